@@ -12,8 +12,10 @@ from collections.abc import Sequence
 
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.proof.ledger import Pairing
+from underfed_server.diagnosis.bound import judged_rank
 from underfed_server.diagnosis.chosen_loader import choose_loader, line_of, of_run
 from underfed_server.diagnosis.judge import Before, judge, without_figures
+from underfed_server.diagnosis.storage_rate import read_rate
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import (
     Remembered,
@@ -60,7 +62,8 @@ class Diagnoser:
         found = diagnosis_of(facts, of_run(verdict, facts), recommendation, ledger)
         own = facts.judged_loader
         replay = measured_replay(store, run_id) if own and own.role == "train" else None
-        beside = {"shared": read_shared(store, found), "replay": replay}
+        rate = read_rate(facts, judged_rank(facts)) if facts.judged_steps else None
+        beside = {"shared": read_shared(store, found), "replay": replay, "read_rate": rate}
         changed = store.save_diagnosis(found.model_copy(update=beside))
         if facts.status != "running":
             add_to_ledgers(store, facts, ledger)

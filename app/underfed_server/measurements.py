@@ -162,6 +162,10 @@ class WorkerRows:
     threads: Count
     cpu_us: CpuTotal
     """Of the process."""
+    received_bytes: Annotated[Column, Measurement("total", "bytes", is_rolled_up=False)]
+    """By its own TCP connections; NaN: they come and go too fast, or were not seen."""
+    connections: Annotated[Column, replace(COUNT, is_rolled_up=False)]
+    """Of them, those open when it was asked."""
 
     def __len__(self) -> int:
         return len(self.at_us)
@@ -228,6 +232,7 @@ RECORDED: Mapping[str, Mapping[str, Measurement]] = {
 """By kind of lane, the columns of its rows."""
 
 COMPUTE, STALL, STALL_FRACTION, OWN_CORES = "compute_us", "stall_us", "data_stall_fraction", "own_cores"
+COPY = "exposed_copy_us"
 RATES = {
     f"{name}_per_s": name for name, each in RECORDED["host"].items() if (each.kind, each.unit) == ("total", "bytes")
 }
@@ -239,6 +244,7 @@ COMPUTED: Mapping[str, Mapping[str, Measurement]] = {
         COMPUTE: replace(BINNED_DURATION, made_of=_OF_STEPS),
         STALL: replace(DURATION, is_served=False, made_of=_OF_STEPS),
         STALL_FRACTION: Measurement("fraction", "fraction", made_of=_OF_STEPS),
+        COPY: replace(DURATION, is_served=False, made_of=("h2d_exposed_us", "queue_depth")),
     },
     "process": {
         OWN_CORES: Measurement("amount", "cores", made_of=("process_cpu_us", "workers_cpu_us", "at_us")),

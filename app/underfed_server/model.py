@@ -144,6 +144,8 @@ class RankDiagnosis(Model):
     rank: int
     data_stall_fraction: float | None
     straggler: bool
+    works_longer: bool = False
+    """Its own work, not its loader, keeps the others waiting."""
 
 
 class LedgerEntry(Model):
@@ -219,7 +221,9 @@ class LoaderLine(Model):
     share_of_run_fraction: float
     """Time in its steps, stalled or not, of the time in all loops of the run."""
     steps: int
-    """Of the rank that is furthest."""
+    """Of the rank that is furthest, as of ``epochs``."""
+    epochs: int = 0
+    """Begun in the whole run."""
 
 
 class Verdict(Model):
@@ -257,6 +261,20 @@ class Verdict(Model):
     ranks: list[RankDiagnosis]
 
 
+class ReadRate(Model):
+    """What the loads of one loader read from a place together, of all ranks that share it."""
+
+    place: str
+    """A network share, by what it is mounted from; a disk, by its host, device and mount."""
+    readers: float
+    """Loads at once."""
+    bytes_per_s: float
+    sample_bytes: float
+    """Of one sample: small reads reach no high rate."""
+    is_limited: bool
+    """More loads at once read no more together."""
+
+
 class Diagnosis(Verdict):
     run_id: str
     status: Status
@@ -277,6 +295,8 @@ class Diagnosis(Verdict):
     ledger: list[LedgerEntry]
     shared: list[SharedCause] = []
     """Other runs that share the leading cause of this one."""
+    read_rate: ReadRate | None = None
+    """``None``: its data come from no storage that can be told from others, or what it reads was not measured."""
     judged_at: datetime | None
 
 
@@ -542,6 +562,8 @@ class EpochInfo(Model):
     first_step_index: int
     steps: int | None
     end_us: int | None
+    ending_us: int | None = None
+    """Of an exhausted one: the request that found no more batches, in which workers are stopped."""
     ended: Literal["exhausted", "broken_off", "error"] | None
 
 

@@ -215,7 +215,7 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     signals: [],
     advice: [advice()],
     refusals: [],
-    ranks: [{ rank: 0, data_stall_fraction: 0.43, straggler: false }],
+    ranks: [{ rank: 0, data_stall_fraction: 0.43, straggler: false, works_longer: false }],
     ledger: [],
     shared: [],
     loaders: [],

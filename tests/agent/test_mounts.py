@@ -131,8 +131,6 @@ def test_an_overlay_lies_where_its_upper_directory_does_if_that_can_be_seen(
 @pytest.mark.parametrize(
     ("file_system", "source", "expected"),
     [
-        ("nfs4", "server:/export", "network"),
-        ("lustre", "10.0.0.1@tcp:/scratch", "network"),
         ("9p", "share", "network"),
         ("fuse.gcsfuse", "bucket", "network"),
         ("fuse.juicefs", "JuiceFS:team", "network"),
@@ -146,6 +144,24 @@ def test_an_overlay_lies_where_its_upper_directory_does_if_that_can_be_seen(
 )
 def test_a_file_system_without_a_device_has_a_kind_too(file_system: str, source: str, expected: str) -> None:
     assert kind(mounted(file_system, source=source)) == (None, expected)
+
+
+@pytest.mark.parametrize(
+    ("file_system", "source", "share"),
+    [
+        ("nfs4", "server:/export", "server:/export"),
+        ("lustre", "10.0.0.1@tcp:/scratch", "10.0.0.1@tcp:/scratch"),
+        ("cifs", "//filer/share", "//filer/share"),
+        ("fuse.sshfs", "ada@filer:/data", "filer:/data"),
+        ("davfs", "https://ada:secret@cloud.example/data", "https://cloud.example/data"),
+        ("fuse.s3fs", "s3fs", None),
+        ("virtiofs", "mount0", None),
+    ],
+)
+def test_a_share_is_what_it_is_mounted_from_where_that_names_one(
+    file_system: str, source: str, share: str | None
+) -> None:
+    assert kind(mounted(file_system, source=source)) == (share, "network")
 
 
 def test_the_deepest_and_newest_mount_holds_a_path() -> None:

@@ -60,7 +60,7 @@ def test_exhaustion_ends_a_step_and_is_none() -> None:
     loader.end_epoch(0, 180, 185, "exhausted")
     assert steps_of(loader).step_us == [80]
     epoch = epoch_of(loader)
-    assert (epoch.steps, epoch.ended, epoch.end_us) == (1, "exhausted", 185)
+    assert (epoch.steps, epoch.ended, epoch.end_us, epoch.ending_us) == (1, "exhausted", 185, 5)
 
 
 def test_start_up_is_from_the_iterators_beginning_to_the_first_batch() -> None:
@@ -163,7 +163,8 @@ def test_a_loop_that_catches_a_loaders_error_goes_on() -> None:
     loader.begin_epoch(begun())
     loader.step(0, request(0, 100))
     loader.end_epoch(0, 150, 155, "error")
-    assert epoch_of(loader).ended == "error"
+    failed = epoch_of(loader)
+    assert (failed.ended, failed.ending_us) == ("error", None), "what it took is no loader's ordinary end"
     loader.step(0, request(1, 160))
     loader.end_epoch(0, 190, 190, "exhausted")
     assert [steps.step_us for steps in loader.take_steps()] == [[50], [30]]

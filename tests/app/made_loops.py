@@ -83,7 +83,12 @@ class Thread:
         self._end_step(played)
         self.now_us += round(stopping * 1e3)
         epoch = played.epochs[len(played.epochs) - 1]
-        epoch |= {"end_us": self.now_us, "ended": "exhausted", "steps": played.in_epoch}
+        epoch |= {
+            "end_us": self.now_us,
+            "ending_us": round(stopping * 1e3),
+            "ended": "exhausted",
+            "steps": played.in_epoch,
+        }
 
     def run_through(self, loader: str, steps: int, wait: float, work: float, **begun: Any) -> None:
         """One epoch."""

@@ -108,6 +108,7 @@ class Epoch:
     steps: int | None
     end_us: int | None
     ended: str | None
+    ending_us: int | None = None
     sampler_us: int | None = None
     grad_enabled: bool | None = None
     graph_built: bool | None = None

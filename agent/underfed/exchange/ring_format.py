@@ -53,6 +53,9 @@ background, by a thread that builds none while another one may, –, –, –, �
 BATCH_DTYPE = 17
 """place in ``DTYPES``, bytes, –, –, –, – : of the tensors of that type in a first batch"""
 
+RECEIVED = 18
+"""bytes that the worker's own TCP connections received since it started, connections open now, –, –, –, –"""
+
 DTYPES = (
     "float32", "float64", "float16", "bfloat16", "uint8", "int8", "int16", "int32", "int64", "bool", "complex64",
     "complex128", "other",

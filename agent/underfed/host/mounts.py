@@ -47,7 +47,8 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """As the wire's Storage has it: ``device`` ``None`` where there is none, or none to be seen."""
+    """As the wire's Storage has it: of a network file system ``device`` is what it is mounted from. ``None``: there is
+    none, or none to be seen."""
 
     mount: str
     file_system: str
@@ -116,7 +117,7 @@ def _below(mount: Mount, mounts: Sequence[Mount], depth: int) -> tuple[str | Non
     """``(device, kind)``."""
     kind = mount.file_system
     if is_network(mount):
-        return None, "network"
+        return _share(mount), "network"
     if kind in MEMORY:
         return None, "memory"
     if kind in OVERLAY:
@@ -136,6 +137,18 @@ def is_network(mount: Mount) -> bool:
     if mount.file_system == "fuse":
         program = mount.source.partition(":")[0].rpartition("/")[2]
     return mount.file_system.startswith("fuse") and program.lower() in NETWORK_FUSE
+
+
+def _share(mount: Mount) -> str | None:
+    """What it is mounted from, as far as that names one share on every host; without a user's name or password."""
+    source = mount.source
+    if "://" in source:
+        scheme, _, rest = source.partition("://")
+        place, slash, path = rest.partition("/")
+        return f"{scheme}://{place.rpartition('@')[2]}{slash}{path}"
+    if mount.file_system == "fuse.sshfs":
+        source = source.rpartition("@")[2]
+    return source if source.startswith("//") or ":/" in source else None
 
 
 def _disk(disk: Path, mounts: Sequence[Mount], depth: int) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.causes.few_shards import loading_workers
 from underfed_server.diagnosis.examination import storage_place
 from underfed_server.diagnosis.instant_data import instant_step_us
+from underfed_server.diagnosis.storage_rate import seen_elsewhere
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import CauseFinding, LoaderInfo, Verdict
 from underfed_server.names import CauseName, ChangeName
@@ -120,9 +121,10 @@ def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
     rank = judged_rank(facts)
     try:
         place = storage_place(facts, rank)
-        loader = _as_it_loads(facts.loader, rank, verdict)
-        ranks = _ranks(facts, rank)
-        predictor, obstacle = make_predictor(rank, loader, facts.host, ranks, place, facts.proven), None
+        loader, ranks = _as_it_loads(facts.loader, rank, verdict), _ranks(facts, rank)
+        elsewhere = seen_elsewhere(facts, rank)
+        predictor = make_predictor(rank, loader, facts.host, ranks, place, elsewhere, facts.proven)
+        obstacle = None
     except PredictionError as error:
         predictor, obstacle = None, str(error)
     return Case(facts, verdict, facts.loader, rank, predictor, obstacle)

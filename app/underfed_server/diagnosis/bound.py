@@ -1,7 +1,7 @@
 """What a run is bound by, and by which of its ranks it is judged.
 
-Of ranks in lockstep the slowest sets the pace, else the median speaks for all. The run is bound by the larger of
-its losses to data and to copies, then by the device's other idle time.
+Of ranks in lockstep the slowest sets the pace, be it by its loader or by its work, else the median speaks for all. The
+run is bound by the larger of its losses to data and to copies, then by the device's other idle time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from underfed_server.diagnosis.measures import exposed_copy_us, input_lost_fraction, mean
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.lockstep import Lockstep, have_equal_steps, in_lockstep
+from underfed_server.facts.lockstep import Lockstep, have_equal_steps, in_lockstep, longer_work_us
 from underfed_server.facts.record import RankFacts, epoch_starts, median_of
 from underfed_server.model import Bound, Level, RankDiagnosis
 
@@ -46,19 +46,23 @@ class OfRanks(Protocol):
 
 
 def judged_rank(facts: OfRanks) -> RankFacts:
-    """The worst straggler where there is one: all others wait for it whenever they synchronise.
+    """The worst straggler where there is one: all others wait for it whenever they synchronise. Where one works longer
+    than the others, that one: what they wait for their input beyond its wait, no loader can save.
 
     Raises:
         ValueError: no rank has a judged step.
     """
-    return max(stragglers(facts), key=lambda rank: rank.stall_fraction, default=median_of(facts.ranks))
+    if slow := stragglers(facts):
+        return max(slow, key=lambda rank: rank.stall_fraction)
+    at_work = slow_at_work(facts)
+    return at_work.rank if at_work else median_of(facts.ranks)
 
 
 def reported_rank(ranks: Sequence[RankDiagnosis]) -> int | None:
     """The judged rank by a saved verdict on the ranks; ``None``: none was judged."""
     known = [each for each in ranks if each.data_stall_fraction is not None]
     judged = sorted(known, key=lambda each: each.data_stall_fraction or 0.0)
-    slow = [each.rank for each in judged if each.straggler]
+    slow = [each.rank for each in judged if each.straggler or each.works_longer]
     return slow[-1] if slow else judged[(len(judged) - 1) // 2].rank if judged else None
 
 
@@ -75,7 +79,24 @@ def stragglers(facts: OfRanks) -> tuple[RankFacts, ...]:
     return () if len(ranks) == 2 and slow and not _loads_longer(slow[0], usual) else slow
 
 
-def slow_at_work(facts: OfRanks) -> RankFacts | None:
+@dataclass(frozen=True, slots=True)
+class SlowWork:
+    rank: RankFacts
+    longer_us: float
+    """At least so much longer than the work of each other rank, of the mean step."""
+
+    @property
+    def lost_fraction(self) -> float:
+        """Share of each step in which the others wait for input, and would wait for this rank without that."""
+        return self.longer_us / self.rank.step_us
+
+    def lost_us(self, ranks: Sequence[RankFacts]) -> float:
+        """Of all ranks, over the whole run."""
+        waits = [each.total_stall_us for each in ranks if each.rank != self.rank.rank]
+        return len(ranks) * max(0.0, min(waits) - self.rank.total_stall_us)
+
+
+def slow_at_work(facts: OfRanks) -> SlowWork | None:
     """The rank whose own work keeps the others waiting inside their steps: alone it waits less for its input than they
     do, whose batches come while they wait for it. ``None``: there is none, or nobody waits for input.
     """
@@ -84,7 +105,21 @@ def slow_at_work(facts: OfRanks) -> RankFacts | None:
         return None
     least, next_least, most = ranks[0], ranks[1], ranks[-1]
     is_alone = next_least.stall_fraction - least.stall_fraction >= STRAGGLER_FRACTION
-    return least if is_alone and not _loads_longer(most, least) else None
+    if not is_alone or _loads_longer(most, least):
+        return None
+    longer_us = longer_work_us(ranks, least)
+    return SlowWork(least, longer_us) if longer_us else None
+
+
+def input_lost_us(facts: OfRanks) -> float:
+    """Of the whole run and all ranks, what waiting for input cost."""
+    waits = sum(rank.total_stall_us for rank in facts.ranks)
+    if slow := slow_at_work(facts):
+        return sum(min(rank.total_stall_us, slow.rank.total_stall_us) for rank in facts.ranks)
+    if together := late_in_turn(facts):
+        # Each waits for all of them, inside its step.
+        return min(waits * together.lost_for_waited, sum(rank.total_step_us for rank in facts.ranks))
+    return waits
 
 
 def _loads_longer(rank: RankFacts, other: RankFacts) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from underfed_server.diagnosis.bound import find_bound, judged_rank, late_in_turn, read_losses
+from underfed_server.diagnosis.bound import find_bound, input_lost_us, judged_rank, late_in_turn, read_losses
 from underfed_server.diagnosis.sentence import percent
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
@@ -61,9 +61,10 @@ def line_of(each: LoaderFacts, facts: RunFacts, verdict: Verdict) -> LoaderLine:
         role=each.role,
         bound=bound,
         data_stall_fraction=fraction,
-        hours_lost=each.lost_us / US_PER_HOUR,
+        hours_lost=(input_lost_us(facts) if each is facts.judged_loader else each.lost_us) / US_PER_HOUR,
         share_of_run_fraction=each.spent_us / whole_us if whole_us else 0.0,
         steps=each.steps,
+        epochs=each.epochs,
     )
 
 

@@ -7,7 +7,10 @@ import numpy as np
 from underfed_server.diagnosis import measures
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.measurements import Column
-from underfed_server.model import Evidence, LoaderInfo
+from underfed_server.model import Evidence, LoaderInfo, ReadRate
+
+LITTLE_TRAFFIC = 1e6
+"""Bytes a second that monitoring and remote logins may take."""
 
 
 def mean_us(what: str, column: Column, series: str | None = None) -> Evidence:
@@ -61,6 +64,29 @@ def runqueue_share(share: float | None) -> Evidence:
 def storage_reads(rank: RankFacts) -> Evidence:
     read = measures.storage_fraction(rank)
     return Evidence(what="Read from storage, of bytes asked for", value=read, unit="fraction")
+
+
+def network(rank: RankFacts) -> list[Evidence]:
+    """What came by network, of loads that are blocked on no storage that was seen. Nothing where nothing came."""
+    received, by_host = measures.received_bytes_per_s(rank), measures.host_received_bytes_per_s(rank)
+    open_at_once = [each.connections for each in rank.workers if each.connections]
+    if not received and not open_at_once and (by_host or 0.0) < LITTLE_TRAFFIC:
+        return []
+    return [
+        Evidence(what="Received through the workers' own connections", value=received or None, unit="bytes_per_s"),
+        Evidence(what="Connections of a worker", value=max(open_at_once, default=None), unit="count"),
+        Evidence(what="Received by the host's networks, by any process", value=by_host, unit="bytes_per_s"),
+    ]
+
+
+def read_elsewhere(most: ReadRate | None) -> list[Evidence]:
+    """What another run read from the same storage."""
+    if most is None:
+        return []
+    return [
+        Evidence(what="Most that another run read from it", value=most.bytes_per_s, unit="bytes_per_s"),
+        Evidence(what="Loads at once of that run", value=most.readers, unit="count"),
+    ]
 
 
 def batch_bytes(loader: LoaderInfo | None) -> Evidence:

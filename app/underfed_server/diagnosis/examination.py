@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from underfed_server.diagnosis.measures import pressure_fraction
+from underfed_server.diagnosis.measures import pressure_fraction, reads_network
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.diagnosis.wait import Wait, split_wait
 from underfed_server.facts.lockstep import Lockstep
@@ -118,6 +118,13 @@ def storage_place(facts: RunFacts, rank: RankFacts) -> StoragePlace | None:
     return max(here, key=lambda each: each.files_seen, default=None)
 
 
+def read_from(examined: Examination) -> str:
+    """What most of the judged rank's data comes from: ``an NVMe drive (/data)``."""
+    if reads_network(examined.rank):
+        return "the network, through its own connections"
+    return describe(storage_place(examined.facts, examined.rank))
+
+
 def describe(place: StoragePlace | None) -> str:
     """``an NVMe drive (/data)``."""
     return f"{KINDS[place.kind]} ({place.mount})" if place else "storage"
@@ -131,14 +138,16 @@ def storage_us(rank: RankFacts, loader: LoaderInfo | None, place: StoragePlace |
     time by which this load was longer than theirs: reading costs CPU time, too.
 
     Memory-mapped reads make no read call, and reads from a network file system do not count as read from storage: of
-    these only the call and the blocked time are seen.
+    these only the call and the blocked time are seen. Of a batch that comes through network
+    connections only the blocked time is.
     """
     batches = rank.batches
     asked, read = batches.asked_bytes, np.nan_to_num(batches.read_bytes)
-    is_remote = place is not None and place.kind == "network"
+    by_network = reads_network(rank)
+    is_remote = by_network or (place is not None and place.kind == "network")
     reaches = (read > 0) & ~(read < THRESHOLDS.storage_read_fraction * asked)
     if is_remote:
-        reaches |= asked > 0
+        reaches |= by_network | (asked > 0)
     blocked = np.where(reaches, batches.blocked_us, np.where(np.isfinite(batches.read_bytes) | is_remote, 0.0, np.nan))
     if not is_remote:
         blocked = blocked * _within_pressure(rank, loader, blocked)

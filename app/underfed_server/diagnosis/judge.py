@@ -5,14 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from underfed_server.diagnosis import sentence
-from underfed_server.diagnosis.bound import find_bound, find_level, judged_rank, late_in_turn, read_losses, stragglers
+from underfed_server.diagnosis.bound import (
+    find_bound,
+    find_level,
+    input_lost_us,
+    judged_rank,
+    late_in_turn,
+    read_losses,
+    slow_at_work,
+    stragglers,
+)
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
 from underfed_server.diagnosis.instant_data import instant_step_us
-from underfed_server.diagnosis.measures import anatomy_of, exposed_copy_us, mean
+from underfed_server.diagnosis.measures import anatomy_of, mean
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
-from underfed_server.facts.lockstep import Lockstep
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import Bound, Confidence, Diagnosis, RankDiagnosis, Verdict
 from underfed_server.names import CauseName
@@ -49,7 +57,7 @@ def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
     losses = read_losses(rank, together)
     examined = examine(facts, rank, find_bound(losses, before.bound if before else None), together)
     causes = find_causes(examined, before.cause if before else None)
-    lost, copies, used = _hours(facts, together)
+    lost, copies, used = _hours(facts)
     step_s, samples = rank.step_us / 1e6, _samples_per_step(facts, rank)
     instant_us = instant_step_us(rank, facts.host, together)
     return Verdict(
@@ -112,36 +120,32 @@ def _limitation(facts: RunFacts, rank: RankFacts) -> str | None:
     return None
 
 
-def _hours(facts: RunFacts, together: Lockstep | None) -> tuple[float, float | None, float]:
+def _hours(facts: RunFacts) -> tuple[float, float | None, float]:
     """Rank-hours stalled, of them in copies, and used over the whole run, warm-up included: that was paid for too.
 
     A copy that is not hidden comes after the wait for its batch, so both add up. ``None``: no rank saw its copies.
     """
     used = sum(rank.total_step_us for rank in facts.ranks)
-    waits = sum(rank.total_stall_us for rank in facts.ranks)
-    if together is not None:
-        # Each waits for all of them, inside its step.
-        waits = max(waits, together.lost_fraction * used)
     seen = [us for rank in facts.ranks if (us := _exposed_us(rank)) is not None]
     copies = sum(seen) / US_PER_HOUR if seen else None
-    return waits / US_PER_HOUR + (copies or 0.0), copies, used / US_PER_HOUR
+    return input_lost_us(facts) / US_PER_HOUR + (copies or 0.0), copies, used / US_PER_HOUR
 
 
 def _exposed_us(rank: RankFacts) -> float | None:
-    """Over all its steps, taking copies of those judged for all; at most what the steps took beside their waits."""
-    mean_us = exposed_copy_us(rank)
-    if mean_us is None:
+    """Over all its steps; at most what these took beside their waits."""
+    if rank.total_copy_us is None:
         return None
-    return min(mean_us * rank.total_steps, max(0.0, rank.total_step_us - rank.total_data_wait_us))
+    return min(rank.total_copy_us, max(0.0, rank.total_step_us - rank.total_data_wait_us))
 
 
 def _ranks(facts: RunFacts) -> list[RankDiagnosis]:
-    slow = {rank.rank for rank in stragglers(facts)}
+    slow, at_work = {rank.rank for rank in stragglers(facts)}, slow_at_work(facts)
     return [
         RankDiagnosis(
             rank=rank.rank,
             data_stall_fraction=rank.stall_fraction if len(rank.steps) else None,
             straggler=rank.rank in slow,
+            works_longer=at_work is not None and rank is at_work.rank,
         )
         for rank in facts.ranks
     ]

@@ -9,6 +9,10 @@ import numpy as np
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts
 from underfed_server.measurements import Column, HostRows
 from underfed_server.model import Anatomy
+from underfed_server.store.columns import copies
+
+READS_BYTES = 64 << 10
+"""Bytes a batch from which a loader reads files, or a network: less comes through the pipes that bring the indices."""
 
 
 def mean(column: Column) -> float | None:
@@ -45,13 +49,47 @@ def busy_workers_fraction(rank: RankFacts, num_workers: int) -> float | None:
     return min(1.0, float(np.sum(batches.load_us)) / (num_workers * span)) if span > 0 else None
 
 
+def received_bytes_per_s(rank: RankFacts) -> float | None:
+    """By the workers' own network connections; ``None``: not measured, as without workers."""
+    known = [rate for each in rank.workers if (rate := each.received_bytes_per_s) is not None]
+    return float(np.mean(known)) * len(rank.workers) if known else None
+
+
+def received_bytes(rank: RankFacts) -> float | None:
+    """By them, for one batch."""
+    per_s = received_bytes_per_s(rank)
+    return None if per_s is None else per_s * rank.step_us / 1e6
+
+
+def reads_network(rank: RankFacts) -> bool:
+    """Most of what a batch is made of comes through the workers' own network connections."""
+    received, asked = received_bytes(rank) or 0.0, mean(rank.batches.asked_bytes) or 0.0
+    return received >= max(READS_BYTES, asked)
+
+
+def host_received_bytes_per_s(rank: RankFacts) -> float | None:
+    """By the networks of its host, for any process."""
+    if rank.host is None:
+        return None
+    known = np.isfinite(rank.host.network_received_bytes)
+    at_us, values = rank.host.at_us[known], rank.host.network_received_bytes[known]
+    if len(values) < 2 or at_us[-1] <= at_us[0]:
+        return None
+    return max(0.0, float(values[-1] - values[0])) / float(at_us[-1] - at_us[0]) * 1e6
+
+
 def storage_fraction(rank: RankFacts) -> float | None:
-    """Share of the bytes requested by loading that was read from storage; ``None``: none were requested.
+    """Share of the bytes requested by loading that was read from storage or came by network; ``None``: none were
+    requested.
 
     Capped at 1: memory-mapped reads make no read call, and read-ahead fetches more than was requested.
     """
     asked, read = mean(rank.batches.asked_bytes), mean(rank.batches.read_bytes)
-    if asked is None or read is None or max(asked, read) <= 0:
+    if asked is None or read is None:
+        return None
+    received = (received_bytes(rank) or 0.0) if reads_network(rank) else 0.0
+    asked, read = asked + received, read + received
+    if max(asked, read) <= 0:
         return None
     return min(1.0, read / asked) if asked > 0 else 1.0
 
@@ -186,18 +224,8 @@ def load_tail(rank: RankFacts) -> Tail | None:
 
 
 def exposed_copy_us(rank: RankFacts) -> float | None:
-    """The part of the mean step in which a copy to the device is not hidden; ``None``: no copy was timed.
-
-    Copies are timed in every step that could block and in few of the others: each kind is weighted by its steps.
-    """
-    exposed = rank.steps.h2d_exposed_us
-    ready = rank.steps.queue_depth >= 1
-    total, steps = 0.0, 0
-    for kind in (ready, ~ready):
-        seen = mean(exposed[kind])
-        if seen is not None:
-            total, steps = total + seen * int(np.count_nonzero(kind)), steps + int(np.count_nonzero(kind))
-    return total / steps if steps else None
+    """The part of the mean step in which a copy to the device is not hidden; ``None``: no copy was timed."""
+    return mean(copies.exposed_copy_us(rank.steps.h2d_exposed_us, rank.steps.queue_depth))
 
 
 def anatomy_of(rank: RankFacts) -> Anatomy:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from underfed_server.diagnosis.bound import Losses, slow_at_work
+from underfed_server.diagnosis.bound import Losses, SlowWork, slow_at_work
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import CauseFinding, Status
 
@@ -97,7 +98,7 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
     cause = causes[0].sentence if causes else ""
     slow = slow_at_work(examined.facts)
     if slow is not None:
-        cause = f"{_works_longer(slow)} {cause}".strip()
+        cause = f"{_works_longer(slow, examined.facts)} {cause}".strip()
     if examined.bound == "data":
         if not cause:
             return "None of the causes that Underfed knows explains the wait: the signals below were ruled out."
@@ -129,11 +130,15 @@ def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFi
     return f"Of the wait {share} is explained by no cause that Underfed knows."
 
 
-def _works_longer(rank: RankFacts) -> str:
+def _works_longer(slow: SlowWork, facts: RunFacts) -> str:
+    rank = slow.rank
     where = f" (host {rank.hostname})" if rank.hostname else ""
+    hours = three_digits(slow.lost_us(facts.ranks) / US_PER_HOUR)
     return (
-        f"Rank {rank.rank}{where} works longer in each step than the others, which wait for it inside theirs: its "
-        "device or its host is slower, not its loader."
+        f"Rank {rank.rank}{where} works longer in each step than the others, by {three_digits(slow.longer_us / 1e3)} "
+        f"ms or more: its device or its host is slower, not its loader. {percent(slow.lost_fraction)} of every step "
+        f"({hours} hours of all ranks) is lost to that: the others wait for input meanwhile, and with a faster loader "
+        f"they would wait for rank {rank.rank}."
     )
 
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.diagnosis.measures import load_share
+from underfed_server.diagnosis.examination import storage_place
+from underfed_server.diagnosis.measures import READS_BYTES, load_share, mean, reads_network
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.record import RankFacts
+from underfed_server.facts.places import told_apart
+from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.measurements import BatchRows, Column, chosen
-from underfed_server.model import StoragePlace
+from underfed_server.model import ReadRate, StoragePlace
 
 SPREAD = 1.5
 """Many loads at once are at least so many times as many as few: less does not show which way it goes."""
@@ -27,9 +29,14 @@ LIMITED_GROWTH = 0.7
 """Of blocked time with the number of loads at once, as a power: 0 where they do not touch each other, 1 where they
 share a rate. From here on twice the readers get a quarter more at most."""
 
-READS_BYTES = 64 << 10
-"""Bytes a batch from which a loader reads files: less comes through the pipes that bring the indices."""
+LEAST_BLOCKED = 0.25
+"""Share of load time blocked from which what was read says something of storage: else computing sets the pace."""
 
+ALIKE_SIZE = 4.0
+"""Samples of up to so many times the size are read as easily: many small reads reach no high rate."""
+
+CLEARLY_MORE = 1.25
+"""A run that read so many times as much shows that what held another one up was not the storage, or is over."""
 
 SERVES_MANY = ("nvme", "ssd", "memory")
 """Kinds of storage that take many reads at once."""
@@ -90,6 +97,89 @@ def most_readers_seen(rank: RankFacts, place: StoragePlace | None) -> float | No
     return float(np.quantile(known, 0.9)) if len(known) else None
 
 
+def read_rate(facts: RunFacts, rank: RankFacts) -> ReadRate | None:
+    """Of all ranks that read from the place of ``rank``. ``None``: see :class:`Diagnosis`."""
+    place = storage_place(facts, rank)
+    name = told_apart(place)
+    if place is None or name is None or not _waits_for(rank, place):
+        return None
+    is_share = name == place.device
+    readers, bytes_per_s = 0.0, 0.0
+    for each in facts.ranks if is_share else [each for each in facts.ranks if each.hostname == rank.hostname]:
+        batches = _that_read(each.batches)
+        at_once = loads_at_once(each.batches, batches)
+        if len(batches) >= FEW_BATCHES and (rate := _bytes_per_s(batches, at_once)):
+            readers, bytes_per_s = readers + float(np.median(at_once)), bytes_per_s + rate
+    sample_bytes = _sample_bytes(rank)
+    if not bytes_per_s or sample_bytes is None:
+        return None
+    shown = storage_rate(rank)
+    return ReadRate(
+        place=name,
+        readers=round(readers, 1),
+        bytes_per_s=float(f"{bytes_per_s:.3g}"),
+        sample_bytes=float(f"{sample_bytes:.3g}"),
+        is_limited=shown is not None and shown.is_limited,
+    )
+
+
+def _waits_for(rank: RankFacts, place: StoragePlace) -> bool:
+    """What a page cache serves shows nothing of storage. What comes from a network is not counted as read."""
+    blocked, read = load_share(rank, rank.batches.blocked_us), rank.batches.read_bytes
+    reaches = place.kind == "network" or 2 * np.count_nonzero(np.nan_to_num(read) > 0) >= len(read)
+    return bool(len(read)) and blocked is not None and blocked >= LEAST_BLOCKED and bool(reaches)
+
+
+def _sample_bytes(rank: RankFacts) -> float | None:
+    asked, samples = mean(np.fmax(rank.batches.asked_bytes, rank.batches.read_bytes)), mean(rank.batches.samples)
+    return asked / samples if asked and samples else None
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What other runs show of the storage that a run reads from. Readers are loads at once of its judged rank, with
+    which it would read as much.
+    """
+
+    runs: int = 0
+    most: ReadRate | None = None
+    """The highest that one read, with samples no larger than this run's: as much is there for this one."""
+    most_readers: float | None = None
+    limit: ReadRate | None = None
+    """Of one that read no more with more loads at once, with samples no smaller, where none read clearly more."""
+    limit_readers: float | None = None
+
+
+UNKNOWN = Elsewhere()
+
+
+def seen_elsewhere(facts: RunFacts, rank: RankFacts) -> Elsewhere:
+    own = read_rate(facts, rank)
+    others = [each for each in facts.read_elsewhere if own and each.place == own.place]
+    if own is None or not others:
+        return UNKNOWN
+    as_hard = [each for each in others if each.sample_bytes <= ALIKE_SIZE * own.sample_bytes]
+    as_easy = [each for each in others if each.is_limited and ALIKE_SIZE * each.sample_bytes >= own.sample_bytes]
+    most = max(as_hard, key=lambda each: each.bytes_per_s, default=None)
+    limit = max(as_easy, key=lambda each: each.bytes_per_s, default=None)
+    if most and limit and most.bytes_per_s > CLEARLY_MORE * limit.bytes_per_s:
+        limit = None
+    of_one = usual_readers(rank) / own.bytes_per_s
+    return Elsewhere(
+        len(others),
+        most,
+        most.bytes_per_s * of_one if most else None,
+        limit,
+        limit.bytes_per_s * of_one if limit else None,
+    )
+
+
+def usual_readers(rank: RankFacts) -> float:
+    """Loads at once of the rank."""
+    batches = _that_read(rank.batches)
+    return float(np.median(loads_at_once(rank.batches, batches))) if len(batches) else 0.0
+
+
 def loads_at_once(all_batches: BatchRows, batches: BatchRows) -> Column:
     """How many loads were in progress during each of ``batches``, on average, itself included."""
     known = np.isfinite(all_batches.start_us) & np.isfinite(all_batches.load_us)
@@ -104,8 +194,9 @@ def loads_at_once(all_batches: BatchRows, batches: BatchRows) -> Column:
 
 
 def reads_files(rank: RankFacts) -> bool:
+    """Or what a network brings instead."""
     asked = rank.batches.asked_bytes[np.isfinite(rank.batches.asked_bytes)]
-    return bool(len(asked) and np.mean(asked) >= READS_BYTES)
+    return bool(len(asked) and np.mean(asked) >= READS_BYTES) or reads_network(rank)
 
 
 def _that_read(batches: BatchRows) -> BatchRows:

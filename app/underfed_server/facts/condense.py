@@ -10,6 +10,7 @@ import numpy as np
 from underfed_server.facts.growth import growth_per_hour, is_growing
 from underfed_server.facts.hosts import Hosts, Span, mean_inside, newest_since, span_of
 from underfed_server.facts.loaders import read_loaders
+from underfed_server.facts.places import told_apart
 from underfed_server.facts.record import (
     HostShare,
     LoaderFacts,
@@ -48,6 +49,8 @@ def condense(store: Store, run_id: str, *, choose: Choose, warmup_steps: int, ju
     hosts = Hosts(store, run_id, store.samplers(run_id))
     loaders = read_loaders(hosts, run, warmup_steps, judged_steps)
     name = choose(loaders, run.status)
+    storage = tuple(place for place in run.storage if place.loader == name)
+    place = told_apart(max(storage, key=lambda each: each.files_seen, default=None))
     ranks = next((each.ranks for each in loaders if each.loader == name), ())
     info = next((each for each in run.loaders if each.loader == name), None)
     return RunFacts(
@@ -58,7 +61,8 @@ def condense(store: Store, run_id: str, *, choose: Choose, warmup_steps: int, ju
         ranks=tuple(_whole(hosts, rank, name or "", judged_steps) for rank in ranks),
         warmup_steps=warmup_steps,
         loaders=loaders,
-        storage=tuple(place for place in run.storage if place.loader == name),
+        storage=storage,
+        read_elsewhere=tuple(store.read_rates(run_id, place)) if place else (),
         overrides=run.overrides,
         advice_of=run.advice_of,
         command=_command(run),
@@ -132,10 +136,10 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
     )
 
 
-def _rate(samples: ProcessRows | WorkerRows, cumulative_us: Column, span: Span) -> float | None:
-    """Growth of a cumulative time per time that passed; a new process counts from 0 again, which is no growth."""
-    inside = span.holds(samples.at_us) & np.isfinite(cumulative_us)
-    at_us, values = samples.at_us[inside], cumulative_us[inside]
+def _rate(samples: ProcessRows | WorkerRows, cumulative: Column, span: Span) -> float | None:
+    """Growth of a cumulative amount per microsecond; a new process counts from 0 again, which is no growth."""
+    inside = span.holds(samples.at_us) & np.isfinite(cumulative)
+    at_us, values = samples.at_us[inside], cumulative[inside]
     if len(values) < 2:
         return None
     grown = np.diff(values)
@@ -155,7 +159,19 @@ def _worker(record: WorkerRecord, span: Span | None) -> WorkerFacts:
         bytes_per_hour=growth_per_hour(samples.at_us, memory),
         is_growing=is_growing(samples.at_us, memory),
         died=record.ended.get("died", 0),
+        received_bytes_per_s=_per_s(record.samples, record.samples.received_bytes, span),
+        connections=_most(samples.connections),
     )
+
+
+def _per_s(samples: WorkerRows, cumulative: Column, span: Span | None) -> float | None:
+    rate = None if span is None else _rate(samples, cumulative, span)
+    return None if rate is None else rate * 1e6
+
+
+def _most(column: Column) -> int | None:
+    known = column[np.isfinite(column)]
+    return int(np.max(known)) if len(known) else None
 
 
 def _own_memory(samples: WorkerRows) -> Column:

@@ -11,7 +11,7 @@ from underfed_server.facts.hosts import Hosts, gpu_util, span_of, uses_gpu
 from underfed_server.facts.record import LoaderFacts, RankFacts
 from underfed_server.facts.recorded import Apart, Recorded, apart, read_recorded
 from underfed_server.facts.roles import Used, loops_of, roles_of
-from underfed_server.measurements import STALL, BatchRows, StepRows
+from underfed_server.measurements import COPY, STALL, BatchRows, StepRows
 from underfed_server.model import Run
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.series import read_series
@@ -82,15 +82,16 @@ def _rank(
 ) -> RankFacts:
     rank = totals.rank
     if loader not in recorded:
-        return _with_totals(_without_steps(rank), totals, totals.data_wait_us, totals.iterator_us)
+        return _with_totals(_without_steps(rank), totals, totals.data_wait_us, totals.edges_us)
     judged, found = _judged(rank, loader, recorded, warmup_steps)
     is_timed = bool(np.isfinite(judged.steps.gpu_idle_us).any())
-    stall_us = _whole_stall_us(hosts, rank, loader) if is_timed else totals.data_wait_us
+    summed = _summed_us(hosts, rank, loader) if is_timed or np.isfinite(judged.steps.h2d_exposed_us).any() else {}
+    stall_us = summed.get(STALL, 0.0) if is_timed else totals.data_wait_us
     stall_us = 0.0 if judged.is_held_up else stall_us
-    # Of epochs whose steps were not read, constructing their iterators is known.
-    beside_us = found.edges_us + max(0.0, totals.iterator_us - found.iterators_us)
+    beside_us = found.edges_us + max(0.0, totals.edges_us - found.known_edges_us)
     return replace(
         _with_totals(judged, totals, stall_us, beside_us),
+        total_copy_us=summed.get(COPY),
         uses_gpu=is_timed or uses_gpu(hosts, rank),
         gpu_util=gpu_util(hosts, rank, span_of(judged)),
         hostname=hosts.samplers.hostnames.get(rank),
@@ -124,11 +125,13 @@ def _with_totals(rank: RankFacts, totals: StepTotals, stall_us: float, beside_us
         total_step_us=totals.step_us + beside_us,
         total_data_wait_us=totals.data_wait_us + beside_us,
         total_stall_us=stall_us + beside_us,
+        total_epochs=totals.epochs,
+        total_edges_us=beside_us,
     )
 
 
-def _whole_stall_us(hosts: Hosts, rank: int, loader: str) -> float:
-    """Of all steps of the run, as the roll-ups sum them, which are kept when single steps are deleted."""
+def _summed_us(hosts: Hosts, rank: int, loader: str) -> dict[str, float]:
+    """Over all steps of the run, as the roll-ups sum them, which are kept when single steps are deleted."""
     with hosts.store.reading() as reader:
-        rollup = read_series(reader, hosts.run_id, rank, steps_lane(loader), names=[STALL], buckets=1)
-    return float(np.sum(rollup.stats[STALL].sum)) if rollup and STALL in rollup.stats else 0.0
+        rollup = read_series(reader, hosts.run_id, rank, steps_lane(loader), names=[STALL, COPY], buckets=1)
+    return {name: float(np.sum(stat.sum)) for name, stat in rollup.stats.items()} if rollup else {}

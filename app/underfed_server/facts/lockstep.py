@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
 from underfed_server.facts.record import RankFacts
 from underfed_server.measurements import Column
+
+Grid = NDArray[np.float64]
+"""``[rank, step]``"""
 
 LOCKSTEP_FRACTION = 0.03
 """Ranks whose mean steps differ by no more go in step: those that synchronise gradients cannot drift apart,
@@ -40,10 +44,18 @@ class Lockstep:
     """Of the median rank."""
     lost_us: Column
     """The longest wait of any rank, at most the step."""
+    waited_us: float
+    """Of all ranks and steps, what each of them waited for its own input."""
 
     @property
     def lost_fraction(self) -> float:
         return float(np.sum(self.lost_us) / np.sum(self.step_us))
+
+    @property
+    def lost_for_waited(self) -> float:
+        """What all ranks lose together for what each waits by itself: their number where one is late at a time, 1 where
+        all are at once."""
+        return self.ranks * float(np.sum(self.lost_us)) / self.waited_us if self.waited_us else 1.0
 
     @property
     def late_fraction(self) -> float:
@@ -59,19 +71,39 @@ class Lockstep:
 def in_lockstep(ranks: Sequence[RankFacts]) -> Lockstep | None:
     """``None``: a single rank, each at its own pace, or too few steps that all of them recorded."""
     ranks = [rank for rank in ranks if len(rank.steps)]
-    if not have_equal_steps(ranks):
+    aligned = _aligned(ranks) if have_equal_steps(ranks) else None
+    if aligned is None:
         return None
+    steps, waits = aligned
+    usual = np.median(steps, axis=0)
+    if np.sum(np.max(steps, axis=0)) > (1 + TOGETHER_FRACTION) * np.sum(usual):
+        return None
+    return Lockstep(len(ranks), usual, np.minimum(usual, np.max(waits, axis=0)), float(np.sum(waits)))
+
+
+def longer_work_us(ranks: Sequence[RankFacts], slow: RankFacts) -> float | None:
+    """By how much at least ``slow`` works longer than each of the others in the mean step that all of them took.
+
+    Its step is its wait and its work; theirs are as long, and have a longer wait in them. Whatever a faster loader
+    saved them of that they would wait for ``slow`` instead. ``None``: too few steps that all of them recorded.
+    """
+    others = [rank for rank in ranks if rank is not slow and len(rank.steps)]
+    aligned = _aligned([slow, *others])
+    if aligned is None:
+        return None
+    waits = aligned[1]
+    return float(np.mean(np.maximum(0.0, np.min(waits[1:], axis=0) - waits[0])))
+
+
+def _aligned(ranks: Sequence[RankFacts]) -> tuple[Grid, Grid] | None:
+    """Steps, and what each lost to input, by rank and step; ``None``: too few that all of them recorded."""
     indices = [rank.steps.step_index for rank in ranks]
     common = reduce(np.intersect1d, indices)
     if len(common) < FEWEST_STEPS:
         return None
     rows = [np.searchsorted(index, common) for index in indices]
     steps = np.array([rank.steps.step_us[row] for rank, row in zip(ranks, rows, strict=True)])
-    waits = np.array([rank.stalled_us[row] for rank, row in zip(ranks, rows, strict=True)])
-    usual = np.median(steps, axis=0)
-    if np.sum(np.max(steps, axis=0)) > (1 + TOGETHER_FRACTION) * np.sum(usual):
-        return None
-    return Lockstep(len(ranks), usual, np.minimum(usual, np.max(waits, axis=0)))
+    return steps, np.array([rank.stalled_us[row] for rank, row in zip(ranks, rows, strict=True)])
 
 
 def have_equal_steps(ranks: Sequence[RankFacts]) -> bool:

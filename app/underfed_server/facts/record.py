@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from underfed_server.facts.lost import device_work_us, input_lost_us
 from underfed_server.measurements import BatchRows, Column, HostRows, StepRows, chosen
-from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, Role, Setting, Status, StoragePlace
+from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, ReadRate, Role, Setting, Status, StoragePlace
 from underfed_server.store.columns.stall import has_device_clock, stall_us
 
 Mask = NDArray[np.bool_]
@@ -56,6 +56,10 @@ class WorkerFacts:
     is_growing: bool | None = None
     died: int = 0
     """Processes of this number that ended without an exception."""
+    received_bytes_per_s: float | None = None
+    """By its own TCP connections, over the judged span."""
+    connections: int | None = None
+    """Most of them that were open at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,11 @@ class RankFacts:
     total_data_wait_us: float = 0.0
     total_stall_us: float = 0.0
     """Of the whole run's wait, what the device's clock confirms; all of it where there is none."""
+    total_copy_us: float | None = None
+    """Of the whole run, in copies to the device that no work hid. ``None``: none was timed."""
+    total_epochs: int = 0
+    total_edges_us: float = 0.0
+    """Of the whole run's wait, constructing iterators and stopping workers when an epoch is over."""
     others_wait_us: Column | None = None
     """Of each judged step, after its own wait: within other loaders' requests, which is no work. ``None``: the rank has
     no other loader."""
@@ -237,6 +246,11 @@ class LoaderFacts:
         return max((rank.total_steps for rank in self.ranks), default=0)
 
     @property
+    def epochs(self) -> int:
+        """Of the rank that is furthest."""
+        return max((rank.total_epochs for rank in self.ranks), default=0)
+
+    @property
     def spent_us(self) -> float:
         """Over the whole run and all ranks, in its loop."""
         return sum(rank.total_step_us for rank in self.ranks)
@@ -269,6 +283,8 @@ class RunFacts:
     """All loaders of the run, those that most time was spent with first."""
     storage: tuple[StoragePlace, ...] = ()
     """Where files of the judged loader's data set lie."""
+    read_elsewhere: tuple[ReadRate, ...] = ()
+    """By other runs of the project, the newest first, from the place that most of these files lie in."""
     overrides: Mapping[str, Setting] = field(default_factory=dict)
     """What ``--set`` or ``--apply`` changed."""
     advice_of: str | None = None

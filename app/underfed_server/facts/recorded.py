@@ -69,16 +69,6 @@ class Recorded:
         asked_us = self.rows.start_us
         return bool(np.searchsorted(asked_us, begin_us, side="right") < np.searchsorted(asked_us, end_us))
 
-    def ending_us(self, epoch: EpochInfo) -> float:
-        """From the end of an epoch's last step to the end of the request that found no more: workers are stopped.
-
-        0 but for an exhausted epoch: of another it is only known when it was last seen.
-        """
-        ends = self.ends_us[self.rows.epoch_index == epoch.epoch_index]
-        if epoch.ended != "exhausted" or epoch.end_us is None or not len(ends) or not np.isfinite(ends[-1]):
-            return 0.0
-        return max(0.0, epoch.end_us - float(ends[-1]))
-
 
 def read_recorded(store: Store, run_id: str, rank: int, loader: str, last: int) -> Recorded:
     """The newest ``last`` steps of the rank with the loader."""
@@ -92,8 +82,8 @@ class Apart:
 
     edges_us: float
     """What the epochs that begin in the rows, judged or not, cost beside their steps."""
-    iterators_us: float
-    """Of these epochs, constructing their iterators."""
+    known_edges_us: float
+    """Of these epochs, what is known of the others too: constructing iterators, and stopping workers."""
     steps: StepRows
     """The judged ones, with their edges."""
     others_wait_us: Column | None
@@ -117,7 +107,7 @@ def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> A
     stalled_us = _spent_by(others, is_stall=True).between(rest_from_us[keep], own.ends_us[keep])
     return Apart(
         edges_us=float(np.sum(edges_us)),
-        iterators_us=_iterators_us(own),
+        known_edges_us=_known_edges_us(own),
         steps=_with_edges(rows, keep, edges_us),
         others_wait_us=others_wait_us if others else None,
         others_stall_us=float(np.mean(stalled_us)) if len(stalled_us) else 0.0,
@@ -140,7 +130,7 @@ def _spans(recorded: Recorded, *, is_stall: bool) -> list[tuple[Column, Column, 
     share = _stalled_share(rows) if is_stall else np.ones(len(rows))
     found = [(rows.start_us, rows.start_us + rows.data_wait_us, share)]
     begun = [(each.start_us, each.start_us + each.iterator_us) for each in epochs if each.iterator_us]
-    ended = [(each.end_us - us, each.end_us) for each in epochs if each.end_us and (us := recorded.ending_us(each))]
+    ended = [(each.end_us - us, each.end_us) for each in epochs if each.end_us and (us := each.ending_us)]
     if edges := [*begun, *ended]:
         begin_us, end_us = (np.array(column, dtype=np.float64) for column in zip(*edges, strict=True))
         found.append((begin_us, end_us, np.ones(len(edges))))
@@ -193,16 +183,16 @@ def _edges_us(own: Recorded, others: Spent) -> Column:
         if epoch is not None:
             begun_us = epoch.startup_us or epoch.iterator_us or 0
             begun_us = max(0.0, begun_us - np.nan_to_num(rows.data_wait_us[position]))
-            ending_us = own.ending_us(epoch)
+            ending_us = epoch.ending_us or 0
             begin_us = np.array([epoch.start_us, (epoch.end_us or 0) - ending_us])
             theirs_us = others.between(begin_us, begin_us + np.array([begun_us, ending_us]))
             edges_us[position] = max(0.0, begun_us + ending_us - float(np.sum(theirs_us)))
     return edges_us
 
 
-def _iterators_us(own: Recorded) -> float:
+def _known_edges_us(own: Recorded) -> float:
     begun = set(own.rows.epoch_index[own.rows.batch_index == 0])
-    return sum(each.iterator_us or 0.0 for each in own.epochs if each.epoch_index in begun)
+    return sum((each.iterator_us or 0) + (each.ending_us or 0) for each in own.epochs if each.epoch_index in begun)
 
 
 def _with_edges(rows: StepRows, keep: Mask, edges_us: Column) -> StepRows:

@@ -33,6 +33,7 @@ from underfed_server.store.runs import diagnoses, listing, removal, summaries
 from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
+from underfed_server.store.team.read_rates import read_rates
 from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy
 from underfed_server.store.team.team_runs import read_projects, read_proven, read_team_run, read_team_runs, read_users
 from underfed_server.store.team.week import read_week
@@ -231,7 +232,7 @@ class Store:
     def epochs(self, run_id: str, rank: int, loader: str, last: int) -> tuple[EpochInfo, ...]:
         """The newest epochs of a rank with a loader, oldest first."""
         with self.database.reading.begin() as connection:
-            return details.read_epochs(connection, run_id, last, rank, loader)
+            return details.read_epochs(connection, run_id, rank, loader, last)
 
     def steps(self, run_id: str, rank: int, loader: str, last: int | None = None) -> StepRows:
         """All steps of a rank with a loader, or the newest ``last``."""
@@ -279,6 +280,7 @@ class Store:
     team_runs = _reads(read_team_runs)
     team_run = _reads(read_team_run)
     proven = _reads(read_proven)
+    read_rates = _reads(read_rates)
 
     def claim(self, run_id: str, judge: str) -> bool:
         """Whether the process called ``judge`` is to judge the run now, and no other one."""

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 0d3511fc1b37c59cac0cbf35cd304b10a3b2f9298678539673b9c649ae7f778d. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 a5a63c23e01d2dc7b8ca06b52663740c673f1c63b3e3583e21bcabf527a7e2a9. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -783,6 +783,7 @@ export interface components {
             needed_steps: number;
             /** Ranks */
             ranks: components["schemas"]["RankDiagnosis"][];
+            read_rate?: components["schemas"]["ReadRate"] | null;
             /** Reason */
             reason: string | null;
             /** Refusals */
@@ -847,6 +848,8 @@ export interface components {
             end_us: number | null;
             /** Ended */
             ended: ("exhausted" | "broken_off" | "error") | null;
+            /** Ending Us */
+            ending_us?: number | null;
             /** Epoch Index */
             epoch_index: number;
             /** First Step Index */
@@ -1359,6 +1362,11 @@ export interface components {
             bound_label: string;
             /** Data Stall Fraction */
             data_stall_fraction: number | null;
+            /**
+             * Epochs
+             * @default 0
+             */
+            epochs: number;
             /** Hours Lost */
             hours_lost: number;
             /** Loader */
@@ -1492,6 +1500,27 @@ export interface components {
             rank: number;
             /** Straggler */
             straggler: boolean;
+            /**
+             * Works Longer
+             * @default false
+             */
+            works_longer: boolean;
+        };
+        /**
+         * ReadRate
+         * @description What the loads of one loader read from a place together, of all ranks that share it.
+         */
+        ReadRate: {
+            /** Bytes Per S */
+            bytes_per_s: number;
+            /** Is Limited */
+            is_limited: boolean;
+            /** Place */
+            place: string;
+            /** Readers */
+            readers: number;
+            /** Sample Bytes */
+            sample_bytes: number;
         };
         /** Refusal */
         Refusal: {
@@ -2365,6 +2394,7 @@ export type Outlook = components['schemas']['Outlook'];
 export type ProjectInfo = components['schemas']['ProjectInfo'];
 export type ProjectRetention = components['schemas']['ProjectRetention'];
 export type RankDiagnosis = components['schemas']['RankDiagnosis'];
+export type ReadRate = components['schemas']['ReadRate'];
 export type Refusal = components['schemas']['Refusal'];
 export type Replay = components['schemas']['Replay'];
 export type RetentionWish = components['schemas']['RetentionWish'];

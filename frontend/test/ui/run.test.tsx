@@ -203,6 +203,7 @@ describe('ranks', () => {
       rank,
       data_stall_fraction: rank === 5 ? 0.4 : 0.1,
       straggler: rank === 5,
+      works_longer: false,
     }))
     const store = { selection: signal({ rank: null }), series: signal({ rank: 0 }), select: vi.fn() }
     render(<RanksPanel store={store as never} diagnosis={diagnosis({ ranks })} />)

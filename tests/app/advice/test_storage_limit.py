@@ -22,9 +22,9 @@ from underfed_server.advice.prediction.simulate import (
     simulate,
 )
 from underfed_server.diagnosis.judge import judge
-from underfed_server.diagnosis.storage_rate import storage_rate
+from underfed_server.diagnosis.storage_rate import read_rate, storage_rate
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import StorageKind
+from underfed_server.model import ReadRate, StorageKind
 
 A_LOAD_MS = 40.0
 """Blocked, of a load that has storage for itself."""
@@ -101,3 +101,71 @@ def test_what_was_not_seen_of_storage_is_tried_and_not_promised(kind: StorageKin
 def test_readers_beyond_those_that_storage_serves_share_what_these_get(workers: int, expected_ms: float) -> None:
     inputs = LoopInputs([Batch(0, 100_000)], [Work(0, 10_000)], Handover(), cores(8.0), readers=2.0)
     assert simulate(inputs, SimulatedSetting(workers)).step_us / 1e3 == pytest.approx(expected_ms, rel=0.02)
+
+
+SHARE = "filer:/export"
+
+
+def elsewhere(facts: RunFacts, *others: ReadRate) -> RunFacts:
+    """The run on a share, with what other runs read from it."""
+    place = made_place("network", file_system="nfs4", device=SHARE)
+    return replace(facts, storage=(place,), read_elsewhere=others)
+
+
+def other(times: float, *, is_limited: bool = False, sample_bytes: float = 1e6 / 32, place: str = SHARE) -> ReadRate:
+    """A run that read so many times as much as eight readers of :func:`reading` do."""
+    return ReadRate(
+        place=place, readers=8 * times, bytes_per_s=25e6 * times, sample_bytes=sample_bytes, is_limited=is_limited
+    )
+
+
+def test_what_a_run_reads_from_a_share_is_told_of_all_its_ranks() -> None:
+    facts = elsewhere(reading((8, 8, 8, 8), is_shared=True))
+    rate = read_rate(facts, facts.ranks[0])
+    assert rate is not None and not rate.is_limited
+    assert rate.place == SHARE
+    assert rate.readers == pytest.approx(8, rel=0.05)
+    assert rate.bytes_per_s == pytest.approx(25e6, rel=0.05)
+    both = replace(facts, ranks=(facts.ranks[0], replace(facts.ranks[0], rank=1, hostname="another")))
+    twice = read_rate(both, both.ranks[0])
+    assert twice is not None and twice.bytes_per_s == pytest.approx(2 * rate.bytes_per_s, rel=0.01)
+    nameless = replace(facts, storage=(made_place("network", file_system="nfs4"),))
+    assert read_rate(nameless, nameless.ranks[0]) is None
+
+
+def promised(facts: RunFacts) -> tuple[str, float | None]:
+    found = [each for each in advise(facts, judge(facts)).advice if each.change == "num_workers"]
+    return ("promised" if found[0].predicted_speedup else "tried", found[0].low) if found else ("not offered", None)
+
+
+def test_where_another_run_read_more_with_more_readers_more_are_promised() -> None:
+    facts = reading((8, 8, 8, 8), is_shared=True)
+    assert promised(elsewhere(facts))[0] == "tried"
+    seen, low = promised(elsewhere(facts, other(2.5)))
+    assert seen == "promised" and low is not None and low > 1.3
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ((other(1.0, is_limited=True),), "not offered"),
+        ((other(1.0, is_limited=True), other(2.5)), "promised"),
+        ((other(0.5, is_limited=True, sample_bytes=100.0),), "tried"),
+        ((other(2.5, sample_bytes=1e6),), "tried"),
+        ((other(2.5, place="filer:/other"),), "tried"),
+    ],
+    ids=["flat", "flat once, and more at another time", "flat of small reads", "more of large reads", "another share"],
+)
+def test_what_other_runs_saw_of_a_share_counts_as_far_as_it_is_alike(
+    others: tuple[ReadRate, ...], expected: str
+) -> None:
+    assert promised(elsewhere(reading((8, 8, 8, 8), is_shared=True), *others))[0] == expected
+
+
+def test_what_other_runs_read_stands_in_the_sentence() -> None:
+    facts = reading((2, 8, 8, 8), is_shared=True)
+    same, more = (judge(elsewhere(facts, other(times))).causes[0] for times in (1.0, 4.0))
+    assert (same.cause, more.cause) == ("storage_limit", "storage_limit")
+    assert "One other run read 25 MB/s from it with 8 readers: no more" in same.sentence
+    assert "read 100 MB/s from it with 32 readers: it can give more" in more.sentence
+    assert {each.what: each.value for each in more.evidence}["Most that another run read from it"] == 100e6

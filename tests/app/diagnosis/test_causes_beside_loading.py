@@ -302,12 +302,29 @@ def waiting(*waits_ms: float, load_ms: tuple[float, ...] = (35.0,)) -> RunFacts:
     ))  # fmt: skip
 
 
+def test_what_a_slow_device_costs_is_told_of_the_steps_that_all_ranks_took() -> None:
+    """In every other step the others wait 10 ms longer for their input than the slow one, else 20 ms."""
+    slow, quick = ([4.0, 4.0], [14.0, 24.0])
+    facts = of_ranks(*(
+        made_run(wait_ms=waits, work_ms=35.0 - sum(waits) / 2, num_workers=1, load_blocked_ms=35.0)
+        for waits in (quick, quick, slow)
+    ))  # fmt: skip
+    why = judge(facts).why
+    assert why is not None and "by 15 ms or more" in why and "43% of every step" in why
+    assert [each.works_longer for each in judge(facts).ranks] == [False, False, True]
+
+
 def test_a_rank_that_works_longer_is_told_from_one_whose_loader_is_slow() -> None:
     for facts in (waiting(20.0, 20.0, 4.0, 18.0), waiting(20.0, 4.0)):
         verdict = judge(facts)
         assert "slow_rank" not in [each.cause for each in verdict.causes]
         slow = 2 if len(facts.ranks) == 4 else 1
         assert verdict.why is not None and f"Rank {slow} works longer" in verdict.why
+        assert judged_rank(facts).rank == reported_rank(verdict.ranks) == slow
+        assert verdict.data_stall_fraction == pytest.approx(4 / 35)
+        assert verdict.hours_lost is not None and verdict.hours_used is not None
+        assert verdict.hours_lost / verdict.hours_used == pytest.approx(4 / 35)
+        assert verdict.instant_data_steps_per_s == pytest.approx(1 / 0.031)
     assert "slow_rank" in causes(waiting(20.0, 4.0, load_ms=(35.0, 20.0)))
     for even in (waiting(20.0, 20.0, 19.0), waiting(2.0, 2.0, 2.0), waiting(4.0, 4.0, 20.0)):
         why = judge(even).why

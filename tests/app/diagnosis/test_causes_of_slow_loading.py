@@ -318,3 +318,41 @@ def test_unsharded_iterable_is_told_of_a_run_that_does_not_wait() -> None:
 @pytest.mark.parametrize("facts", [repeating(2, 3), repeating(2, None), repeating(1, 64)])
 def test_unsharded_iterable_wants_batches_that_several_workers_gave(facts: RunFacts) -> None:
     assert "unsharded_iterable" not in causes(facts)
+
+
+# what comes by network
+
+
+def by_network(mb_per_s: float | None, connections: int | None = 4, **columns: float) -> RunFacts:
+    """Two workers that are blocked nine tenths of each load, and read next to nothing from files."""
+    facts = Played(load_ms=200, work_ms=20).facts(load_cpu_ms=20.0, load_blocked_ms=180.0, busy_cores=0.5)
+    facts = with_batches(facts, asked_bytes=4e3, read_bytes=0.0, **columns)
+    each = None if mb_per_s is None else mb_per_s * 1e6 / 2
+    return with_workers(facts, received_bytes_per_s=each, connections=connections)
+
+
+def test_what_workers_receive_counts_as_storage_that_they_wait_for() -> None:
+    found = finding(by_network(40.0), "storage_wait")
+    assert causes(by_network(40.0))[0] == "storage_wait"
+    assert "network" in found.sentence
+    told = {each.what: each.value for each in found.evidence}
+    assert told["Received through the workers' own connections"] == pytest.approx(40e6)
+    assert told["Connections of a worker"] == 4
+    assert told["Received for one batch"] == pytest.approx(4e6, rel=0.05)
+
+
+def test_a_little_traffic_is_no_loading_by_network() -> None:
+    assert causes(by_network(0.1))[0] == "too_few_workers"
+    files = with_batches(by_network(40.0), asked_bytes=30e6)
+    assert causes(files)[0] == "too_few_workers", "most of a batch comes from files"
+
+
+def test_network_whose_amount_is_not_measured_is_told_as_that() -> None:
+    facts = with_host(by_network(None), network_received_bytes=[0.0, 600 * 50e6])
+    (found,) = judge(facts).causes
+    assert found.cause == "too_few_workers"
+    told = {each.what: each.value for each in found.evidence}
+    assert told["Received through the workers' own connections"] is None
+    assert told["Received by the host's networks, by any process"] == pytest.approx(50e6)
+    quiet = finding(with_host(by_network(None, None), network_received_bytes=[0.0, 1e6]), "too_few_workers")
+    assert not any("eceived" in each.what for each in quiet.evidence)

@@ -199,13 +199,15 @@ def test_copies_that_are_not_hidden_are_hours_lost_where_they_were_measured() ->
     facts = made_run(wait_ms=1.0, work_ms=99.0, uses_gpu=True)
     unseen = judge(facts)
     assert unseen.copy_hours_lost is None
-    rank = replace(facts.ranks[0], steps=replace(facts.ranks[0].steps, h2d_exposed_us=np.full(300, 30e3)))
+    steps = replace(facts.ranks[0].steps, h2d_exposed_us=np.full(300, 30e3))
+    # Copies took twice as long before the judged steps.
+    rank = replace(facts.ranks[0], steps=steps, total_steps=600, total_step_us=60e6, total_copy_us=27e6)
     seen = judge(replace(facts, ranks=(rank,)))
     assert seen.bound == "transfer"
-    assert seen.copy_hours_lost == pytest.approx(rank.total_steps * 30e3 / 3.6e9)
+    assert seen.copy_hours_lost == pytest.approx(27e6 / 3.6e9)
     assert seen.copy_hours_lost is not None and seen.hours_lost == seen.gpu_hours_lost
     assert seen.hours_lost == pytest.approx((unseen.hours_lost or 0) + seen.copy_hours_lost)
-    endless = replace(rank, steps=replace(rank.steps, h2d_exposed_us=np.full(300, 1e9)))
+    endless = replace(rank, total_copy_us=600e9)
     most = judge(replace(facts, ranks=(endless,)))
     assert most.hours_lost == pytest.approx(most.hours_used), "never more than was used"
 

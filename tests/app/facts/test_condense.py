@@ -98,9 +98,68 @@ def test_what_an_epoch_takes_after_its_last_step_counts_where_its_end_was_seen(
     store: Store, ended: str, wait_us: int
 ) -> None:
     epoch = {"loader": "train", "epoch_index": 0, "start_us": 0, "first_step_index": 0, "steps": 10}
-    post(store, [even_window(0, epochs=[epoch | {"end_us": 1_080_000, "ended": ended}])])
+    ending_us = 80_000 if ended == "exhausted" else None
+    post(store, [even_window(0, epochs=[epoch | {"end_us": 1_080_000, "ending_us": ending_us, "ended": ended}])])
     (rank,) = condensed(store, warmup_steps=0).ranks
     assert rank.steps.data_wait_us.tolist() == [wait_us] + [25_000] * 9
+
+
+EPOCHS, OF_EPOCH = 600, 5
+
+
+def short_epochs(rank: int = 0, loader: str = "train", *, validations: int = 0) -> list[dict[str, Any]]:
+    """600 epochs of five steps of 10 ms, half of it waiting; workers start in 40 ms and stop in 20."""
+    windows = []
+    for first in range(0, EPOCHS, 100):
+        steps, epochs = [], []
+        for index in range(first, first + 100):
+            start_us = index * 110_000
+            steps.append({
+                "loader": loader, "epoch_index": index, "first_step_index": index * OF_EPOCH, "first_batch_index": 0,
+                "start_us": start_us + 40_000, "step_us": [10_000] * OF_EPOCH, "data_wait_us": [5_000] * OF_EPOCH,
+            })  # fmt: skip
+            epochs.append({
+                "loader": loader, "epoch_index": index, "first_step_index": index * OF_EPOCH, "start_us": start_us,
+                "iterator_us": 40_000, "startup_us": 45_000, "steps": OF_EPOCH, "end_us": start_us + 110_000,
+                "ending_us": 20_000, "ended": "exhausted",
+            })  # fmt: skip
+        number = first // 100
+        passes = [
+            {"loader": "val", "epoch_index": number, "first_step_index": 0, "start_us": first * 110_000}
+        ] if number < validations else []  # fmt: skip
+        end_us = (first + 100) * 110_000
+        windows.append(made_window(number, rank=rank, end_us=end_us, steps=steps, epochs=[*passes, *epochs]))
+    return windows
+
+
+def test_what_epochs_cost_is_summed_over_the_whole_run_however_many_there_are(store: Store) -> None:
+    post(store, short_epochs())
+    (rank,) = condensed(store, judged_steps=200).ranks
+    edges_us = EPOCHS * 60_000
+    assert (rank.total_epochs, rank.total_edges_us) == (EPOCHS, edges_us)
+    assert rank.total_step_us == EPOCHS * OF_EPOCH * 10_000 + edges_us
+    assert rank.total_stall_us == EPOCHS * OF_EPOCH * 5_000 + edges_us
+    assert condensed(store).loaders[0].epochs == EPOCHS
+
+
+def test_the_epochs_of_every_rank_and_loader_are_known(store: Store) -> None:
+    post(store, short_epochs(validations=2))
+    post(store, short_epochs(rank=1))
+    epochs = store.run("run-1").epochs
+    assert [each.epoch_index for each in epochs if each.loader == "val"] == [0, 1]
+    for rank in (0, 1):
+        newest = [each.epoch_index for each in epochs if (each.rank, each.loader) == (rank, "train")]
+        assert newest == list(range(EPOCHS - 200, EPOCHS))
+
+
+def test_copies_of_the_whole_run_are_summed_by_the_roll_ups(store: Store) -> None:
+    """Of the first ten steps, the five that could block were timed, and one of the five that found a batch ready."""
+    early, late = even_window(0), even_window(1)
+    early["steps"][0] |= {"queue_depth": [0, 2] * 5, "h2d_exposed_us": [9_000, 1_000] + [9_000, None] * 4}
+    late["steps"][0] |= {"queue_depth": [0] * 10, "h2d_exposed_us": [2_000] * 10}
+    post(store, [early, late])
+    (rank,) = condensed(store, judged_steps=5).ranks
+    assert rank.total_copy_us == pytest.approx(5 * 9_000 + 5 * 1_000 + 10 * 2_000)
 
 
 @pytest.mark.parametrize("few", [600, 1])
@@ -175,6 +234,15 @@ def test_a_device_that_was_timed_in_every_sixteenth_ready_step_decides(store: St
     assert rank.stall_us == pytest.approx(0.1 * 25_000 + 0.9 * 12_500)
     assert rank.input_lost_us is not None
     assert rank.stall_us <= rank.input_lost_us <= rank.data_wait_us
+
+
+def test_what_a_worker_received_is_growth_over_the_judged_span(store: Store) -> None:
+    at_us = [100_000, 500_000, 900_000]
+    samples = {"loader": "train", "worker": 0, "at_us": at_us, "received_bytes": [0, 2_000_000, 8_000_000]}
+    post(store, [even_window(worker_samples=[samples | {"connections": [1, 3, 2]}])])
+    (worker,) = condensed(store, warmup_steps=0).ranks[0].workers
+    assert worker.received_bytes_per_s == pytest.approx(10e6)
+    assert worker.connections == 3
 
 
 def test_sampler_time_and_pinning_are_condensed(store: Store) -> None:

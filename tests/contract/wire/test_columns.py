@@ -52,8 +52,8 @@ def test_no_value_of_a_recorded_window_is_passed_over(path: Path) -> None:
 
 ROLLED_UP_FIRST = {
     "steps": (
-        "compute_us", "stall_us", "data_stall_fraction", "step_us", "data_wait_us", "sampler_us", "queue_depth",
-        "gpu_idle_us", "gpu_work_us", "h2d_us", "h2d_exposed_us",
+        "compute_us", "stall_us", "data_stall_fraction", "exposed_copy_us", "step_us", "data_wait_us", "sampler_us",
+        "queue_depth", "gpu_idle_us", "gpu_work_us", "h2d_us", "h2d_exposed_us",
     ),
     "batches": ("load_us", "cpu_us", "runqueue_us", "blocked_us", "collate_us", "pin_us", "read_bytes"),
     "process": ("own_cores", "rss_bytes", "workers_rss_bytes", "threads", "open_files", "swap_bytes"),

@@ -100,6 +100,8 @@ class OpenEpoch:
     graph_built: bool | None = None
     """Between its batches, so far."""
     in_background: bool | None = None
+    ending_us: int | None = None
+    """The request that found no more batches; ``None``: there was none, or it handed one out."""
     ahead: Request | None = None
     """The request whose batch such a consumer has not handed out yet."""
 
@@ -188,6 +190,7 @@ class LoaderSteps:
             left_us = max(left_us, epoch.last_us)
         else:
             self._end_step(epoch, entered_us)
+            epoch.ending_us = left_us - entered_us if ended == "exhausted" else None
         self._break(epoch)
         self._report(epoch, left_us, ended)
         if ended == "error":
@@ -311,6 +314,7 @@ class LoaderSteps:
             steps=epoch.steps if ended is not None else None,
             end_us=end_us,
             ended=ended,
+            ending_us=epoch.ending_us,
             sampler_us=epoch.sampler_us,
             grad_enabled=epoch.grad_enabled,
             graph_built=epoch.graph_built,

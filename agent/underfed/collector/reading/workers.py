@@ -50,6 +50,9 @@ class Life:
     pss_bytes: int | None = None
     """For its next sample."""
     pss_due_us: int = 0
+    received_bytes: int | None = None
+    connections: int | None = None
+    """As it last recorded them."""
     is_unsent: bool = True
 
     def end(self, at_us: int, ended: Ended | None) -> None:
@@ -85,6 +88,8 @@ class Workers:
                     self._begin_iterator(each.ring.loader, one[1], one[0] >> ring_format.EPOCH_SHIFT)
                 elif kind == ring_format.WORKER_START and life is not None:
                     life.start_us, life.is_unsent = to_us(one[1], self._origin_ns), True
+                elif kind == ring_format.RECEIVED and life is not None:
+                    life.received_bytes, life.connections = _known(one[1]), one[2]
                 elif kind == ring_format.WORKER_END and life is not None:
                     life.end(to_us(one[1], self._origin_ns), "raised" if one[2] else "returned")
 
@@ -106,7 +111,8 @@ class Workers:
             usage, life = self.living[ring], self._lives[ring]
             row = {"rss_bytes": usage.rss_bytes, "pss_bytes": life.pss_bytes, "threads": usage.threads}
             columns = self._samples.setdefault((ring.loader, ring.worker or 0), Columns())
-            columns.add(at_us, {**row, "cpu_us": usage.cpu_us})
+            network = {"received_bytes": life.received_bytes, "connections": life.connections}
+            columns.add(at_us, {**row, "cpu_us": usage.cpu_us, **network})
             life.pss_bytes = None
 
     def sample_costly(self, at_us: int) -> bool:
@@ -202,6 +208,10 @@ class Workers:
         for ring in self.living:
             newest[ring.loader] = max(ring.iterator or 0, newest.get(ring.loader, 0))
         return [ring for ring in self.living if ring.iterator == newest[ring.loader]]
+
+
+def _known(value: int) -> int | None:
+    return None if value == ring_format.NOT_MEASURED else value
 
 
 def _usage_of(life: Life) -> ProcessUsage | None:

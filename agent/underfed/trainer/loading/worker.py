@@ -16,11 +16,12 @@ from typing import Any
 
 from underfed.exchange.guard import Guard
 from underfed.exchange.ring import RingWriter
-from underfed.exchange.ring_format import WORKER_END, WORKER_START, head
+from underfed.exchange.ring_format import RECEIVED, WORKER_END, WORKER_START, head
 from underfed.exchange.run_files import batch_ring
 from underfed.host.clock import now_ns
 from underfed.trainer.loading.collate import CollateTimer, awaited, splice_fetchers
 from underfed.trainer.loading.probe import Probe, write_batch, write_batch_detail
+from underfed.trainer.loading.received import Received
 
 Loop = Callable[..., None]
 
@@ -118,6 +119,16 @@ def parameter_names(loop: Loop) -> list[str]:
         return []
 
 
+def _received_here() -> Received | None:
+    """``None``: this system does not tell what a connection received."""
+    if sys.platform != "linux":
+        return None
+    try:
+        return Received()
+    except (ImportError, OSError, AttributeError):
+        return None
+
+
 @dataclass(slots=True, eq=False)
 class BatchTimer:
     """One worker's measurement: from taking a task to putting its batch."""
@@ -130,6 +141,7 @@ class BatchTimer:
     is_loading: bool = False
     batch_index: int = 0
     started_ns: int = 0
+    received: Received | None = field(default_factory=_received_here)
 
     def taken(self, task: Any) -> None:
         if isinstance(task, tuple):
@@ -157,6 +169,19 @@ class BatchTimer:
         write_batch(ring, epoch, index, self.started_ns, ended_ns, usage, collate.elapsed_ns)
         write_batch_detail(ring, epoch, index, usage, collate.samples, time.process_time_ns())
         return True
+
+    def handed_over(self) -> None:
+        """Once a second, when the batch is on its way."""
+        received = self.received
+        if received is None or (begun_ns := now_ns()) < received.due_ns:
+            return
+        try:
+            reading = received.read()
+        except OSError:
+            self.received = None
+            return
+        received.rest(begun_ns, now_ns())
+        self.ring.write(head(RECEIVED, 0), *reading)
 
 
 def is_no_batch(item: Any) -> bool:
@@ -207,6 +232,11 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
         except Exception as error:
             stop("worker batch", error)
         put(item, *arguments, **named)
+        try:
+            timer.handed_over()
+        except Exception as error:
+            timer.received = None
+            guard.failed("worker connections", error)
 
     tasks.get, batches.put = timed_get, timed_put
     return ring

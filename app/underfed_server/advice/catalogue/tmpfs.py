@@ -54,6 +54,8 @@ def consider(case: Case) -> Offer | Refusal | None:
 def _why_not(case: Case) -> str | None:
     """``None``: it would help and it fits, or it is not known whether reads reach storage."""
     place = _main_place(case)
+    if measures.reads_network(case.rank):
+        return "The data come through network connections of the workers, not from files."
     if place is not None and place.kind == "memory":
         return f"The data set is in memory already: {place.mount} is {place.file_system or 'a memory file system'}."
     if case.cause and waits_only_at_first(case.rank):

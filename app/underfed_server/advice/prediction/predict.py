@@ -14,11 +14,11 @@ from underfed_server.advice.prediction.processor import WORST_FULL
 from underfed_server.advice.prediction.ranks import ALONE, Ranks
 from underfed_server.advice.prediction.regime import Place, place_of
 from underfed_server.advice.prediction.residuals import interval
-from underfed_server.advice.prediction.simulate import Handover, Outcome, SimulatedSetting, simulate
+from underfed_server.advice.prediction.simulate import UNLIMITED, Handover, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, read_workload, usable_cores
 from underfed_server.diagnosis.instant_data import instant_step_us, shares_cores
-from underfed_server.diagnosis.storage_rate import most_readers_seen
+from underfed_server.diagnosis.storage_rate import UNKNOWN, Elsewhere, most_readers_seen, usual_readers
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.model import LoaderInfo, StoragePlace
 
@@ -78,7 +78,7 @@ class Predictor:
     def adds_readers(self, setting: SimulatedSetting) -> bool:
         """More load at once than was seen."""
         most = max(1, self.workload.setting.num_workers)
-        return self.most_readers is not None and setting.num_workers > most
+        return self.most_readers is not None and setting.num_workers > max(most, self.most_readers)
 
     def quick(self, setting: SimulatedSetting) -> float:
         """The speed-up alone, for searching.
@@ -166,14 +166,21 @@ def make_predictor(
     host: HostShare,
     ranks: Ranks = ALONE,
     place: StoragePlace | None = None,
+    elsewhere: Elsewhere = UNKNOWN,
     proven: Sequence[float] = (),
 ) -> Predictor:
-    """``place``: where the data set's files lie. ``proven``: residuals of earlier predictions for this host.
+    """``place``: where the data set's files lie. ``elsewhere``: what other runs show of it. ``proven``: residuals of
+    earlier predictions for this host.
 
     Raises:
         PredictionError: see :func:`read_workload`.
     """
-    workload = read_workload(rank, loader, host, ranks)
+    workload, most_readers = read_workload(rank, loader, host, ranks), most_readers_seen(rank, place)
+    if workload.readers == UNLIMITED and elsewhere.limit_readers is not None:
+        workload = replace(workload, readers=max(elsewhere.limit_readers, usual_readers(rank)))
+        most_readers = None
+    elif most_readers is not None:
+        most_readers = max(most_readers, elsewhere.most_readers or 0.0)
     epochs = read_epochs(rank, workload.setting, workload.handover)
     recorded = _outcome(workload, rank, epochs, workload.setting)
     ceiling = rank.step_us / max(instant_step_us(rank, host, ranks.together), 1.0)
@@ -187,7 +194,7 @@ def make_predictor(
         ceiling=ceiling,
         highest=ceiling * (math.exp(PASSED) if shares_cores(rank, host) else 1.0),
         own_error=abs(math.log(recorded.step_us / rank.step_us)),
-        most_readers=most_readers_seen(rank, place),
+        most_readers=most_readers,
         proven=proven,
     )
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from underfed_server.diagnosis import measures
+from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, Shared, has_workers, share_signal
-from underfed_server.diagnosis.examination import Examination, describe, storage_place
-from underfed_server.diagnosis.storage_rate import LIMITED_GROWTH, reads_files, storage_rate
+from underfed_server.diagnosis.examination import Examination, read_from
+from underfed_server.diagnosis.sentence import three_digits
+from underfed_server.diagnosis.storage_rate import (
+    CLEARLY_MORE,
+    LIMITED_GROWTH,
+    Elsewhere,
+    reads_files,
+    seen_elsewhere,
+    storage_rate,
+)
 from underfed_server.model import Evidence
 
 LEAST_SHARE = 0.25
@@ -17,18 +25,32 @@ def find(examined: Examination) -> Found | None:
     blocked, rate = measures.load_share(rank, rank.batches.blocked_us), storage_rate(rank)
     if rate is None or not rate.is_limited or blocked is None or blocked < LEAST_SHARE or not reads_files(rank):
         return None
-    where = describe(storage_place(examined.facts, rank))
+    where, elsewhere = read_from(examined), seen_elsewhere(examined.facts, rank)
     return Found(
         min(examined.unexplained, examined.wait.loading * blocked),
-        f"Loads that read from {where} at the same time share one rate: more readers get no more of it together.",
+        f"Loads that read from {where} at the same time share one rate: more readers get no more of it together."
+        f"{_elsewhere(elsewhere, rate.many_bytes_per_s)}",
         [
             Evidence(what="Blocked, of load time", value=blocked, unit="fraction", series="blocked_us"),
             Evidence(what="Loads at once, when they were few", value=rate.few, unit="count"),
             Evidence(what="All of them then read", value=rate.few_bytes_per_s, unit="bytes_per_s"),
             Evidence(what="Loads at once, when they were many", value=rate.many, unit="count"),
             Evidence(what="All of those read", value=rate.many_bytes_per_s, unit="bytes_per_s"),
+            *evidence.read_elsewhere(elsewhere.most),
         ],
     )
+
+
+def _elsewhere(elsewhere: Elsewhere, own_bytes_per_s: float | None) -> str:
+    """What other runs got of it: the same, or so much more that it is not the storage alone."""
+    most = elsewhere.most
+    if most is None or not own_bytes_per_s:
+        return ""
+    who = "One other run" if elsewhere.runs == 1 else f"Of {elsewhere.runs} other runs one"
+    told = f" {who} read {three_digits(most.bytes_per_s / 1e6)} MB/s from it with {three_digits(most.readers)} readers"
+    if most.bytes_per_s > CLEARLY_MORE * own_bytes_per_s:
+        return f"{told}: it can give more than this run gets of it now."
+    return f"{told}: no more than this one."
 
 
 def _growth(examined: Examination) -> float | None:

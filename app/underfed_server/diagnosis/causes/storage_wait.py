@@ -1,10 +1,11 @@
-"""Loading is blocked on reads that reach storage, not the page cache."""
+"""Loading is blocked on reads that reach storage or a network, not the page cache."""
 
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, Shared, load_signal, share_signal
-from underfed_server.diagnosis.examination import Examination, describe, storage_place, waits_only_at_first
+from underfed_server.diagnosis.examination import Examination, read_from, storage_place, waits_only_at_first
+from underfed_server.diagnosis.storage_rate import seen_elsewhere
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
 
@@ -18,7 +19,9 @@ def find(examined: Examination) -> Found | None:
     if share is None or share < LEAST_SHARE:
         return None
     place, batches = storage_place(examined.facts, rank), rank.batches
-    where, blocked = describe(place), measures.load_share(rank, batches.blocked_us)
+    where, blocked = read_from(examined), measures.load_share(rank, batches.blocked_us)
+    if measures.reads_network(rank):
+        return _by_network(examined, share, blocked)
     sentence = f"Loading waits for {where}: the page cache does not serve the reads."
     if waits_only_at_first(rank):
         sentence = f"Loading waits for {where} in the first epoch; later epochs find the files in the page cache."
@@ -33,8 +36,22 @@ def find(examined: Examination) -> Found | None:
             Evidence(what="Read from storage", value=read_per_s, unit="bytes_per_s", series="read_bytes"),
             Evidence(what="Read from storage for one batch", value=measures.mean(batches.read_bytes), unit="bytes"),
             Evidence(what="Asked for by one batch", value=measures.mean(batches.asked_bytes), unit="bytes"),
+            *evidence.read_elsewhere(seen_elsewhere(examined.facts, rank).most),
             evidence.setting("The data lies on", where if place else None),
             evidence.setting("File system", place.file_system if place else None),
+        ],
+    )
+
+
+def _by_network(examined: Examination, share: float, blocked: float | None) -> Found:
+    rank = examined.rank
+    return Found(
+        min(examined.unexplained, examined.wait.loading * share),
+        "Loading waits for the network: the workers read through connections of their own.",
+        [
+            Evidence(what="Blocked, of load time", value=blocked, unit="fraction", series="blocked_us"),
+            *evidence.network(rank),
+            Evidence(what="Received for one batch", value=measures.received_bytes(rank), unit="bytes"),
         ],
     )
 

@@ -31,6 +31,7 @@ def find(examined: Examination) -> Found | None:
             evidence.work(rank),
             evidence.empty_queue(rank),
             Evidence(what="Blocked, not on storage, of load time", value=blocked, unit="fraction", series="blocked_us"),
+            *evidence.network(rank),
             evidence.cores_in_use(rank),
             evidence.usable_cores(host),
         ],

@@ -33,6 +33,8 @@ def find(examined: Examination) -> Found | None:
             Evidence(what="Constructing the iterator", value=mean_iterator_us(rank), unit="us"),
             Evidence(what="Epochs begun in the judged steps", value=float(begun), unit="count"),
             Evidence(what="Steps of an epoch", value=steps, unit="count"),
+            Evidence(what="Epochs begun in the whole run", value=float(rank.total_epochs), unit="count"),
+            Evidence(what="Beginning and ending them, beside steps", value=rank.total_edges_us, unit="us"),
             evidence.setting("persistent_workers", bool(keeps)),
             evidence.setting(
                 "multiprocessing_context", settings.get("multiprocessing_context") or "the platform's default"

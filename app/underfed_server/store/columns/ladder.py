@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from underfed_server.measurements import (
     COMPUTE,
     COMPUTED,
+    COPY,
     MEASURES,
     OWN_CORES,
     RATES,
@@ -23,6 +24,7 @@ from underfed_server.measurements import (
     Column,
     Columns,
 )
+from underfed_server.store.columns.copies import exposed_copy_us
 from underfed_server.store.columns.histograms import Bins, bins_of, merged
 from underfed_server.store.columns.lanes import instant_of, kind_of, length
 from underfed_server.store.columns.stall import stall_us
@@ -146,14 +148,16 @@ def rollups_of(lane: str, columns: Columns, index: Column) -> Rollup:
 def with_computed(lane: str, columns: Columns) -> Columns:
     """Adds the measures that are computed from several columns, where all of these are present.
 
-    What was lost in steps that were not timed is estimated from the others, and growth needs the row before:
-    give a whole chunk, not part of it.
+    What was lost in steps that were not timed, and what they copied, is estimated from the others, and growth needs the
+    row before: give a whole chunk, not part of it.
     """
     kind = kind_of(lane)
     computed = COMPUTED.get(kind, {})
     wanted = [name for name, each in computed.items() if columns.keys() >= set(each.made_of)]
     if kind == "steps":
-        return columns | _of_steps(columns) if wanted else columns
+        found = _of_steps(columns) if STALL in wanted else {}
+        copies = {COPY: exposed_copy_us(columns["h2d_exposed_us"], columns["queue_depth"])} if COPY in wanted else {}
+        return columns | found | copies
     return columns | {name: _growth_per_s(columns, name) for name in wanted}
 
 

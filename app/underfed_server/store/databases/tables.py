@@ -264,6 +264,7 @@ epoch = Table(
     Column("first_step_index", BigInteger, nullable=False),
     Column("steps", BigInteger),
     Column("end_us", BigInteger),
+    Column("ending_us", BigInteger),
     Column("ended", Text),
     sqlite_with_rowid=False,
 )
@@ -294,6 +295,21 @@ storage = Table(
     Column("kind", Text, nullable=False),
     Column("files_seen", BigInteger, nullable=False),
     Column("example", Text),
+    sqlite_with_rowid=False,
+)
+
+read_rate = Table(
+    "read_rate",
+    metadata,
+    # Of the judged loader, in the place that most of its files lie in.
+    _key("run_id", Text),
+    Column("place", Text, nullable=False),
+    Column("readers", Float, nullable=False),
+    Column("bytes_per_s", Float, nullable=False),
+    Column("sample_bytes", Float, nullable=False),
+    Column("is_limited", Boolean, nullable=False),
+    Column("measured_at", Instant, nullable=False),
+    Index(None, "place", "measured_at"),
     sqlite_with_rowid=False,
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Table, bindparam, select, type_coerce
+from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Table, bindparam, func, select, type_coerce
 
 from underfed_server.model import Device, EpochInfo, HostFacts, LoaderInfo, Losses, Run, RunSummary, StoragePlace
 from underfed_server.store.databases import tables
@@ -14,7 +14,8 @@ from underfed_server.store.reading.tracks import on_run_clock, with_starts
 from underfed_server.store.reading.worker_lives import read_died
 from underfed_server.store.runs.summaries import devices_by_host, run_row, summaries
 
-NEWEST_EPOCHS = 200
+NEWEST_EPOCHS, MOST_EPOCHS = 200, 1_000
+"""Of each rank with each loader, and of a run."""
 
 # Built once: building a statement costs more than running it.
 _rank, _loader = tables.rank.c, tables.loader.c
@@ -22,13 +23,18 @@ _REASONS = select(_rank.not_measured).where(_rank.run_id == bindparam("run_id"))
 _epoch = tables.epoch.c
 # Sorted by wall-clock time: each incarnation has a run clock of its own.
 _BEGAN = type_coerce(tables.stream.c.started_at, BigInteger) + _epoch.start_us
-_EPOCHS = (
-    with_starts(tables.epoch)
-    .where(_epoch.run_id == bindparam("run_id"))
-    .order_by(_BEGAN.desc(), _epoch.rank.desc())
+_EPOCHS = with_starts(tables.epoch).where(_epoch.run_id == bindparam("run_id"))
+_EPOCHS_OF = (
+    _EPOCHS.where(_epoch.rank == bindparam("rank"), _epoch.loader == bindparam("loader"))
+    .order_by(_BEGAN.desc())
     .limit(bindparam("last"))
 )
-_EPOCHS_OF = _EPOCHS.where(_epoch.rank == bindparam("rank"), _epoch.loader == bindparam("loader"))
+_AGE = func.row_number().over(partition_by=(_epoch.rank, _epoch.loader), order_by=_BEGAN.desc()).label("age")
+# The newest of each rank and loader before older ones of any: one loader's many epochs leave room for another's few.
+_AGED = _EPOCHS.add_columns(_AGE, _BEGAN.label("began")).subquery()
+_EPOCHS_OF_ALL = (
+    select(_AGED).where(_AGED.c.age <= NEWEST_EPOCHS).order_by(_AGED.c.age, _AGED.c.began.desc()).limit(MOST_EPOCHS)
+)
 _OF_LOADER = select(_loader.info).where(_loader.run_id == bindparam("run_id"), _loader.loader == bindparam("loader"))
 
 
@@ -49,7 +55,7 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
         loaders=_loaders(connection, run_id),
         hosts=_hosts(ranks),
         devices=[Device(**device) for device in devices_by_host(ranks).values()],
-        epochs=list(read_epochs(connection, run_id, NEWEST_EPOCHS)),
+        epochs=_epochs(connection, run_id),
         storage=_storage(ranks, _of_run(connection, tables.storage, run_id, tables.storage.c.incarnation)),
         died_workers=read_died(connection, run_id),
         losses=Losses(**{name: sum(stream[name] for stream in streams) for name in Losses.model_fields}),
@@ -58,19 +64,22 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
     )
 
 
-def read_epochs(
-    connection: Connection, run_id: str, last: int, rank: int | None = None, loader: str | None = None
-) -> tuple[EpochInfo, ...]:
-    """The newest epochs of a rank with a loader, or of all of both; oldest first, on the run's clock."""
+def read_epochs(connection: Connection, run_id: str, rank: int, loader: str, last: int) -> tuple[EpochInfo, ...]:
+    """The newest epochs of a rank with a loader; oldest first, on the run's clock."""
+    place = {"run_id": run_id, "rank": rank, "loader": loader, "last": last}
+    rows = connection.execute(_EPOCHS_OF, place).mappings().all()
+    return tuple(_epoch_info(row) for row in reversed(rows))
+
+
+def _epochs(connection: Connection, run_id: str) -> list[EpochInfo]:
+    """The newest of all ranks and loaders; oldest first."""
+    rows = connection.execute(_EPOCHS_OF_ALL, {"run_id": run_id}).mappings().all()
+    return [_epoch_info(row) for row in sorted(rows, key=lambda row: (row["began"], row["rank"]))]
+
+
+def _epoch_info(row: RowMapping) -> EpochInfo:
     same = EpochInfo.model_fields.keys() - {"start_us", "end_us"}
-    place = {"run_id": run_id, "last": last}
-    statement = _EPOCHS
-    if rank is not None:
-        statement, place = _EPOCHS_OF, place | {"rank": rank, "loader": loader}
-    rows = connection.execute(statement, place).mappings().all()
-    return tuple(
-        EpochInfo.model_validate({name: row[name] for name in same} | on_run_clock(row)) for row in reversed(rows)
-    )
+    return EpochInfo.model_validate({name: row[name] for name in same} | on_run_clock(row))
 
 
 def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Mapping[str, str]:

@@ -13,6 +13,7 @@ from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
 from underfed_server.store.runs.status import LOST_AFTER, status_column
 from underfed_server.store.runs.summaries import run_row
+from underfed_server.store.team.read_rates import save_read_rate
 
 
 def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) -> bool:
@@ -27,6 +28,7 @@ def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) 
     same = update(tables.diagnosis).where(known.run_id == diagnosis.run_id, known.body == body)
     changed = not connection.execute(same.values(judged_at=now)).rowcount
     if changed:
+        save_read_rate(connection, now, diagnosis.run_id, diagnosis.read_rate)
         row = {"run_id": diagnosis.run_id, "body": body, "judged_at": now, "changed_at": now}
         connection.execute(upsert(connection, tables.diagnosis), row)
     statement = update(tables.run).where(tables.run.c.run_id == diagnosis.run_id)

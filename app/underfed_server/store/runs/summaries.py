@@ -134,17 +134,21 @@ class StepTotals:
     steps: int
     step_us: int
     data_wait_us: int
-    iterator_us: int
-    """Constructing its iterators, one or none an epoch."""
+    epochs: int = 0
+    edges_us: int = 0
+    """Constructing its iterators, one or none an epoch, and in the requests that ended one."""
 
 
 def step_totals(connection: Connection, run_id: str) -> list[StepTotals]:
     """Of all loaders that have a step, by loader and rank."""
     track, epoch = tables.track.c, tables.epoch.c
-    constructed = select(epoch.loader, epoch.rank, func.sum(epoch.iterator_us)).where(epoch.run_id == run_id)
-    iterators = {
-        (loader, rank): int(us or 0)
-        for loader, rank, us in connection.execute(constructed.group_by(epoch.loader, epoch.rank))
+    edges = (func.coalesce(func.sum(column), 0) for column in (epoch.iterator_us, epoch.ending_us))
+    of_epochs = select(epoch.loader, epoch.rank, func.count(), *edges).where(epoch.run_id == run_id)
+    epochs = {
+        (loader, rank): (number, int(constructed_us) + int(ending_us))
+        for loader, rank, number, constructed_us, ending_us in connection.execute(
+            of_epochs.group_by(epoch.loader, epoch.rank)
+        )
     }
     sums = (func.sum(column) for column in (track.rows, track.step_us_total, track.data_wait_us_total))
     statement = select(track.lane, track.rank, *sums).where(
@@ -154,9 +158,9 @@ def step_totals(connection: Connection, run_id: str) -> list[StepTotals]:
     rows = connection.execute(statement.group_by(track.lane, track.rank).order_by(track.lane, track.rank))
     for lane, rank, steps, step_us, data_wait_us in rows:
         loader = lane.removeprefix(steps_lane(""))
-        iterator_us = iterators.get((loader, rank), 0)
         # PostgreSQL sums to its decimal type.
-        found.append(StepTotals(loader, rank, int(steps), int(step_us), int(data_wait_us), iterator_us))
+        totals = (int(steps), int(step_us), int(data_wait_us))
+        found.append(StepTotals(loader, rank, *totals, *epochs.get((loader, rank), ())))
     return found
 
 

@@ -152,6 +152,7 @@ CREATE TABLE epoch (
   first_step_index BIGINT NOT NULL,
   steps BIGINT,
   end_us BIGINT,
+  ending_us BIGINT,
   ended TEXT,
   CONSTRAINT pk_epoch PRIMARY KEY (run_id, rank, incarnation, loader, epoch_index)
 )
@@ -185,6 +186,18 @@ CREATE TABLE storage (
   CONSTRAINT pk_storage PRIMARY KEY (run_id, rank, incarnation, loader, mount)
 )
   WITHOUT ROWID;
+CREATE TABLE read_rate (
+  run_id TEXT NOT NULL,
+  place TEXT NOT NULL,
+  readers FLOAT NOT NULL,
+  bytes_per_s FLOAT NOT NULL,
+  sample_bytes FLOAT NOT NULL,
+  is_limited BOOLEAN NOT NULL,
+  measured_at BIGINT NOT NULL,
+  CONSTRAINT pk_read_rate PRIMARY KEY (run_id)
+)
+  WITHOUT ROWID;
+CREATE INDEX ix_read_rate_place_measured_at ON read_rate (place, measured_at);
 CREATE TABLE peak (
   run_id TEXT NOT NULL,
   rank INTEGER NOT NULL,
