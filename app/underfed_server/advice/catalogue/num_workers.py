@@ -150,7 +150,8 @@ def _risk(case: Case, number: int) -> str:
     if _is_verified(case, number):
         return (
             "If the data set does not shard itself by worker, every worker yields every sample. Verified when it is "
-            "applied: the command compares what two workers load first, and keeps the old setting where records repeat."
+            "applied: with --apply or --set, what two workers load first is compared, and where records repeat the "
+            "loader stays as it is. An edit of the code is not verified."
         )
     risk = "Each worker holds its own copy of the data set object in memory."
     if (case.rank.process.threads or 0) > 1 and case.loader.settings.get("multiprocessing_context") in (None, "fork"):
