@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 4ab05af90c45a648788fddef4d9760a59bc8180bb9dea9993b59eb2e0158fd15. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 5dd4d255ef05db4f99488aed7df6e664b6017e978e78b520efb9a71361e400d1. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1348,6 +1348,16 @@ export interface components {
             data_stall_fraction: number | null;
             /** Hours Lost */
             hours_lost: number;
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "healthy" | "watch" | "limited" | "bound" | "unknown";
+            /**
+             * Level Label
+             * @default
+             */
+            level_label: string;
             /** Loader */
             loader: string;
             /**
