@@ -85,7 +85,7 @@ export const anatomy = {
   within: (parts: readonly string[]) => `Of the data wait: ${parts.join(', ')}.`,
   idle: (us: string) => `${us} with the GPU idle`,
   sampler: (us: string) => `${us} in the sampler`,
-  others: (us: string) => `${us} of the step are waits for other loaders.`,
+  others: (us: string) => `${us} of the step go to waiting for other loaders.`,
 }
 
 export const ledger = {

@@ -12,6 +12,7 @@ import { heatmap } from '../heatmap'
 import {
   type ChartSet,
   type Declared,
+  type DeclaredLine,
   type Explanation,
   type Found,
   type Ground,
@@ -36,9 +37,12 @@ export interface ShownRun {
 /** The first chart: taller than the others, and with the labels and marks of all of them. */
 const STEP = { isUntitled: true, isLabelled: true, height: 270 } as const
 
-/** A step is data wait, copy and `rest`. */
-function stack(rest: { name: string; label: string; end: string }): Declared<ShownRun> {
-  const { name, label, end } = rest
+/** What is left of a step beside data wait and copy; the name is that of its column in a file. */
+interface Rest extends Required<Pick<DeclaredLine<ShownRun>, 'label' | 'end' | 'stroke' | 'fill'>> {
+  name: string
+}
+
+function stack({ name, ...rest }: Rest): Declared<ShownRun> {
   return {
     ...STEP,
     title: 'Stacked step time over the run',
@@ -55,10 +59,7 @@ function stack(rest: { name: string; label: string; end: string }): Declared<Sho
       },
       {
         metric: 'step_us',
-        label,
-        end,
-        stroke: 'compute',
-        fill: 'compute-fill',
+        ...rest,
         derived: { name, unit: 'us', values: restOf },
       },
       { metric: 'step_us', label: 'whole step' },
@@ -68,12 +69,18 @@ function stack(rest: { name: string; label: string; end: string }): Declared<Sho
 
 export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
   {
-    ...stack({ name: 'compute_us', label: 'compute', end: 'compute' }),
+    ...stack({
+      name: 'compute_us',
+      label: 'compute',
+      end: 'compute',
+      stroke: 'compute',
+      fill: 'compute-fill',
+    }),
     isFor: shown => !hasPercentiles(shown) && !shown.hasOtherWaits,
   },
   {
-    // What of it is waits for other loaders is not known step by step: it must not be called compute.
-    ...stack({ name: 'rest_us', label: 'rest of the step', end: 'the rest' }),
+    // What of it is waits for other loaders is not known step by step: neither word nor colour says compute.
+    ...stack({ name: 'rest_us', label: 'rest of the step', end: 'the rest', stroke: 'ink-3', fill: 'sunk' }),
     isFor: shown => !hasPercentiles(shown) && shown.hasOtherWaits,
   },
   {
