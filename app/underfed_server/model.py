@@ -215,6 +215,8 @@ class LoaderLine(Model):
     bound: Bound
     """``unknown``: it has too few steps."""
     bound_label: Label = ""
+    level: Level
+    level_label: Label = ""
     data_stall_fraction: float | None
     hours_lost: float
     """Σ over ranks of time that was stalled waiting for it, over the whole run."""

@@ -39,10 +39,14 @@ def test_of_zipped_loaders_the_starving_one_is_judged_and_both_waits_are_summed(
     assert (best.change, best.loader) == ("num_workers", "labels")
     assert best.predicted_speedup is not None
     assert best.predicted_speedup <= 100 / 40 * 1.01, "the wait for the other loader stays"
+    assert best.anatomy is not None
+    assert best.anatomy.others_wait_us == diagnosis.anatomy.others_wait_us
+    assert best.anatomy.compute_us == pytest.approx(36_000, rel=0.05)
     found = lines(diagnosis)
     assert [(name, line.role, line.bound) for name, line in found.items()] == [
         ("images", "train", "compute"), ("labels", "train", "data"),
     ]  # fmt: skip
+    assert [line.level for line in found.values()] == ["healthy", "bound"]
     assert diagnosis.hours_used == pytest.approx(100 * 0.1 / 3600, rel=0.01), "one loop, counted once"
     assert diagnosis.hours_lost == pytest.approx(100 * 0.064 / 3600, rel=0.01)
 

@@ -422,4 +422,11 @@ DIAGNOSIS = (
         "known = np.isfinite(step_us)\n    step, part = step_us[known], np.clip(np.nan_to_num(part_us[known])",
         ("tests/app/advice/test_shares.py",),
     ),
+    Fault(
+        "a predicted step computes while it waits for other loaders",
+        "app/underfed_server/advice/offer.py",
+        "compute = step - wait - (others or 0)",
+        "compute = step - wait",
+        ("tests/app/test_diagnose_loaders.py",),
+    ),
 )

@@ -234,4 +234,18 @@ PAGE = (
         "",
         ("frontend/test/ui/marks.test.ts",),
     ),
+    Fault(
+        "another loader's charts are shown below the verdict on the one before",
+        "frontend/src/store/run.ts",
+        "if (next.loader !== before.loader) read(OF_LOADER)",
+        "if (next.loader !== before.loader) read(DRAWN)",
+        ("frontend/test/store/run.test.ts",),
+    ),
+    Fault(
+        "waits for other loaders are shown as compute",
+        "frontend/src/charts/declared/run.ts",
+        "!hasPercentiles(shown) && !shown.hasOtherWaits",
+        "!hasPercentiles(shown)",
+        ("frontend/test/charts/declared/run.test.ts",),
+    ),
 )

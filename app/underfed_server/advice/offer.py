@@ -12,6 +12,7 @@ from underfed_server.advice.prediction.predict import Prediction
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
 from underfed_server.advice.shares import Gain
+from underfed_server.diagnosis.measures import anatomy_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Advice, Anatomy, Evidence, Refusal, Setting
 
@@ -165,9 +166,13 @@ def _needs_workers(name: str) -> bool:
 
 
 def _anatomy(case: Case, prediction: Prediction) -> Anatomy:
+    """Waits for other loaders of the loop stay as they are."""
     step = round(predicted_step_us(case, prediction))
     wait = round(step * prediction.outcome.data_wait_us / prediction.outcome.step_us)
-    return Anatomy(step_us=step, data_wait_us=wait, h2d_exposed_us=None, compute_us=step - wait)
+    now = anatomy_of(case.rank).others_wait_us
+    others = None if now is None else min(step - wait, now)
+    compute = step - wait - (others or 0)
+    return Anatomy(step_us=step, data_wait_us=wait, h2d_exposed_us=None, compute_us=compute, others_wait_us=others)
 
 
 def _assumption(case: Case, gain: Prediction) -> str | None:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from underfed_server.diagnosis.bound import find_bound, input_lost_us, judged_rank, late_in_turn, read_losses
+from underfed_server.diagnosis.bound import (
+    find_bound,
+    find_level,
+    input_lost_us,
+    judged_rank,
+    late_in_turn,
+    read_losses,
+)
 from underfed_server.diagnosis.sentence import percent
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import LoaderFacts, RunFacts, run_us
-from underfed_server.model import Bound, Diagnosis, LoaderLine, Status, Verdict
+from underfed_server.model import Bound, Diagnosis, Level, LoaderLine, Status, Verdict
 
 COSTLY_FRACTION = 0.05
 """Share of the run that goes to waiting for a loader, from which the verdict may be about it though nothing is trained
@@ -53,13 +60,13 @@ def _counts(each: LoaderFacts, whole_us: float, *, is_kept: bool) -> bool:
 def line_of(each: LoaderFacts, facts: RunFacts, verdict: Verdict) -> LoaderLine:
     """``verdict``: on the judged loader, which is kept while its loss is near the limit."""
     whole_us = run_us(facts.loaders)
-    bound, fraction = (
-        (verdict.bound, verdict.data_stall_fraction) if each is facts.judged_loader else _bound_and_stall(each)
-    )
+    own = (verdict.bound, verdict.level, verdict.data_stall_fraction)
+    bound, level, fraction = own if each is facts.judged_loader else _judged_alone(each)
     return LoaderLine(
         loader=each.loader,
         role=each.role,
         bound=bound,
+        level=level,
         data_stall_fraction=fraction,
         hours_lost=(input_lost_us(facts) if each is facts.judged_loader else each.lost_us) / US_PER_HOUR,
         share_of_run_fraction=each.spent_us / whole_us if whole_us else 0.0,
@@ -68,11 +75,11 @@ def line_of(each: LoaderFacts, facts: RunFacts, verdict: Verdict) -> LoaderLine:
     )
 
 
-def _bound_and_stall(each: LoaderFacts) -> tuple[Bound, float | None]:
+def _judged_alone(each: LoaderFacts) -> tuple[Bound, Level, float | None]:
     if each.judged_steps < THRESHOLDS.needed_steps:
-        return "unknown", None
+        return "unknown", "unknown", None
     losses = read_losses(judged_rank(each), late_in_turn(each))
-    return find_bound(losses), losses.data
+    return find_bound(losses), find_level(losses.loop), losses.data
 
 
 def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:

@@ -43,6 +43,11 @@ class Used:
         return any(known) if known else None
 
     @property
+    def has_grads_enabled(self) -> bool:
+        """Of one of its epochs, when it began: a training without autograd leaves them enabled, too."""
+        return any(epoch.grad_enabled for each in self.ranks.values() for epoch in each.epochs)
+
+    @property
     def is_named_validation(self) -> bool:
         return NAMED.search(self.loader.lower().replace("_", " ")) is not None
 
@@ -71,7 +76,7 @@ def _role(one: Used, trained: Used, used: list[Used]) -> Role:
     if one.has_grads is not None and any(each.has_grads for each in used):
         return "train" if one.has_grads else "validation"
     if one is trained:
-        return "other" if one.has_grads is False else "train"
+        return "other" if one.has_grads is False and not one.has_grads_enabled else "train"
     if _take_turns(one, trained):
         return "train"
     return "validation" if _serves(one, trained) or one.is_named_validation else "other"

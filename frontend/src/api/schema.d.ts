@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 a5a63c23e01d2dc7b8ca06b52663740c673f1c63b3e3583e21bcabf527a7e2a9. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 13e0fd6109109178a81a92a4f81d78b859dbc7d24f1143f61bdcdb8dea63e267. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1369,6 +1369,16 @@ export interface components {
             epochs: number;
             /** Hours Lost */
             hours_lost: number;
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "healthy" | "watch" | "limited" | "bound" | "unknown";
+            /**
+             * Level Label
+             * @default
+             */
+            level_label: string;
             /** Loader */
             loader: string;
             /**

@@ -24,6 +24,7 @@ import { AdviceList } from '../ui/run/AdviceList'
 import { Footnote } from '../ui/run/Footnote'
 import { GanttPanel } from '../ui/run/GanttPanel'
 import { LoaderSettings } from '../ui/run/LoaderSettings'
+import { LoaderSwitch } from '../ui/run/LoaderSwitch'
 import { RanksPanel } from '../ui/run/RanksPanel'
 import { RunFacts } from '../ui/run/RunFacts'
 import { RunHead } from '../ui/run/RunHead'
@@ -38,6 +39,7 @@ import './RunPage.css'
 const PART_NAMES: Record<Part, string> = {
   run: say.facts,
   diagnosis: say.verdict,
+  ofLoader: say.loaderVerdict,
   series: charts.series,
   workers: workers.what,
   timeline: gantt.what,
@@ -65,16 +67,22 @@ export function RunPage({ runId }: { runId: string }) {
 }
 
 function Loaded({ store, run }: { store: RunStore; run: Still }) {
-  const diagnosis = store.diagnosis.value
+  const [own, shown] = [store.diagnosis.value, store.shown.value]
+  const { loader } = store.selection.value
+  // What is below the switch is still about the loader before.
+  const isPending =
+    loader !== null && shown !== null && shown.loader !== loader && !store.ofLoader.trouble.value
+  const state = [run.status === 'lost' && 'stale', isPending && 'awaiting'].filter(Boolean).join(' ')
   return (
     <>
       <Moving store={store} part={RunHead} />
       {run.status === 'lost' && <Moving store={store} part={NoSignalBanner} />}
       <DiedBanner run={run} page={store.workers.value} />
       {run.status === 'crashed' && <Moving store={store} part={CrashBanner} />}
-      <div class={run.status === 'lost' ? 'stale' : ''}>
-        {diagnosis && <Judged store={store} run={run} diagnosis={diagnosis} />}
-        {run.no_loader === null && <Recorded store={store} run={run} diagnosis={diagnosis} />}
+      {own && own.loaders.length > 1 && <LoaderSwitch store={store} own={own} />}
+      <div class={state} aria-busy={isPending}>
+        {shown && <Judged store={store} run={run} diagnosis={shown} isOfRun={shown.loader === own?.loader} />}
+        {run.no_loader === null && <Recorded store={store} run={run} diagnosis={shown} />}
         <Moving store={store} part={Footnote} />
       </div>
     </>
@@ -87,9 +95,16 @@ function Moving({ store, part: Part }: { store: RunStore; part: FunctionComponen
   return run && <Part run={run} />
 }
 
-function Judged({ store, run, diagnosis }: { store: RunStore; run: Still; diagnosis: Diagnosis }) {
+interface JudgedProps {
+  store: RunStore
+  run: Still
+  diagnosis: Diagnosis
+  isOfRun: boolean
+}
+
+function Judged({ store, run, diagnosis, isOfRun }: JudgedProps) {
   const outlook = useComputed(() => store.run.value?.outlook ?? null)
-  return <Verdict run={{ ...run, outlook: outlook.value }} diagnosis={diagnosis} />
+  return <Verdict run={{ ...run, outlook: outlook.value }} diagnosis={diagnosis} isOfRun={isOfRun} />
 }
 
 /** These do not follow each verdict. */
@@ -98,9 +113,10 @@ const Hosts = memo(onDemand(async () => (await import('../ui/run/RunHosts')).Run
 
 /** Everything that needs a loader: without one all these panels would be empty. */
 function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diagnosis: Diagnosis | null }) {
+  const ledger = store.diagnosis.value?.ledger ?? []
   return (
     <>
-      {diagnosis && diagnosis.ledger.length > 0 && <Ledger run={run} entries={diagnosis.ledger} />}
+      {ledger.length > 0 && <Ledger run={run} entries={ledger} />}
       <div class="columns">
         <div class="do">{diagnosis && <AdviceList run={run} diagnosis={diagnosis} />}</div>
         <div class="seen">

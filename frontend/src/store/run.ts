@@ -1,7 +1,7 @@
 /** One run on its page: its parts, each read on its own, and kept fresh at most once in two seconds. */
 import { computed, effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
 import { get, type ServiceError } from '../api/client'
-import type { Run, RunEvent, SeriesPage } from '../api/schema'
+import type { Diagnosis, Run, RunEvent, SeriesPage } from '../api/schema'
 import { RUN_METRICS } from '../charts/declared/run'
 import { newestFrom, type StepColumns, stepAt, stepColumns } from './columns'
 import { subscribe } from './connection'
@@ -9,11 +9,13 @@ import { readEarlier } from './earlier'
 import { openResource, type Resource } from './resource'
 import { reuse } from './reuse'
 
-export type Part = 'run' | 'diagnosis' | 'series' | 'workers' | 'timeline'
-const ALL: readonly Part[] = ['run', 'diagnosis', 'series', 'workers', 'timeline']
+export type Part = 'run' | 'diagnosis' | 'ofLoader' | 'series' | 'workers' | 'timeline'
+const ALL: readonly Part[] = ['run', 'diagnosis', 'ofLoader', 'series', 'workers', 'timeline']
 /** Read for the stretch that is shown. */
 const ZOOMED: readonly Part[] = ['series', 'workers']
 const DRAWN: readonly Part[] = ['series', 'workers', 'timeline']
+/** Read for the loader that is shown. */
+const OF_LOADER: readonly Part[] = ['ofLoader', ...DRAWN]
 
 export type Range =
   | { kind: 'whole' }
@@ -25,6 +27,7 @@ export type Figures = 'mean' | 'percentiles'
 
 export interface Selection {
   rank: number | null
+  /** `null`: the one that the run's verdict is about. */
   loader: string | null
   range: Range
   figures: Figures
@@ -39,6 +42,7 @@ const STEPS_OF_A_SPREAD = 20
 const REST_MS: Record<Part, number> = {
   run: 3_000,
   diagnosis: 2_000,
+  ofLoader: 4_000,
   series: 3_000,
   workers: 6_000,
   timeline: 6_000,
@@ -68,6 +72,8 @@ export function openRun(runId: string, first: Selection = EVERYTHING) {
   const parts = {
     run: part('run', stop => get('/api/v1/runs/{run_id}', { path }, stop)),
     diagnosis: part('diagnosis', stop => get('/api/v1/runs/{run_id}/diagnosis', { path }, stop)),
+    /** Of the chosen loader; the last one that was chosen while none is. */
+    ofLoader: openResource(readOfLoader, { restMs: REST_MS.ofLoader }),
     series: part('series', readSeries),
     workers: part('workers', stop =>
       get('/api/v1/runs/{run_id}/workers', { path, query: { ...source(), ...steps() } }, stop),
@@ -82,6 +88,11 @@ export function openRun(runId: string, first: Selection = EVERYTHING) {
   function source(): { rank?: number; loader?: string } {
     const { rank, loader } = selection.peek()
     return { ...(rank === null ? {} : { rank }), ...(loader === null ? {} : { loader }) }
+  }
+
+  async function readOfLoader(stop: AbortSignal): Promise<Diagnosis | null> {
+    const { loader } = selection.peek()
+    return loader === null ? null : get('/api/v1/runs/{run_id}/diagnosis', { path, query: { loader } }, stop)
   }
 
   async function readSeries(stop: AbortSignal): Promise<SeriesPage> {
@@ -140,7 +151,8 @@ export function openRun(runId: string, first: Selection = EVERYTHING) {
     const before = selection.peek()
     const next = { ...before, ...changes }
     selection.value = next
-    if (next.rank !== before.rank || next.loader !== before.loader) read(DRAWN)
+    if (next.loader !== before.loader) read(OF_LOADER)
+    else if (next.rank !== before.rank) read(DRAWN)
     else read(next.range === before.range ? ['series'] : ZOOMED)
   }
 
@@ -158,8 +170,13 @@ export function openRun(runId: string, first: Selection = EVERYTHING) {
     previous,
     still: stillOf(parts.run),
     selection,
+    /** The diagnosis of the loader that is shown; `diagnosis` is the run's own. */
+    shown: shownOf(selection, parts),
     /** Parts whose last reading failed; what was read before stays. */
-    troubles: computed(() => new Map(ALL.flatMap(name => troubleOf(name, parts[name].trouble.value)))),
+    troubles: computed(() => {
+      const asked = selection.value.loader === null ? ALL.filter(name => name !== 'ofLoader') : ALL
+      return new Map(asked.flatMap(name => troubleOf(name, parts[name].trouble.value)))
+    }),
     isMissing: computed(() => isMissing('run', parts.run.trouble.value)),
     select,
     /** To the steps between two instants of what is shown now, in seconds of the run clock. */
@@ -181,6 +198,21 @@ function isMissing(part: Part, trouble: ServiceError | null): boolean {
 
 function troubleOf(part: Part, trouble: ServiceError | null): readonly (readonly [Part, ServiceError])[] {
   return trouble && !isMissing(part, trouble) ? [[part, trouble]] : []
+}
+
+/** Until the chosen loader's is there, the one before stays; the run's own, where it cannot be read. */
+function shownOf(
+  selection: ReadonlySignal<Selection>,
+  { diagnosis, ofLoader }: Record<'diagnosis' | 'ofLoader', Resource<Diagnosis>>,
+): ReadonlySignal<Diagnosis | null> {
+  let shown: Diagnosis | null = null
+  return computed(() => {
+    const { loader } = selection.value
+    const found = loader === null ? diagnosis.value : ofLoader.value
+    if (loader === null || found?.loader === loader) shown = found
+    else if (ofLoader.trouble.value) shown = diagnosis.value
+    return shown
+  })
 }
 
 function stillOf(run: Resource<Run>): ReadonlySignal<Still | null> {

@@ -12,7 +12,6 @@ export const charts = {
   spreadOf: (steps: number) => `spread of ${steps.toLocaleString('en')} steps per point`,
   rank: 'Rank',
   rankOption: (rank: number, straggler: boolean) => `rank ${rank}${straggler ? ', straggler' : ''}`,
-  loader: 'Loader',
   range: 'Time range',
   figures: 'What a point shows',
   meanFigures: 'mean',
@@ -20,6 +19,8 @@ export const charts = {
   whole: 'Whole run',
   zoomed: 'Zoomed',
   ofRank: (rank: number) => `These charts show rank ${rank}, which waits for the straggler.`,
+  otherWaits: (us: string) =>
+    `The rest of a step includes waits for other loaders, ${us} of the mean step: choose one of them to see its own.`,
   showRank: (rank: number) => `Show rank ${rank}`,
   crosshair: 'Position in the charts: arrow keys move along all of them',
   newest: 'newest',

@@ -23,8 +23,8 @@ export const run = {
     `confidence ${level}, from the last ${steps} steps${ranks > 1 ? ` on all ${ranks} ranks` : ''}`,
   clock: { gpu: 'device clock', host: 'host clock' },
   progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
-  lost: (used: string, copies: string | null, isRunning: boolean) =>
-    `lost to waiting for data${copies ? ' and copies' : ''}${isRunning ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} used`,
+  lost: (used: string, copies: string | null, isRunning: boolean, isOfRun: boolean) =>
+    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isRunning ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} ${isOfRun ? 'used' : 'in its loop'}`,
   rate: (ideal: string) => `now; ${ideal} without data wait`,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
     `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured in a replay of ${batches} batches`,
@@ -35,6 +35,16 @@ export const run = {
   soonerAnHour: 'saved per further hour, if restarted now with the first fix',
   facts: 'The run',
   verdict: 'The verdict',
+  loaderVerdict: 'The verdict on this loader',
+}
+
+/** The switch between loaders. */
+export const loaders = {
+  title: 'Loaders of this run',
+  roles: { train: 'training', validation: 'validation', other: null },
+  lost: (share: string) => `${share} of the run lost`,
+  ofRun: 'the run’s verdict',
+  shown: (loader: string) => `Below is the verdict on ${loader} alone. The run’s verdict is about`,
 }
 
 export const edit = {
@@ -75,6 +85,7 @@ export const advice = {
   order: 'Changes the order of batches for the same seed.',
   risk: 'Risk:',
   assumes: 'The interval assumes:',
+  ofLoader: 'of the loader',
   tryIt: 'Try it without changing the code:',
   ceilingNote: (step: string | null, factor: string) =>
     `Gains do not add up. Instant data would gain about ${factor}${step ? `: ${step} per step` : ''}.`,

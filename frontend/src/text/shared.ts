@@ -82,10 +82,10 @@ export const banner = {
 export const anatomy = {
   now: 'Mean step',
   withChange: (setting: string) => `With ${setting}`,
-  parts: { wait: 'data wait', copy: 'copy', compute: 'compute' },
   within: (parts: readonly string[]) => `Of the data wait: ${parts.join(', ')}.`,
   idle: (us: string) => `${us} with the GPU idle`,
   sampler: (us: string) => `${us} in the sampler`,
+  others: (us: string) => `${us} of the step go to waiting for other loaders.`,
 }
 
 export const ledger = {

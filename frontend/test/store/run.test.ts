@@ -22,9 +22,9 @@ let asked: string[]
 let failing: string | null
 let store: RunStore
 
-function body(path: string): unknown {
+function body(path: string, loader: string | null): unknown {
   if (path === '/api/v1/runs') return { runs: [] }
-  if (path.endsWith('/diagnosis')) return diagnosis()
+  if (path.endsWith('/diagnosis')) return diagnosis(loader ? { loader } : {})
   if (path.endsWith('/series')) return seriesPage(series('step_us', Array(4_000).fill(400)))
   if (path.endsWith('/workers'))
     return { run_id: 'run-1', rank: 0, loader: 'train', workers: [], heatmap: null }
@@ -43,10 +43,12 @@ beforeEach(async () => {
     asked.push(url)
     const path = url.split('?')[0] as string
     const error = { error: { code: 'internal', message: 'It broke.', request_id: 'req-7' } }
-    if (failing && path.endsWith(failing)) {
+    if (failing && (path.endsWith(failing) || url.endsWith(failing))) {
       return Promise.resolve(new Response(JSON.stringify(error), { status: failing === 'run-1' ? 404 : 500 }))
     }
-    return Promise.resolve(new Response(JSON.stringify(body(path))))
+    return Promise.resolve(
+      new Response(JSON.stringify(body(path, new URLSearchParams(url.split('?')[1]).get('loader')))),
+    )
   })
   store = openRun('run-1')
   await vi.advanceTimersByTimeAsync(6_000)
@@ -129,6 +131,38 @@ test('another rank is read in all its charts, another range in those of the run'
     'series',
     'workers',
   ])
+})
+
+test('another loader is read in its verdict and all its charts, and both go on being read', async () => {
+  const asksFor = (loader: string) => asked.filter(url => url.includes(`loader=${loader}`))
+  expect(store.shown.value?.loader).toBe('train')
+  store.select({ loader: 'val' })
+  expect(store.shown.value?.loader).toBe('train')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(asksFor('val').map(url => url.match(/run-1\/(\w+)/)?.[1])).toEqual([
+    'diagnosis',
+    'series',
+    'workers',
+    'timeline',
+  ])
+  expect([store.shown.value?.loader, store.diagnosis.value?.loader]).toEqual(['val', 'train'])
+  StreamOfOurs.newest.tell({}, true)
+  await vi.advanceTimersByTimeAsync(6_000)
+  expect(asksFor('val').filter(url => url.includes('/diagnosis'))).toHaveLength(2)
+  expect(count('/diagnosis')).toBe(4)
+  store.select({ loader: null })
+  expect(store.shown.value).toBe(store.diagnosis.value)
+})
+
+test('a loader that does not exist is named, and the run’s own verdict is shown', async () => {
+  failing = '/diagnosis?loader=nope'
+  store.select({ loader: 'nope' })
+  await vi.advanceTimersByTimeAsync(0)
+  expect([...store.troubles.value.keys()]).toEqual(['ofLoader'])
+  expect(store.shown.value).toBe(store.diagnosis.value)
+  store.select({ loader: null })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(store.troubles.value.size).toBe(0)
 })
 
 test('the spread is asked for with the series, and only there', async () => {

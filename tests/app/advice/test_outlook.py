@@ -101,7 +101,14 @@ def test_nothing_is_said_of_a_run_that_ended_or_was_not_judged() -> None:
 
 
 def test_the_pace_of_a_validation_says_nothing_of_the_training() -> None:
-    line = {"bound": "data", "data_stall_fraction": 0.9, "hours_lost": 1.0, "share_of_run_fraction": 0.4, "steps": 40}
+    line = {
+        "bound": "data",
+        "level": "bound",
+        "data_stall_fraction": 0.9,
+        "hours_lost": 1.0,
+        "share_of_run_fraction": 0.4,
+        "steps": 40,
+    }
     lines = [LoaderLine.model_validate({"loader": name, "role": role, **line})
              for name, role in (("train", "train"), ("val", "validation"))]  # fmt: skip
     assert outlook(run(), verdict(loaders=lines, loader="val")) is None

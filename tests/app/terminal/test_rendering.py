@@ -47,7 +47,8 @@ def summary(**said: Any) -> RunSummary:
 
 
 def line(loader: str, **said: Any) -> LoaderLine:
-    usual = {"role": "train", "bound": "compute", "data_stall_fraction": 0.02, "hours_lost": 0.01, "steps": 180}
+    usual = {"role": "train", "bound": "compute", "level": "healthy", "data_stall_fraction": 0.02}
+    usual |= {"hours_lost": 0.01, "steps": 180}
     return LoaderLine.model_validate({"loader": loader, "share_of_run_fraction": 0.6, **usual, **said})
 
 

@@ -2,7 +2,7 @@
  * The charts of the Run page over run time, each declared once. For another one, of a metric that the series API
  * gives, add an entry to `RUN_CHARTS`: nothing else needs to know of it.
  */
-import type { LoadHeatmap, Run, SeriesPage, WorkersPage } from '../../api/schema'
+import type { LoaderInfo, LoadHeatmap, Run, SeriesPage, WorkersPage } from '../../api/schema'
 import { formatDuration, formatFraction } from '../../format'
 import { waiter } from '../../text/shared'
 import type { Mark } from '../annotate'
@@ -12,6 +12,7 @@ import { heatmap } from '../heatmap'
 import {
   type ChartSet,
   type Declared,
+  type DeclaredLine,
   type Explanation,
   type Found,
   type Ground,
@@ -22,24 +23,30 @@ import {
 
 /** What the charts show. */
 export interface ShownRun {
-  run: Pick<Run, 'loaders' | 'gpus' | 'num_workers'>
+  run: Pick<Run, 'loaders' | 'gpus'>
   page: SeriesPage
   marks: readonly Mark[]
   /** The whole run, not a part of it. */
   isWhole: boolean
   /** The right edge is now; else it is in the past. */
   endsNow: boolean
+  /** Its loop waits for other loaders too, during what is left of a step. */
+  hasOtherWaits: boolean
 }
 
 /** The first chart: taller than the others, and with the labels and marks of all of them. */
 const STEP = { isUntitled: true, isLabelled: true, height: 270 } as const
 
-export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
-  {
+/** What is left of a step beside data wait and copy; the name is that of its column in a file. */
+interface Rest extends Required<Pick<DeclaredLine<ShownRun>, 'label' | 'end' | 'stroke' | 'fill'>> {
+  name: string
+}
+
+function stack({ name, ...rest }: Rest): Declared<ShownRun> {
+  return {
     ...STEP,
     title: 'Stacked step time over the run',
     isStacked: true,
-    isFor: shown => !hasPercentiles(shown),
     lines: [
       { metric: 'data_wait_us', label: 'data wait', end: 'data wait', stroke: 'wait', fill: 'hatch' },
       {
@@ -52,14 +59,29 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
       },
       {
         metric: 'step_us',
-        label: 'compute',
-        end: 'compute',
-        stroke: 'compute',
-        fill: 'compute-fill',
-        derived: { name: 'compute_us', unit: 'us', values: computeOf },
+        ...rest,
+        derived: { name, unit: 'us', values: restOf },
       },
       { metric: 'step_us', label: 'whole step' },
     ],
+  }
+}
+
+export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
+  {
+    ...stack({
+      name: 'compute_us',
+      label: 'compute',
+      end: 'compute',
+      stroke: 'compute',
+      fill: 'compute-fill',
+    }),
+    isFor: shown => !hasPercentiles(shown) && !shown.hasOtherWaits,
+  },
+  {
+    // What of it is waits for other loaders is not known step by step: neither word nor colour says compute.
+    ...stack({ name: 'rest_us', label: 'rest of the step', end: 'the rest', stroke: 'ink-3', fill: 'sunk' }),
+    isFor: shown => !hasPercentiles(shown) && shown.hasOtherWaits,
   },
   {
     ...STEP,
@@ -146,7 +168,7 @@ function loadChart(shown: ShownRun, workers: WorkersPage, across: Axis): ShownCh
   const median = formatDuration(medianUs === null ? null : Number(medianUs.toPrecision(2)))
   const limit = limitUs === null ? '' : formatDuration(limitUs)
   return {
-    title: shown.run.num_workers
+    title: settingsOf(shown)?.num_workers
       ? 'Time a worker takes to load one batch'
       : 'Time the training process takes to load one batch',
     detail: `darker is more batches${limit && `; above the dashed line the ${waiter(shown.run.gpus)} waits`}`,
@@ -191,14 +213,18 @@ function measuresIdle({ page }: ShownRun): boolean {
 }
 
 /** Batches that the workers of the shown loader may have ready; `null` without workers, or where they are not known. */
-function prefetchCapacity({ run, page }: ShownRun): number | null {
-  const settings = run.loaders.find(loader => loader.loader === page.loader)?.settings
+function prefetchCapacity(shown: ShownRun): number | null {
+  const settings = settingsOf(shown)
   const workers = Number(settings?.num_workers ?? 0)
   return workers > 0 ? workers * Number(settings?.prefetch_factor ?? 2) : null
 }
 
+function settingsOf({ run, page }: ShownRun): LoaderInfo['settings'] | undefined {
+  return run.loaders.find(loader => loader.loader === page.loader)?.settings
+}
+
 /** What of the step is neither wait nor copy; a copy that was not measured is inside it. In µs. */
-function computeOf(column: (metric: string) => Column): Column {
+function restOf(column: (metric: string) => Column): Column {
   const [wait, copy] = [column('data_wait_us'), column('h2d_exposed_us')]
   return column('step_us').map((step, index) => {
     const waited = wait[index] ?? null

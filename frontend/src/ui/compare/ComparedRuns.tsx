@@ -1,6 +1,7 @@
 /** A line for each compared run: where its step goes, to one scale, and how fast it is compared with the first. */
 import type { Anatomy, ComparedRun, Comparison } from '../../api/schema'
-import { asSentence, formatDuration, NOT_MEASURED } from '../../format'
+import { ANATOMY_PARTS, dividedBy } from '../../charts/declared/anatomy'
+import { asSentence, capital, formatDuration, NOT_MEASURED } from '../../format'
 import { navigate, runHref } from '../../router'
 import { compareHref } from '../../store/compareHref'
 import { compare as say } from '../../text/compare'
@@ -21,16 +22,16 @@ const COLUMNS: readonly FigureColumn<ComparedRun>[] = [
   { name: 'high', label: 'to', unit: 'factor', value: ({ speed }) => speed?.high ?? null },
   { name: 'steps_per_s', label: 'Steps/s', unit: 'per_s' },
   { name: 'samples_per_s', label: 'Samples/s', unit: 'per_s' },
-  part('step_us', 'Mean step'),
-  part('data_wait_us', 'Data wait'),
-  part('h2d_exposed_us', 'Copy'),
-  part('compute_us', 'Compute'),
+  part('step_us', 'mean step'),
 ]
 
-type Part = 'step_us' | 'data_wait_us' | 'h2d_exposed_us' | 'compute_us'
+function part(name: keyof Anatomy, label: string): FigureColumn<ComparedRun> {
+  return { name, label: capital(label), unit: 'us', value: ({ anatomy }) => anatomy?.[name] ?? null }
+}
 
-function part(name: Part & keyof Anatomy, label: string): FigureColumn<ComparedRun> {
-  return { name, label, unit: 'us', value: ({ anatomy }) => anatomy?.[name] ?? null }
+function columnsOf(runs: readonly ComparedRun[]): readonly FigureColumn<ComparedRun>[] {
+  const parts = ANATOMY_PARTS.filter(({ name, isRare }) => !isRare || runs.some(run => run.anatomy?.[name]))
+  return [...COLUMNS, ...parts.map(({ name, label }) => part(name, label))]
 }
 
 interface ComparedRunsProps {
@@ -44,7 +45,12 @@ export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
   const longestUs = Math.max(1, ...anatomies.map(anatomy => anatomy?.step_us ?? 0))
   const ids = runs.map(one => one.run.run_id)
   return (
-    <Panel title={say.step[per]} name="speed" detail={say.basis[basis]} figures={figuresOf(COLUMNS, runs)}>
+    <Panel
+      title={say.step[per]}
+      name="speed"
+      detail={say.basis[basis]}
+      figures={figuresOf(columnsOf(runs), runs)}
+    >
       <ol>
         {runs.map((run, place) => (
           <li key={run.run.run_id} class="run-line">
@@ -63,14 +69,7 @@ export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
 /** Of one step, or of one sample where batch sizes differ. */
 function anatomyOf({ anatomy, batch_samples }: ComparedRun, per: Comparison['per']): Anatomy | null {
   if (!anatomy || per === 'steps') return anatomy
-  if (!batch_samples) return null
-  const copy = anatomy.h2d_exposed_us
-  return {
-    step_us: anatomy.step_us / batch_samples,
-    data_wait_us: anatomy.data_wait_us / batch_samples,
-    h2d_exposed_us: copy === null ? null : copy / batch_samples,
-    compute_us: anatomy.compute_us / batch_samples,
-  }
+  return batch_samples ? dividedBy(batch_samples, anatomy) : null
 }
 
 function Name({ run, place }: { run: ComparedRun; place: number }) {

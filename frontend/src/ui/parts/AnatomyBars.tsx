@@ -1,5 +1,6 @@
 /** Where a step goes, now and with the first fix, to one scale. */
 import type { Advice, Anatomy } from '../../api/schema'
+import { partsOf } from '../../charts/declared/anatomy'
 import { formatDuration, formatFactor, formatSetting } from '../../format'
 import { anatomy as say } from '../../text/shared'
 import './AnatomyBars.css'
@@ -27,7 +28,7 @@ function settingOf({ change, to }: Advice): string {
   return to === null ? change : `${change}=${formatSetting(to)}`
 }
 
-/** What the wait is known to consist of. These are no parts of the bar, which shows the host clock. */
+/** What the wait is known to consist of: no parts of the bar, which shows the host clock. And the part that has little room. */
 function Within({ anatomy }: { anatomy: Anatomy }) {
   const parts = [
     [anatomy.gpu_idle_us, say.idle],
@@ -36,7 +37,12 @@ function Within({ anatomy }: { anatomy: Anatomy }) {
   const known = parts.flatMap(([us, said]) =>
     us === null || us === undefined ? [] : [said(formatDuration(us))],
   )
-  return known.length > 0 ? <p class="anatomy-note detail">{say.within(known)}</p> : null
+  const others = partsOf(anatomy).find(({ look }) => look === 'others')
+  const said = [
+    known.length > 0 ? say.within(known) : null,
+    others ? say.others(formatDuration(others.us)) : null,
+  ].filter(Boolean)
+  return said.length > 0 ? <p class="anatomy-note detail">{said.join(' ')}</p> : null
 }
 
 interface BarProps {
@@ -60,10 +66,10 @@ function Bar({ label, anatomy, longestUs, gain }: BarProps) {
 
 /** A step in its parts; one of `longestUs` takes the whole width. */
 export function StepBar({ label, anatomy, longestUs }: Omit<BarProps, 'gain'>) {
-  const all = { wait: anatomy.data_wait_us, copy: anatomy.h2d_exposed_us ?? 0, compute: anatomy.compute_us }
-  const parts = (['wait', 'copy', 'compute'] as const)
-    .filter(name => all[name] > 0)
-    .map(name => ({ name, us: all[name], words: `${formatDuration(all[name])} ${say.parts[name]}` }))
+  const parts = partsOf(anatomy).map(part => {
+    const words = (label: string) => `${formatDuration(part.us)} ${label}`
+    return { ...part, words: words(part.label), shown: words(part.short ?? part.label) }
+  })
   const spoken = parts.map(({ words }) => words).join(', ')
   return (
     <div
@@ -71,9 +77,9 @@ export function StepBar({ label, anatomy, longestUs }: Omit<BarProps, 'gain'>) {
       role="img"
       aria-label={`${label}: ${formatDuration(anatomy.step_us)}: ${spoken}`}
     >
-      {parts.map(({ name, us, words }) => (
-        <i key={name} class={name} style={{ width: `${(100 * us) / longestUs}%` }} title={words}>
-          <span>{words}</span>
+      {parts.map(({ name, look, us, words, shown }) => (
+        <i key={name} class={look} style={{ width: `${(100 * us) / longestUs}%` }} title={words}>
+          <span>{shown}</span>
         </i>
       ))}
     </div>

@@ -14,11 +14,13 @@ import './AdviceList.css'
 
 export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosis }) {
   const { advice, refusals } = diagnosis
+  // Of a run with one loader it needs no name.
+  const loaderOf = (one: Advice) => (run.loaders.length > 1 ? (one.loader ?? null) : null)
   return (
     <Panel title={say.title} class="advice">
       {advice.length === 0 && <None diagnosis={diagnosis} run={run} />}
       {advice.map((one, index) => (
-        <Card key={`${one.change}=${String(one.to)}`} advice={one} index={index} />
+        <Card key={`${one.change}=${String(one.to)}`} advice={one} index={index} loader={loaderOf(one)} />
       ))}
       {advice.length > 0 && <CeilingNote diagnosis={diagnosis} />}
       {refusals.length > 0 && (
@@ -49,13 +51,18 @@ function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Still }) {
 
 const Card = memo(AdviceCard)
 
-function AdviceCard({ advice, index }: { advice: Advice; index: number }) {
+function AdviceCard({ advice, index, loader }: { advice: Advice; index: number; loader: string | null }) {
   const isFirst = index === 0
   return (
     <details class={`fix ${isFirst ? 'first' : ''}`} open={isFirst} data-fix={index + 1}>
       <summary>
         <h3>{advice.title}</h3>
         <Gain advice={advice} />
+        {loader !== null && (
+          <span class="of-loader detail">
+            {say.ofLoader} <b class="firm">{loader}</b>
+          </span>
+        )}
       </summary>
       <GainRange advice={advice} />
       {advice.changes_batch_order && <p class="badge">{say.order}</p>}

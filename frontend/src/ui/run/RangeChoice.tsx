@@ -1,4 +1,4 @@
-/** Which rank, which loader, how much of the run: each offered only where there is a choice. */
+/** Which rank, how much of the run: each offered only where there is a choice. */
 import type { Run } from '../../api/schema'
 import { WHOLE } from '../../store/permalink'
 import type { Range, RunStore } from '../../store/run'
@@ -19,9 +19,9 @@ const FIGURES = [
 
 export function RangeChoice({ store }: { store: RunStore }) {
   const run = store.run.value
-  const { rank, loader, range, figures } = store.selection.value
+  const { rank, range, figures } = store.selection.value
   const page = store.series.value
-  const stragglers = new Set(store.diagnosis.value?.ranks.filter(one => one.straggler).map(one => one.rank))
+  const stragglers = new Set(store.shown.value?.ranks.filter(one => one.straggler).map(one => one.rank))
   if (!run) return null
   return (
     <>
@@ -31,15 +31,6 @@ export function RangeChoice({ store }: { store: RunStore }) {
           value={String(rank ?? page?.rank ?? 0)}
           options={run.ranks.map(one => [String(one), say.rankOption(one, stragglers.has(one))])}
           onChoose={chosen => store.select({ rank: Number(chosen), range: WHOLE })}
-        />
-      )}
-      {/* Another loader counts its own steps: a range of the old one means nothing to it. */}
-      {run.loaders.length > 1 && (
-        <Choice
-          label={say.loader}
-          value={loader ?? page?.loader ?? ''}
-          options={run.loaders.map(one => [one.loader, one.loader])}
-          onChoose={chosen => store.select({ loader: chosen, range: WHOLE })}
         />
       )}
       <Choices

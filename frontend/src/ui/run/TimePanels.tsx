@@ -4,7 +4,7 @@ import type { Diagnosis, Series } from '../../api/schema'
 import type { Mark } from '../../charts/annotate'
 import type { ChartSet } from '../../charts/declared/declaration'
 import { runCharts } from '../../charts/declared/run'
-import { formatNumber } from '../../format'
+import { formatDuration, formatNumber } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore, Still } from '../../store/run'
 import { charts as say } from '../../text/charts'
@@ -24,12 +24,13 @@ export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
   const { kind } = store.selection.value.range
   const isWhole = kind === 'whole'
   const endsNow = kind !== 'steps' && run.status === 'running'
+  const hasOtherWaits = otherWaitsUs(store) > 0
   const shared = store.diagnosis.value?.shared ?? NOTHING_SHARED
   const marks = useMemo(() => (page ? marksOf({ ...run, shared }, page) : []), [page, run, shared])
   // Charts are drawn again when these change, and not with every second of a live run or move of the pointer.
   const set = useMemo(
-    () => page && runCharts({ run, page, isWhole, endsNow, marks }, workers),
-    [run, page, isWhole, endsNow, marks, workers],
+    () => page && runCharts({ run, page, isWhole, endsNow, marks, hasOtherWaits }, workers),
+    [run, page, isWhole, endsNow, marks, hasOtherWaits, workers],
   )
   if (!page) return null
   if (!set) {
@@ -51,6 +52,7 @@ export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
       notes={
         <>
           <KeptNote series={step} />
+          <OthersNote us={otherWaitsUs(store)} />
           <StragglerNote store={store} shown={page.rank} />
         </>
       }
@@ -72,9 +74,19 @@ function stepsPerPoint(step: Series | undefined): number {
   return counts[counts.length >> 1] ?? 0
 }
 
+/** Of the mean judged step. */
+function otherWaitsUs(store: RunStore): number {
+  return store.shown.value?.anatomy?.others_wait_us ?? 0
+}
+
+/** Which part of the rest is waits is known of the mean step alone. */
+function OthersNote({ us }: { us: number }) {
+  return us > 0 ? <p class="detail">{say.otherWaits(formatDuration(us))}</p> : null
+}
+
 /** The verdict is about a straggler, whose charts show why; those of other ranks show next to nothing. */
 function StragglerNote({ store, shown }: { store: RunStore; shown: number }) {
-  const slow = store.diagnosis.value?.ranks.filter(one => one.straggler).map(one => one.rank) ?? []
+  const slow = store.shown.value?.ranks.filter(one => one.straggler).map(one => one.rank) ?? []
   const [worst] = slow
   if (worst === undefined || slow.includes(shown)) return null
   return (

@@ -15,9 +15,11 @@ import './Verdict.css'
 interface VerdictProps {
   run: Still & Pick<Run, 'outlook'>
   diagnosis: Diagnosis
+  /** `false`: on another of the run's loaders than its own verdict. */
+  isOfRun?: boolean
 }
 
-export function Verdict({ run, diagnosis }: VerdictProps) {
+export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
   const isUndecided = isOpen(diagnosis)
   return (
     <section class="verdict" aria-labelledby="verdict-sentence">
@@ -44,7 +46,9 @@ export function Verdict({ run, diagnosis }: VerdictProps) {
         )}
         {diagnosis.anatomy && <AnatomyBars now={diagnosis.anatomy} advice={diagnosis.advice[0] ?? null} />}
       </div>
-      {!isUndecided && <Cost outlook={run.outlook} diagnosis={diagnosis} />}
+      {!isUndecided && (
+        <Cost outlook={isOfRun ? run.outlook : null} diagnosis={diagnosis} isOfRun={isOfRun} />
+      )}
     </section>
   )
 }
@@ -96,12 +100,18 @@ function Progress({ diagnosis }: { diagnosis: Diagnosis }) {
   return <progress class="progress" value={value} max={diagnosis.needed_steps} aria-label={label} />
 }
 
+interface CostProps {
+  outlook: Run['outlook']
+  diagnosis: Diagnosis
+  isOfRun: boolean
+}
+
 /** Figures of this run: what was lost, what more will be, how fast it is, what a fix saves. */
-function Cost({ outlook, diagnosis }: { outlook: Run['outlook']; diagnosis: Diagnosis }) {
+function Cost({ outlook, diagnosis, isOfRun }: CostProps) {
   const noun = hourNoun(diagnosis.gpu_hours_lost !== null)
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
   const { now, unit } = rates(diagnosis)
-  const saved = savedHours(diagnosis, lost)
+  const saved = savedHours(diagnosis, lost, isOfRun)
   const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
   return (
     <div class="cost">
@@ -109,7 +119,12 @@ function Cost({ outlook, diagnosis }: { outlook: Run['outlook']; diagnosis: Diag
         <p>
           <b>{formatHours(lost, noun)}</b>
           {diagnosis.hours_used !== null &&
-            say.lost(formatHours(diagnosis.hours_used, noun), copies, diagnosis.status === 'running')}
+            say.lost(
+              formatHours(diagnosis.hours_used, noun),
+              copies,
+              diagnosis.status === 'running',
+              isOfRun,
+            )}
         </p>
       )}
       {outlook && diagnosis.bound === 'data' && <Ahead outlook={outlook} noun={noun} />}
@@ -169,8 +184,14 @@ function rateDetail({ steps_per_s, instant_data_steps_per_s, replay }: Diagnosis
 }
 
 /** The same steps at the predicted speed; never more than what was lost to waiting. */
-function savedHours({ advice, hours_used }: Diagnosis, lost: number | null): number | null {
+function savedHours(
+  { advice, hours_used, loader, loaders }: Diagnosis,
+  lost: number | null,
+  isOfRun: boolean,
+): number | null {
   const gain = advice[0]?.predicted_speedup ?? null
   if (gain === null || gain <= 1 || hours_used === null || lost === null) return null
-  return Math.min(lost, hours_used * (1 - 1 / gain))
+  // A run's hours are those of all its loops, and the gain is that of one.
+  const line = isOfRun && loaders.find(one => one.loader === loader)
+  return Math.min(lost, hours_used * (line ? line.share_of_run_fraction : 1) * (1 - 1 / gain))
 }

@@ -17,7 +17,7 @@ const idle = (us: number) => series('gpu_idle_us', [us, us, us])
 const PAGE = seriesPage(STEP, WAIT, QUEUE)
 
 function shown(page: SeriesPage = PAGE, changes: Partial<ShownRun> = {}): ShownRun {
-  return { run: run(), page, marks: [], isWhole: true, endsNow: true, ...changes }
+  return { run: run(), page, marks: [], isWhole: true, endsNow: true, hasOtherWaits: false, ...changes }
 }
 
 function set(from: ShownRun, workers: WorkersPage | null = null): ChartSet {
@@ -110,6 +110,14 @@ describe('where the step time goes', () => {
     expect(scale.y(1_000_000)).toBeLessThan(scale.top)
     expect(recording.texts()).toContain('highest 5 s')
     expect(draw(step).recording.texts().join()).not.toContain('highest')
+  })
+
+  test('what is left beside waits for other loaders is not called compute', () => {
+    const [chart] = set(shown(PAGE, { hasOtherWaits: true })).charts as [ShownChart]
+    expect(values(chart, 'rest_us')).toEqual([250_000, 240_000, 245_000])
+    expect(values(chart, 'compute_us')).toBeUndefined()
+    expect(chart.label).toContain('rest of the step 245 ms')
+    expect(draw(chart).recording.texts()).toEqual(expect.arrayContaining(['data wait', 'the rest']))
   })
 
   test('percentiles are three lines of the whole step, not a stack', () => {

@@ -1,0 +1,173 @@
+import { computed, signal } from '@preact/signals'
+import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { Anatomy, ComparedRun, Comparison, Diagnosis, LoaderLine } from '../../src/api/schema'
+import { navigate } from '../../src/router'
+import { ComparedRuns } from '../../src/ui/compare/ComparedRuns'
+import { AnatomyBars } from '../../src/ui/parts/AnatomyBars'
+import { AdviceList } from '../../src/ui/run/AdviceList'
+import { LoaderSwitch } from '../../src/ui/run/LoaderSwitch'
+import { Verdict } from '../../src/ui/run/Verdict'
+import { advice, diagnosis, run, summary } from '../made'
+
+afterEach(() => {
+  cleanup()
+  navigate('/', 'replace')
+})
+const seen = () => (document.body.textContent ?? '').replace(/\s+/g, ' ')
+
+function line(changes: Partial<LoaderLine> = {}): LoaderLine {
+  return {
+    loader: 'train',
+    role: 'train',
+    bound: 'compute',
+    bound_label: 'compute-bound',
+    level: 'healthy',
+    level_label: 'healthy',
+    data_stall_fraction: 0.01,
+    hours_lost: 0.1,
+    share_of_run_fraction: 0.6,
+    steps: 900,
+    ...changes,
+  }
+}
+
+const VAL = line({ loader: 'val', role: 'validation', bound: 'data', level: 'bound', hours_lost: 3 })
+const NEW = line({ loader: 'new', role: 'other', bound: 'unknown', level: 'unknown', hours_lost: 0 })
+const OWN = diagnosis({
+  loader: 'val',
+  loaders: [line(), VAL, NEW],
+  hours_used: 10,
+  status: 'finished',
+  sentence: '30% of the run goes to waiting for a validation loader.',
+})
+
+function switchOf(chosen: string | null, shown: Diagnosis = OWN) {
+  const selection = signal({ loader: chosen })
+  const store = { selection, shown: computed(() => shown), select: vi.fn() }
+  render(<LoaderSwitch store={store as never} own={OWN} />)
+  return store
+}
+
+describe('the switch between loaders', () => {
+  test('has role, name, verdict and what the run loses to each, and says which of them decides', () => {
+    switchOf(null)
+    expect([...document.querySelectorAll('label')].map(one => one.textContent)).toEqual([
+      'traintraining, compute-bound, 1.0% of the run lost',
+      'valthe run’s verdictvalidation, data-bound, 30% of the run lost',
+      'newno verdict, 0% of the run lost',
+    ])
+    expect(screen.getByRole('radio', { name: /^val/ })).toHaveProperty('checked', true)
+    expect(screen.getByRole('status').textContent).toBe('')
+  })
+
+  test('chooses by a radio button, and the range of the loader before is left', () => {
+    const store = switchOf(null)
+    fireEvent.click(screen.getByRole('radio', { name: /^train/ }))
+    expect(store.select).toHaveBeenCalledWith({ loader: 'train', range: { kind: 'whole' } })
+  })
+
+  test('says the run’s own verdict while another loader is looked at', () => {
+    switchOf('train', diagnosis({ loader: 'train' }))
+    expect(screen.getByRole('radio', { name: /^train/ })).toHaveProperty('checked', true)
+    expect(screen.getByRole('status').textContent).toBe(
+      'Below is the verdict on train alone. The run’s verdict is about val: 30% of the run goes to waiting for a validation loader.',
+    )
+  })
+
+  test('does not announce a loader whose verdict is not there yet', () => {
+    switchOf('train', OWN)
+    expect(screen.getByRole('status').textContent).toBe('')
+  })
+})
+
+describe('the verdict on one of several loaders', () => {
+  const outlook = {
+    last_step: null,
+    basis: null,
+    hours_to_lose: null,
+    hours_lost_per_hour: 0.43,
+    saved_fraction: 0.38,
+    saved_s: null,
+  }
+
+  test('counts the hours of its own loop, and says nothing of what is ahead of the run', () => {
+    render(<Verdict run={run({ outlook })} diagnosis={OWN} isOfRun={false} />)
+    expect(seen()).toContain('lost to waiting for this loader, of 10 GPU-hours in its loop')
+    expect(seen()).not.toContain('per further hour')
+  })
+
+  test('that is the run’s saves no more than a share of its own loop’s hours', () => {
+    const lines = [line(), line({ ...VAL, share_of_run_fraction: 0.2 })]
+    const own = { ...OWN, loaders: lines, hours_used: 20, advice: [advice({ predicted_speedup: 2 })] }
+    const { rerender } = render(<Verdict run={run()} diagnosis={own} />)
+    expect(seen()).toContain('2 GPU-hourssaved over the same steps')
+    rerender(<Verdict run={run()} diagnosis={own} isOfRun={false} />)
+    expect(seen()).toContain('9.4 GPU-hourssaved over the same steps')
+  })
+})
+
+test('advice names its loader where a run has several', () => {
+  const [train] = run().loaders
+  const both = run({ loaders: [train, { ...train, loader: 'val' }] as never })
+  const fixes = diagnosis({ advice: [advice({ loader: 'val' })] })
+  const { rerender } = render(<AdviceList run={both} diagnosis={fixes} />)
+  expect(document.querySelector('summary')?.textContent).toContain('of the loader val')
+  rerender(<AdviceList run={run()} diagnosis={fixes} />)
+  expect(seen()).not.toContain('of the loader')
+})
+
+describe('waits for other loaders', () => {
+  const anatomy: Anatomy = {
+    step_us: 100_000,
+    data_wait_us: 60_000,
+    others_wait_us: 4_000,
+    h2d_exposed_us: null,
+    compute_us: 36_000,
+  }
+
+  test('are a part of the bar with words of its own, and no compute', () => {
+    const { rerender } = render(<AnatomyBars now={anatomy} advice={null} />)
+    expect(screen.getByRole('img').getAttribute('aria-label')).toBe(
+      'Mean step: 100 ms: 60 ms data wait, 4 ms waiting for other loaders, 36 ms compute',
+    )
+    expect(document.querySelector<HTMLElement>('.others')?.style.width).toBe('4%')
+    expect(seen()).toContain('4 ms of the step go to waiting for other loaders.')
+    rerender(<AnatomyBars now={{ ...anatomy, others_wait_us: 0 }} advice={null} />)
+    expect(document.querySelector('.others')).toBeNull()
+    expect(seen()).not.toContain('other loaders')
+  })
+
+  const compared = (changes: Partial<ComparedRun> = {}) =>
+    ({
+      run: summary(),
+      label: 'a',
+      anatomy,
+      batch_samples: 10,
+      speed: null,
+      steps_per_s: 1,
+      samples_per_s: 1,
+      ...changes,
+    }) as ComparedRun
+  const compare = (per: Comparison['per'], ...runs: ComparedRun[]) => {
+    const comparison = { runs, per, basis: 'steady' } as unknown as Comparison
+    render(<ComparedRuns comparison={comparison} query={new URLSearchParams()} />)
+  }
+  const columns = () => [...document.querySelectorAll('th')].map(one => one.textContent)
+
+  test('are compared too, per sample where batches differ in size', () => {
+    compare('samples', compared())
+    expect(screen.getAllByRole('img')[0]?.getAttribute('aria-label')).toContain(
+      '400 µs waiting for other loaders',
+    )
+    fireEvent.click(screen.getByRole('button', { name: /As table/ }))
+    expect(columns()).toContain('Waiting for other loaders')
+  })
+
+  test('are no column where no run has any', () => {
+    compare('steps', compared({ anatomy: { ...anatomy, others_wait_us: null } }))
+    fireEvent.click(screen.getByRole('button', { name: /As table/ }))
+    expect(columns()).toEqual(expect.arrayContaining(['Mean step', 'Data wait', 'Copy', 'Compute']))
+    expect(columns()).not.toContain('Waiting for other loaders')
+  })
+})

@@ -1,0 +1,121 @@
+"""The page of a run with several loaders: one choice switches verdict, advice, charts and address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+from tests.app.made_loops import Thread
+from tests.app.serving import Service, judged, start_service
+from tests.scenarios.pipelines.running import post
+from tests.scenarios.pipelines.synthetic import slow_validation, zipped_loaders
+from underfed_server.terminal.client import Client
+
+VALIDATED, ZIPPED, LIVE = "validated", "zipped", "live"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    service = start_service(tmp_path_factory.mktemp("loaders") / "underfed.db")
+    post(slow_validation.windows("clear", VALIDATED), service.address)
+    post(zipped_loaders.windows("clear", ZIPPED), service.address)
+    for run_id in (VALIDATED, ZIPPED):
+        judged(Client(service.address), run_id)
+    yield service
+    service.kill()
+
+
+def open_run(page: Page, service: Service, run_id: str, search: str = "") -> None:
+    page.goto(f"{service.address}/runs/{run_id}{search}")
+    expect(page.locator("#verdict-sentence")).to_be_visible()
+
+
+def loader(page: Page, name: str) -> Locator:
+    return page.get_by_role("radio", name=re.compile(f"^{name}"))
+
+
+def verdict(page: Page) -> Locator:
+    return page.locator(".verdict")
+
+
+def test_one_choice_switches_verdict_advice_charts_and_address(page: Page, served: Service) -> None:
+    open_run(page, served, VALIDATED)
+    expect(loader(page, "val")).to_be_checked()
+    expect(page.get_by_text("the run’s verdict")).to_have_count(1)
+    expect(verdict(page)).to_have_text(re.compile(r"Data-bound.*a validation loader without workers", re.DOTALL))
+    expect(
+        page.get_by_role("img", name=re.compile("^Mean step: 50 ms: 40 ms data wait, 10 ms compute"))
+    ).to_be_visible()
+    expect(page.locator(".fix summary").first).to_have_text(re.compile("num_workers.*of the loader val", re.DOTALL))
+    expect(page.locator("#settings")).to_contain_text("val, as found")
+
+    loader(page, "val").press("ArrowLeft")
+    expect(loader(page, "train")).to_be_checked()
+    expect(page).to_have_url(re.compile(r"\?loader=train$"))
+    expect(verdict(page)).to_contain_text("Compute-bound")
+    expect(page.get_by_role("img", name=re.compile("^Mean step: 50.5 ms: 500 µs data wait"))).to_be_visible()
+    expect(page.get_by_text("None needed")).to_be_visible()
+    expect(page.locator("#settings")).to_contain_text("train, as found")
+    expect(page.locator("#workers")).to_contain_text("Worker by worker")
+    expect(page.get_by_role("status").filter(has_text="The run’s verdict is about val")).to_be_visible()
+
+    page.reload()
+    expect(loader(page, "train")).to_be_checked()
+    expect(verdict(page)).to_contain_text("Compute-bound")
+    page.go_back()
+    expect(verdict(page)).to_contain_text("Data-bound")
+    expect(loader(page, "val")).to_be_checked()
+
+
+def test_waits_for_other_loaders_are_a_part_of_the_step_of_their_own(page: Page, served: Service) -> None:
+    open_run(page, served, ZIPPED)
+    told = r"^Mean step: 101 ms: 40 ms data wait, (1 ms|99\d µs) waiting for other loaders, 60 ms compute$"
+    expect(page.get_by_role("img", name=re.compile(told))).to_be_visible()
+    expect(page.get_by_text("of the step go to waiting for other loaders")).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile(r"^Stacked step time.*rest of the step 6\d ms"))).to_be_visible()
+    loader(page, "images").check(force=True)
+    told = r"^Mean step: 101 ms: .* data wait, (40|39.\d) ms waiting for other loaders, 60 ms compute$"
+    expect(page.get_by_role("img", name=re.compile(told))).to_be_visible()
+
+
+def test_another_loader_of_a_live_run_goes_on(page: Page, served: Service) -> None:
+    thread = Thread(LIVE, train=2, val=0)
+    thread.run_through("train", 60, 0.5, 50)
+    thread.run_through("val", 40, 60, 10)
+    post([thread.window()], served.address)
+    open_run(page, served, LIVE, "?loader=train")
+    told = page.get_by_text(re.compile(r"from the last (\d+) steps"))
+    expect(told).to_contain_text("55 steps")
+    thread.run_through("train", 60, 0.5, 50)
+    post([thread.window()], served.address)
+    expect(told).to_contain_text("115 steps")
+
+
+def test_a_loader_that_does_not_exist_leaves_the_runs_own_verdict(visitor: Page, served: Service) -> None:
+    open_run(visitor, served, VALIDATED, "?loader=nope")
+    expect(visitor.get_by_text("The verdict on this loader could not be read")).to_be_visible()
+    expect(verdict(visitor)).to_contain_text("Data-bound")
+    loader(visitor, "train").check(force=True)
+    expect(verdict(visitor)).to_contain_text("Compute-bound")
+    expect(visitor.get_by_text("could not be read")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(page: Page, served: Service, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    open_run(page, served, ZIPPED, "?loader=images")
+    expect(page.get_by_role("status").filter(has_text="The run’s verdict is about labels")).to_be_visible()
+    expect(page.locator("#timeline")).to_be_visible()
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_a_phone_shows_the_loaders_without_scrolling_sideways(phone: Page, served: Service) -> None:
+    open_run(phone, served, ZIPPED)
+    expect(phone.locator("#timeline")).to_be_visible()
+    content = "document.querySelector('main').scrollWidth"
+    assert phone.evaluate(content) <= phone.evaluate("document.querySelector('main').clientWidth")
