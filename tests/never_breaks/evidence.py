@@ -14,13 +14,6 @@ STEPS = 20
 """Steps of a job without arguments."""
 
 
-def end(job: Job) -> Done:
-    """Wait for it."""
-    output, errors = job.communicate()
-    assert job.returncode is not None
-    return Done(job.returncode, output, errors)
-
-
 def start_confined(*arguments: str, job: tuple[str, ...] = (), **variables: str) -> Job:
     """``tests.fakes.confined`` with its ``arguments``, and in it the job with those of its own."""
     return start("tests.fakes.confined", [*arguments, "--", *job], environment(**variables))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.jobs import ROOT, environment, run_job
+from tests.fakes.jobs import ROOT, end, environment, run_job
 from tests.fakes.launching import UNDERFED, make_known
 from tests.fakes.service import Service, is_preliminary, wait_until
-from tests.never_breaks.evidence import delivered, end, start_confined
+from tests.never_breaks.evidence import delivered, start_confined
 
 UNSHARE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 JOB = (sys.executable, "-m", "tests.fakes.training", "--wait-for")
