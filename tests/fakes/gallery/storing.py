@@ -47,7 +47,9 @@ def store_team(database: Path) -> None:
         clock.behind = timedelta()
         for job in jobs:
             _judge(store, diagnose, job)
-        after = answer(next(each.settings for each in store.diagnosis(BEFORE).advice if each.change == "num_workers"))
+        advised = store.diagnosis(BEFORE)
+        assert advised is not None
+        after = answer(next(each.settings for each in advised.advice if each.change == "num_workers"))
         _store(store, after)
         _judge(store, diagnose, after)
     finally:
