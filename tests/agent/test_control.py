@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 
 import underfed
 from tests.fakes.datasets import Numbers
-from tests.fakes.jobs import run_python
+from tests.fakes.jobs import run_python, run_text
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import patched_attributes
 from underfed.errors import ConfigError, NotWatchableError
@@ -105,7 +105,7 @@ def test_the_training_process_gets_no_thread_and_no_open_socket() -> None:
         " if os.path.exists(path) and os.path.basename(path) not in files]\n"
         "print(len(os.listdir('/proc/self/task')) - threads, threading.active_count(), *new)"
     )
-    threads, active, *files = run_python("-c", program).stdout.split()
+    threads, active, *files = run_text(program).stdout.split()
     assert (threads, active) == ("0", "1")
     assert [Path(file).name for file in files] == ["loader-0.steps"]
 
@@ -117,7 +117,7 @@ def test_the_collector_is_no_child_and_sees_no_interrupt() -> None:
         "try: print(os.wait())\n"
         "except ChildProcessError: print('no child')"
     )
-    assert run_python("-c", program).stdout == "no child\n"
+    assert run_text(program).stdout == "no child\n"
 
 
 def test_a_forked_child_switches_itself_off(service: Service) -> None:

@@ -14,7 +14,8 @@ from torch.utils.data import DataLoader
 
 import underfed
 from tests.agent.growth import KINDS, draw
-from tests.fakes.jobs import run_python
+from tests.fakes.forkserver import start
+from tests.fakes.jobs import end, environment, run_python, run_text
 from tests.fakes.service import Service, wait_until
 from underfed.trainer.hooks.session import KEPT_ITERATORS
 
@@ -35,7 +36,7 @@ def numbers(length: int, **settings: Any) -> DataLoader[int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_kept_of_each(kind: str, service: Service) -> None:
-    done = run_python("-m", "tests.agent.growth", kind)
+    done = end(start("tests.agent.growth", [kind], environment()))
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < NOISE_BYTES
     # It was recorded meanwhile.
@@ -68,7 +69,7 @@ def test_an_iterators_open_files_end_with_it() -> None:
         "iterators = [iter(loader) for _ in range(5)]; [next(iterator) for iterator in iterators]\n"
         "print(files() - before); iterators.clear(); print(files() - before)"
     )
-    meanwhile, afterwards = run_python("-c", program).stdout.split()
+    meanwhile, afterwards = run_text(program).stdout.split()
     assert int(meanwhile) > 0
     assert afterwards == "0"
 
@@ -82,7 +83,7 @@ def test_with_workers_the_training_process_has_torchs_threads_only() -> None:
         "bare, watched = (DataLoader(range(64), num_workers=2) for _ in range(2))\n"
         "print(threads(bare) == threads(underfed.watch(watched)))"
     )
-    assert run_python("-c", program).stdout == "True\n"
+    assert run_text(program).stdout == "True\n"
 
 
 def test_the_collectors_modules_are_not_in_the_training_process() -> None:

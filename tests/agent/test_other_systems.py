@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes.jobs import run_python
+from tests.fakes.jobs import run_text
 
 PROGRAM = """
 import sys
@@ -33,7 +33,7 @@ BATCHES = [[0, 1], [2, 3], [4, 5], [6, 7]]
 
 @pytest.mark.parametrize("platform", ["win32", "darwin", "freebsd14"])
 def test_a_loader_comes_back_untouched_and_one_line_says_why(platform: str) -> None:
-    done = run_python("-c", PROGRAM, platform)
+    done = run_text(PROGRAM, platform)
     assert done.stdout.splitlines() == [
         "Run(run_id=None, url=None) True True",
         "True [0, 1, 2]",
@@ -47,4 +47,4 @@ def test_a_loader_comes_back_untouched_and_one_line_says_why(platform: str) -> N
 
 
 def test_switched_off_nothing_is_said() -> None:
-    assert run_python("-c", PROGRAM, "win32", UNDERFED_DISABLED="1").stderr == ""
+    assert run_text(PROGRAM, "win32", UNDERFED_DISABLED="1").stderr == ""

@@ -13,7 +13,8 @@ import pytest
 from torch.utils.data import DataLoader, dataloader
 
 import underfed
-from tests.fakes.jobs import run_python
+from tests.fakes.forkserver import start
+from tests.fakes.jobs import end, environment, run_python
 from tests.fakes.received import received
 from tests.fakes.service import Service, wait_until
 from underfed.trainer.hooks.install import WITH_ITERATOR, WRAPPED, Hooks
@@ -137,8 +138,8 @@ def test_a_breakpoint_within_torchs_next_is_met(tmp_path: Path) -> None:
     line = next(number for number in range(first, first + 40) if "_next_data()" in lines[number - 1])
     commands = tmp_path / "commands"
     commands.write_text("\n".join([f"b {source}:{line}", "c", "p self._num_yielded", "c", "p self._num_yielded", "q"]))
-    say = ["-m", "pdb", *[word for each in commands.read_text().splitlines() for word in ("-c", each)], str(program)]
-    outputs = [run_python(*say, **variables).stdout for variables in ({}, {"UNDERFED_DISABLED": "1"})]
+    say = [*[word for each in commands.read_text().splitlines() for word in ("-c", each)], str(program)]
+    outputs = [end(start("pdb", say, environment(**each))).stdout for each in ({}, {"UNDERFED_DISABLED": "1"})]
     assert outputs[0] == outputs[1]
     assert outputs[0].splitlines()[1:] == ["0", "1"]
 
@@ -149,7 +150,7 @@ def test_coverage_counts_the_same_lines(tmp_path: Path) -> None:
     reports = []
     for name, variables in (("bare", {"UNDERFED_DISABLED": "1"}), ("watched", {})):
         data = str(tmp_path / name)
-        ran = run_python("-m", "coverage", "run", f"--data-file={data}", "--branch", str(program), **variables)
+        ran = end(start("coverage", ["run", f"--data-file={data}", "--branch", str(program)], environment(**variables)))
         assert (ran.returncode, ran.stdout) == (0, "28\n"), ran.stderr
         reports.append(run_python("-m", "coverage", "report", f"--data-file={data}", "-m", str(program)).stdout)
     assert reports[0] == reports[1]

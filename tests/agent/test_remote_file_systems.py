@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.jobs import run_job, start_job
+from tests.fakes.jobs import end, run_job, start_job
 from tests.fakes.service import Service, wait_until
-from tests.never_breaks.evidence import assert_all_arrived, assert_untouched, end, push, wait_for_collector
+from tests.never_breaks.evidence import assert_all_arrived, assert_untouched, push, wait_for_collector
 from underfed.errors import RunDirectoryError
 from underfed.exchange import run_files
 from underfed.host import mounts

@@ -10,13 +10,20 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.launching import finish, others, own_lines, run_under, start
+from tests.fakes.forkserver import start
+from tests.fakes.jobs import Done, end, environment
+from tests.fakes.launching import others, own_lines, run_under
 from tests.fakes.service import Service, wait_until
 
 PLAIN = (sys.executable, "-m", "tests.fakes.plain")
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "tests.fakes.plain")
 STEPS = 10
 """An epoch."""
+
+
+def bare(*options: str) -> Done:
+    """The program without the agent."""
+    return end(start("tests.fakes.plain", options, environment(UNDERFED_DISABLED="1")))
 
 
 def recorded(service: Service, *words: str, ends: int = 1, **options: Any) -> subprocess.CompletedProcess[bytes]:
@@ -46,7 +53,6 @@ def own_ids(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        [],
         ["--workers", "2"],
         ["--workers", "1", "--context", "spawn"],
         ["--workers", "1", "--context", "forkserver"],
@@ -58,9 +64,9 @@ def test_a_program_is_recorded_and_does_what_it_does_without(
 ) -> None:
     # Python's own tracker of semaphores may be told of one only after it was removed, with the agent or without.
     monkeypatch.setenv("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
-    bare = finish(start(*PLAIN, *options))
+    without = bare(*options)
     done = recorded(service, "--", *PLAIN, *options)
-    assert (done.stdout, others(done.stderr)) == (bare.stdout, bare.stderr)
+    assert (done.stdout.decode(), others(done.stderr).decode()) == (without.stdout, without.stderr)
     assert service.count_steps() == (2 * STEPS if "--epochs" in options else STEPS)
     (run,) = facts(service)
     assert (run["name"], run["started_by"], run["overrides"]) == ("plain", "run", {})
@@ -97,10 +103,11 @@ def test_processes_of_multiprocessing_that_train_are_recorded(service: Service, 
 # Settings from outside
 
 
-def test_settings_are_those_of_the_run(service: Service) -> None:
+def test_settings_are_those_of_the_run_and_its_batches_the_same(service: Service) -> None:
     words = ["num_workers=2", "prefetch_factor=3", "persistent_workers=true", "threads_per_worker=2"]
     done = recorded(service, *(part for word in words for part in ("--set", word)), "--", *PLAIN)
     assert b"threads [2], by workers {True}" in done.stdout
+    assert re.findall(r"steps, (\d+)", done.stdout.decode()) == re.findall(r"steps, (\d+)", bare().stdout)
     (run,) = facts(service)
     expected = {"num_workers": 2, "prefetch_factor": 3, "persistent_workers": True, "threads_per_worker": 2}
     assert run["overrides"] == expected
@@ -124,16 +131,9 @@ def test_a_loader_that_was_watched_before_it_was_changed_is_told_of_as_it_trains
     assert "queue_depth" not in loader["not_measured"]
 
 
-def test_batches_are_the_same_with_other_settings(service: Service) -> None:
-    bare = finish(start(*PLAIN))
-    done = recorded(service, "--set", "num_workers=2", "--", *PLAIN)
-    assert re.findall(rb"steps, (\d+)", done.stdout) == re.findall(rb"steps, (\d+)", bare.stdout)
-
-
 def test_what_is_refused_is_said_and_recorded_and_nothing_changes(service: Service) -> None:
-    bare = finish(start(*PLAIN, "--iterable"))
     done = recorded(service, "--set", "num_workers=2", "--set", "pin_memory=false", "--", *PLAIN, "--iterable")
-    assert done.stdout == bare.stdout
+    assert done.stdout.decode() == bare("--iterable").stdout
     (run,) = facts(service)
     assert run["overrides"] == {"pin_memory": False}
     assert "does not ask get_worker_info()" in run["not_measured"]["set:num_workers"]

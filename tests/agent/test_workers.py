@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import underfed
 from tests.fakes.datasets import Failing, Numbers
-from tests.fakes.jobs import environment, run_job, run_python, start_job
+from tests.fakes.jobs import environment, run_job, run_text, start_job
 from tests.fakes.service import Service, Window, wait_until
 from underfed.collector.reading.rank_rings import Drained
 from underfed.collector.reading.resume import WorkerResume
@@ -174,11 +174,9 @@ if __name__ == "__main__":
 """
 
 
-def test_a_worker_that_takes_the_training_with_it_has_died(service: Service, tmp_path: Path) -> None:
-    script = tmp_path / "train.py"
-    script.write_text(LEAVING)
+def test_a_worker_that_takes_the_training_with_it_has_died(service: Service) -> None:
     # Torch says that a worker exited unexpectedly, or the end of its connection is what is noticed first.
-    assert run_python(str(script)).returncode != 0
+    assert run_text(LEAVING).returncode != 0
     wait_until(service.ends, "the end arrives")
     assert service.ends()[0]["status"] == "crashed"
     assert ended(service)[0, 1] == "died"
@@ -200,11 +198,9 @@ if __name__ == "__main__":
 """
 
 
-def test_workers_that_are_killed_at_one_instant_have_all_died(service: Service, tmp_path: Path) -> None:
+def test_workers_that_are_killed_at_one_instant_have_all_died(service: Service) -> None:
     """torch's message names the workers that it finds first, often only one."""
-    script = tmp_path / "train.py"
-    script.write_text(TWO_KILLED)
-    assert run_python(str(script)).returncode != 0
+    assert run_text(TWO_KILLED).returncode != 0
     wait_until(service.ends, "the end arrives")
     assert [worker for (_, worker), how in ended(service).items() if how == "died"] == [1, 2]
 

@@ -16,12 +16,12 @@ import pytest
 import yaml
 from starlette.testclient import TestClient
 
+from tests.app.described import PATHS
 from tests.app.made_windows import made_stream
 from tests.app.serving import application_in
 from tests.app.store.posting import post
 from underfed_server.api.admission import connections
 from underfed_server.api.exposition import RUN_GAUGES
-from underfed_server.api.openapi import description
 from underfed_server.settings import DEFAULT_PORT, Settings, read_settings
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,6 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: service for name, service in SERVICES.items() if service["image"] == "underfed"}
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-PATHS: dict[str, Any] = json.loads(description())["paths"]
 
 
 class Asked(dict[str, str]):

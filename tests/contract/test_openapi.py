@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.app.described import COMMITTED
 from underfed_server.api.dependencies import LISTS
 from underfed_server.api.openapi import description
 
-COMMITTED = Path(__file__).parents[2] / "frontend" / "openapi.json"
-DESCRIBED: dict[str, Any] = json.loads(description())
+DESCRIBED: dict[str, Any] = json.loads(COMMITTED.read_text())
 
 ROUTES = {
     "/api/v1/ingest": {"post"},

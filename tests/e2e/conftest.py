@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 from tests.app.serving import Service, start_service
 from tests.fakes.chromium import chromium
 from tests.fakes.environment import clean_environment
-from tests.fakes.gallery.filling import fill
+from tests.fakes.gallery.storing import store_team
 from underfed_server.terminal.client import Client
 
 ROOT = Path(__file__).parents[2]
@@ -76,11 +76,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     with FileLock(f"{directory}.lock"):
         if not directory.exists():
             directory.mkdir()
-            served = start_service(directory / "underfed.db")
-            fill(served.address)
-            served.process.terminate()
-            served.process.wait()
-            served.kill()
+            store_team(directory / "underfed.db")
     return directory
 
 

@@ -1,4 +1,4 @@
-"""A training job that sees another host: other mounts, another user, another clock; for it and its children only.
+"""A training job that sees another host: other mounts, processes, user, clock; for it and its children only.
 
 ``python -m tests.fakes.confined --shm size=1m --user 65534 -- --workers 2`` runs ``tests.fakes.training``. Mounts and
 users need root.
@@ -17,7 +17,7 @@ from pathlib import Path
 from underfed.host import clock
 
 libc = ctypes.CDLL(None, use_errno=True)
-CLONE_NEWNS = 0x0002_0000
+CLONE_NEWNS, CLONE_NEWPID = 0x0002_0000, 0x2000_0000
 MS_RDONLY, MS_REC, MS_PRIVATE = 0x1, 0x4000, 0x4_0000
 PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 4, 8, 47, 2
 CAPABILITY_VERSION, CAP_DAC_READ_SEARCH = 0x2008_0522, 2
@@ -32,8 +32,11 @@ def main() -> None:
     parser.add_argument("--wall-clock-s", type=float, default=0, help="offset of the wall clock")
     parser.add_argument("--python", default=sys.executable, help="interpreter that this process believes to run in")
     parser.add_argument("--try", action="store_true", dest="is_trial", help="only set up the host, without the job")
+    parser.add_argument("--first", action="store_true", help="be process 1, as in a container; all ends with it")
     parser.add_argument("job", nargs="*")
     options = parser.parse_args()
+    if options.first:
+        become_first()
     if options.shm is not None:
         unshare_mounts()
         mount_shared_memory(options.shm)
@@ -47,6 +50,16 @@ def main() -> None:
         return
     sys.argv = ["training", *options.job]
     runpy.run_module("tests.fakes.training", run_name="__main__", alter_sys=True)
+
+
+def become_first() -> None:
+    """Returns in process 1; this one ends as that does."""
+    check(libc.unshare(CLONE_NEWPID))
+    first = os.fork()
+    if first != 0:
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(first, 0)[1]))
+    unshare_mounts()
+    check(libc.mount(b"proc", b"/proc", b"proc", 0, None))
 
 
 def become(user: int) -> None:

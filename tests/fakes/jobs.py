@@ -33,10 +33,19 @@ class Done:
 
 
 def run_job(*arguments: str, **variables: str) -> Done:
-    job = start_job(*arguments, **variables)
+    return end(start_job(*arguments, **variables))
+
+
+def end(job: Job) -> Done:
+    """Wait for it."""
     output, errors = job.communicate()
     assert job.returncode is not None
     return Done(job.returncode, output, errors)
+
+
+def run_text(program: str, *arguments: str, **variables: str) -> Done:
+    """As ``python -c program``, where nothing is told by how torch is imported: that is done already."""
+    return end(start("tests.fakes.text", [program, *arguments], environment(**variables)))
 
 
 def run_python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

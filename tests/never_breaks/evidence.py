@@ -14,13 +14,6 @@ STEPS = 20
 """Steps of a job without arguments."""
 
 
-def end(job: Job) -> Done:
-    """Wait for it."""
-    output, errors = job.communicate()
-    assert job.returncode is not None
-    return Done(job.returncode, output, errors)
-
-
 def start_confined(*arguments: str, job: tuple[str, ...] = (), **variables: str) -> Job:
     """``tests.fakes.confined`` with its ``arguments``, and in it the job with those of its own."""
     return start("tests.fakes.confined", [*arguments, "--", *job], environment(**variables))
@@ -33,8 +26,8 @@ def said(job: Done) -> list[str]:
 
 @cache
 def bare(*arguments: str) -> Done:
-    """The job without the agent."""
-    return run_job(*arguments, UNDERFED_DISABLED="1")
+    """The job without the agent, and without its work, which changes nothing of what it prints."""
+    return run_job(*arguments, "--work-ms", "0", UNDERFED_DISABLED="1")
 
 
 def assert_untouched(job: Done, *arguments: str) -> None:

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 from tests.fakes.forkserver import Job
-from tests.fakes.jobs import run_job, start_job
+from tests.fakes.jobs import end, run_job, start_job
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
 from tests.never_breaks.evidence import (
@@ -15,7 +15,6 @@ from tests.never_breaks.evidence import (
     assert_all_arrived,
     assert_untouched,
     delivered,
-    end,
     push,
     start_confined,
     wait_for_collector,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.forkserver import Job
-from tests.fakes.jobs import run_job, start_job
+from tests.fakes.jobs import end, run_job, start_job
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
 from tests.never_breaks.evidence import (
@@ -20,7 +20,6 @@ from tests.never_breaks.evidence import (
     assert_all_arrived,
     assert_untouched,
     delivered,
-    end,
     missing_windows,
     push,
     wait_for_collector,

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.jobs import ROOT, environment, run_job
+from tests.fakes.jobs import ROOT, end, environment, run_job
 from tests.fakes.launching import UNDERFED, make_known
 from tests.fakes.service import Service, is_preliminary, wait_until
-from tests.never_breaks.evidence import delivered
+from tests.never_breaks.evidence import delivered, start_confined
 
 UNSHARE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 JOB = (sys.executable, "-m", "tests.fakes.training", "--wait-for")
@@ -43,8 +43,8 @@ def test_a_trainer_as_process_1_ends_as_without_us_and_all_of_it_arrives(
     service: Service, tmp_path: Path, how: str, workers: str
 ) -> None:
     arguments = ("--end", how, "--workers", workers)
+    job = end(start_confined("--first", job=("--wait-for", str(tmp_path), *arguments)))
     bare = run_job("--wait-for", str(tmp_path), *arguments, UNDERFED_DISABLED="1")
-    job = run_first(*JOB, str(tmp_path), *arguments)
     assert (job.returncode, job.stdout) == (bare.returncode, bare.stdout)
     ends = [window["end"] for window in service.windows if "end" in window]
     assert len(delivered(service)) == len(job.stdout.splitlines())
@@ -70,7 +70,7 @@ ZOMBIES = """
 import os, signal, time, underfed
 from pathlib import Path
 from torch.utils.data import DataLoader
-from underfed.trainer import control
+from underfed.trainer import collector_process, control
 from underfed.trainer.collector_process import ensure_collector
 
 def children(state):
@@ -85,6 +85,7 @@ def children(state):
     return found
 
 assert os.getpid() == 1
+collector_process.STARTING_S = 0.0  # the next one need not wait for what it may be doing
 loader = underfed.watch(DataLoader(range(64), batch_size=1), name="train")
 list(loader)
 recording = control._state.recording

@@ -13,13 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.forkserver import start
-from tests.fakes.jobs import ROOT, environment, last_line, run_job, start_job
+from tests.fakes.jobs import ROOT, end, environment, last_line, run_job, start_job
 from tests.fakes.service import Service, running_service, wait_until
 from tests.never_breaks.evidence import (
     STEPS,
     assert_all_arrived,
     assert_untouched,
-    end,
     push,
     said,
     start_confined,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.jobs import run_job, start_job
+from tests.fakes.jobs import end, run_job, start_job
 from tests.fakes.service import Fault, Service, wait_until
 from tests.fakes.traces import collectors_of
 from tests.never_breaks.evidence import (
@@ -14,7 +14,6 @@ from tests.never_breaks.evidence import (
     assert_all_arrived,
     assert_untouched,
     delivered,
-    end,
     push,
     wait_for_collector,
     window_indexes,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.jobs import last_line, start_job
+from tests.fakes.jobs import end, last_line, start_job
 from tests.fakes.service import Service, wait_until
-from tests.never_breaks.evidence import assert_all_arrived, delivered, end
+from tests.never_breaks.evidence import assert_all_arrived, delivered
 from underfed.collector.reading.ends import UNTOLD
 from underfed.host.process_end import ProcessEnd
 

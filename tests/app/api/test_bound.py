@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -12,18 +11,18 @@ from starlette.testclient import TestClient
 
 from tests.app.api.visitors import ROOT, make_token, visitor
 from tests.app.conftest import Opening
+from tests.app.described import PATHS
 from tests.app.made_diagnosis import made_cause, made_diagnosis, made_entry
 from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.serving import application_in
 from tests.app.store.posting import post
-from underfed_server.api.openapi import description
 from underfed_server.main import Application
 from underfed_server.model import SharedCause, SharedRun
 from underfed_server.store.store import Store
 
 OPERATIONS = [
     (path, method)
-    for path, methods in json.loads(description())["paths"].items()
+    for path, methods in PATHS.items()
     for method in methods
     if path not in ("/api/v1/ingest", "/api/v1/events")
 ]

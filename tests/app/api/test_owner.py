@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import stat
@@ -15,12 +14,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from tests.app.described import PATHS
 from tests.app.listening import free_port
 from tests.app.made_windows import made_window, posted
 from tests.app.operations.asking import JSON, ask
 from tests.app.serving import AS_OWNER, OWNER, Service, application_in, poll, settings_for, start_service
 from underfed_server.api.admission import owner_token
-from underfed_server.api.openapi import description
 from underfed_server.errors import StartError
 from underfed_server.main import Application, create_app
 from underfed_server.terminal.client import owner_token_for
@@ -29,7 +28,7 @@ from underfed_server.terminal.tokens import token
 LOCAL = "http://127.0.0.1:7077"
 CHANGES = [
     (path, method)
-    for path, methods in json.loads(description())["paths"].items()
+    for path, methods in PATHS.items()
     for method in methods
     if method not in ("get", "head") and path not in ("/api/v1/ingest", "/api/v1/session")
 ] + [("/api/v1/tokens", "get")]

@@ -15,16 +15,24 @@ SEED = 1
 """What is asked is the same each time: whether a change is right must not be a matter of luck."""
 
 
-@pytest.mark.parametrize("examples", [3, pytest.param(250, marks=[pytest.mark.soak, pytest.mark.timeout(3_600)])])
-@pytest.mark.parametrize("token", [TOKEN, None], ids=["with a token", "without"])
+TOKENS = {"with a token": TOKEN, "without": None}
+OPPOSITE = [("postgresql", "with a token", 3), ("sqlite", "without", 3)]
+MANY = [
+    pytest.param(database, token, 250, marks=[pytest.mark.soak, pytest.mark.timeout(3_600)])
+    for database in ("sqlite", "postgresql")
+    for token in TOKENS
+]
+
+
+@pytest.mark.parametrize(("databases", "token", "examples"), [*OPPOSITE, *MANY], indirect=["databases"])
 def test_nothing_is_found_that_the_description_does_not_say(
-    victim: Victim, tmp_path: Path, examples: int, token: str | None
+    victim: Victim, tmp_path: Path, token: str, examples: int
 ) -> None:
     """``examples``: of each operation, beside those that cover what its description allows and forbids."""
     for run_id in ("0", "A", "run-1"):
         for window in made_stream(3, run_id=run_id):
             assert victim.ask("/api/v1/ingest", posted(window)).status == 200
-    found = ask_everything(victim.address, tmp_path, seed=SEED, examples=examples, token=token)
+    found = ask_everything(victim.address, tmp_path, seed=SEED, examples=examples, token=TOKENS[token])
     assert found.returncode == 0, found.stdout
     assert " passed" in found.stdout
     failed = [line for line in lines_of(victim.log) if line["level"] == "error"]

@@ -24,6 +24,15 @@ class Live:
     windows: Iterator[dict[str, Any]]
 
 
+def ranks(job: Job) -> range:
+    return range(job.ranks_a_host * len(job.machines))
+
+
+def started_at(job: Job) -> datetime:
+    ended_at = datetime.now(timezone.utc) - timedelta(hours=job.ended_h)
+    return ended_at - timedelta(seconds=length_s(job))
+
+
 def fill(url: str, jobs: Sequence[Job] | None = None, token: str | None = None) -> list[Job]:
     """Returns those that still run; they seem to have stopped until ``keep_alive``.
 
@@ -47,7 +56,7 @@ def fill(url: str, jobs: Sequence[Job] | None = None, token: str | None = None) 
 def keep_alive(url: str, live: Sequence[Job], seconds: float) -> None:
     """A heartbeat of each rank every other second: so a run that goes on is seen to run."""
     end = time.monotonic() + seconds
-    beats = {(job.run_id, rank): _beats(job, rank) for job in live for rank in _ranks(job)}
+    beats = {(job.run_id, rank): _beats(job, rank) for job in live for rank in ranks(job)}
     with httpx.Client(base_url=url, timeout=30.0) as client:
         while time.monotonic() < end:
             for beat in beats.values():
@@ -56,13 +65,13 @@ def keep_alive(url: str, live: Sequence[Job], seconds: float) -> None:
 
 
 def _beats(job: Job, rank: int) -> Iterator[dict[str, Any]]:
-    started_at = _started_at(job)
-    *_, last = windows(job, rank, started_at)
-    *_, sampled = (window for window in windows(job, rank, started_at) if "process" in window)
+    began = started_at(job)
+    *_, last = windows(job, rank, began)
+    *_, sampled = (window for window in windows(job, rank, began) if "process" in window)
     index = last["window_index"]
     while True:
         index += 1
-        now_us = round((datetime.now(timezone.utc) - started_at) / timedelta(microseconds=1))
+        now_us = round((datetime.now(timezone.utc) - began) / timedelta(microseconds=1))
         keys = ("version", "run_id", "rank", "incarnation", "started_at")
         beat = {key: last[key] for key in keys} | {"window_index": index, "previous_window_index": index - 1}
         yield beat | _samples_at(sampled, now_us) | {"start_us": last["end_us"], "end_us": max(now_us, last["end_us"])}
@@ -84,19 +93,10 @@ def _grown(samples: Mapping[str, Any], now_us: int) -> dict[str, Any]:
     return fixed | {name: [value] for name, value in (grown | {"at_us": now_us}).items()}
 
 
-def _ranks(job: Job) -> range:
-    return range(job.ranks_a_host * len(job.machines))
-
-
-def _started_at(job: Job) -> datetime:
-    ended_at = datetime.now(timezone.utc) - timedelta(hours=job.ended_h)
-    return ended_at - timedelta(seconds=length_s(job))
-
-
 def _post(client: httpx.Client, job: Job) -> None:
-    started_at = _started_at(job)
-    for rank in _ranks(job):
-        for window in windows(job, rank, started_at):
+    began = started_at(job)
+    for rank in ranks(job):
+        for window in windows(job, rank, began):
             client.post("/api/v1/ingest", json=window).raise_for_status()
 
 

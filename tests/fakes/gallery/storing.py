@@ -1,0 +1,75 @@
+"""Stores the windows of the team's runs where a service will find them, and judges each run once.
+
+What ``filling`` has a running service do takes it twice the CPU time, as it judges runs whose windows still come, and
+half a minute of waiting until those that never ended count as lost.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.gallery.filling import ranks, started_at
+from tests.fakes.gallery.job import Job
+from tests.fakes.gallery.runs import BEFORE, answer, team
+from tests.fakes.gallery.windows import windows
+from underfed_server.diagnose import Diagnoser
+from underfed_server.ingest.decode import decode
+from underfed_server.ingest.posted import Ack, PostedWindow
+from underfed_server.store.reading.spark import read_spark
+from underfed_server.store.runs.status import LOST_AFTER
+from underfed_server.store.store import Store, utc_now
+
+
+class _Clock:
+    """Windows come so long ago that a run without an end is lost."""
+
+    def __init__(self) -> None:
+        self.behind = timedelta()
+
+    def __call__(self) -> datetime:
+        return utc_now() - self.behind
+
+
+def store_team(database: Path) -> None:
+    """``database`` is made where it is not there."""
+    clock = _Clock()
+    store = Store(f"sqlite:///{database}", clock)
+    try:
+        diagnose = Diagnoser()
+        jobs = team()
+        clock.behind = 2 * LOST_AFTER
+        for job in jobs:
+            _store(store, job)
+        clock.behind = timedelta()
+        for job in jobs:
+            _judge(store, diagnose, job)
+        advised = store.diagnosis(BEFORE)
+        assert advised is not None
+        after = answer(next(each.settings for each in advised.advice if each.change == "num_workers"))
+        _store(store, after)
+        _judge(store, diagnose, after)
+    finally:
+        store.close()
+
+
+def _store(store: Store, job: Job) -> None:
+    began = started_at(job)
+    posted = [store.submit(_posted(window)) for rank in ranks(job) for window in windows(job, rank, began)]
+    assert all(isinstance(each.result(), Ack) for each in posted)
+
+
+def _posted(window: dict[str, Any]) -> PostedWindow:
+    body = json.dumps(window).encode()
+    return PostedWindow(decode(body), "gzip", gzip.compress(body, 1, mtime=0))
+
+
+def _judge(store: Store, diagnose: Diagnoser, job: Job) -> None:
+    """As the service does, so that one that is started there finds nothing left to judge."""
+    diagnose(store, job.run_id)
+    with store.reading() as reader:
+        curve = read_spark(reader, job.run_id)
+    store.note_judged(job.run_id, curve)
