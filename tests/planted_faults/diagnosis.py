@@ -365,10 +365,31 @@ DIAGNOSIS = (
     Fault(
         "a load that waits for storage keeps a core busy in the simulation",
         "app/underfed_server/advice/prediction/simulate.py",
-        "yield Read(batch.blocked_us / SLICES)",
-        "yield Compute(batch.blocked_us / SLICES)",
+        "yield Read(batch.blocked_us / slices)",
+        "yield Compute(batch.blocked_us / slices)",
         ("tests/app/advice/test_simulate.py",),
         escapes_before=True,
+    ),
+    Fault(
+        "a load is its own company",
+        "app/underfed_server/advice/prediction/company.py",
+        "np.maximum(0.0, total - own)",
+        "np.maximum(0.0, total)",
+        ("tests/app/advice/test_company.py",),
+    ),
+    Fault(
+        "what the calibration tells of busy cores is counted twice",
+        "app/underfed_server/advice/prediction/company.py",
+        "within(each) for each in busy]) if within else 1.0",
+        "within(each) for each in busy]) if not within else 1.0",
+        ("tests/app/advice/test_company.py",),
+    ),
+    Fault(
+        "the gains that a host has seen do not count in its intervals",
+        "app/underfed_server/advice/prediction/residuals.py",
+        "sample.within(proven) if len(proven) >= FEWEST_PROVEN else sample",
+        "sample",
+        ("tests/app/advice/test_intervals.py",),
     ),
     Fault(
         "the interval of a comparison is that of the run with more blocks, the narrower one",
