@@ -167,6 +167,12 @@ def test_a_run_without_gradients_trains_nothing(store: Store) -> None:
     assert roles(recorded(store, thread)) == {"test": "other"}
 
 
+def test_a_run_that_leaves_gradients_enabled_trains_though_autograd_builds_nothing(store: Store) -> None:
+    thread = Thread(only=0)
+    thread.run_through("only", 30, 5, 5, grad_enabled=True, graph_built=False)
+    assert roles(recorded(store, thread)) == {"only": "train"}
+
+
 def test_what_a_loader_cost_is_of_the_whole_run_and_of_all_ranks(store: Store) -> None:
     threads = [Thread(rank=rank, a=0) for rank in (0, 1)]
     for thread in threads:
