@@ -394,6 +394,8 @@ def test_samples_that_cost_next_to_nothing_are_fetched_by_the_batch() -> None:
     best = of("vectorize_getitem", recommended(small, too_few_workers=0.3))
     assert best.predicted_speedup is None and "__getitems__" in best.diff
     assert "vectorize_getitem" not in changes(recommended(two_workers(), too_few_workers=0.3))
+    requested = two_workers(load_cpu_ms=10.0, load_blocked_ms=150.0)
+    assert "waited for by itself" in of("vectorize_getitem", recommended(requested, too_few_workers=0.3)).why
     few = altered(small, batches={"samples": 4.0})
     assert "vectorize_getitem" not in changes(recommended(few, too_few_workers=0.3))
     batched = altered(small, loader={"fetches_batches": True})

@@ -24,6 +24,9 @@ SMALL_SAMPLE_US = 100.0
 """CPU time of one sample below which calling Python for each is the work: an index into an array in memory takes
 5–50 µs, decoding a small JPEG a millisecond."""
 
+REQUESTED_SAMPLE_US = 1_000.0
+"""CPU time of one sample that is mostly waited for: what is requested from a store takes less, decoding it more."""
+
 MANY_SAMPLES = 32
 """In a batch, from which one call for all of them saves calls worth saving."""
 
@@ -32,18 +35,16 @@ WAITED_FOR = "Each sample is waited for by itself: one call can ask for all of a
 
 
 def consider(case: Case) -> Offer | None:
-    sample = _sample_us(case)
-    if not case.waits_for_data or case.loader.is_iterable or sample is None or sample >= SMALL_SAMPLE_US:
+    sample, is_waited_for = _sample_us(case), do_workers_sleep(case)
+    if not case.waits_for_data or case.loader.is_iterable or case.loader.fetches_batches:
         return None
-    if case.loader.fetches_batches:
+    if sample is None or sample >= (REQUESTED_SAMPLE_US if is_waited_for else SMALL_SAMPLE_US):
         return None
     return Offer(
         to="__getitems__",
         title="Fetch a batch with one call",
-        why=WAITED_FOR
-        if do_workers_sleep(case)
-        else "A sample is so small that calling Python for it is most of the work.",
-        risk="Only for data in arrays that can be indexed by a list. Batches keep their order.",
+        why=WAITED_FOR if is_waited_for else "A sample is so small that calling Python for it is most of the work.",
+        risk="Only for data that can be fetched for many indices at once. Batches keep their order.",
         diff=DIFF,
         evidence=[
             Evidence(what="CPU time of one sample", value=sample, unit="us"),
