@@ -159,7 +159,7 @@ def recorded(
     asked, got = np.array(loops[0].asked[10:491]), np.array(loops[0].got[10:490])
     start_us, load_us, cpu_us = np.array(rows[10:490]).T
     step_us = np.diff(asked)
-    used, trained = np.sum(cpu_us) / np.sum(step_us), 9_500 / np.mean(step_us)
+    used, trained = float(np.sum(cpu_us) / np.sum(step_us)), float(9_500 / np.mean(step_us))
     facts = made_run(
         steps=480, num_workers=workers, prefetch_factor=factor, load_cpu_ms=80.0, queue_depth=0.0, usable_cores=cores,
         process_cores=trained, workers_cores=used, busy_cores=used + trained, cpu_slowdown=((1.0, 1.0), (cores, 1.0)),
