@@ -31,8 +31,15 @@ BLOCKS = 8
 CONFIDENCE = 1.64
 """Standard errors that hold nine of ten."""
 
-CERTAIN = 0.25
+CERTAIN = 0.30
 """A growth that is known no better than so much of the CPU time, at all cores, is taken for unknown."""
+
+FEARED = 0.42
+"""All cores busy against one, of the load that grew most with company (own study). Copying does not show all of that:
+work that waits for memory, and not for its bandwidth, grows as well."""
+
+USUAL_BYTES_PER_S = 10e9
+"""What one core copies, where that was not measured."""
 
 CROSSINGS = 8.0
 """How often a byte of a batch goes through memory until it is one: read, decoded, converted, collated, shared."""
@@ -43,7 +50,7 @@ LEAST_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Company:
-    """``shape``: by busy cores, what full dependence adds to a CPU time of 1; 0 for one.
+    """``shape``: by busy cores, what ``growth`` of 1 adds to a CPU time of 1; 0 for one.
 
     ``growth``: how much of ``shape`` this loading has. ``lowest`` and ``highest``: what it may have.
     """
@@ -62,32 +69,28 @@ class Company:
         return [replace(self, growth=end) for end in (self.lowest, self.highest) if end != self.growth]
 
 
-def nothing(_busy: float) -> float:
-    return 0.0
-
-
-ALONE = Company(nothing)
-
-
-def read_company(rank: RankFacts, loader: LoaderInfo, host: HostShare, beside: Column) -> Company:
-    """``beside``: of each batch, as :func:`busy_beside`. What the host's calibration knows is not counted twice."""
+def read_company(rank: RankFacts, loader: LoaderInfo, host: HostShare, mates: Sequence[RankFacts]) -> Company:
+    """What the host's calibration knows is not counted twice."""
     cores = max(1.0, host.usable_cores or 1.0)
     calibrated = _of_memory(host)
-    seen = _seen(rank, host, beside, calibrated or _each_more, cores)
-    if seen is not None or calibrated is None:
-        return seen or ALONE
-    return Company(calibrated, highest=_share_without_caches(rank, loader, host))
+
+    def feared(busy: float) -> float:
+        return max(calibrated(busy), FEARED * (busy - 1.0) / max(1.0, cores - 1.0))
+
+    seen = _seen(rank, host, mates, cores)
+    return seen or Company(feared, highest=_share_without_caches(rank, loader, host))
 
 
-def busy_beside(rank: RankFacts, mates: Sequence[RankFacts]) -> Column:
+def busy_beside(rank: RankFacts, mates: Sequence[RankFacts], within_us: float = np.inf) -> Column:
     """Of each batch, how many other processes computed while it was loaded, on average: workers of all ranks of the
-    host, and their training loops. NaN: not measured."""
+    host, and their training loops. ``within_us``: only so long from its beginning. NaN: not measured."""
     at, busy = _timeline([rank, *mates])
     batches = rank.batches
-    begun, done = batches.start_us, batches.start_us + batches.load_us
+    lasted = np.maximum(1.0, np.minimum(batches.load_us, within_us))
+    begun, done = batches.start_us, batches.start_us + lasted
     if not len(at):
         return np.full(len(batches), np.nan)
-    total = (np.interp(done, at, busy) - np.interp(begun, at, busy)) / np.maximum(batches.load_us, 1.0)
+    total = (np.interp(done, at, busy) - np.interp(begun, at, busy)) / lasted
     own = np.clip(batches.cpu_us / np.maximum(batches.load_us, 1.0), 0.0, 1.0)
     strangers = (other_cores(rank.process) or 0.0) - sum(own_cores(mate.process) for mate in mates)
     others: Column = np.maximum(0.0, total - own) + max(0.0, strangers)
@@ -126,10 +129,10 @@ def _training(rank: RankFacts) -> Spans:
     return steps.start_us + steps.data_wait_us, rank.rests_us, np.full(len(steps), share)
 
 
-def _of_memory(host: HostShare) -> Slowdown | None:
-    """What work without caches takes longer than work within them. ``None``: not measured on the host."""
+def _of_memory(host: HostShare) -> Slowdown:
+    """What copying takes longer than work within the caches, as far as that was measured on the host."""
     if not host.memory_slowdown or not host.cpu_slowdown:
-        return None
+        return lambda _busy: 0.0
     within, without = (curve_through(points, 1.0) for points in (host.cpu_slowdown, host.memory_slowdown))
     return lambda busy: max(0.0, without(busy) / within(busy) - 1.0)
 
@@ -141,45 +144,52 @@ def _each_more(busy: float) -> float:
 def _share_without_caches(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> float:
     """The most of a load that is such work, by the bytes of its batch for each second that it computes."""
     cpu_us = mean(rank.batches.cpu_us)
-    if not cpu_us or not loader.batch_bytes or not host.memory_bytes_per_s:
-        return 1.0
+    if not cpu_us or not loader.batch_bytes:
+        return LEAST_SHARE
     bytes_per_s = CROSSINGS * loader.batch_bytes / cpu_us * 1e6
-    return float(np.clip(bytes_per_s / host.memory_bytes_per_s, LEAST_SHARE, 1.0))
+    return float(np.clip(bytes_per_s / (host.memory_bytes_per_s or USUAL_BYTES_PER_S), LEAST_SHARE, 1.0))
 
 
-def _seen(rank: RankFacts, host: HostShare, beside: Column, shape: Slowdown, cores: float) -> Company | None:
+def _seen(rank: RankFacts, host: HostShare, mates: Sequence[RankFacts], cores: float) -> Company | None:
     """``None``: the run does not show it."""
     batches = rank.batches
+    loads_us = batches.load_us[np.isfinite(batches.load_us)]
+    if not len(loads_us):
+        return None
+    # A long load outlasts its company: what it meets at first does not depend on how long it takes.
+    first = busy_beside(rank, mates, float(np.quantile(loads_us, 0.1)))
+    beside = busy_beside(rank, mates)
     usual = np.isnan(batches.samples) | (batches.samples == np.nanmax(np.append(batches.samples, 0.0)))
-    known = usual & np.isfinite(beside) & (batches.cpu_us > 0)
+    known = usual & np.isfinite(beside) & np.isfinite(first) & (batches.cpu_us > 0)
     busy = np.minimum(cores, 1.0 + beside[known])
     if len(busy) < 2 * FEW_BATCHES or np.subtract(*np.quantile(busy, (0.9, 0.1))) < SPREAD:
         return None
     within = curve_through(host.cpu_slowdown, 1.0) if host.cpu_slowdown else None
     cost = batches.cpu_us[known] / (np.array([within(each) for each in busy]) if within else 1.0)
-    by_shape = np.array([shape(each) for each in busy])
-    growth = _growth(by_shape, cost)
+    more, most = busy - 1.0, cores - 1.0
+    first = first[known]
+    growth = _growth(first, more, cost)
     parts = np.array_split(np.arange(len(busy)), BLOCKS)
-    without = [_growth(np.delete(by_shape, part), np.delete(cost, part)) for part in parts]
+    without = [_growth(*(np.delete(each, part) for each in (first, more, cost))) for part in parts]
     if growth is None or any(each is None for each in without):
         return None
     left_out = np.array(without, dtype=np.float64)
     error = float(np.sqrt((BLOCKS - 1) / BLOCKS * np.sum((left_out - np.mean(left_out)) ** 2)))
     reach = CONFIDENCE * error
     # Loads that take longer with less company differ by what they load, which hides what company does.
-    if growth + reach < 0 or reach * shape(cores) > CERTAIN:
+    if growth + reach < 0 or reach * most > CERTAIN * (1.0 + max(0.0, growth) * most):
         return None
-    return Company(shape, max(0.0, growth), max(0.0, growth - reach), max(0.0, growth + reach), is_seen=True)
+    return Company(_each_more, max(0.0, growth), max(0.0, growth - reach), max(0.0, growth + reach), is_seen=True)
 
 
-def _growth(shape: Column, cost: Column) -> float | None:
-    """Slope of the cost over its intercept, through the means of groups with alike company, without their fifths at
-    either end.
+def _growth(first: Column, more: Column, cost: Column) -> float | None:
+    """Slope of the cost over its intercept, through the means of groups that began in alike company, without their
+    fifths at either end.
 
     ``None``: the groups lie too close together for a line.
     """
-    groups = np.array_split(np.argsort(shape, kind="stable"), min(GROUPS, len(shape) // FEW_BATCHES))
-    at = np.array([np.mean(shape[group]) for group in groups])
+    groups = np.array_split(np.argsort(first, kind="stable"), min(GROUPS, len(first) // FEW_BATCHES))
+    at = np.array([np.mean(more[group]) for group in groups])
     usual = np.array([_middle(cost[group]) for group in groups])
     spread = float(np.sum((at - np.mean(at)) ** 2))
     if len(groups) < 2 or spread <= 0:

@@ -101,7 +101,7 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
     handover, shared = read_handover(rank, loader, host)
     rate = limited_rate(rank)
     beside = busy_beside(rank, ranks.mates)
-    company = read_company(rank, loader, host, beside)
+    company = read_company(rank, loader, host, ranks.mates)
     busy = np.minimum(max(1.0, host.usable_cores), 1.0 + np.nan_to_num(beside))
     batches = ranks.slowest(_batches(rank, rate, busy))
     works = _works(rank, loader, handover, ranks)
