@@ -49,7 +49,11 @@ def busy_workers_fraction(rank: RankFacts, num_workers: int) -> float | None:
 
 
 def received_bytes_per_s(rank: RankFacts) -> float | None:
-    """By the workers' own network connections; ``None``: not measured, as without workers."""
+    """By the workers' own network connections; ``None``: not measured, as without workers, or of one that is connected:
+    all do the same.
+    """
+    if any(each.connections and each.received_bytes_per_s is None for each in rank.workers):
+        return None
     known = [rate for each in rank.workers if (rate := each.received_bytes_per_s) is not None]
     return float(np.mean(known)) * len(rank.workers) if known else None
 

@@ -303,6 +303,10 @@ def test_network_whose_amount_is_not_measured_is_told_as_that() -> None:
     found = judge(facts).causes[0]
     assert found.cause == "storage_wait"
     assert "not measured" in found.sentence
+    rank = facts.ranks[0]
+    unseen = replace(rank.workers[0], received_bytes_per_s=0.0, connections=0)
+    of_one = replace(facts, ranks=(replace(rank, workers=(unseen, *rank.workers[1:])),))
+    assert causes(of_one)[0] == "storage_wait", "all workers do as the one that was seen"
     reading = next(each.reading for each in judge(facts).signals if each.signal == "Reads that reach storage")
     assert reading == "not_measured"
     told = {each.what: each.value for each in found.evidence}
