@@ -123,11 +123,9 @@ def test_what_a_run_reads_from_a_share_is_told_of_all_its_ranks() -> None:
     facts = elsewhere(reading((8, 8, 8, 8), is_shared=True))
     rate = read_rate(facts, facts.ranks[0])
     assert rate is not None and not rate.is_limited
-    assert (rate.place, rate.readers, rate.bytes_per_s) == (
-        SHARE,
-        pytest.approx(8, rel=0.05),
-        pytest.approx(25e6, rel=0.05),
-    )
+    assert rate.place == SHARE
+    assert rate.readers == pytest.approx(8, rel=0.05)
+    assert rate.bytes_per_s == pytest.approx(25e6, rel=0.05)
     both = replace(facts, ranks=(facts.ranks[0], replace(facts.ranks[0], rank=1, hostname="another")))
     twice = read_rate(both, both.ranks[0])
     assert twice is not None and twice.bytes_per_s == pytest.approx(2 * rate.bytes_per_s, rel=0.01)
