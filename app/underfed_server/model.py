@@ -547,6 +547,8 @@ class EpochInfo(Model):
     """Gradients were enabled when it began."""
     graph_built: bool | None = None
     """Between its batches an autograd graph was built, as by a step with a backward pass."""
+    in_background: bool | None = None
+    """Its batches were requested by a thread other than the main one, which built no graph: one that reads ahead."""
     first_step_index: int
     steps: int | None
     end_us: int | None

@@ -32,6 +32,11 @@ def evaluate(batch: Any) -> None:
         MODEL(batch)
 
 
+def train_each(batches: Iterable[Any]) -> None:
+    for batch in batches:
+        train(batch)
+
+
 def accumulate(batches: Iterable[Any]) -> None:
     """The batches of one update are requested together, as Hugging Face's Trainer does."""
     held = []
@@ -51,6 +56,12 @@ def passes(service: Service, name: str = "train") -> list[Window]:
 
 def told(epoch: Window) -> tuple[bool | None, bool | None]:
     return epoch.get("grad_enabled"), epoch.get("graph_built")
+
+
+def in_a_thread(run: Callable[[], object]) -> None:
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
 
 
 @pytest.mark.parametrize("num_workers", [0, 1])
@@ -116,11 +127,27 @@ def test_a_graph_that_loading_builds_is_not_the_loops(service: Service) -> None:
 def test_a_thread_that_only_fetches_does_not_say_that_nothing_was_built(service: Service) -> None:
     """A graph is counted in the thread that builds it."""
     loader = underfed.watch(DataLoader(Numbers(BATCHES)), name="train")
-    fetcher = threading.Thread(target=list, args=[loader])
-    fetcher.start()
-    fetcher.join()
+    in_a_thread(lambda: list(loader))
     (epoch,) = passes(service)
     assert told(epoch) == (True, None)
+    assert epoch["in_background"] is True
+
+
+def test_an_iterator_of_the_main_thread_that_another_one_reads_is_read_in_the_background(service: Service) -> None:
+    """As MONAI's ThreadDataLoader reads its own."""
+    iterator = iter(underfed.watch(DataLoader(Numbers(BATCHES)), name="train"))
+    in_a_thread(lambda: list(iterator))
+    (epoch,) = passes(service)
+    assert epoch["in_background"] is True
+
+
+@pytest.mark.parametrize("accumulates", [False, True])
+def test_a_thread_that_trains_does_so_itself(service: Service, accumulates: bool) -> None:
+    """As Ray Train calls a training function."""
+    loader = underfed.watch(DataLoader(Numbers(BATCHES)), name="train")
+    in_a_thread(lambda: (accumulate if accumulates else train_each)(loader))
+    (epoch,) = passes(service)
+    assert (*told(epoch), epoch["in_background"]) == (True, True, False)
 
 
 def test_an_iterable_that_is_no_dataloader_tells_it_too(service: Service) -> None:

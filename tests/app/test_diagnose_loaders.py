@@ -191,3 +191,60 @@ def test_what_advice_gained_is_measured_with_the_loader_that_it_was_for(store: S
     (entry,) = later.ledger
     assert entry.advice_of == "before"
     assert entry.observed_speedup == pytest.approx(170 / 50, rel=0.01)
+
+
+def read_by_a_thread(store: Store, wait: float, rest: float, **told: bool) -> Diagnosis:
+    thread = Thread(train=0)
+    thread.run_through("train", 100, wait, rest, in_background=True, **{"grad_enabled": True, **told})
+    return judged(store, Diagnoser(), thread)
+
+
+def test_a_thread_that_reads_ahead_and_is_held_up_shows_that_training_waits_for_nothing(store: Store) -> None:
+    diagnosis = read_by_a_thread(store, 15, 5)
+    assert (diagnosis.bound, diagnosis.level, diagnosis.advice) == ("compute", "healthy", [])
+    assert diagnosis.sentence == (
+        "The training loop is kept busy: a thread reads ahead for it, and waits for it 25% of the time."
+    )
+    assert diagnosis.anatomy is not None
+    assert (diagnosis.anatomy.data_wait_us, diagnosis.anatomy.compute_us) == (0, 20_000)
+    assert (diagnosis.hours_lost, lines(diagnosis)["train"].hours_lost) == (0.0, 0.0)
+    assert diagnosis.instant_data_steps_per_s == pytest.approx(50)
+
+
+def test_a_thread_that_reads_ahead_and_is_never_held_up_starves_but_not_by_how_much(store: Store) -> None:
+    """What the training would take is not seen, so no gain is computed from what the thread does."""
+    diagnosis = read_by_a_thread(store, 20, 0.01)
+    assert (diagnosis.bound, diagnosis.causes[0].cause) == ("data", "no_workers")
+    assert diagnosis.sentence == (
+        "The thread that reads ahead for the training loop waits for data 100% of the time, and never for it."
+    )
+    assert diagnosis.reason is not None
+    assert "reads ahead" in diagnosis.reason
+    assert diagnosis.confidence != "high"
+    assert diagnosis.instant_data_steps_per_s is None
+    assert [(each.change, each.to, each.predicted_speedup) for each in diagnosis.advice] == [("num_workers", 2, None)]
+    assert diagnosis.advice[0].high is None
+
+
+def test_a_thread_that_evaluates_is_no_reader(store: Store) -> None:
+    diagnosis = read_by_a_thread(store, 15, 5, grad_enabled=False)
+    assert diagnosis.sentence == "The training loop waits for data 75% of every step."
+
+
+def test_what_a_thread_that_reads_ahead_waits_for_is_not_waited_for_in_the_validation(store: Store) -> None:
+    thread = Thread(train=0, val=0)
+    thread.begin("train", in_background=True, grad_enabled=True)
+    for _ in range(60):
+        thread.ask("train", 15)
+        thread.work(5)
+    thread.begin("val", grad_enabled=False, in_background=False)
+    for _ in range(40):
+        thread.ask("val", 4)
+        thread.ask("train", 15)
+        thread.work(1)
+    thread.exhaust("val")
+    thread.exhaust("train")
+    found = lines(judged(store, Diagnoser(), thread))
+    assert found["val"].role == "validation"
+    assert found["val"].data_stall_fraction == pytest.approx(0.2, abs=0.01)
+    assert (found["train"].role, found["train"].bound) == ("train", "compute")

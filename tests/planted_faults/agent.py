@@ -162,8 +162,8 @@ AGENT = (
     Fault(
         "a thread that only fetches batches says that no graph was built",
         "agent/underfed/trainer/hooks/gradients.py",
-        "threading.current_thread() is threading.main_thread()",
-        "True",
+        "threading.current_thread() is not threading.main_thread()",
+        "False",
         ("tests/agent/test_gradients.py",),
     ),
     Fault(

@@ -31,6 +31,20 @@ DIAGNOSIS = (
         ("tests/app/facts", "tests/app/test_diagnose_loaders.py"),
     ),
     Fault(
+        "what a thread that reads ahead waits for is the training's wait",
+        "app/underfed_server/facts/record.py",
+        "self.is_read_ahead and _is_held_up(self.steps)",
+        "False",
+        ("tests/app/test_diagnose_loaders.py",),
+    ),
+    Fault(
+        "a gain is computed from the steps of a thread that reads ahead",
+        "app/underfed_server/advice/prediction/workload.py",
+        "if rank.is_read_ahead:",
+        "if rank.is_held_up:",
+        ("tests/app/test_diagnose_loaders.py",),
+    ),
+    Fault(
         "a step that holds a validation is one of work",
         "app/underfed_server/facts/recorded.py",
         "is_pause[step[is_within]] = True",

@@ -110,6 +110,7 @@ class Epoch:
     sampler_us: int | None = None
     grad_enabled: bool | None = None
     graph_built: bool | None = None
+    in_background: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

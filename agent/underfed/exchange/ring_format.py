@@ -47,7 +47,8 @@ FINGERPRINT = 15
 iterable data set"""
 
 GRAPH = 16
-"""0: between the batches of this pass no autograd graph was built so far, 1: one was, –, –, –, –, –"""
+"""0: between the batches of this pass no autograd graph was built so far, 1: one was, then 1: they are requested in the
+background, by a thread that builds none while another one may, –, –, –, –"""
 
 BATCH_DTYPE = 17
 """place in ``DTYPES``, bytes, –, –, –, – : of the tensors of that type in a first batch"""

@@ -53,6 +53,9 @@ class Offer:
 def advice_of(case: Case, offer: Offer) -> Advice | None:
     """The advice with its gain, or with the reason why there is none; ``None``: it gains too little for a change."""
     gain = _predicted(case, offer.simulated) if offer.simulated else offer.gain
+    if case.rank.is_read_ahead and case.obstacle:
+        # What is not simulated would count the reading thread's steps as the training's.
+        gain = case.obstacle
     if isinstance(gain, Gain) or (offer.simulated and isinstance(gain, Prediction)):
         return _advice(case, offer, gain) if is_worthwhile(gain.speedup) else None
     return _advice(case, offer, gain)

@@ -16,7 +16,10 @@ from underfed_server.facts.record import HostShare, RankFacts
 
 
 def instant_step_us(rank: RankFacts, host: HostShare, together: Lockstep | None = None) -> float:
-    """Of the mean judged step. ``rank``: one with judged steps. ``together``: ranks that are late in turn."""
+    """Of the mean judged step; 0 where nothing shows it. ``rank``: one with judged steps. ``together``: ranks that are
+    late in turn."""
+    if rank.is_read_ahead:
+        return rank.step_us if rank.is_held_up else 0.0
     if together is not None:
         # The device's clock cannot tell: also waiting for the other ranks is work to it.
         return max(0.0, rank.step_us * (1 - together.lost_fraction) - rank.others_stall_us)

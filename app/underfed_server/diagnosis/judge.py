@@ -113,6 +113,8 @@ def _confidence(facts: RunFacts, rank: RankFacts) -> Confidence:
 
 def _limitation(facts: RunFacts, rank: RankFacts) -> str | None:
     """A wait on the host's clock is not yet a stall of the device: queued kernels may still run."""
+    if rank.is_read_ahead and not (rank.is_held_up or rank.has_device_clock):
+        return "judged by a thread that reads ahead: what the training itself waits for is at most that"
     if facts.uses_gpu and not rank.has_device_clock:
         return "judged on the host's clock: the device may have worked on queued kernels during a wait"
     return None

@@ -242,7 +242,8 @@ def anatomy_of(rank: RankFacts) -> Anatomy:
 
     ``rank``: one with judged steps.
     """
-    step, wait, sampler = round(rank.step_us), round(rank.data_wait_us), mean(rank.steps.sampler_us)
+    step, sampler = round(rank.step_us), mean(rank.steps.sampler_us)
+    wait = 0 if rank.is_held_up else round(rank.data_wait_us)
     others = None if rank.others_wait_us is None else min(step - wait, round(float(np.mean(rank.others_wait_us))))
     left, copy = step - wait - (others or 0), exposed_copy_us(rank)
     exposed = None if copy is None else min(left, round(copy))

@@ -43,8 +43,8 @@ def three_digits(value: float) -> str:
 def verdict(examined: Examination, losses: Losses) -> str:
     who, is_one = _who(examined.facts)
     data, waits, is_idle = percent(losses.data), "waits" if is_one else "wait", "is idle" if is_one else "are idle"
-    if of_each := _of_each(examined, losses):
-        return f"{who} {waits} for data {of_each}."
+    if told := _read_ahead(examined, losses) or _of_each(examined, losses):
+        return told
     if examined.bound == "data":
         return f"{who} {waits} for data {data} of every step."
     if examined.bound == "transfer":
@@ -59,15 +59,30 @@ def verdict(examined: Examination, losses: Losses) -> str:
     return f"{is_busy}, but for {_few(examined.rank, losses)}." if losses.is_event else f"{is_busy}{spent}."
 
 
+def _read_ahead(examined: Examination, losses: Losses) -> str | None:
+    """``None``: the training itself requests its batches, or its device was seen."""
+    if not examined.rank.is_read_ahead or examined.rank.has_device_clock:
+        return None
+    who, is_one = _who(examined.facts)
+    it = "it" if is_one else "them"
+    thread = f"The thread that reads ahead for {who[0].lower()}{who[1:]}"
+    if examined.rank.is_held_up:
+        held_up = percent(examined.rank.rest_us / examined.rank.step_us)
+        is_busy = f"{who} {'is' if is_one else 'are'} kept busy"
+        return f"{is_busy}: a thread reads ahead for {it}, and waits for {it} {held_up} of the time."
+    return f"{thread} waits for data {percent(losses.data)} of the time, and never for {it}."
+
+
 def _of_each(examined: Examination, losses: Losses) -> str | None:
-    """How much of each step, and of it for which loader; ``None``: for the judged one alone."""
+    """How much of each step is waited for which loader; ``None``: for the judged one alone."""
     others = examined.rank.others_stall_fraction
     if others < THRESHOLDS.minor_cost_fraction or examined.bound not in ("data", "compute"):
         return None
+    who, is_one = _who(examined.facts)
     own = examined.loader.loader if examined.loader else "this loader"
     mates = " and ".join(examined.facts.loop_mates) or "other loaders"
     each = f"{percent(losses.data)} for {own}, {percent(others)} for {mates}"
-    return f"{percent(losses.data + others)} of every step: {each}"
+    return f"{who} {'waits' if is_one else 'wait'} for data {percent(losses.data + others)} of every step: {each}."
 
 
 def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:

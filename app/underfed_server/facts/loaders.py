@@ -87,6 +87,7 @@ def _rank(
     is_timed = bool(np.isfinite(judged.steps.gpu_idle_us).any())
     summed = _summed_us(hosts, rank, loader) if is_timed or np.isfinite(judged.steps.h2d_exposed_us).any() else {}
     stall_us = summed.get(STALL, 0.0) if is_timed else totals.data_wait_us
+    stall_us = 0.0 if judged.is_held_up else stall_us
     beside_us = found.edges_us + max(0.0, totals.edges_us - found.known_edges_us)
     return replace(
         _with_totals(judged, totals, stall_us, beside_us),

@@ -21,6 +21,14 @@ Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
 
 
+MUCH_HELD_UP = 0.10
+"""Share of the steps of a thread that reads ahead, from which what it does between two requests is taken for waiting:
+it can hand out no batch before an earlier one was taken."""
+
+OFTEN_HELD_UP = 0.02
+"""As that share, of what most steps do not have: its own work is there in each."""
+
+
 def epoch_starts(steps: StepRows) -> Mask:
     """Which steps are the first of an epoch."""
     return np.equal(steps.batch_index, 0)
@@ -108,8 +116,13 @@ class RankFacts:
     host: HostRows | None = None
     """Samples of its host over the judged span, one a second."""
     has_device_clock: bool = field(init=False)
+    is_read_ahead: bool = field(init=False)
+    """A thread of the program requests the batches for the one that trains, whose waits are not seen."""
+    is_held_up: bool = field(init=False)
+    """That thread waits for the training to take what it has: the training waits for no batch."""
     stall_us: float = field(init=False)
-    """Mean time of a judged step lost to input: by the device's clock where it was read, else by the host's.
+    """Mean time of a judged step lost to input: by the device's clock where it was read, else by the host's; 0 where
+    a thread that reads ahead is held up.
 
     On the device's clock it is what the device idled inside ``next()``, a lower bound: see ``input_lost_us``.
     """
@@ -118,13 +131,17 @@ class RankFacts:
         # Computed once: a judgement reads them dozens of times.
         known = self.steps.gpu_idle_us, self.steps.queue_depth
         object.__setattr__(self, "has_device_clock", has_device_clock(*known))
-        stalled = stall_us(self.steps.data_wait_us, *known) if self.has_device_clock else self.steps.data_wait_us
+        object.__setattr__(self, "is_read_ahead", is_read_ahead(self.epochs))
+        object.__setattr__(self, "is_held_up", self.is_read_ahead and _is_held_up(self.steps))
+        stalled = self.stalled_us
         object.__setattr__(self, "stall_us", float(np.mean(stalled)) if len(stalled) else 0.0)
 
     @property
     def stalled_us(self) -> Column:
         """Time lost to input in each judged step; ``stall_us`` is its mean."""
         steps = self.steps
+        if self.is_held_up:
+            return np.zeros(len(steps))
         if not self.has_device_clock:
             return steps.data_wait_us
         return stall_us(steps.data_wait_us, steps.gpu_idle_us, steps.queue_depth)
@@ -185,6 +202,21 @@ class RankFacts:
         if not self.has_device_clock:
             return None
         return device_work_us(self.rests_us, self.steps.gpu_idle_us, self.steps.gpu_work_us)
+
+
+def is_read_ahead(epochs: Sequence[EpochInfo]) -> bool:
+    """Another thread than the main one requests the batches and builds no graph, though gradients are enabled: it is
+    no loop that evaluates."""
+    told = [each for each in epochs if each.in_background is not None]
+    return bool(told) and all(each.in_background and each.grad_enabled is not False for each in told)
+
+
+def _is_held_up(steps: StepRows) -> bool:
+    if not len(steps):
+        return False
+    rest_us, step_us = steps.step_us - steps.data_wait_us, float(np.mean(steps.step_us))
+    varying_us = float(np.mean(rest_us)) - float(np.quantile(rest_us, 0.1))
+    return float(np.mean(rest_us)) >= MUCH_HELD_UP * step_us or varying_us >= OFTEN_HELD_UP * step_us
 
 
 def median_of(ranks: Sequence[RankFacts]) -> RankFacts:

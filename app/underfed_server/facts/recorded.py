@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from underfed_server.facts.record import Mask
+from underfed_server.facts.record import Mask, is_read_ahead
 from underfed_server.measurements import Column, StepRows, chosen
 from underfed_server.model import EpochInfo
 from underfed_server.store.columns.stall import stall_us
@@ -56,6 +56,10 @@ class Recorded:
     epochs: tuple[EpochInfo, ...]
 
     @property
+    def is_read_ahead(self) -> bool:
+        return is_read_ahead(self.epochs)
+
+    @property
     def ends_us(self) -> Column:
         """When each step ended; NaN: not seen, or a pause."""
         return self.rows.start_us + self.rows.step_us
@@ -90,7 +94,9 @@ class Apart:
 def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> Apart:
     """``recorded``: of all loaders of the rank."""
     own = recorded[loader]
-    others = [each for name, each in recorded.items() if name != loader]
+    # A thread that reads ahead waits beside the training, not in its steps.
+    is_alone = own.is_read_ahead
+    others = [each for name, each in recorded.items() if name != loader and not (is_alone or each.is_read_ahead)]
     rows, waited = own.rows, _spent_by(others)
     edges_us = _edges_us(own, waited)
     keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= warmup_steps)

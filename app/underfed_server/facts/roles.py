@@ -97,7 +97,10 @@ def _serves(one: Used, other: Used) -> bool:
 
 def _take_turns(one: Used, other: Used) -> bool:
     """One loop asks both: passes over each hold requests of the other."""
-    return _common_rank(one, other) is not None and not (_is_passed_over(one, other) or _is_passed_over(other, one))
+    rank = _common_rank(one, other)
+    if rank is None or one.ranks[rank].is_read_ahead != other.ranks[rank].is_read_ahead:
+        return False
+    return not (_is_passed_over(one, other) or _is_passed_over(other, one))
 
 
 def _is_passed_over(one: Used, other: Used) -> bool:

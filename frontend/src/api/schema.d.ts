@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 e4ee3cf3035aa1b02b2c0632a6bc1f970e42fceec00869f6091d0e19d55f330d. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 83475c82c98856e3404591b75af8315f94af4045026856a54a5ed5bb5eb9bcc6. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -858,6 +858,8 @@ export interface components {
             grad_enabled?: boolean | null;
             /** Graph Built */
             graph_built?: boolean | null;
+            /** In Background */
+            in_background?: boolean | null;
             /** Iterator Us */
             iterator_us: number | null;
             /** Loader */

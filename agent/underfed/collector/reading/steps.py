@@ -99,6 +99,7 @@ class OpenEpoch:
     grad_enabled: bool | None = None
     graph_built: bool | None = None
     """Between its batches, so far."""
+    in_background: bool | None = None
     ending_us: int | None = None
     """The request that found no more batches; ``None``: there was none, or it handed one out."""
     ahead: Request | None = None
@@ -195,11 +196,12 @@ class LoaderSteps:
         if ended == "error":
             self._remember(epoch)  # a program may catch it and go on
 
-    def graph(self, epoch_index: int, is_built: bool) -> None:
-        """Whether an autograd graph was built between the batches of this epoch."""
+    def graph(self, epoch_index: int, is_built: bool, in_background: bool) -> None:
+        """Whether an autograd graph was built between the batches of this epoch. ``in_background``: not by the thread
+        that requests them, which is not the main one."""
         epoch = self.open.get(epoch_index) or self._left.get(epoch_index)
         if epoch is not None:
-            epoch.graph_built = is_built
+            epoch.graph_built, epoch.in_background = None if in_background else is_built, in_background
         if epoch_index in self.open:
             self._report(self.open[epoch_index])
 
@@ -316,4 +318,5 @@ class LoaderSteps:
             sampler_us=epoch.sampler_us,
             grad_enabled=epoch.grad_enabled,
             graph_built=epoch.graph_built,
+            in_background=epoch.in_background,
         )

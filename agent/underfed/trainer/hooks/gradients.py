@@ -1,7 +1,7 @@
 """What a pass over a loader is for, as autograd shows it: a loop that trains builds a graph between its batches.
 
 Whether gradients are enabled does not tell it alone: some frameworks evaluate with gradients enabled around the loop
-and disabled within each step.
+and disabled within each step. A thread that only fetches batches builds none: another one trains with them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from underfed.exchange.ring_format import NOT_MEASURED
 class GraphWatch:
     """Of one pass. Autograd counts the nodes of graphs that a thread builds; here only the count is read."""
 
-    __slots__ = ("_has_begun", "_nodes", "was_built")
+    __slots__ = ("_has_begun", "_nodes", "is_in_background", "was_built")
 
     def __init__(self) -> None:
         self.was_built: bool | None = None
         """``None``: not known yet, or not in this thread."""
+        self.is_in_background = False
+        """Another thread than the main one requests the batches, and built nothing so far."""
         self._has_begun = False
         self._nodes = NOT_MEASURED
 
@@ -32,15 +34,14 @@ class GraphWatch:
         return is_first
 
     def has_changed(self) -> bool:
-        """Before a request, or after the last one. Returns whether ``was_built`` is another than before."""
+        """Before a request, or after the last one. Returns whether what is known is other than before."""
         if self.was_built or self._nodes == NOT_MEASURED:
             return False
+        before = self.was_built, self.is_in_background
         built = nodes_built() != self._nodes
-        # A thread that only fetches batches builds nothing: another one may.
-        if built is self.was_built or not (built or threading.current_thread() is threading.main_thread()):
-            return False
-        self.was_built = built
-        return True
+        self.is_in_background = not built and threading.current_thread() is not threading.main_thread()
+        self.was_built = None if self.is_in_background else built
+        return before != (self.was_built, self.is_in_background)
 
 
 def grad_enabled() -> bool:

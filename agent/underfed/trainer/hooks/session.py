@@ -169,7 +169,7 @@ class Session:
     def look_for_graph(self) -> None:
         """Before a request: whether what was done with the batches before it built an autograd graph."""
         if self.graph.has_changed():
-            self._write(ring_format.GRAPH, int(bool(self.graph.was_built)))
+            self._write(ring_format.GRAPH, int(bool(self.graph.was_built)), int(self.graph.is_in_background))
         if self.is_only_looking:
             self.is_only_looking = False
             self.is_inspected = self.began_ns >= self.due_ns

@@ -54,9 +54,11 @@ def _unpredicted(case: Case, obstacle: str) -> Offer | None:
     options = [setting for setting in options if fits(case, setting)]
     if load is None or not options or not case.waits_for_data:
         return None
-    needed = math.ceil(load / max(own, 1.0))
+    is_pace_seen = not case.rank.is_read_ahead
+    needed = math.ceil(load / max(own, 1.0)) if is_pace_seen else 2 * max(1, case.num_workers)
     setting = next((option for option in options if option.num_workers >= needed), options[-1])
-    why = f"{_workers(setting.num_workers)} as fast as the loop takes batches, if there are cores for them."
+    pace = "as fast as the loop takes batches" if is_pace_seen else "more batches at once"
+    why = f"{_workers(setting.num_workers)} {pace}, if there are cores for them."
     return _offer(case, setting, why, obstacle)
 
 

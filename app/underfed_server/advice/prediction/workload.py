@@ -89,6 +89,8 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
     """
     if loader.num_workers is None:
         raise PredictionError("the loader's num_workers is not known")
+    if rank.is_read_ahead:
+        raise PredictionError("a thread reads ahead, and how fast the training would take batches was not seen")
     if not host.usable_cores:
         raise PredictionError("the number of cores this run may use is not known")
     _refuse_thread_pools(rank)

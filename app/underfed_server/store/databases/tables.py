@@ -260,6 +260,7 @@ epoch = Table(
     Column("sampler_us", BigInteger),
     Column("grad_enabled", Boolean),
     Column("graph_built", Boolean),
+    Column("in_background", Boolean),
     Column("first_step_index", BigInteger, nullable=False),
     Column("steps", BigInteger),
     Column("end_us", BigInteger),

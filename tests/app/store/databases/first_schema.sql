@@ -148,6 +148,7 @@ CREATE TABLE epoch (
   sampler_us BIGINT,
   grad_enabled BOOLEAN,
   graph_built BOOLEAN,
+  in_background BOOLEAN,
   first_step_index BIGINT NOT NULL,
   steps BIGINT,
   end_us BIGINT,
