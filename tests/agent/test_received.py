@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,7 +17,11 @@ from torch.utils.data import DataLoader, Dataset
 
 import underfed
 from tests.fakes.service import Service, wait_until
-from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.collector.reading import workers
+from underfed.collector.reading.rank_rings import Drained
+from underfed.exchange.ring_format import NOT_MEASURED, RECEIVED, head
+from underfed.exchange.run_files import RingName
+from underfed.host.connections import own_connections
 from underfed.trainer.loading import received
 from underfed.trainer.loading.received import Received
 
@@ -157,3 +162,34 @@ def test_what_workers_receive_is_sent_with_their_samples(
     most = 8 * ANSWER if context == "fork" else ANSWER  # a spawned one keeps its pause of a second
     wait_until(lambda: (most, 1) in sent(), "the sum of what it received")
     list(loader)
+
+
+def test_connections_of_a_process_are_seen_from_outside_without_those_it_inherited(address: tuple[str, int]) -> None:
+    with socket.create_connection(address):
+        code = (
+            "import socket, sys\n"
+            f"held = [socket.create_connection({address!r}) for _ in range(2)] + [socket.socketpair()]\n"
+            "print('open', flush=True)\n"
+            "sys.stdin.read()"
+        )
+        child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert child.stdout is not None and child.stdin is not None
+        child.stdout.readline()
+        assert own_connections(child.pid) == 2
+        child.stdin.close()
+        child.wait()
+        child.stdout.close()
+        assert own_connections(child.pid) is None
+
+
+def test_what_short_connections_receive_is_not_measured_and_not_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "own_connections", lambda _pid: 3)
+    ring = RingName(0, 0, 0)
+    seen = workers.Workers(0, str, {})
+    started = Drained(ring, [(head(RECEIVED, 0), 0, 0, 0, 0, 0, 0, 0)], 0)
+    seen.feed({ring: os.getpid()}, [started])
+    seen.sample(1, lambda: True)
+    seen.sample_costly(1)
+    seen.sample(2, lambda: True)
+    (samples,) = seen.take_samples()
+    assert (samples.columns["received_bytes"], samples.columns["connections"]) == ([0, None], [0, 3])

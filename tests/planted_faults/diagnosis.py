@@ -168,10 +168,10 @@ DIAGNOSIS = (
     ),
     Fault(
         "runs of another project tell what they read",
-        "app/underfed_server/store/team/read_rates.py",
+        "app/underfed_server/store/runs/read_rates.py",
         "rate.run_id != run_id, run.project == project",
         "rate.run_id != run_id",
-        ("tests/app/store/team/test_read_rates.py",),
+        ("tests/app/store/runs/test_read_rates.py",),
     ),
     Fault(
         "any traffic of a worker is what it loads",

@@ -9,7 +9,6 @@ import numpy as np
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts
 from underfed_server.measurements import Column, HostRows
 from underfed_server.model import Anatomy
-from underfed_server.store.columns import copies
 
 READS_BYTES = 64 << 10
 """Bytes a batch from which a loader reads files, or a network: less comes through the pipes that bring the indices."""
@@ -50,7 +49,11 @@ def busy_workers_fraction(rank: RankFacts, num_workers: int) -> float | None:
 
 
 def received_bytes_per_s(rank: RankFacts) -> float | None:
-    """By the workers' own network connections; ``None``: not measured, as without workers."""
+    """By the workers' own network connections; ``None``: not measured, as without workers, or of one that is connected:
+    all do the same.
+    """
+    if any(each.connections and each.received_bytes_per_s is None for each in rank.workers):
+        return None
     known = [rate for each in rank.workers if (rate := each.received_bytes_per_s) is not None]
     return float(np.mean(known)) * len(rank.workers) if known else None
 
@@ -62,8 +65,12 @@ def received_bytes(rank: RankFacts) -> float | None:
 
 
 def reads_network(rank: RankFacts) -> bool:
-    """Most of what a batch is made of comes through the workers' own network connections."""
-    received, asked = received_bytes(rank) or 0.0, mean(rank.batches.asked_bytes) or 0.0
+    """Most of what a batch is made of comes through the workers' own network connections; where it was not measured how
+    much does, next to nothing comes from files.
+    """
+    received, asked = received_bytes(rank), mean(rank.batches.asked_bytes) or 0.0
+    if received is None:
+        return asked < READS_BYTES and any(each.connections for each in rank.workers)
     return received >= max(READS_BYTES, asked)
 
 
@@ -87,7 +94,9 @@ def storage_fraction(rank: RankFacts) -> float | None:
     asked, read = mean(rank.batches.asked_bytes), mean(rank.batches.read_bytes)
     if asked is None or read is None:
         return None
-    received = (received_bytes(rank) or 0.0) if reads_network(rank) else 0.0
+    received = received_bytes(rank) if reads_network(rank) else 0.0
+    if received is None:
+        return None
     asked, read = asked + received, read + received
     if max(asked, read) <= 0:
         return None
@@ -225,7 +234,7 @@ def load_tail(rank: RankFacts) -> Tail | None:
 
 def exposed_copy_us(rank: RankFacts) -> float | None:
     """The part of the mean step in which a copy to the device is not hidden; ``None``: no copy was timed."""
-    return mean(copies.exposed_copy_us(rank.steps.h2d_exposed_us, rank.steps.queue_depth))
+    return mean(rank.copies_us)
 
 
 def anatomy_of(rank: RankFacts) -> Anatomy:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from underfed_server.facts.lost import device_work_us, input_lost_us
 from underfed_server.measurements import BatchRows, Column, HostRows, StepRows, chosen
 from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, ReadRate, Role, Setting, Status, StoragePlace
+from underfed_server.store.columns.copies import exposed_copy_us
 from underfed_server.store.columns.stall import has_device_clock, stall_us
 
 Mask = NDArray[np.bool_]
@@ -144,6 +145,11 @@ class RankFacts:
         if not self.has_device_clock:
             return steps.data_wait_us
         return stall_us(steps.data_wait_us, steps.gpu_idle_us, steps.queue_depth)
+
+    @property
+    def copies_us(self) -> Column:
+        """Of each judged step, in copies to the device that no work hid; NaN: none was timed in any."""
+        return exposed_copy_us(self.steps.h2d_exposed_us, self.steps.queue_depth)
 
     @property
     def step_us(self) -> float:

@@ -32,8 +32,8 @@ from underfed_server.store.reading.worker_lives import WorkerRecord, newest_load
 from underfed_server.store.runs import diagnoses, listing, removal, summaries
 from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
+from underfed_server.store.runs.read_rates import read_rates
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
-from underfed_server.store.team.read_rates import read_rates
 from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy
 from underfed_server.store.team.team_runs import read_projects, read_proven, read_team_run, read_team_runs, read_users
 from underfed_server.store.team.week import read_week

@@ -349,8 +349,15 @@ def test_a_little_traffic_is_no_loading_by_network() -> None:
 
 def test_network_whose_amount_is_not_measured_is_told_as_that() -> None:
     facts = with_host(by_network(None), network_received_bytes=[0.0, 600 * 50e6])
-    (found,) = judge(facts).causes
-    assert found.cause == "too_few_workers"
+    found = judge(facts).causes[0]
+    assert found.cause == "storage_wait"
+    assert "not measured" in found.sentence
+    rank = facts.ranks[0]
+    unseen = replace(rank.workers[0], received_bytes_per_s=0.0, connections=0)
+    of_one = replace(facts, ranks=(replace(rank, workers=(unseen, *rank.workers[1:])),))
+    assert causes(of_one)[0] == "storage_wait", "all workers do as the one that was seen"
+    reading = next(each.reading for each in judge(facts).signals if each.signal == "Reads that reach storage")
+    assert reading == "not_measured"
     told = {each.what: each.value for each in found.evidence}
     assert told["Received through the workers' own connections"] is None
     assert told["Received by the host's networks, by any process"] == pytest.approx(50e6)

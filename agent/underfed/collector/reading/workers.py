@@ -17,6 +17,7 @@ from underfed.exchange.facts import End
 from underfed.exchange.run_files import RingName
 from underfed.host import procfs
 from underfed.host.clock import to_us
+from underfed.host.connections import own_connections
 from underfed.host.procfs import ProcessUsage
 
 PSS_US = 10_000_000
@@ -24,6 +25,10 @@ PSS_US = 10_000_000
 
 PSS_WORKERS = 2
 """Sampled of each loader: all workers do the same work, and a leak shows in the slope of any of them."""
+
+FIRST_LOOKS = 4
+"""At what a worker is connected to, before its PSS is read, after which there is a long pause: a connection for each
+sample is open most of the time, and not always."""
 
 REMEMBERED_ITERATORS = 256
 """Iterators whose epoch is kept, in case one of their workers records late."""
@@ -53,7 +58,16 @@ class Life:
     received_bytes: int | None = None
     connections: int | None = None
     """As it last recorded them."""
+    short_connections: int = 0
+    """Open while it loaded, though none is after a batch: what they receive is not counted."""
+    looks: int = 0
     is_unsent: bool = True
+
+    def look(self) -> None:
+        """Whether it is connected now."""
+        self.looks += 1
+        if not self.connections:
+            self.short_connections = own_connections(self.pid) or self.short_connections
 
     def end(self, at_us: int, ended: Ended | None) -> None:
         self.end_us, self.ended, self.is_unsent = at_us, ended, True
@@ -111,17 +125,21 @@ class Workers:
             usage, life = self.living[ring], self._lives[ring]
             row = {"rss_bytes": usage.rss_bytes, "pss_bytes": life.pss_bytes, "threads": usage.threads}
             columns = self._samples.setdefault((ring.loader, ring.worker or 0), Columns())
-            network = {"received_bytes": life.received_bytes, "connections": life.connections}
-            columns.add(at_us, {**row, "cpu_us": usage.cpu_us, **network})
+            columns.add(at_us, {**row, "cpu_us": usage.cpu_us, **_network(life)})
             life.pss_bytes = None
 
     def sample_costly(self, at_us: int) -> bool:
-        """Read one worker's PSS, if that is due, for its next sample."""
-        for ring in self._newest():
-            life = self._lives[ring]
-            if (ring.worker or 0) < PSS_WORKERS and at_us >= life.pss_due_us:
+        """Read one worker's PSS and what it is connected to, if that is due, for its next sample."""
+        sampled = [self._lives[ring] for ring in self._newest() if (ring.worker or 0) < PSS_WORKERS]
+        if looked_at := [life for life in sampled if life.looks < FIRST_LOOKS]:
+            for life in looked_at:
+                life.look()
+            return True
+        for life in sampled:
+            if at_us >= life.pss_due_us:
                 life.pss_due_us = at_us + PSS_US
                 life.pss_bytes = procfs.pss_bytes(life.pid)
+                life.look()
                 return True
         return False
 
@@ -208,6 +226,12 @@ class Workers:
         for ring in self.living:
             newest[ring.loader] = max(ring.iterator or 0, newest.get(ring.loader, 0))
         return [ring for ring in self.living if ring.iterator == newest[ring.loader]]
+
+
+def _network(life: Life) -> dict[str, int | None]:
+    if life.short_connections and not life.connections:
+        return {"received_bytes": None, "connections": life.short_connections}
+    return {"received_bytes": life.received_bytes, "connections": life.connections}
 
 
 def _known(value: int) -> int | None:

@@ -45,9 +45,10 @@ def find(examined: Examination) -> Found | None:
 
 def _by_network(examined: Examination, share: float, blocked: float | None) -> Found:
     rank = examined.rank
+    unknown = "" if measures.received_bytes(rank) is not None else " How much they receive was not measured."
     return Found(
         min(examined.unexplained, examined.wait.loading * share),
-        "Loading waits for the network: the workers read through connections of their own.",
+        f"Loading waits for the network: the workers read through connections of their own.{unknown}",
         [
             Evidence(what="Blocked, of load time", value=blocked, unit="fraction", series="blocked_us"),
             *evidence.network(rank),

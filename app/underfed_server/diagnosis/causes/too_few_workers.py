@@ -30,7 +30,12 @@ def find(examined: Examination) -> Found | None:
             evidence.load(rank),
             evidence.work(rank),
             evidence.empty_queue(rank),
-            Evidence(what="Blocked, not on storage, of load time", value=blocked, unit="fraction", series="blocked_us"),
+            Evidence(
+                what="Blocked, on nothing that was seen, of load time",
+                value=blocked,
+                unit="fraction",
+                series="blocked_us",
+            ),
             *evidence.network(rank),
             evidence.cores_in_use(rank),
             evidence.usable_cores(host),

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, or_, select, update
 from underfed_server.model import BestAdvice, Diagnosis
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
+from underfed_server.store.runs.read_rates import save_read_rate
 from underfed_server.store.runs.status import LOST_AFTER, status_column
 from underfed_server.store.runs.summaries import run_row
-from underfed_server.store.team.read_rates import save_read_rate
 
 
 def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) -> bool:

@@ -9,8 +9,8 @@ from tests.app.made_windows import RUN, made_window
 from tests.app.store.clock import WallClock
 from tests.app.store.posting import post
 from underfed_server.model import ReadRate
+from underfed_server.store.runs.read_rates import NEWEST
 from underfed_server.store.store import Store
-from underfed_server.store.team.read_rates import NEWEST
 
 
 def rate(mb_per_s: float, place: str = "filer:/export") -> ReadRate:
