@@ -204,7 +204,7 @@ def test_an_end_that_is_interrupted_is_marked_all_the_same(
 
 CATCHING = {"Exception", "BaseException", "OSError", "RuntimeError", "TimeoutError"}
 PASSING = {"let_through", "failed", "stop_recording", "_stop_recording", "stop", "raise"}
-LAUNCHED = {"calibration.py", "cgroup.py", "disks.py", "process_end.py", "signal_handlers.py"}
+LAUNCHED = {"calibration.py", "cgroup.py", "connections.py", "disks.py", "process_end.py", "signal_handlers.py"}
 """Of the host: what only the launcher and the collector run."""
 
 

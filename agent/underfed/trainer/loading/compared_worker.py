@@ -17,6 +17,7 @@ from multiprocessing import connection, parent_process
 from pathlib import Path
 from typing import Any
 
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.loading.record_digest import digest
 
 LEAST_BATCHES = 2
@@ -67,6 +68,7 @@ def load_first(answer: connection.Connection, source: Source, part: Part) -> Non
     try:
         loaded = Loaded(_first_digests(source, part))
     except Exception as error:
+        let_through(error)
         loaded = Loaded(failed=f"{type(error).__name__}: {error}"[:REASON_LENGTH])
     answer.send(loaded)
 

@@ -19,6 +19,7 @@ from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import RECEIVED, WORKER_END, WORKER_START, head
 from underfed.exchange.run_files import batch_ring
 from underfed.host.clock import now_ns
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.loading.collate import CollateTimer, awaited, splice_fetchers
 from underfed.trainer.loading.probe import Probe, write_batch, write_batch_detail
 from underfed.trainer.loading.received import Received
@@ -125,7 +126,8 @@ def _received_here() -> Received | None:
         return None
     try:
         return Received()
-    except (ImportError, OSError, AttributeError):
+    except (ImportError, OSError, AttributeError) as error:
+        let_through(error)
         return None
 
 
@@ -177,7 +179,8 @@ class BatchTimer:
             return
         try:
             reading = received.read()
-        except OSError:
+        except OSError as error:
+            let_through(error)
             self.received = None
             return
         received.rest(begun_ns, now_ns())
