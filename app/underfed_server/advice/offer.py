@@ -130,9 +130,10 @@ def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> 
 
 
 def _says_nothing(case: Case, gain: Prediction | Gain) -> bool:
-    """It may be a loss, and its ends are far apart; or all of it depends on what was not seen of the storage."""
-    is_of_readers = isinstance(gain, Prediction) and case.predicting().adds_readers(gain.setting)
-    return gain.low <= 1 <= gain.high and (is_of_readers or gain.high > WIDE_FACTOR * gain.low)
+    """It may be a loss, and its ends are far apart; or nearly all of it depends on what was not seen of the storage."""
+    if isinstance(gain, Prediction) and case.predicting().adds_readers(gain.setting):
+        return not is_worthwhile(gain.low)
+    return gain.low <= 1 <= gain.high and gain.high > WIDE_FACTOR * gain.low
 
 
 def _try_it(case: Case, gain: Prediction | Gain) -> str:

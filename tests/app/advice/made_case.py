@@ -76,24 +76,27 @@ def made_verdict(bound: Bound = "data", stragglers: tuple[int, ...] = (), /, **c
     return Verdict.model_validate(dict.fromkeys(Verdict.model_fields) | known | found)
 
 
-def made_case(facts: RunFacts, verdict: Verdict, speedup: Callable[[SimulatedSetting], float] | None = None) -> Case:
+def made_case(
+    facts: RunFacts,
+    verdict: Verdict,
+    speedup: Callable[[SimulatedSetting], float] | None = None,
+    *,
+    adds_readers: bool = False,
+) -> Case:
     """``speedup``: returns what the predictor answers without simulating; it may raise ``PredictionError``."""
     case = make_case(facts, verdict)
     assert case is not None
-    return case if speedup is None else replace(case, predictor=foretelling(case, speedup))
+    return case if speedup is None else replace(case, predictor=foretelling(case, speedup, adds_readers=adds_readers))
 
 
-def foretelling(case: Case, speedup: Callable[[SimulatedSetting], float]) -> Predictor:
+def foretelling(case: Case, speedup: Callable[[SimulatedSetting], float], *, adds_readers: bool = False) -> Predictor:
     assert case.predictor is not None
 
     def predict(setting: SimulatedSetting) -> Prediction:
         factor = speedup(setting)
         return Prediction(setting, factor, factor * 0.95, factor * 1.05, Outcome(100.0 / factor, 10.0))
 
-    def adds_readers(_setting: SimulatedSetting) -> bool:
-        return False
-
-    answers = {"quick": speedup, "predict": predict, "adds_readers": adds_readers}
+    answers = {"quick": speedup, "predict": predict, "adds_readers": lambda _setting: adds_readers}
     return cast(Predictor, SimpleNamespace(workload=case.predictor.workload, ceiling=3.0, **answers))
 
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.app.advice.made_case import changes, of, refused
+from tests.app.advice.made_case import changes, made_case, made_verdict, of, refused
 from tests.app.advice.test_ranks import cores
+from tests.app.advice.test_workers import two_workers
 from tests.app.made_facts import made_place, made_run
-from underfed_server.advice.advise import advise
+from underfed_server.advice.advise import advise, recommend
 from underfed_server.advice.prediction.predict import make_predictor
 from underfed_server.advice.prediction.simulate import (
     Batch,
@@ -95,6 +96,13 @@ def test_what_was_not_seen_of_storage_is_tried_and_not_promised(kind: StorageKin
         assert best.assumption is not None and best.low is not None
         assert "storage gives to more readers" in best.assumption and "Try it" in best.assumption
         assert best.low == pytest.approx(1.0, abs=0.06)
+
+
+@pytest.mark.parametrize(("speedup", "is_promised"), [(1.08, False), (1.15, True)])
+def test_a_gain_that_nearly_all_depends_on_more_readers_is_not_promised(speedup: float, is_promised: bool) -> None:
+    """The made interval reaches 5 % down: less is left than a change is worth, or as much."""
+    best = of("num_workers", recommend(made_case(two_workers(), made_verdict(), lambda _: speedup, adds_readers=True)))
+    assert (best.predicted_speedup is not None) == is_promised
 
 
 @pytest.mark.parametrize(("workers", "expected_ms"), [(1, 100), (2, 50), (4, 50), (8, 50)])
