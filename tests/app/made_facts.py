@@ -20,7 +20,7 @@ WARMUP_STEPS = 5
 def made_run(
     *,
     wait_ms: float | Sequence[float] = 0.0,
-    work_ms: float = 50.0,
+    work_ms: float | Sequence[float] = 50.0,
     steps: int = 300,
     num_workers: int = 0,
     prefetch_factor: int | None = None,
@@ -48,12 +48,12 @@ def made_run(
     shm_free_bytes: int | None = 1_000_000_000,
     late_us: float = 1_500.0,
 ) -> RunFacts:
-    """A run of one rank. Waits repeat over the steps; loads repeat over the batches, one batch a step.
+    """A run of one rank. Waits and works repeat over the steps; loads repeat over the batches, one batch a step.
 
     NaN among the milliseconds of the device: not timed in that step.
     """
     waits = _repeat(wait_ms, steps) * 1e3
-    step_us = waits + work_ms * 1e3
+    step_us = waits + _repeat(work_ms, steps) * 1e3
     ends = np.cumsum(step_us)
     number = np.arange(WARMUP_STEPS, WARMUP_STEPS + steps, dtype=np.float64)
     columns = made_rows(

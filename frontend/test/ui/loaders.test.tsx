@@ -28,6 +28,7 @@ function line(changes: Partial<LoaderLine> = {}): LoaderLine {
     hours_lost: 0.1,
     share_of_run_fraction: 0.6,
     steps: 900,
+    epochs: 1,
     ...changes,
   }
 }

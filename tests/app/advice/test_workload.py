@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from tests.app.made_facts import made_run
+from underfed_server.advice.prediction.predict import make_predictor
+from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import groups, read_workload
 from underfed_server.facts.record import RunFacts
 from underfed_server.measurements import Column
@@ -39,6 +41,16 @@ def test_what_changed_in_the_course_of_a_run_changes_in_the_simulation() -> None
     load_ms = np.concatenate([np.full(600, 10.0), np.full(1_400, 30.0)]) + np.random.default_rng(0).random(2_000)
     made: Column = np.array(loads_ms(made_run(steps=2_000, wait_ms=10.0, num_workers=8, load_ms=list(load_ms))))
     assert np.mean(made[:60]) < 12 and np.mean(made[-60:]) > 29
+
+
+def test_bursts_of_short_steps_are_simulated_as_bursts() -> None:
+    """As where gradients are accumulated: three steps of 2 ms, then one of 60 ms, in which one worker could load four
+    batches of 15 ms, but may be only two ahead. 66 ms of work for four steps would hide all loading."""
+    facts = made_run(steps=2_000, wait_ms=(0, 0, 11, 13), work_ms=(2, 2, 2, 60), num_workers=1, load_blocked_ms=15.0)
+    assert facts.loader is not None
+    predictor = make_predictor(facts.ranks[0], facts.loader, facts.host)
+    assert predictor.recorded.step_us == pytest.approx(facts.ranks[0].step_us, rel=0.05)
+    assert predictor.quick(SimulatedSetting(1, 8)) == pytest.approx(90 / 66, rel=0.06)
 
 
 def test_every_value_is_in_one_group() -> None:

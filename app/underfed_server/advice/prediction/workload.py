@@ -226,12 +226,17 @@ def _works(rank: RankFacts, loader: LoaderInfo, handover: Handover, ranks: Ranks
     device = np.zeros(len(rest)) if device is None else device
     # In step, what is not lost to the slowest rank's loader has the others' waits in it already.
     asleep = np.zeros(len(rest)) if ranks.is_in_step or rank.others_wait_us is None else rank.others_wait_us
-    return tuple(
-        Work(us * cpu_share, us * other_share + asleep_us, device_us)
-        for us, asleep_us, device_us in (
-            tuple(float(np.mean(part[alike])) for part in (rest, asleep, device)) for alike in groups(rest + asleep)
-        )
-    )
+    stretch = zip(*(_newest(part).tolist() for part in (rest, asleep, device)), strict=True)
+    return tuple(Work(us * cpu_share, us * other_share + asleep_us, device_us) for us, asleep_us, device_us in stretch)
+
+
+def _newest(part: Column) -> Column:
+    """One after another, as they came, with the mean of all: what is long in every n-th step, as where gradients are
+    accumulated, needs batches ahead by its turn, and not by chance.
+    """
+    newest = part[-MOST_SIMULATED:]
+    mean_us = float(np.mean(newest))
+    return newest * (float(np.mean(part)) / mean_us) if mean_us > 0 else newest
 
 
 def _steps_ahead(rank: RankFacts, ranks: Ranks) -> int:
