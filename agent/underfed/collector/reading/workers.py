@@ -26,7 +26,7 @@ PSS_US = 10_000_000
 PSS_WORKERS = 2
 """Sampled of each loader: all workers do the same work, and a leak shows in the slope of any of them."""
 
-FIRST_LOOKS = 4
+FIRST_LOOKS = 2
 """At what a worker is connected to, before its PSS is read, after which there is a long pause: a connection for each
 sample is open most of the time, and not always."""
 
