@@ -249,10 +249,8 @@ def _shared_cores(examined: Examination) -> str | None:
 
 
 def _rates(examined: Examination, samples: float | None) -> str:
-    step_s, work_s = (
-        examined.rank.step_us / 1e6,
-        (instant_step_us(examined.rank, examined.facts.host, examined.together) / 1e6),
-    )
+    step_s = examined.rank.step_us / 1e6
+    work_s = instant_step_us(examined.rank, examined.facts.host, examined.together) / 1e6
     unit, per_step = ("samples/s", samples) if samples else ("steps/s", 1.0)
     if work_s <= 0:
         return ""

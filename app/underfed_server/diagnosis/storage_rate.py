@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from underfed_server.diagnosis.examination import storage_place
-from underfed_server.diagnosis.measures import READS_BYTES, load_share, mean, reads_network
+from underfed_server.diagnosis.measures import READS_BYTES, load_share, mean, reads_network, until
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.places import told_apart
 from underfed_server.facts.record import RankFacts, RunFacts
@@ -154,7 +154,7 @@ UNKNOWN = Elsewhere()
 
 
 def seen_elsewhere(facts: RunFacts, rank: RankFacts) -> Elsewhere:
-    own = read_rate(facts, rank)
+    own = read_rate(facts, rank) if facts.read_elsewhere else None
     others = [each for each in facts.read_elsewhere if own and each.place == own.place]
     if own is None or not others:
         return UNKNOWN
@@ -183,11 +183,7 @@ def usual_readers(rank: RankFacts) -> float:
 def loads_at_once(all_batches: BatchRows, batches: BatchRows) -> Column:
     """How many loads were in progress during each of ``batches``, on average, itself included."""
     known = np.isfinite(all_batches.start_us) & np.isfinite(all_batches.load_us)
-    starts = all_batches.start_us[known]
-    at = np.concatenate([starts, starts + all_batches.load_us[known]])
-    order = np.argsort(at, kind="stable")
-    at, change = at[order], np.repeat([1.0, -1.0], len(starts))[order]
-    passed = np.concatenate([[0.0], np.cumsum(np.cumsum(change)[:-1] * np.diff(at))])
+    at, passed = until(all_batches.start_us[known], all_batches.load_us[known], np.ones(np.count_nonzero(known)))
     begun, done = batches.start_us, batches.start_us + batches.load_us
     loading: Column = np.interp(done, at, passed) - np.interp(begun, at, passed)
     return loading / np.maximum(batches.load_us, 1.0)
