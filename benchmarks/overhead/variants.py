@@ -20,25 +20,40 @@ from benchmarks.overhead.pairs import Draw
 from tests.fakes.service import wait_until
 
 
-class Agent:
-    """When off, torch's code is restored; the session is kept."""
+class Switch:
+    """When off, torch's code is restored; sessions are kept."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        import underfed
+    def __init__(self) -> None:
         from underfed.trainer import control
-        from underfed.trainer.hooks.session import KEY
         from underfed.trainer.splice import Spliced
 
-        self.iterator: Any = iter(underfed.watch(loader, name="train"))
-        self.session = vars(self.iterator)[KEY]
         hooks = control._state.hooks
         assert hooks is not None
         self.spliced = [change for change in hooks._changes if isinstance(change, Spliced)]
+
+    def on(self) -> None:
+        for each in self.spliced:
+            each.function.__code__ = each.code
+
+    def off(self) -> None:
+        for each in self.spliced:
+            each.undo()
+
+
+class Agent:
+    """Watched while its blocks run."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        import underfed
+        from underfed.trainer.hooks.session import KEY
+
+        self.iterator: Any = iter(underfed.watch(loader, name="train"))
+        self.session = vars(self.iterator)[KEY]
+        self.switch = Switch()
         self.end()
 
     def begin(self) -> Draw:
-        for each in self.spliced:
-            each.function.__code__ = each.code
+        self.switch.on()
         # What arrived meanwhile was not recorded.
         self.session.received_ns = 0
         if self.session.qsize is not None:
@@ -48,8 +63,8 @@ class Agent:
         return lambda: next(iterator)
 
     def end(self) -> None:
-        for each in self.spliced:
-            each.undo()
+        self.switch.off()
+
 
 
 class Tqdm:

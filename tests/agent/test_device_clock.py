@@ -462,7 +462,7 @@ def in_a_thread(function: Callable[[], Any]) -> Any:
 
 def test_without_a_device_our_own_time_is_more_than_lies_between_our_readings_of_the_clock(tmp_path: Path) -> None:
     session = open_session(WatchedLoader(0, "train", tmp_path, Guard(), lambda: None))
-    session.began_ns = 1_000
+    session.began_ns, session.looked_ns = 900, 1_000
     session.end_inspection(torch.zeros(1), 0, entered_ns=1_600, left_ns=50_000, done_ns=50_600)
     reader = RingReader(run_files.step_ring(tmp_path, 0))
     reader.mark()

@@ -93,8 +93,7 @@ def test_a_kept_iterators_passes_are_epochs_of_the_loader() -> None:
 
 def test_without_workers_the_batch_is_received_when_it_is_loaded() -> None:
     records = loader()
-    overhead_ns = 7_000
-    detail = rec(ring_format.BATCH_DETAIL, 0, 0, 41_000, 0, 0, 8, overhead_ns)
+    detail = rec(ring_format.BATCH_DETAIL, 0, 0, 41_000, 0, 0, 8)
     records.feed(STEPS, [epoch(0), step(0, 20), load(0)[0], detail])
     (batches,) = taken(records)
     assert (batches.worker, batches.received_us, batches.samples) == (None, [80], [8])

@@ -123,17 +123,21 @@ def test_overhead_is_a_mean_over_all_steps() -> None:
     overhead = Overhead()
     assert overhead.take(100) is None
     for own_ns in (1_000, 2_000, 900_000):  # the last was preempted
-        overhead.plain(own_ns)
+        overhead.add(own_ns, 0, is_measured=False)
     assert (overhead.take(100), overhead.take(0)) == (2.0, None)
-    overhead.watched(10_000)
-    assert overhead.take(10) == 2.8
-    assert overhead.take(10) == 2.0
 
 
-def test_without_a_plain_step_in_sight_only_the_watched_ones_are_told() -> None:
+def test_what_a_close_look_costs_is_spread_over_the_steps_since_the_last_one() -> None:
     overhead = Overhead()
-    overhead.watched(10_000)
-    assert overhead.take(16) == 10.0
+    overhead.add(2_000, 6_000, is_measured=False)
+    overhead.add(2_000, 8_000, is_measured=False)
+    overhead.add(2_000, 86_000, is_measured=True)
+    assert overhead.take(100) == 3.0
+    assert overhead.take(100) == 2.0
+    overhead.add(2_000, 80_000, is_measured=True)
+    assert overhead.take(0) is None
+    assert overhead.take(83) == 3.0
+
 
 
 def test_an_instant_is_rounded_to_the_nearest_microsecond() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from unittest.mock import ANY
 
 import pytest
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, dataloader
 
 import underfed
 from tests.fakes.jobs import run_python
@@ -126,10 +126,12 @@ def is_finalizing(frame: FrameType | None) -> bool:
     return False
 
 
-def interrupted(at: int, run: Callable[[], object], kind: type[Exception]) -> tuple[tuple[str, int] | None, bool]:
+def interrupted(
+    at: int, run: Callable[[], object], kind: type[Exception], interrupting: type[Interrupting] = Interrupting
+) -> tuple[tuple[str, int] | None, bool]:
     """Where our code was interrupted, if it ran so many lines; and whether the program saw what its handler raised."""
     signal.signal(signal.SIGUSR1, Handler(kind).plain)
-    tracer, before = Interrupting(at), sys.gettrace()
+    tracer, before = interrupting(at), sys.gettrace()
     sys.settrace(tracer)
     try:
         run()
@@ -187,6 +189,41 @@ def test_it_reaches_the_program_from_every_line_of_ours(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # files that were open when it was interrupted
         gc.collect()
+
+
+class InterruptingTorch(Interrupting):
+    """Before instruction number ``at`` in torch's functions where our statements stand."""
+
+    def __call__(self, frame: FrameType, event: str, _argument: object) -> Any:
+        if frame.f_code.co_filename != dataloader.__file__ or frame.f_code.co_name not in ("__next__", "_next_index"):
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode" and self.place is None:
+            self.left -= 1
+            if self.left < 0:
+                self.place = (frame.f_code.co_name, frame.f_lineno)
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGUSR1)
+        return self
+
+
+@pytest.mark.parametrize("kind", KINDS.values())
+def test_it_reaches_the_program_from_our_statements_in_torchs_functions(
+    kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNDERFED_STRICT", "0")
+    loader: Any = underfed.watch(DataLoader(EIGHT, batch_size=4), name="train")
+    consume(loader)
+    kept = []
+    for at in range(list(KINDS.values()).index(kind), 3000, 7):
+        place, was_seen = interrupted(at, lambda: consume(loader), kind, InterruptingTorch)
+        if place is None:
+            break
+        if not was_seen:
+            kept.append(place)
+    assert at > 200
+    assert kept == []
+    assert [batch.tolist() for batch in loader] == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
 @pytest.mark.parametrize("at", range(1, 60, 13))

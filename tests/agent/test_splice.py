@@ -280,6 +280,83 @@ def test_a_file_that_was_replaced_under_the_program_is_not_put_in(tmp_path: Path
     assert made.__code__ is code
 
 
+# Statements of ours may stand in the function instead of calls.
+
+TAKEN_OVER = Around(("value",), "entered_here", "left_here", "stopped", is_taken_over=True)
+SECOND, WORD, LIST = 2, "word", [1]
+
+
+class Taken(Calls):
+    """Its statements use what statements may: their own variables, attributes, numbers and texts of the module."""
+
+    def entered_here(self, value: Any) -> Any:
+        """This is no statement."""
+        token: Any = self.token
+        if token is not None:
+            try:
+                self.seen.append(("entered", value, SECOND))
+                if value == self.refused:
+                    raise KeyError(WORD)
+            except KeyError as error:
+                self.seen.append(("failed", value, str(error)))
+                token = None
+        return token
+
+    def left_here(self, token: Any, value: Any, result: Any) -> None:
+        number = self.seen
+        number.append(("left", token, value, result))
+
+    def early(self, value: Any) -> Any:
+        if value:
+            return None
+        return value
+
+    def with_a_list(self, value: Any) -> Any:
+        return LIST
+
+    refused: Any = None
+
+
+def test_statements_in_a_function_do_what_calls_would(spliced: list[Spliced]) -> None:
+    before = [outcome(value) for value in range(5)]
+    names = plain.__code__.co_varnames
+    calls = Taken()
+    put(spliced, plain, TAKEN_OVER, calls)
+    assert [outcome(value) for value in range(5)] == before
+    assert [each[0] for each in calls.seen] == ["entered", "left"] * 3 + ["entered", "stopped"] + ["entered", "left"]
+    assert calls.seen[2:4] == [("entered", 1, 2), ("left", "token", 1, 2)]
+    assert all(name.startswith("_underfed") for name in set(plain.__code__.co_varnames) - set(names))
+
+
+def test_statements_may_give_no_token(spliced: list[Spliced]) -> None:
+    calls = Taken()
+    calls.refused = 1
+    put(spliced, plain, TAKEN_OVER, calls)
+    assert (plain(1), plain(4)) == (2, None)
+    assert calls.seen == [
+        ("entered", 1, 2), ("failed", 1, "'word'"),
+        ("entered", 4, 2), ("left", "token", 4, None),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("entered", ["early", "with_a_list"])
+def test_statements_that_cannot_stand_elsewhere_are_not_put_anywhere(entered: str) -> None:
+    code = plain.__code__
+    seam = Around(("value",), entered, "left_here", is_taken_over=True)
+    assert splice(plain, seam, Taken()) is None
+    assert plain.__code__ is code
+
+
+def test_a_call_is_left_alone_while_nothing_is_timed(spliced: list[Spliced]) -> None:
+    seam = AtCall("helper", ("value",), "before", "after", only_while="token")
+    calls = put(spliced, several, seam, Calls(token=None))
+    assert several(2) == [4, 0, 2]
+    assert calls.seen == []
+    calls.token = True
+    assert several(2) == [4, 0, 2]
+    assert [each[0] for each in calls.seen] == ["before", "after"] * 3
+
+
 # Where the source is not known, a function of ours goes around.
 
 

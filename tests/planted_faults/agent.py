@@ -190,8 +190,8 @@ AGENT = (
     Fault(
         "the agent's own time is told too small where there is no device",
         "agent/underfed/trainer/hooks/session.py",
-        "round(timed_ns / TIMED_SHARE)",
-        "round(timed_ns * TIMED_SHARE)",
+        "round(plain_ns / TIMED_SHARE)",
+        "round(plain_ns * TIMED_SHARE)",
         ("tests/agent/test_device_clock.py",),
         ("tests/agent/test_recordings.py",),
         escapes_before=True,

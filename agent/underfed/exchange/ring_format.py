@@ -30,10 +30,11 @@ ARRIVAL = 5
 BATCH = 6
 """batch index, start_ns, end_ns, thread CPU ns, run-queue ns, collate ns"""
 BATCH_DETAIL = 7
-"""batch index, process CPU ns, asked bytes, read bytes, samples, then in a worker: process CPU ns since its start,
-in the training process: our own ns. Follows its BATCH directly."""
+"""batch index, process CPU ns, asked bytes, read bytes, samples, and in a worker process CPU ns since its start. Follows
+its BATCH directly."""
 OVERHEAD = 8
-"""our own ns on the training thread in one step, –, –, –, –, –"""
+"""our own ns on the training thread in one step, as in any other; ns more for a close look at it; 1: its batch was
+measured, 0: not, –, –, –"""
 BATCH_SHAPE = 9
 """tensors, bytes, 1: its largest floating-point tensor would fit into eight bits, 0: it would not, –, –, – : of a first
 batch"""

@@ -84,7 +84,9 @@ def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) ->
 
     ``is_end``: the last call, so it checks in any case.
     """
-    attempts, now = _attempts.setdefault(run_directory, Attempts()), now_ns()
+    attempts, now = _attempts.get(run_directory), now_ns()
+    if attempts is None:
+        attempts = _attempts[run_directory] = Attempts()
     if now < attempts.check_due_ns and not is_end:
         return
     attempts.check_due_ns = now + int(CHECK_S * 1e9)

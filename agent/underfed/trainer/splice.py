@@ -16,24 +16,23 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from underfed.host.signal_handlers import let_through
+from underfed.trainer.statements import HOOKS, PREFIX, Place, call, parsed, taken_over
 
-HOOKS = "<underfed>"
-"""Stands in the compiled code for the object whose methods are called."""
-
-TOKEN, RESULT = "_underfed_token", "_underfed_result"
+TOKEN, RESULT = f"{PREFIX}token", f"{PREFIX}result"
 FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """``token = entered(*arguments)`` first; where that is not ``None``, ``left(token, *arguments, result)`` at each
-    return, whose value is returned, and ``stopped(token, *arguments)`` while an exception passes through.
+    """``token = entered(*arguments)`` first; where that is not ``None``, ``left(token, *arguments, result)`` before each
+    return, and ``stopped(token, *arguments)`` while an exception passes through.
 
     ``arguments`` are names of the function's parameters. ``instead``: a method called before all else; its result is
-    returned in the body's place, unless it is ``None``.
+    returned in the body's place, unless it is ``None``. ``is_taken_over``: ``entered`` and ``left`` are not called,
+    their statements stand in the function (see ``statements``).
     """
 
     arguments: tuple[str, ...]
@@ -41,16 +40,21 @@ class Around:
     left: str | None = None
     stopped: str | None = None
     instead: str | None = None
+    is_taken_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AtCall:
-    """``CALL`` becomes ``after(before(*arguments), CALL)`` wherever ``callee`` is called. Arguments are variables."""
+    """``CALL`` becomes ``after(before(*arguments), CALL)`` wherever ``callee`` is called. Arguments are variables.
+
+    ``only_while``: what the hooks have under this name is true; else ``CALL`` stays alone.
+    """
 
     callee: str
     arguments: tuple[str, ...]
     before: str
     after: str
+    only_while: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class Replaced:
             setattr(self.owner, self.name, self.original)
 
 
-_templates: dict[tuple[str, CodeType, Around | AtCall], CodeType | None] = {}
+_templates: dict[tuple[str, CodeType, Around | AtCall, type], CodeType | None] = {}
 """Compiled once in a process and its forks: a worker that starts needs them within microseconds. By file, too: the same
 code in another file is equal."""
 
@@ -92,9 +96,9 @@ def splice(function: Any, seam: Around | AtCall, hooks: object) -> Spliced | Non
     if not isinstance(function, FunctionType):
         return None
     original = function.__code__
-    key = (original.co_filename, original, seam)
+    key = (original.co_filename, original, seam, type(hooks))
     if key not in _templates:
-        _templates[key] = _compile(original, seam)
+        _templates[key] = _compile(original, seam, hooks)
     template = _templates[key]
     if template is None:
         return None
@@ -146,12 +150,13 @@ def _wrapper(original: Callable[..., Any], seam: Around, hooks: object) -> Calla
             if stopped is not None:
                 stopped(token, *given)
             raise
-        return left(token, *given, result)
+        left(token, *given, result)
+        return result
 
     return wrapper
 
 
-def _compile(original: CodeType, seam: Around | AtCall) -> CodeType | None:
+def _compile(original: CodeType, seam: Around | AtCall, hooks: object) -> CodeType | None:
     try:
         lines, _ = inspect.findsource(original)
         module = _parse("".join(lines))
@@ -160,7 +165,7 @@ def _compile(original: CodeType, seam: Around | AtCall) -> CodeType | None:
             return None
         *owners, function = path
         changed = copy.deepcopy(function)
-        if not (_put_around(changed, seam) if isinstance(seam, Around) else _put_at_calls(changed, seam)):
+        if not (_put_around(changed, seam, hooks) if isinstance(seam, Around) else _put_at_calls(changed, seam)):
             return None
         return _find_named(_compiled(module, [*owners, changed], original), original.co_name)
     except (OSError, TypeError, SyntaxError, ValueError, RecursionError) as error:
@@ -244,7 +249,7 @@ def _bind(template: CodeType, hooks: object) -> CodeType:
     return template.replace(co_consts=tuple(map(bound, template.co_consts)))
 
 
-def _put_around(function: ast.FunctionDef, seam: Around) -> bool:
+def _put_around(function: ast.FunctionDef, seam: Around, hooks: object) -> bool:
     parameters = {argument.arg for argument in (*function.args.posonlyargs, *function.args.args)}
     if not set(seam.arguments) <= parameters or any(
         isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function)
@@ -252,49 +257,59 @@ def _put_around(function: ast.FunctionDef, seam: Around) -> bool:
         return False
     has_docstring = ast.get_docstring(function, clean=False) is not None
     documentation, body = function.body[:has_docstring], function.body[has_docstring:]
-    first = _Place(function.lineno, function.col_offset)
-    start = ""
+    first = Place(function.lineno, function.col_offset)
+    start: list[Any] = []
     if seam.instead is not None:
-        start += f"{RESULT} = {_call(seam.instead, *seam.arguments)}\nif {RESULT} is not None: return {RESULT}\n"
-    entered = _call(seam.entered, *seam.arguments)
-    start += entered if seam.left is None else f"{TOKEN} = {entered}"
+        instead = call(seam.instead, *seam.arguments)
+        start = parsed(f"{RESULT} = {instead}\nif {RESULT} is not None: return {RESULT}", first)
+    if seam.is_taken_over:
+        start += taken_over(getattr(type(hooks), seam.entered), (*seam.arguments, TOKEN), first)
+    else:
+        start += parsed(f"{TOKEN} = {call(seam.entered, *seam.arguments)}", first)
     if seam.left is not None:
-        leave = _call(seam.left, TOKEN, *seam.arguments, RESULT)
-        body = [part for statement in body for part in _returning(statement, leave)]
+        leaving = _Leaving(seam, seam.left, hooks)
+        body = [part for statement in body for part in leaving.returning(statement)]
         if not isinstance(body[-1], (ast.Return, ast.Raise)):
-            body += _leave(ast.Constant(None), leave, _Place(body[-1].lineno, 0))
+            body += leaving.leave(ast.Constant(None), Place(body[-1].lineno, 0))
     if seam.stopped is not None:
-        note = _call(seam.stopped, TOKEN, *seam.arguments)
-        attempt = _parsed(f"try: pass\nexcept BaseException:\n if {TOKEN} is not None: {note}\n raise", first)[0]
+        note = call(seam.stopped, TOKEN, *seam.arguments)
+        attempt = parsed(f"try: pass\nexcept BaseException:\n if {TOKEN} is not None: {note}\n raise", first)[0]
         attempt.body, body = body, [attempt]
-    function.body = [*documentation, *_parsed(start, first), *body]
+    function.body = [*documentation, *start, *body]
     return True
 
 
-def _returning(statement: ast.stmt, leave: str) -> list[ast.stmt]:
-    """The statement, with each ``return`` of this function (not of one within) going through ``leave``."""
+class _Leaving(ast.NodeTransformer):
+    """Puts ``left`` before each ``return`` of a function, not of one within."""
 
-    class Returns(ast.NodeTransformer):
-        def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
-            return _leave(node.value or ast.Constant(None), leave, _Place(node.lineno, node.col_offset))
+    def __init__(self, seam: Around, left: str, hooks: object) -> None:
+        self.seam = seam
+        self.left = left
+        self.hooks = hooks
 
-        def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-            return node
+    def returning(self, statement: ast.stmt) -> list[ast.stmt]:
+        changed = self.visit(statement)
+        return changed if isinstance(changed, list) else [changed]
 
-        def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
-            return node
+    def leave(self, value: ast.expr, place: Place) -> list[ast.stmt]:
+        given = (TOKEN, *self.seam.arguments, RESULT)
+        parts = parsed(f"{RESULT} = None\nif {TOKEN} is not None: {call(self.left, *given)}\nreturn {RESULT}", place)
+        parts[0].value = ast.copy_location(value, parts[0].value) if not hasattr(value, "lineno") else value
+        if self.seam.is_taken_over:
+            parts[1].body = taken_over(getattr(type(self.hooks), self.left), given, place)
+        return parts
 
-        def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-            return node
+    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
+        return self.leave(node.value or ast.Constant(None), Place(node.lineno, node.col_offset))
 
-    changed = Returns().visit(statement)
-    return changed if isinstance(changed, list) else [changed]
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node
 
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
+        return node
 
-def _leave(value: ast.expr, leave: str, place: _Place) -> list[ast.stmt]:
-    parts = _parsed(f"{RESULT} = None\nreturn {leave} if {TOKEN} is not None else {RESULT}", place)
-    parts[0].value = ast.copy_location(value, parts[0].value) if not hasattr(value, "lineno") else value
-    return parts
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        return node
 
 
 def _put_at_calls(function: ast.FunctionDef, seam: AtCall) -> bool:
@@ -303,40 +318,20 @@ def _put_at_calls(function: ast.FunctionDef, seam: AtCall) -> bool:
     found = False
 
     class Calls(ast.NodeTransformer):
-        def visit_Call(self, node: ast.Call) -> ast.Call:
+        def visit_Call(self, node: ast.Call) -> ast.expr:
             nonlocal found
             self.generic_visit(node)
             if ast.unparse(node.func) != seam.callee:
                 return node
             found = True
-            place = _Place(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
-            around: ast.Call = _parsed(_call(seam.after, _call(seam.before, *seam.arguments), "None"), place)[0].value
+            place = Place(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+            around: ast.Call = parsed(call(seam.after, call(seam.before, *seam.arguments), "None"), place)[0].value
             around.args[1] = node
-            return around
+            if seam.only_while is None:
+                return around
+            choice: ast.IfExp = parsed(f"None if {HOOKS!r}.{seam.only_while} else None", place)[0].value
+            choice.body, choice.orelse = around, copy.deepcopy(node)
+            return choice
 
     Calls().visit(function)
     return found and set(seam.arguments) <= known
-
-
-def _call(method: str, *arguments: str) -> str:
-    return f"{HOOKS!r}.{method}({', '.join(arguments)})"
-
-
-class _Place(NamedTuple):
-    """The position that a new node has in the source."""
-
-    line: int
-    column: int
-    end_line: int | None = None
-    end_column: int | None = None
-
-
-def _parsed(source: str, place: _Place) -> list[Any]:
-    """New statements, all of which stand at one place of the function's source."""
-    tree = ast.parse(source)
-    line, column, end_line, end_column = place
-    for node in ast.walk(tree):
-        if "lineno" in node._attributes:
-            ends = {"end_lineno": end_line or line, "end_col_offset": column if end_column is None else end_column}
-            vars(node).update(lineno=line, col_offset=column, **ends)
-    return tree.body

@@ -61,7 +61,7 @@ class LoaderRecords:
             ring_format.FINGERPRINT: lambda ring, _, each: self._repeats.add(
                 ring.iterator or 0, ring.worker or 0, each[1]
             ),
-            ring_format.OVERHEAD: lambda _, __, each: self._overhead.plain(each[1]),
+            ring_format.OVERHEAD: lambda _, __, each: self._overhead.add(each[1], each[2], bool(each[3])),
             ring_format.BATCH_SHAPE: self._shape,
             ring_format.BATCH_DTYPE: self._dtype,
             ring_format.PIN: self._pin,
@@ -137,9 +137,7 @@ class LoaderRecords:
         self.steps.step(epoch, Request(step_index, batch_index, entered_us, left_us, depth, _us(sampler_ns), is_timed))
 
     def _detail(self, ring: RingName, _: int, each: Record) -> None:
-        if ring.worker is None:
-            self._overhead.watched(each[6])
-        else:
+        if ring.worker is not None:
             self.workers_cpu_us[ring] = each[6] // 1000
         self._end_batch(ring, each)
 

@@ -1,4 +1,4 @@
-"""The agent's time on the training thread, per step: sampled for most steps, measured for batches loaded there."""
+"""The agent's time on the training thread, per step: what each step costs, and the few that are looked at closely."""
 
 from __future__ import annotations
 
@@ -9,27 +9,44 @@ KEPT = 63
 """Samples per kind for a median: a preempted thread shows milliseconds that the agent did not use."""
 
 
-class Overhead:
-    """What a step of each kind typically costs, and how many of the second kind came since the last ``take()``."""
+class Kind:
+    """Steps that cost about the same, and how many came since the last ``take()``."""
 
     def __init__(self) -> None:
-        self._plain: deque[int] = deque(maxlen=KEPT)
-        self._watched: deque[int] = deque(maxlen=KEPT)
-        self._watched_steps = 0
+        self._samples: deque[int] = deque(maxlen=KEPT)
+        self._new = 0
 
-    def plain(self, own_ns: int) -> None:
-        self._plain.append(own_ns)
+    def add(self, own_ns: int) -> None:
+        self._samples.append(own_ns)
+        self._new += 1
 
-    def watched(self, own_ns: int) -> None:
-        self._watched.append(own_ns)
-        self._watched_steps += 1
+    @property
+    def is_known(self) -> bool:
+        return bool(self._samples)
+
+    def typical_ns(self) -> float:
+        return median(self._samples) if self._samples else 0.0
+
+    def take_ns(self) -> float:
+        """What the new ones cost together."""
+        new, self._new = self._new, 0
+        return new * self.typical_ns()
+
+
+class Overhead:
+    """What any step costs, as the sampled ones show, and what it costs on top to look at one or to measure its batch."""
+
+    def __init__(self) -> None:
+        self._plain, self._looked, self._measured = Kind(), Kind(), Kind()
+
+    def add(self, own_ns: int, closely_ns: int, is_measured: bool) -> None:
+        """Of one sampled step."""
+        self._plain.add(own_ns)
+        (self._measured if is_measured else self._looked).add(closely_ns)
 
     def take(self, steps: int) -> float | None:
         """Mean in µs over ``steps``, from the median of each kind; ``None`` before any was sampled."""
-        watched_steps, self._watched_steps = min(steps, self._watched_steps), 0
-        plain_steps = steps - watched_steps if self._plain else 0
-        if not watched_steps + plain_steps:
+        if not steps or not self._plain.is_known:
             return None
-        watched_ns = median(self._watched) * watched_steps if watched_steps else 0.0
-        plain_ns = median(self._plain) * plain_steps if plain_steps else 0.0
-        return round((watched_ns + plain_ns) / (watched_steps + plain_steps) / 1000, 3)
+        closely_ns = self._looked.take_ns() + self._measured.take_ns()
+        return round((self._plain.typical_ns() + closely_ns / steps) / 1000, 3)

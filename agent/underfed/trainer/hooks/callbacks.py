@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from underfed.exchange import ring_format
 from underfed.exchange.ring_format import NOT_MEASURED
-from underfed.host.clock import now_ns
+from underfed.host.clock import Clock, now_ns
 from underfed.trainer.hooks.session import KEY, PINNING, Session, stop_recording
 from underfed.trainer.loading.worker import WorkerPlan, is_no_batch, planned
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
     from underfed.trainer.settings.overrides import Overrides
 
-Result = TypeVar("Result")
+Batch = TypeVar("Batch")
 
 Construction = tuple["Session | None", "WorkerPlan | None"]
 """The session of an iterator under construction, and the worker plan that was in force before."""
@@ -38,6 +37,7 @@ class Callbacks:
     replay: Replay | None
     sees_arrivals: bool = True
     """``_get_data`` is spliced. Without it the number of batches that came early is unknown, and so is queue depth."""
+    now: Clock = now_ns
     recorded: list[weakref.ref[Any]] = field(default_factory=list)
     """Iterators that were given a session. No set: its callback would run when one ends, within whatever ends it."""
 
@@ -61,7 +61,7 @@ class Callbacks:
         planned.plan = session.worker_plan() if session is not None else None
         return session, before
 
-    def constructed(self, token: Construction, iterator: Any, loader: Any, result: Result) -> Result:
+    def constructed(self, token: Construction, iterator: Any, loader: Any, result: Any) -> None:
         session, planned.plan = token
         try:
             if session is not None:
@@ -70,7 +70,6 @@ class Callbacks:
                     self.replay.adopt(iterator, loader)
         except Exception as error:
             stop_recording(iterator, "iterator", error)
-        return result
 
     def not_constructed(self, token: Construction, iterator: Any, loader: Any) -> None:
         planned.plan = token[1]
@@ -105,50 +104,56 @@ class Callbacks:
         session.resetting()
         return session
 
-    def reset(self, session: Session, iterator: Any, result: Result) -> Result:
+    def reset(self, session: Session, iterator: Any, result: Any) -> None:
         try:
             session.reset()
         except Exception as error:
             stop_recording(iterator, "reset", error)
-        return result
 
     def not_reset(self, session: Session, iterator: Any) -> None:
         session.is_constructed = True
 
-    # _next_index: a map-style loader's sampler
+    # _next_index: a map-style loader's sampler. Statements that stand in it, as those of _get_data do
 
-    def sampler_entered(self, iterator: Any) -> int | None:
-        return now_ns() if KEY in iterator.__dict__ else None
-
-    def sampler_left(self, started_ns: int, iterator: Any, result: Result) -> Result:
+    def sampler_entered(self, iterator: Any) -> Session | None:
         session: Session | None = iterator.__dict__.get(KEY)
         if session is not None:
-            session.sampler_ns += now_ns() - started_ns
-        return result
+            session.sampling_ns = self.now()
+        return session
 
-    def sampler_raised(self, started_ns: int, iterator: Any) -> None:
-        self.sampler_left(started_ns, iterator, None)
+    def sampler_left(self, session: Session, iterator: Any, result: Any) -> None:
+        session.sampler_ns += self.now() - session.sampling_ns
+
+    def sampler_raised(self, session: Session, iterator: Any) -> None:
+        self.sampler_left(session, iterator, None)
 
     # _get_data: when each batch came. Mostly it is the awaited one, whose time goes into the record of its step
 
     def receiving(self, iterator: Any) -> Session | None:
         session: Session | None = iterator.__dict__.get(KEY)
-        return session if session is not None and session.is_constructed else None
+        if session is not None and not session.is_constructed:
+            session = None
+        return session
 
-    def received(self, session: Session, iterator: Any, result: Any) -> Any:
-        received_ns = now_ns()
+    def received(self, session: Session, iterator: Any, result: Any) -> None:
+        received_ns = self.now()
         try:
             index, batch = result
             if index == iterator._rcvd_idx or not session.in_order:
                 session.received_ns = received_ns
                 session.batch_index = index
             else:
-                session.ring.write(ring_format.head(ring_format.ARRIVAL, session.epoch), index, received_ns)
-            if session.is_map or not is_no_batch(batch):
+                session.came_early(index, received_ns)
+            if session.is_map or self.is_batch(batch):
                 session.arrived += 1
         except Exception as error:
-            stop_recording(iterator, "arrival", error)
-        return result
+            self.failed(iterator, "arrival", error)
+
+    def is_batch(self, item: Any) -> bool:
+        return not is_no_batch(item)
+
+    def failed(self, iterator: Any, where: str, error: Exception) -> None:
+        stop_recording(iterator, where, error)
 
     # The copy into page-locked memory: in a thread beside workers, in next() without
 
@@ -160,7 +165,7 @@ class Callbacks:
         session: Session | None = iterator.__dict__.get(KEY)
         return (session, iterator._num_yielded, now_ns()) if session is not None else None
 
-    def pinned(self, token: tuple[Session, int, int] | None, batch: Result) -> Result:
+    def pinned(self, token: tuple[Session, int, int] | None, batch: Batch) -> Batch:
         if token is not None:
             session, batch_index, started_ns = token
             try:

@@ -35,11 +35,11 @@ FREE_THREADED = (
     "and our counters rely on the interpreter lock"
 )
 
-NEXT = Around(("self",), "entered", "left", "stopped")
+NEXT = Around(("self",), "entered", "left", "stopped", is_taken_over=True)
 INIT = Around(("self", "loader"), "constructing", "constructed", "not_constructed")
 RESET = Around(("self",), "resetting", "reset", "not_reset")
-RECEIVE = Around(("self",), "receiving", "received")
-SAMPLE = Around(("self",), "sampler_entered", "sampler_left", "sampler_raised")
+RECEIVE = Around(("self",), "receiving", "received", is_taken_over=True)
+SAMPLE = Around(("self",), "sampler_entered", "sampler_left", "sampler_raised", is_taken_over=True)
 ITERATE = Around(("self",), "iterating")
 PIN_HERE = AtCall("_utils.pin_memory.pin_memory", ("self",), "pinning_here", "pinned")
 PIN_THREAD = AtCall("pin_memory", ("in_queue", "idx"), "pinning", "pinned")

@@ -10,7 +10,7 @@ from typing import Any
 
 from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import now_ns
-from underfed.trainer.hooks.session import SAMPLED_OVERHEAD, Session
+from underfed.trainer.hooks.session import Session
 
 NO_DATALOADER = "not a torch DataLoader"
 
@@ -153,7 +153,7 @@ def _begin(session: Session) -> bool:
     try:
         if session.is_inspected:
             session.began_ns = now_ns()
-            session.look_for_graph()
+            session.begin_inspection()
         return session.device is not None and session.device.entered(session.loader.steps, True)
     except Exception as error:
         session.loader.guard.failed("request", error)
@@ -166,7 +166,7 @@ def _left(session: Session, batch: Any, index: int, entered_ns: int, is_timed: b
         step = session.handed_out(index, entered_ns, left_ns, NOT_MEASURED, session.device, is_timed)
         if session.is_inspected:
             session.end_inspection(batch, index, entered_ns, left_ns, now_ns())
-        elif not (step + 1) % SAMPLED_OVERHEAD:
+        elif step >= session.look_step:
             session.is_inspected = True
     except Exception as error:
         session.loader.guard.failed("step", error)

@@ -18,7 +18,7 @@ from underfed.trainer.hooks.gradients import GraphWatch, grad_enabled
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.collate import KEY as COLLATE
 from underfed.trainer.loading.collate import CollateTimer
-from underfed.trainer.loading.probe import BatchUsage, Probe, write_batch, write_batch_detail
+from underfed.trainer.loading.probe import Probe, write_batch, write_batch_detail
 from underfed.trainer.loading.worker import WorkerPlan
 from underfed.trainer.narrow_values import fits_uint8
 
@@ -28,8 +28,9 @@ STEP_CAPACITY = 4096
 KEPT_ITERATORS = 4
 """Rings of workers of older iterators are removed, drained or not: files are bounded without a collector."""
 
-EARLY_STEPS = 32
-"""A loader's first steps are all measured closely, so that a short run has evidence too."""
+EARLY_STEPS, EARLY_SHARE = 32, 4
+"""A loader's first steps are all looked at closely, so that a short run has evidence too. How their batches are loaded is
+measured at most during 1 / ``EARLY_SHARE`` of their time: batches that come faster than that are many."""
 
 MEASURING_SHARE = 500
 """Later measuring how batches are loaded takes at most 1 / this of the training's time. One batch takes
@@ -72,6 +73,8 @@ def stop_recording(iterator: Any, where: str, error: Exception) -> None:
     let_through(error)
     session: Session | None = iterator.__dict__.pop(KEY, None)
     if session is not None:
+        if session.collate is not None:
+            session.collate.stop()
         session.loader.guard.failed(where, error)
 
 
@@ -103,7 +106,18 @@ class Session:
     """How this step's batch is loaded is being measured. Only without workers."""
     due_ns: int = NEVER_NS
     """When the next batch may be measured."""
+    probing_ns: int = 0
+    """The least that measuring a batch has taken; 0 before the first, which also opens files."""
+    look_step: int = 0
+    """The step before the next one of the sample."""
     began_ns: int = 0
+    looked_ns: int = 0
+    entered_ns: int = 0
+    depth: int = 0
+    """Of the request in hand: when we began to look closely, when that was done, when it was recorded as entered, and
+    queue depth + 1, with ``TIMED`` where the device is timed."""
+    sampling_ns: int = 0
+    """When the sampler was asked last."""
     sampler_ns: int = 0
     """Sampler time that is in no record yet."""
     qsize: Callable[[Any], int] | None = None
@@ -166,6 +180,17 @@ class Session:
         self.is_constructed = True
         self._write_epoch(NOT_MEASURED)
 
+    def begin_inspection(self) -> bool:
+        """Before a request that is to be looked at closely. ``False``: it is none of the training loop's."""
+        if not self.is_constructed:
+            # During construction torchdata requests batches, to skip those before its checkpoint.
+            return False
+        self.look_for_graph()
+        if self.began_ns >= self.due_ns:
+            self.begin_probing()
+        self.looked_ns = now_ns()
+        return True
+
     def look_for_graph(self) -> None:
         """Before a request: whether what was done with the batches before it built an autograd graph."""
         if self.graph.has_changed():
@@ -182,23 +207,37 @@ class Session:
             self.probe.begin()
 
     def end_inspection(self, batch: Any, index: int, entered_ns: int, left_ns: int, done_ns: int) -> None:
-        """After that request: record how the batch was loaded, if that happened here, and what the agent cost."""
-        self.loader.ensure_collector()
+        """After that request: record how the batch was loaded, if that happened here, and what the agent cost.
+
+        ``done_ns``: when all was done that is done in each step.
+        """
+        loader, was_probed = self.loader, self.is_probing
+        self.is_inspected = loader.steps < EARLY_STEPS
+        if was_probed:
+            self._end_probing(index, entered_ns, left_ns)
+        loader.ensure_collector()
         if self.device is None and not self.is_passive:
-            self.device = self.loader.device_clock()
-        self.is_inspected = self.loader.steps < EARLY_STEPS
-        if not self.loader.shape_is_known:
-            self.loader.shape_is_known = True
+            self.device = loader.device_clock()
+        if not loader.shape_is_known:
+            loader.shape_is_known = True
             self._write_shape(measure_batch(batch))
-        if self.is_probing and self.probe is not None and self.collate is not None:
-            self.is_probing = False
-            self._write_batch(self.probe.end(), self.collate, index, entered_ns, left_ns)
-        else:
-            timed_ns = (entered_ns - self.began_ns) + (done_ns - left_ns)
-            self._write(ring_format.OVERHEAD, timed_ns if self.device is not None else round(timed_ns / TIMED_SHARE))
         # The second request of a pass is the first that shows what its batches are for.
         self.is_only_looking = self.graph.begin() and not self.is_inspected
         self.is_inspected = self.is_inspected or self.is_only_looking
+        self.look_step = loader.steps + SAMPLED_OVERHEAD - 1
+        plain_ns = (entered_ns - self.looked_ns) + (done_ns - left_ns)
+        closely_ns = (self.looked_ns - self.began_ns) + (now_ns() - done_ns)
+        told_ns = plain_ns if self.device is not None else round(plain_ns / TIMED_SHARE)
+        self._write(ring_format.OVERHEAD, told_ns, closely_ns, was_probed)
+
+    def passed_on(self, index: int) -> None:
+        """A request of ours for the prefetcher, which records the step."""
+        if self.received_ns >= self.entered_ns:
+            self.came_early(index, self.received_ns)
+
+    def came_early(self, index: int, received_ns: int) -> None:
+        """A batch that another one is awaited before."""
+        self._write(ring_format.ARRIVAL, index, received_ns)
 
     def handed_out(
         self, index: int, entered_ns: int, left_ns: int, depth: int, device: DeviceClock | None, is_timed: bool
@@ -220,6 +259,8 @@ class Session:
         if not self.is_passive:
             self.ended(is_over, entered_ns, left_ns)
         self.is_inspected, self.is_probing = True, False
+        if self.collate is not None:
+            self.collate.stop()
         self.sampler_ns = min(self.sampler_ns, 0)
         if not is_over and self.qsize is not None:
             # A failed batch arrived and was not handed out: recount the waiting ones.
@@ -255,16 +296,24 @@ class Session:
         steps = self.loader.steps
         self._write(ring_format.EPOCH, self.iterator, self.pass_index, self.started_ns, constructed_ns, steps, last)
 
-    def _write_batch(self, usage: BatchUsage, collate: CollateTimer, index: int, entered_ns: int, left_ns: int) -> None:
-        collate.is_on = False
-        write_batch(self.ring, self.epoch, index, entered_ns, left_ns, usage, collate.elapsed_ns)
+    def _end_probing(self, index: int, entered_ns: int, left_ns: int) -> None:
+        self.is_probing = False
+        if self.probe is None or self.collate is None:
+            return
+        usage = self.probe.end()
+        self.collate.stop()
+        write_batch(self.ring, self.epoch, index, entered_ns, left_ns, usage, self.collate.elapsed_ns)
+        write_batch_detail(self.ring, self.epoch, index, usage, self.collate.samples, 0)
         own_ns = (entered_ns - self.began_ns) + (now_ns() - left_ns)
-        write_batch_detail(self.ring, self.epoch, index, usage, collate.samples, own_ns)
-        if self.loader.steps >= EARLY_STEPS:
+        least_ns, self.probing_ns = self.probing_ns, min(own_ns, self.probing_ns or own_ns)
+        if self.loader.steps < EARLY_STEPS:
+            pause_ns = min(own_ns, least_ns) * EARLY_SHARE
+        else:
             pause_ns = own_ns * MEASURING_SHARE
-            # Where a batch takes that long to load, each is measured.
-            self.is_inspected = pause_ns <= left_ns - entered_ns
-            self.due_ns = 0 if self.is_inspected else left_ns + pause_ns
+        # Where a batch takes that long to load, each is measured.
+        is_each = pause_ns <= left_ns - entered_ns
+        self.is_inspected = self.is_inspected or is_each
+        self.due_ns = 0 if is_each else left_ns + pause_ns
 
     def _read(self, iterator: Any, sees_arrivals: bool) -> None:
         """Read what the complete iterator has: a fetcher of its own, or queues and workers."""
@@ -284,23 +333,28 @@ class Session:
         is_pinning = iterator._data_queue is not iterator._worker_result_queue
         if is_pinning:
             iterator._worker_result_queue.__dict__[PINNING] = self
+        qsize = _waiting_or_to_pin if is_pinning else _waiting
         try:
-            iterator._worker_result_queue.qsize()
+            qsize(iterator)
         except NotImplementedError:
             return  # macOS has no way to count a queue
+        except AttributeError as error:
+            self.loader.lacks({"queue_depth": f"this Python's queues are not as we know them: {error}"})
+            return
         if sees_arrivals:
-            self.qsize = _waiting_or_to_pin if is_pinning else _waiting
+            self.qsize = qsize
 
 
 def _waiting(iterator: Any) -> int:
-    size: int = iterator._data_queue.qsize()
+    """What ``multiprocessing.Queue.qsize()`` returns, in one call."""
+    queue = iterator._worker_result_queue
+    size: int = queue._maxsize - queue._sem._semlock._get_value()
     return size
 
 
 def _waiting_or_to_pin(iterator: Any) -> int:
-    """Batches that wait to be pinned are finished too."""
-    size: int = iterator._data_queue.qsize() + iterator._worker_result_queue.qsize()
-    return size
+    """Batches that wait to be pinned are finished too. ``queue.Queue.qsize()`` would wait for the thread that pins."""
+    return len(iterator._data_queue.queue) + _waiting(iterator)
 
 
 def _arrived(iterator: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,12 @@ class WatchedLoader:
     """Whether ``underfed.prefetch`` iterates it."""
     threads_per_worker: int | None = None
     """As ``--set threads_per_worker`` asked."""
+    run_directory: Path = field(init=False)
+    _no_clock: tuple[str | None, LoaderFacts | None] | None = None
+    """Why there is no device clock, as these facts say."""
+
+    def __post_init__(self) -> None:
+        self.run_directory = self.directory.parent
 
     def report(self, facts: LoaderFacts) -> None:
         """Write the loader's facts where the collector finds them."""
@@ -80,13 +86,16 @@ class WatchedLoader:
 
     def ensure_collector(self) -> None:
         """Start another collector where this run's was killed; checks at most once a second."""
-        ensure_collector(self.directory.parent, self.guard)
+        ensure_collector(self.run_directory, self.guard)
 
     def device_clock(self) -> DeviceClock | None:
         """The loader's device clock, once its device is in use; until then, or after an error, reports why not."""
         reason = device_reason() if self.clock is None else self.clock.reason
+        if reason is not None and self._no_clock == (reason, self.facts):
+            return None
         no_copies = NOT_PREFETCHED if reason is None and not self.is_prefetched else reason
         self.lacks({**dict.fromkeys(DEVICE_FACTS, reason), **dict.fromkeys(COPY_FACTS, no_copies)})
+        self._no_clock = reason, self.facts
         if reason is not None:
             return None
         if self.clock is None and self.ring is not None and (clock := open_device_clock(self.ring)) is not None:

@@ -19,20 +19,25 @@ Token = tuple["CollateTimer", int]
 KEY = "_underfed"
 """The timer's place in its fetcher's ``__dict__``."""
 
-SEAM = AtCall("self.collate_fn", ("self", "data"), "begin", "end")
+SEAM = AtCall("self.collate_fn", ("self", "data"), "begin", "end", only_while="running")
+
+running: set[CollateTimer] = set()
+"""Timers of this process that are on. In most steps of a training process none is, and nothing is called."""
 
 
 @dataclass(slots=True, eq=False)
 class CollateTimer:
     """What collating took since ``restart()``. Off until then."""
 
-    is_on: bool = False
     elapsed_ns: int = 0
     samples: int = 0
 
     def restart(self) -> None:
-        self.is_on = True
         self.elapsed_ns = self.samples = 0
+        running.add(self)
+
+    def stop(self) -> None:
+        running.discard(self)
 
 
 class Awaited(threading.local):
@@ -50,7 +55,7 @@ def begin(fetcher: Any, samples: Any) -> Token | None:
     timer: CollateTimer | None = fetcher.__dict__.get(KEY)
     if timer is None and awaited.timer is not None:
         timer = _adopt(fetcher)
-    if timer is None or not timer.is_on:
+    if timer is None or timer not in running:
         return None
     timer.samples += len(samples) if isinstance(samples, list) else 1
     return timer, now_ns()

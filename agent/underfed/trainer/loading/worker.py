@@ -211,7 +211,7 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
 
     def stop(where: str, error: Exception) -> None:
         del tasks.get, batches.put
-        collate.is_on = False
+        collate.stop()
         guard.failed(where, error)
 
     def timed_get(*arguments: Any, **named: Any) -> Any:
