@@ -48,7 +48,7 @@ class Agent:
         from underfed.trainer.hooks.session import KEY
 
         self.iterator: Any = iter(underfed.watch(loader, name="train"))
-        self.session = vars(self.iterator)[KEY]
+        self.session = getattr(self.iterator, KEY)
         self.switch = Switch()
         self.end()
 

@@ -22,11 +22,12 @@ from underfed.exchange.facts import Replayed
 from underfed.exchange.guard import Guard
 from underfed.exchange.launch import Say, first_rank_only
 from underfed.host.clock import Clock, now_ns
+from underfed.trainer.attached import attach, attached
 from underfed.trainer.batch import with_parts
 from underfed.trainer.settings.training_loaders import TrainingLoaders
 
 KEY = "_underfed_replay"
-"""A feed's place in the ``__dict__`` of its loader's iterators."""
+"""The feed's name among the attributes of its loader's iterators."""
 
 ENOUGH = 20
 """Steps from which a run is judged."""
@@ -81,7 +82,7 @@ class Replay:
         """The iterator of this loader is constructed."""
         feed = self._feed_of(loader)
         if feed is not None:
-            iterator.__dict__[KEY] = feed
+            attach(iterator, KEY, feed)
 
     def instead(self, iterator: Any) -> Any:
         """At a request, before torch's own code: a batch to hand out at once, or ``None``: load one.
@@ -89,7 +90,7 @@ class Replay:
         Raises:
             SystemExit: with 0, when all is over.
         """
-        feed: Feed | None = iterator.__dict__.get(KEY)
+        feed: Feed | None = attached(iterator, KEY)
         if feed is None or not self._is_on():
             return None
         feed.requested_ns = self._now() - feed.own_ns
@@ -103,7 +104,7 @@ class Replay:
 
     def loaded(self, iterator: Any, batch: Any) -> None:
         """After torch's own code: this batch is about to be handed out."""
-        feed: Feed | None = iterator.__dict__.get(KEY)
+        feed: Feed | None = attached(iterator, KEY)
         if feed is None or not self._is_on():
             return
         started_ns = self._now()

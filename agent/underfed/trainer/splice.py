@@ -86,6 +86,24 @@ class Replaced:
             setattr(self.owner, self.name, self.original)
 
 
+@dataclass(frozen=True, slots=True)
+class Added:
+    """An attribute that a class did not have, until ``undo()``."""
+
+    owner: type
+    name: str
+    value: object
+
+    def undo(self) -> None:
+        if vars(self.owner).get(self.name, self) is self.value:
+            delattr(self.owner, self.name)
+
+
+def add(owner: type, name: str, value: object) -> Added:
+    setattr(owner, name, value)
+    return Added(owner, name, value)
+
+
 _templates: dict[tuple[str, CodeType, Around | AtCall, type], CodeType | None] = {}
 """Compiled once in a process and its forks: a worker that starts needs them within microseconds. By file, too: the same
 code in another file is equal."""

@@ -6,7 +6,7 @@ The way of one ``iter(loader)``:
    by ``Hooks`` (``install``).
 2. That calls ``control._open_session`` with the loader: is it recorded, and as which ``WatchedLoader``
    (``registry``)? Under ``underfed run`` a loader is watched here.
-3. ``open_session`` (``session``) creates the ``Session``, which is kept in the iterator's own ``__dict__``. Each later
+3. ``open_session`` (``session``) creates the ``Session``, which is kept as an attribute of the iterator. Each later
    callback finds it there, and writes to the step ring of its ``WatchedLoader``; so do those of ``__next__``
    (``requests``).
 """

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import Clock, now_ns
+from underfed.trainer.attached import attach, attached, detach
 from underfed.trainer.hooks.session import KEY, PINNING, Session, stop_recording
 from underfed.trainer.loading.worker import WorkerPlan, is_no_batch, planned
 
@@ -52,7 +53,7 @@ class Callbacks:
     # __init__ of an iterator class. Those of its bases run within: the outermost counts.
 
     def constructing(self, iterator: Any, loader: Any) -> Construction | None:
-        if KEY in iterator.__dict__:
+        if attached(iterator, KEY) is not None:
             return None
         session, before = self.give_session(iterator, loader), planned.plan
         if session is None and before is None:
@@ -78,7 +79,7 @@ class Callbacks:
         """Put a session into the iterator, if its loader is recorded."""
         session = self.open_session(loader)
         if session is not None:
-            iterator.__dict__[KEY] = session
+            attach(iterator, KEY, session)
             self.recorded = [*(known for known in self.recorded if known() is not None), weakref.ref(iterator)]
         return session
 
@@ -91,14 +92,14 @@ class Callbacks:
     def forget(self) -> None:
         """Stop recording live iterators."""
         for iterator in [iterator for known in self.recorded if (iterator := known()) is not None]:
-            iterator.__dict__.pop(KEY, None)
+            detach(iterator, KEY)
             for part in (getattr(iterator, name, None) for name in ("_worker_result_queue", "_dataset_fetcher")):
-                getattr(part, "__dict__", {}).pop(PINNING, None)
+                detach(part, PINNING)
 
     # _reset, which a persistent iterator's loader calls at each new epoch
 
     def resetting(self, iterator: Any) -> Session | None:
-        session: Session | None = iterator.__dict__.get(KEY)
+        session: Session | None = attached(iterator, KEY)
         if session is None or not session.is_constructed:
             return None
         session.resetting()
@@ -116,13 +117,21 @@ class Callbacks:
     # _next_index: a map-style loader's sampler. Statements that stand in it, as those of _get_data do
 
     def sampler_entered(self, iterator: Any) -> Session | None:
-        session: Session | None = iterator.__dict__.get(KEY)
+        try:
+            session: Session | None = iterator._underfed
+        except AttributeError:  # another thread calls finish()
+            session = None
         if session is not None:
-            session.sampling_ns = self.now()
+            if session.sampler.is_on:
+                session.asked_ns = self.now()
+            else:
+                session = None
         return session
 
     def sampler_left(self, session: Session, iterator: Any, result: Any) -> None:
-        session.sampler_ns += self.now() - session.sampling_ns
+        taken_ns = self.now() - session.asked_ns
+        session.sampler_ns += taken_ns
+        session.sampler.total_ns += taken_ns
 
     def sampler_raised(self, session: Session, iterator: Any) -> None:
         self.sampler_left(session, iterator, None)
@@ -130,7 +139,10 @@ class Callbacks:
     # _get_data: when each batch came. Mostly it is the awaited one, whose time goes into the record of its step
 
     def receiving(self, iterator: Any) -> Session | None:
-        session: Session | None = iterator.__dict__.get(KEY)
+        try:
+            session: Session | None = iterator._underfed
+        except AttributeError:  # as above
+            session = None
         if session is not None and not session.is_constructed:
             session = None
         return session
@@ -158,11 +170,11 @@ class Callbacks:
     # The copy into page-locked memory: in a thread beside workers, in next() without
 
     def pinning(self, queue: Any, batch_index: int) -> tuple[Session, int, int] | None:
-        session: Session | None = queue.__dict__.get(PINNING)
+        session: Session | None = attached(queue, PINNING)
         return (session, batch_index, now_ns()) if session is not None and session.is_constructed else None
 
     def pinning_here(self, iterator: Any) -> tuple[Session, int, int] | None:
-        session: Session | None = iterator.__dict__.get(KEY)
+        session: Session | None = attached(iterator, KEY)
         return (session, iterator._num_yielded, now_ns()) if session is not None else None
 
     def pinned(self, token: tuple[Session, int, int] | None, batch: Batch) -> Batch:

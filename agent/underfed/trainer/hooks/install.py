@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from underfed.trainer.attached import attached
 from underfed.trainer.hooks.callbacks import Callbacks, OpenSession
 from underfed.trainer.hooks.requests import Requests
 from underfed.trainer.hooks.session import KEY
@@ -18,7 +19,7 @@ from underfed.trainer.hooks.uncompiled import LeftUncompiled, leave_ours_uncompi
 from underfed.trainer.hooks.watched_loader import COPY_FACTS, DEVICE_FACTS
 from underfed.trainer.loading.collate import splice_fetchers
 from underfed.trainer.loading.worker import ARGUMENTS, WorkerEntry, parameter_names
-from underfed.trainer.splice import Around, AtCall, Replaced, Spliced, splice, wrap
+from underfed.trainer.splice import Added, Around, AtCall, Replaced, Spliced, add, splice, wrap
 
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
@@ -72,7 +73,7 @@ class Hooks:
         self._requests = Requests(replay)
         self._changes_loaders = overrides is not None or replay is not None
         self._next = NEXT if replay is None else replace(NEXT, instead="instead")
-        self._changes: list[Spliced | Replaced | LeftUncompiled] = []
+        self._changes: list[Spliced | Replaced | Added | LeftUncompiled] = []
         self._spliced_modules: set[str] = set()
 
     def install(self) -> None:
@@ -96,6 +97,8 @@ class Hooks:
         from torch.utils.data._utils import pin_memory, worker
 
         leave_ours_uncompiled()
+        if (iterators := getattr(dataloader, "_BaseDataLoaderIter", None)) is not None:
+            self._changes.append(add(iterators, KEY, None))
         self._spliced_modules.add(dataloader.__name__)
         for kind, method, seam, facts in WITH_ITERATOR:
             self._splice(getattr(dataloader, kind, None), method, self._next if seam is NEXT else seam, facts)
@@ -153,10 +156,10 @@ class Hooks:
         if not self.is_installed:
             return False
         kept = [each for each in vars(loader).values() if isinstance(each, _torch("_BaseDataLoaderIter"))]
-        unknown = [iterator for iterator in kept if KEY not in iterator.__dict__]
+        unknown = [iterator for iterator in kept if attached(iterator, KEY) is None]
         for iterator in unknown:
             self._callbacks.adopt(iterator, loader)
-        return any(KEY in iterator.__dict__ and iterator._num_workers > 0 for iterator in unknown)
+        return any(attached(iterator, KEY) and iterator._num_workers > 0 for iterator in unknown)
 
     def remove(self) -> None:
         """Undo every change; live iterators continue unrecorded."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from underfed.exchange.ring import HEADER_BYTES, RECORD_SHIFT
 from underfed.exchange.ring_format import DEEPEST, SAMPLER_SHIFT, TIMED
 from underfed.host.clock import Clock, now_ns
-from underfed.trainer.hooks.session import KEY, LONG_WAIT_NS, Session, stop_recording
+from underfed.trainer.hooks.session import LONG_WAIT_NS, SAMPLED_OVERHEAD, Session, stop_recording
 
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
@@ -30,29 +30,28 @@ class Requests:
         return self.replay.instead(iterator) if self.replay is not None else None
 
     def entered(self, iterator: Any) -> Session | None:
-        session: Session | None = iterator.__dict__.get(KEY)
-        if session is not None:
-            try:
-                if session.is_inspected:
-                    # Read here, and not in the method: what runs in few steps only is slow when it does.
-                    session.began_ns = self.now()
-                    if not session.begin_inspection():
-                        session = None
-                if session is not None:
-                    depth = 0
-                    if session.qsize is not None:
-                        depth = session.qsize(iterator) + session.arrived - iterator._num_yielded + 1
-                        depth = 0 if depth < 0 else DEEPEST if depth > DEEPEST else depth
-                    if session.device is not None:
-                        # The queue was empty, or there is none and the last batch took its time.
-                        must = depth == 1 or (depth == 0 and session.has_waited)
-                        if session.device.entered(session.loader.steps, must):
-                            depth |= TIMED
-                    session.depth = depth
-                    session.entered_ns = self.now()
-            except Exception as error:
-                self.failed(iterator, "request", error)
-                session = None
+        try:
+            session: Session | None = iterator._underfed
+            if session is not None and session.is_inspected:
+                # Read here, and not in the method: what runs in few steps only is slow when it does.
+                session.began_ns = self.now()
+                if not session.begin_inspection():
+                    session = None
+            if session is not None:
+                depth = 0
+                if session.qsize is not None:
+                    depth = session.qsize(iterator) + session.arrived - iterator._num_yielded + 1
+                    depth = 0 if depth < 0 else DEEPEST if depth > DEEPEST else depth
+                if session.device is not None:
+                    # The queue was empty, or there is none and the last batch took its time.
+                    must = depth == 1 or (depth == 0 and session.has_waited)
+                    if session.device.entered(session.loader.steps, must):
+                        depth |= TIMED
+                session.depth = depth
+                session.entered_ns = self.now()
+        except Exception as error:
+            self.failed(iterator, "request", error)
+            session = None
         return session
 
     def left(self, session: Session, iterator: Any, batch: Any) -> None:
@@ -87,13 +86,16 @@ class Requests:
                     session.received_ns,
                     number,
                 )
-                session.sampler_ns = 0
+                session.sampler_ns = session.sampler.usual_ns
                 if session.device is not None:
                     session.device.poll()
             if session.is_inspected:
                 session.end_inspection(batch, index, session.entered_ns, left_ns, self.now())
-            elif left_ns >= session.due_ns or step >= session.look_step:
+            elif left_ns >= session.due_ns:
                 session.is_inspected = True
+            elif step >= session.look_step:
+                session.look_step = step + SAMPLED_OVERHEAD
+                session.is_inspected = left_ns >= session.look_ns
             if self.replay is not None:
                 self.replay.loaded(iterator, batch)
         except Exception as error:

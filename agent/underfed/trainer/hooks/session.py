@@ -12,9 +12,11 @@ from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import NOT_MEASURED, head, pack_pass, pack_request
 from underfed.host.clock import now_ns
 from underfed.host.signal_handlers import let_through
+from underfed.trainer.attached import attach, attached, detach
 from underfed.trainer.batch import BatchShape, measure_batch
 from underfed.trainer.device.device_clock import DeviceClock
 from underfed.trainer.hooks.gradients import GraphWatch, grad_enabled
+from underfed.trainer.hooks.sampler_timing import SamplerTiming
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.collate import KEY as COLLATE
 from underfed.trainer.loading.collate import CollateTimer
@@ -40,6 +42,9 @@ SAMPLED_OVERHEAD = 61
 """Of the steps that are not measured closely, in every 61st our own time on the training thread is measured. A prime
 number: else it would always, or never, be a step in which the device is timed too."""
 
+LOOK_PAUSE_NS = 50_000_000
+"""Where steps are short, it is measured in fewer: what runs seldom takes 50 µs each time, as no cache holds it."""
+
 TIMED_SHARE = 0.6
 """This share of our own time in a step is between the readings of the clock. The rest is the calls from torch's code
 into ours, and what we do when an index is sampled and when a batch arrives: about as much with workers as without
@@ -51,10 +56,10 @@ LONG_WAIT_NS = 50_000
 
 
 PINNING = "_underfed"
-"""The session's place in the ``__dict__`` of the queue that the pin thread reads."""
+"""The session's name among the attributes of the queue that the pin thread reads."""
 
 KEY = "_underfed"
-"""The session's place in the iterator's ``__dict__``: one dictionary look-up, and it goes with the iterator."""
+"""The session's name among the iterator's attributes, and that of a ``None`` in its class: it goes with the iterator."""
 
 
 def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
@@ -71,7 +76,8 @@ def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
 def stop_recording(iterator: Any, where: str, error: Exception) -> None:
     """Stop recording this iterator; the training goes on. What a signal handler raised does not stop it."""
     let_through(error)
-    session: Session | None = iterator.__dict__.pop(KEY, None)
+    session: Session | None = attached(iterator, KEY)
+    detach(iterator, KEY)
     if session is not None:
         if session.collate is not None:
             session.collate.stop()
@@ -80,7 +86,7 @@ def stop_recording(iterator: Any, where: str, error: Exception) -> None:
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """Kept in its iterator's ``__dict__``, and ends with it."""
+    """An attribute of its iterator, and ends with it."""
 
     loader: WatchedLoader
     ring: RingWriter
@@ -109,14 +115,15 @@ class Session:
     probing_ns: int = 0
     """The least that measuring a batch has taken; 0 before the first, which also opens files."""
     look_step: int = 0
-    """The step before the next one of the sample."""
+    look_ns: int = 0
+    """The next step that is looked at for the sample follows this one, or that of a later multiple, from then on."""
     began_ns: int = 0
     looked_ns: int = 0
     entered_ns: int = 0
     depth: int = 0
     """Of the request in hand: when we began to look closely, when that was done, when it was recorded as entered, and
     queue depth + 1, with ``TIMED`` where the device is timed."""
-    sampling_ns: int = 0
+    asked_ns: int = 0
     """When the sampler was asked last."""
     sampler_ns: int = 0
     """Sampler time that is in no record yet."""
@@ -133,6 +140,7 @@ class Session:
     collate: CollateTimer | None = None
     device: DeviceClock | None = None
     graph: GraphWatch = field(init=False)
+    sampler: SamplerTiming = field(init=False)
     memory: mmap = field(init=False)
     mask: int = field(init=False)
     pack: Callable[..., None] = field(init=False)
@@ -140,7 +148,7 @@ class Session:
     """The next four are the ring's, for the one place where a call of ``write`` would cost too much."""
 
     def __post_init__(self) -> None:
-        ring = self.ring
+        ring, self.sampler = self.ring, self.loader.sampler
         self.memory, self.mask, self.pack, self.next_number = ring.memory, ring.mask, ring.pack, ring.next_number
         self._begin_pass()
 
@@ -152,6 +160,7 @@ class Session:
         self.arrived = self.received_ns = 0
         self.batch_index = NOT_MEASURED
         self.graph = GraphWatch()
+        self.sampler.begin_pass()
         self.loader.report_versions()
         self.loader.ensure_collector()
         self.device = self.loader.device_clock()
@@ -215,20 +224,26 @@ class Session:
         self.is_inspected = loader.steps < EARLY_STEPS
         if was_probed:
             self._end_probing(index, entered_ns, left_ns)
-        loader.ensure_collector()
-        if self.device is None and not self.is_passive:
-            self.device = loader.device_clock()
-        if not loader.shape_is_known:
-            loader.shape_is_known = True
-            self._write_shape(measure_batch(batch))
+        if left_ns >= self.look_ns:
+            self._look_around(batch)
+            self.look_ns = left_ns + LOOK_PAUSE_NS
+        self.sampler.look(loader.steps, left_ns)
         # The second request of a pass is the first that shows what its batches are for.
         self.is_only_looking = self.graph.begin() and not self.is_inspected
         self.is_inspected = self.is_inspected or self.is_only_looking
         self.look_step = loader.steps + SAMPLED_OVERHEAD - 1
         plain_ns = (entered_ns - self.looked_ns) + (done_ns - left_ns)
-        closely_ns = (self.looked_ns - self.began_ns) + (now_ns() - done_ns)
         told_ns = plain_ns if self.device is not None else round(plain_ns / TIMED_SHARE)
+        closely_ns = (self.looked_ns - self.began_ns) + (now_ns() - done_ns)
         self._write(ring_format.OVERHEAD, told_ns, closely_ns, was_probed)
+
+    def _look_around(self, batch: Any) -> None:
+        self.loader.ensure_collector()
+        if self.device is None and not self.is_passive:
+            self.device = self.loader.device_clock()
+        if not self.loader.shape_is_known:
+            self.loader.shape_is_known = True
+            self._write_shape(measure_batch(batch))
 
     def passed_on(self, index: int) -> None:
         """A request of ours for the prefetcher, which records the step."""
@@ -248,7 +263,8 @@ class Session:
         is_timed = is_timed and device is not None and device.left()
         request = pack_request(depth, is_timed, self.sampler_ns)
         self.ring.write(self.step_head, entered_ns, left_ns, request, index, step, 0)
-        self.sampler_ns = min(self.sampler_ns, 0)
+        if self.sampler_ns != NOT_MEASURED:
+            self.sampler_ns = self.sampler.usual_ns
         if device is not None:
             device.poll()
         return step
@@ -324,7 +340,7 @@ class Session:
         self.due_ns = 0
         self.probe = Probe()
         self.collate = CollateTimer()
-        iterator._dataset_fetcher.__dict__[COLLATE] = self.collate
+        attach(iterator._dataset_fetcher, COLLATE, self.collate)
 
     def _read_queues(self, iterator: Any, sees_arrivals: bool) -> None:
         self.in_order = getattr(iterator, "_in_order", True)
@@ -332,7 +348,7 @@ class Session:
         self.arrived = _arrived(iterator)
         is_pinning = iterator._data_queue is not iterator._worker_result_queue
         if is_pinning:
-            iterator._worker_result_queue.__dict__[PINNING] = self
+            attach(iterator._worker_result_queue, PINNING, self)
         qsize = _waiting_or_to_pin if is_pinning else _waiting
         try:
             qsize(iterator)

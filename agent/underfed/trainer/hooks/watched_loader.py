@@ -14,6 +14,7 @@ from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import COPY, DEVICE, LATER_COLUMNS
 from underfed.trainer.collector_process import ensure_collector
 from underfed.trainer.device.device_clock import DeviceClock, device_reason, open_device_clock
+from underfed.trainer.hooks.sampler_timing import SamplerTiming
 from underfed.trainer.settings.loader_facts import with_settings
 from underfed.trainer.settings.sharding import Sharding
 
@@ -43,6 +44,7 @@ class WatchedLoader:
     """Whether ``underfed.prefetch`` iterates it."""
     threads_per_worker: int | None = None
     """As ``--set threads_per_worker`` asked."""
+    sampler: SamplerTiming = field(default_factory=SamplerTiming)
     run_directory: Path = field(init=False)
     _no_clock: tuple[str | None, LoaderFacts | None] | None = None
     """Why there is no device clock, as these facts say."""

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from underfed.host.clock import now_ns
+from underfed.trainer.attached import attach, attached
 from underfed.trainer.splice import AtCall, Spliced, splice
 
 Batch = TypeVar("Batch")
 Token = tuple["CollateTimer", int]
 
 KEY = "_underfed"
-"""The timer's place in its fetcher's ``__dict__``."""
+"""The timer's name among its fetcher's attributes."""
 
 SEAM = AtCall("self.collate_fn", ("self", "data"), "begin", "end", only_while="running")
 
@@ -52,7 +53,7 @@ awaited = Awaited()
 
 
 def begin(fetcher: Any, samples: Any) -> Token | None:
-    timer: CollateTimer | None = fetcher.__dict__.get(KEY)
+    timer: CollateTimer | None = attached(fetcher, KEY)
     if timer is None and awaited.timer is not None:
         timer = _adopt(fetcher)
     if timer is None or timer not in running:
@@ -86,5 +87,5 @@ def _adopt(fetcher: Any) -> CollateTimer | None:
         return None
     timer, awaited.timer = awaited.timer, None
     if timer is not None:
-        fetcher.__dict__[KEY] = timer
+        attach(fetcher, KEY, timer)
     return timer

@@ -12,6 +12,7 @@ from underfed.exchange import ring_format
 from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import now_ns
 from underfed.host.signal_handlers import let_through
+from underfed.trainer.attached import attached
 from underfed.trainer.hooks.iterable import WatchedIterator
 from underfed.trainer.hooks.session import KEY, Session
 from underfed.trainer.prefetcher.copy_stream import Report
@@ -22,7 +23,7 @@ def take_over(iterator: Any) -> Session | None:
     if isinstance(iterator, WatchedIterator):
         session, iterator._session = iterator._session, None
     else:
-        session = getattr(iterator, "__dict__", {}).get(KEY)
+        session = attached(iterator, KEY)
     if session is not None:
         session.is_passive = session.loader.is_prefetched = True
     return session
