@@ -1,11 +1,12 @@
 """What the agent costs: on the training thread, in a worker, at import, in its collector, and over ten million steps.
 
 Run it as ``python -m benchmarks.overhead``. Whatever is compared is compared within one process, in epochs or blocks of
-steps that alternate at random, so that both sides see the same machine, the same workers and the same drift. What a step
-costs is said first as a mean over whole epochs of a loop as users have it, then over blocks of one live iterator that
-costs nothing itself, beside peers. Figures are medians over pairs with their 95 % interval; the load of the machine is
-printed beside them. Peers are called as their documentation says: tqdm around the loader, ``torch.profiler`` with CPU
-activity on every step, TraceML with its runtime, ``wrap_dataloader_fetch`` and ``trace_step``."""
+steps that alternate at random, so that both sides see the same machine, the same workers and the same drift. What a
+step costs is said first as a mean over whole epochs of a loop as users have it, then over blocks of one live iterator
+that costs nothing itself, beside peers. Figures are medians over pairs with their 95 % interval; the load of the
+machine is printed beside them. Peers are called as their documentation says: tqdm around the loader,
+``torch.profiler`` with CPU activity on every step, TraceML with its runtime, ``wrap_dataloader_fetch`` and
+``trace_step``."""
 
 from __future__ import annotations
 

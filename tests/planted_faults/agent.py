@@ -124,9 +124,9 @@ AGENT = (
     ),
     Fault(
         "an empty queue reads as one whose depth cannot be told",
-        "agent/underfed/trainer/hooks/requests.py",
-        "depth = session.qsize(iterator) + session.arrived - iterator._num_yielded + 1",
-        "depth = session.qsize(iterator) + session.arrived - iterator._num_yielded",
+        "agent/underfed/trainer/hooks/session.py",
+        "depth = self.qsize(iterator) + self.arrived - iterator._num_yielded + 1",
+        "depth = self.qsize(iterator) + self.arrived - iterator._num_yielded",
         ("tests/agent/test_recordings.py::test_a_batch_that_failed_is_not_counted_among_those_that_wait",),
     ),
     Fault(

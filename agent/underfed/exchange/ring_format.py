@@ -30,8 +30,8 @@ ARRIVAL = 5
 BATCH = 6
 """batch index, start_ns, end_ns, thread CPU ns, run-queue ns, collate ns"""
 BATCH_DETAIL = 7
-"""batch index, process CPU ns, asked bytes, read bytes, samples, and in a worker process CPU ns since its start. Follows
-its BATCH directly."""
+"""batch index, process CPU ns, asked bytes, read bytes, samples, and in a worker process CPU ns since its start.
+Follows its BATCH directly."""
 OVERHEAD = 8
 """our own ns on the training thread in one step, as in any other; ns more for a close look at it; 1: its batch was
 measured, 0: not, –, –, –"""

@@ -27,8 +27,8 @@ FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """``token = entered(*arguments)`` first; where that is not ``None``, ``left(token, *arguments, result)`` before each
-    return, and ``stopped(token, *arguments)`` while an exception passes through.
+    """``token = entered(*arguments)`` first; where that is not ``None``, ``left(token, *arguments, result)`` before
+    each return, and ``stopped(token, *arguments)`` while an exception passes through.
 
     ``arguments`` are names of the function's parameters. ``instead``: a method called before all else; its result is
     returned in the body's place, unless it is ``None``. ``is_taken_over``: ``entered`` and ``left`` are not called,

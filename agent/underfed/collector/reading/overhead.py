@@ -34,7 +34,7 @@ class Kind:
 
 
 class Overhead:
-    """What any step costs, as the sampled ones show, and what it costs on top to look at one or to measure its batch."""
+    """What any step costs, as the sampled ones show, and what a close look costs on top, or to measure a batch."""
 
     def __init__(self) -> None:
         self._plain, self._looked, self._measured = Kind(), Kind(), Kind()

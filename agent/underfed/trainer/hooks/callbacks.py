@@ -122,7 +122,7 @@ class Callbacks:
         except AttributeError:  # another thread calls finish()
             session = None
         if session is not None:
-            if session.sampler.is_on:
+            if session.times_sampler:
                 session.asked_ns = self.now()
             else:
                 session = None

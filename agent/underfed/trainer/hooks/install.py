@@ -6,7 +6,6 @@ import platform
 import sys
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -37,6 +36,7 @@ FREE_THREADED = (
 )
 
 NEXT = Around(("self",), "entered", "left", "stopped", is_taken_over=True)
+NEXT_IN_REPLAY = Around(("self",), "entered", "left_in_replay", "stopped", instead="instead")
 INIT = Around(("self", "loader"), "constructing", "constructed", "not_constructed")
 RESET = Around(("self",), "resetting", "reset", "not_reset")
 RECEIVE = Around(("self",), "receiving", "received", is_taken_over=True)
@@ -72,7 +72,7 @@ class Hooks:
         self._callbacks = Callbacks(open_session, overrides, replay)
         self._requests = Requests(replay)
         self._changes_loaders = overrides is not None or replay is not None
-        self._next = NEXT if replay is None else replace(NEXT, instead="instead")
+        self._next = NEXT if replay is None else NEXT_IN_REPLAY
         self._changes: list[Spliced | Replaced | Added | LeftUncompiled] = []
         self._spliced_modules: set[str] = set()
 

@@ -152,8 +152,7 @@ def _begin(session: Session) -> bool:
     """Whether the device is watched in this step."""
     try:
         if session.is_inspected:
-            session.began_ns = now_ns()
-            session.begin_inspection()
+            session.begin_inspection(now_ns())
         return session.device is not None and session.device.entered(session.loader.steps, True)
     except Exception as error:
         session.loader.guard.failed("request", error)
@@ -167,7 +166,7 @@ def _left(session: Session, batch: Any, index: int, entered_ns: int, is_timed: b
         if session.is_inspected:
             session.end_inspection(batch, index, entered_ns, left_ns, now_ns())
         elif step >= session.look_step:
-            session.is_inspected = True
+            session.is_inspected = session.is_due(step, left_ns)
     except Exception as error:
         session.loader.guard.failed("step", error)
 

@@ -1,6 +1,7 @@
 """What runs where torch's ``next()`` begins and ends: two clock reads and one record a step, for watched loaders only.
 
-The statements of ``entered`` and ``left`` stand in torch's function: a call would cost more than a clock read.
+The statements of ``entered`` and ``left`` stand in torch's function. They are few, and what few steps need is behind a
+call: between two steps the processor's caches lose all of it, and to fetch it again is most of what it costs.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from underfed.exchange.ring import HEADER_BYTES, RECORD_SHIFT
-from underfed.exchange.ring_format import DEEPEST, SAMPLER_SHIFT, TIMED
+from underfed.exchange.ring_format import SAMPLER_SHIFT
 from underfed.host.clock import Clock, now_ns
-from underfed.trainer.hooks.session import LONG_WAIT_NS, SAMPLED_OVERHEAD, Session, stop_recording
+from underfed.trainer.hooks.session import Session, stop_recording
 
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
@@ -25,30 +26,16 @@ class Requests:
     replay: Replay | None
     now: Clock = now_ns
 
-    def instead(self, iterator: Any) -> Any:
-        """Spliced in for ``--replay`` alone."""
-        return self.replay.instead(iterator) if self.replay is not None else None
-
     def entered(self, iterator: Any) -> Session | None:
         try:
             session: Session | None = iterator._underfed
-            if session is not None and session.is_inspected:
-                # Read here, and not in the method: what runs in few steps only is slow when it does.
-                session.began_ns = self.now()
-                if not session.begin_inspection():
-                    session = None
             if session is not None:
-                depth = 0
-                if session.qsize is not None:
-                    depth = session.qsize(iterator) + session.arrived - iterator._num_yielded + 1
-                    depth = 0 if depth < 0 else DEEPEST if depth > DEEPEST else depth
-                if session.device is not None:
-                    # The queue was empty, or there is none and the last batch took its time.
-                    must = depth == 1 or (depth == 0 and session.has_waited)
-                    if session.device.entered(session.loader.steps, must):
-                        depth |= TIMED
-                session.depth = depth
-                session.entered_ns = self.now()
+                if session.is_inspected and not session.begin_inspection(self.now()):
+                    session = None
+                else:
+                    if session.asks_more:
+                        session.depth = session.ask(iterator)
+                    session.entered_ns = self.now()
         except Exception as error:
             self.failed(iterator, "request", error)
             session = None
@@ -57,20 +44,16 @@ class Requests:
     def left(self, session: Session, iterator: Any, batch: Any) -> None:
         left_ns = self.now()
         try:
-            loader = session.loader
-            step = loader.steps
-            if session.device is not None:
-                session.has_waited = left_ns - session.entered_ns > LONG_WAIT_NS
-                if session.depth & TIMED and not session.device.left():
-                    session.depth ^= TIMED
             if session.probe is not None:
                 index = iterator._num_yielded - 1
             elif session.in_order:
                 index = iterator._rcvd_idx - 1
             else:
                 index = session.batch_index
-            if session.is_passive:
-                session.passed_on(index)
+            loader = session.loader
+            step = loader.steps
+            if session.is_apart:
+                session.left_apart(index, left_ns)
             else:
                 loader.steps = step + 1
                 number = session.next_number()
@@ -86,18 +69,11 @@ class Requests:
                     session.received_ns,
                     number,
                 )
-                session.sampler_ns = session.sampler.usual_ns
-                if session.device is not None:
-                    session.device.poll()
+                session.sampler_ns = session.usual_sampler_ns
             if session.is_inspected:
                 session.end_inspection(batch, index, session.entered_ns, left_ns, self.now())
-            elif left_ns >= session.due_ns:
-                session.is_inspected = True
-            elif step >= session.look_step:
-                session.look_step = step + SAMPLED_OVERHEAD
-                session.is_inspected = left_ns >= session.look_ns
-            if self.replay is not None:
-                self.replay.loaded(iterator, batch)
+            elif left_ns >= session.due_ns or step >= session.look_step:
+                session.is_inspected = session.is_due(step, left_ns)
         except Exception as error:
             self.failed(iterator, "step", error)
 
@@ -110,3 +86,16 @@ class Requests:
 
     def failed(self, iterator: Any, where: str, error: Exception) -> None:
         stop_recording(iterator, where, error)
+
+    # With ``--replay`` alone, where both stand in torch's function as calls
+
+    def instead(self, iterator: Any) -> Any:
+        return self.replay.instead(iterator) if self.replay is not None else None
+
+    def left_in_replay(self, session: Session, iterator: Any, batch: Any) -> None:
+        self.left(session, iterator, batch)
+        try:
+            if self.replay is not None:
+                self.replay.loaded(iterator, batch)
+        except Exception as error:
+            stop_recording(iterator, "replay", error)

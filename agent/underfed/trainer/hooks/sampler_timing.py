@@ -11,8 +11,8 @@ SMALL_SHARE = 1 / 16
 """Of the time of short steps: a sampler that takes less is not timed in each of them."""
 
 TIMED, FEWEST = 5, 61
-"""One block of steps in so many is timed then, and stands for the others: what a sampler does now and then is in as many
-of the timed ones. A block has so many steps, or more."""
+"""One block of steps in so many is timed then, and stands for the others: what a sampler does now and then is in them
+as often. A block has so many steps, or more."""
 
 
 @dataclass(slots=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from underfed.exchange import ring_format, run_files
 from underfed.exchange.ring import RingWriter
-from underfed.exchange.ring_format import NOT_MEASURED, head, pack_pass, pack_request
+from underfed.exchange.ring_format import DEEPEST, NOT_MEASURED, TIMED, head, pack_pass, pack_request
 from underfed.host.clock import now_ns
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.attached import attach, attached, detach
@@ -31,8 +31,8 @@ KEPT_ITERATORS = 4
 """Rings of workers of older iterators are removed, drained or not: files are bounded without a collector."""
 
 EARLY_STEPS, EARLY_SHARE = 32, 4
-"""A loader's first steps are all looked at closely, so that a short run has evidence too. How their batches are loaded is
-measured at most during 1 / ``EARLY_SHARE`` of their time: batches that come faster than that are many."""
+"""A loader's first steps are all looked at closely, so that a short run has evidence too. To measure how their batches
+are loaded takes at most 1 / ``EARLY_SHARE`` of their time: batches that come faster than that are many."""
 
 MEASURING_SHARE = 500
 """Later measuring how batches are loaded takes at most 1 / this of the training's time. One batch takes
@@ -46,9 +46,9 @@ LOOK_PAUSE_NS = 50_000_000
 """Where steps are short, it is measured in fewer: what runs seldom takes 50 µs each time, as no cache holds it."""
 
 TIMED_SHARE = 0.6
-"""This share of our own time in a step is between the readings of the clock. The rest is the calls from torch's code
-into ours, and what we do when an index is sampled and when a batch arrives: about as much with workers as without
-(``benchmarks/overhead``). All of what the device clock costs is between the readings."""
+"""This share of our own time in a step is between the readings of the clock. The rest is what our statements take beside
+them and in torch's other functions: about as much with workers as without (``benchmarks/overhead``). All of what the
+device clock costs is between the readings."""
 
 NEVER_NS = 1 << 62
 LONG_WAIT_NS = 50_000
@@ -59,7 +59,7 @@ PINNING = "_underfed"
 """The session's name among the attributes of the queue that the pin thread reads."""
 
 KEY = "_underfed"
-"""The session's name among the iterator's attributes, and that of a ``None`` in its class: it goes with the iterator."""
+"""The session's name among its iterator's attributes. The class of all iterators has ``None`` there."""
 
 
 def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
@@ -123,10 +123,17 @@ class Session:
     depth: int = 0
     """Of the request in hand: when we began to look closely, when that was done, when it was recorded as entered, and
     queue depth + 1, with ``TIMED`` where the device is timed."""
+    asks_more: bool = False
+    """Queue or device are asked at each request."""
+    is_apart: bool = False
+    """Steps are not recorded by the statements in torch's function: there is a device, or they are the prefetcher's."""
+    times_sampler: bool = True
     asked_ns: int = 0
     """When the sampler was asked last."""
     sampler_ns: int = 0
     """Sampler time that is in no record yet."""
+    usual_sampler_ns: int = 0
+    """What it is taken for in the next step, before it is timed."""
     qsize: Callable[[Any], int] | None = None
     """Batches that wait in the iterator's queues. It must hold none of these: one holds the session, and a ring of
     references would keep the batches in them after the iterator is gone."""
@@ -161,9 +168,17 @@ class Session:
         self.batch_index = NOT_MEASURED
         self.graph = GraphWatch()
         self.sampler.begin_pass()
+        self.times_sampler, self.usual_sampler_ns = True, 0
         self.loader.report_versions()
         self.loader.ensure_collector()
-        self.device = self.loader.device_clock()
+        self.time_device(self.loader.device_clock(), is_passive=self.is_passive)
+
+    def time_device(self, device: DeviceClock | None, *, is_passive: bool = False) -> None:
+        """Time steps on this device from now on. ``is_passive``: the prefetcher records them."""
+        self.device, self.is_passive = device, is_passive
+        self.asks_more = device is not None or self.qsize is not None
+        self.is_apart = device is not None or is_passive
+        self.depth = 0
 
     def constructed(self, iterator: Any, sees_arrivals: bool, constructed_ns: int) -> None:
         """The iterator is complete and its workers are started. ``NOT_MEASURED``: that was before its loader was
@@ -182,21 +197,42 @@ class Session:
         the pass before, and torch throws it away."""
         self.started_ns = now_ns()
         self.is_constructed = False
-        self.sampler_ns = 0
+        self.times_sampler, self.sampler_ns = True, 0
 
     def reset(self) -> None:
         self._begin_pass()
         self.is_constructed = True
         self._write_epoch(NOT_MEASURED)
 
-    def begin_inspection(self) -> bool:
+    def ask(self, iterator: Any) -> int:
+        """Queue depth + 1 at a request (0: it is not known), with ``TIMED`` where the device is timed in this step."""
+        depth = 0
+        if self.qsize is not None:
+            depth = self.qsize(iterator) + self.arrived - iterator._num_yielded + 1
+            depth = max(0, min(depth, DEEPEST))
+        if self.device is not None:
+            # The queue was empty, or there is none and the last batch took its time.
+            must = depth == 1 or (depth == 0 and self.has_waited)
+            if self.device.entered(self.loader.steps, must):
+                depth |= TIMED
+        return depth
+
+    def is_due(self, step: int, left_ns: int) -> bool:
+        """Whether the step after this one is looked at closely. Asked where it is time, or the next of the sample."""
+        if left_ns >= self.due_ns:
+            return True
+        self.look_step = step + SAMPLED_OVERHEAD
+        return left_ns >= self.look_ns
+
+    def begin_inspection(self, began_ns: int) -> bool:
         """Before a request that is to be looked at closely. ``False``: it is none of the training loop's."""
         if not self.is_constructed:
             # During construction torchdata requests batches, to skip those before its checkpoint.
             return False
+        self.began_ns = began_ns
         self.look_for_graph()
-        if self.began_ns >= self.due_ns:
-            self.begin_probing()
+        if began_ns >= self.due_ns:
+            self._begin_probing()
         self.looked_ns = now_ns()
         return True
 
@@ -208,7 +244,7 @@ class Session:
             self.is_only_looking = False
             self.is_inspected = self.began_ns >= self.due_ns
 
-    def begin_probing(self) -> None:
+    def _begin_probing(self) -> None:
         """Before the request of a step whose batch is to be measured."""
         if self.probe is not None and self.collate is not None:
             self.is_probing = True
@@ -228,6 +264,7 @@ class Session:
             self._look_around(batch)
             self.look_ns = left_ns + LOOK_PAUSE_NS
         self.sampler.look(loader.steps, left_ns)
+        self.times_sampler, self.usual_sampler_ns = self.sampler.is_on, self.sampler.usual_ns
         # The second request of a pass is the first that shows what its batches are for.
         self.is_only_looking = self.graph.begin() and not self.is_inspected
         self.is_inspected = self.is_inspected or self.is_only_looking
@@ -239,15 +276,19 @@ class Session:
 
     def _look_around(self, batch: Any) -> None:
         self.loader.ensure_collector()
-        if self.device is None and not self.is_passive:
-            self.device = self.loader.device_clock()
+        if self.device is None and not self.is_passive and (device := self.loader.device_clock()) is not None:
+            self.time_device(device)
         if not self.loader.shape_is_known:
             self.loader.shape_is_known = True
             self._write_shape(measure_batch(batch))
 
-    def passed_on(self, index: int) -> None:
-        """A request of ours for the prefetcher, which records the step."""
-        if self.received_ns >= self.entered_ns:
+    def left_apart(self, index: int, left_ns: int) -> None:
+        """After a request, where ``is_apart``."""
+        if not self.is_passive:
+            self.has_waited = left_ns - self.entered_ns > LONG_WAIT_NS
+            depth, is_timed = (self.depth & ~TIMED) - 1, bool(self.depth & TIMED)
+            self.handed_out(index, self.entered_ns, left_ns, depth, self.device, is_timed, self.received_ns)
+        elif self.received_ns >= self.entered_ns:
             self.came_early(index, self.received_ns)
 
     def came_early(self, index: int, received_ns: int) -> None:
@@ -255,16 +296,23 @@ class Session:
         self._write(ring_format.ARRIVAL, index, received_ns)
 
     def handed_out(
-        self, index: int, entered_ns: int, left_ns: int, depth: int, device: DeviceClock | None, is_timed: bool
+        self,
+        index: int,
+        entered_ns: int,
+        left_ns: int,
+        depth: int,
+        device: DeviceClock | None,
+        is_timed: bool,
+        received_ns: int = 0,
     ) -> int:
-        """Record a step that torch's own ``next()`` did not give, and return its index. ``depth``: of the queue."""
+        """Record a step, and return its index. ``depth``: of the queue. ``received_ns``: of its batch, if not early."""
         step = self.loader.steps
         self.loader.steps = step + 1
         is_timed = is_timed and device is not None and device.left()
         request = pack_request(depth, is_timed, self.sampler_ns)
-        self.ring.write(self.step_head, entered_ns, left_ns, request, index, step, 0)
+        self.ring.write(self.step_head, entered_ns, left_ns, request, index, step, received_ns)
         if self.sampler_ns != NOT_MEASURED:
-            self.sampler_ns = self.sampler.usual_ns
+            self.sampler_ns = self.usual_sampler_ns
         if device is not None:
             device.poll()
         return step
@@ -354,11 +402,10 @@ class Session:
             qsize(iterator)
         except NotImplementedError:
             return  # macOS has no way to count a queue
-        except AttributeError as error:
-            self.loader.lacks({"queue_depth": f"this Python's queues are not as we know them: {error}"})
-            return
+        except AttributeError:
+            qsize = _as_told
         if sees_arrivals:
-            self.qsize = qsize
+            self.qsize, self.asks_more = qsize, True
 
 
 def _waiting(iterator: Any) -> int:
@@ -371,6 +418,12 @@ def _waiting(iterator: Any) -> int:
 def _waiting_or_to_pin(iterator: Any) -> int:
     """Batches that wait to be pinned are finished too. ``queue.Queue.qsize()`` would wait for the thread that pins."""
     return len(iterator._data_queue.queue) + _waiting(iterator)
+
+
+def _as_told(iterator: Any) -> int:
+    """Of queues of other kinds."""
+    told: int = iterator._worker_result_queue.qsize()
+    return told if iterator._data_queue is iterator._worker_result_queue else told + iterator._data_queue.qsize()
 
 
 def _arrived(iterator: Any) -> int:

@@ -95,7 +95,9 @@ def write_batch(
     ring.write(head(BATCH, epoch), index, start_ns, end_ns, usage.cpu_ns, usage.runqueue_ns, collate_ns)
 
 
-def write_batch_detail(ring: RingWriter, epoch: int, index: int, usage: BatchUsage, samples: int, worker_cpu_ns: int) -> None:
+def write_batch_detail(
+    ring: RingWriter, epoch: int, index: int, usage: BatchUsage, samples: int, worker_cpu_ns: int
+) -> None:
     """The second one, right after it. ``worker_cpu_ns``: of the process since its start, where it is a worker's."""
     bytes_read = usage.asked_bytes, usage.read_bytes
     ring.write(head(BATCH_DETAIL, epoch), index, usage.process_cpu_ns, *bytes_read, samples, worker_cpu_ns)

@@ -25,7 +25,7 @@ def take_over(iterator: Any) -> Session | None:
     else:
         session = attached(iterator, KEY)
     if session is not None:
-        session.is_passive = session.loader.is_prefetched = True
+        session.loader.is_prefetched = True
     return session
 
 
@@ -37,7 +37,8 @@ class PrefetchedSteps:
         self._session = take_over(iterator)
         self._device = None
         if self._session is not None:
-            self._device, self._session.device = self._session.device, None
+            self._device = self._session.device
+            self._session.time_device(None, is_passive=True)
         self._fetched = 0
         self._depth = NOT_MEASURED
         self._is_timed = False
@@ -101,7 +102,7 @@ class PrefetchedSteps:
         iterator, self._iterator = self._iterator, None
         if session is None:
             return
-        session.is_passive, session.device = False, self._device
+        session.time_device(self._device)
         if isinstance(iterator, WatchedIterator):
             iterator._session = session
 
