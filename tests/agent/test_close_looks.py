@@ -1,0 +1,69 @@
+"""Which steps are looked at closely, and how often batches that are loaded in the training process are measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from underfed.exchange.guard import Guard
+from underfed.trainer.hooks import session as hook
+from underfed.trainer.hooks.session import EARLY_SHARE, EARLY_STEPS, MEASURING_SHARE, SAMPLED_OVERHEAD, Session
+from underfed.trainer.hooks.watched_loader import WatchedLoader
+from underfed.trainer.loading.collate import CollateTimer, running
+from underfed.trainer.loading.probe import Probe
+
+US = 1_000
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    """Of an iterator without workers."""
+    made = hook.open_session(WatchedLoader(0, "train", tmp_path, Guard(), lambda: None))
+    made.probe, made.collate, made.due_ns, made.is_constructed = Probe(), CollateTimer(), 0, True
+    return made
+
+
+def measure(session: Session, monkeypatch: pytest.MonkeyPatch, *, own_us: int, wait_us: int) -> None:
+    """The next batch, which takes so long to come; and to measure it, so long."""
+    assert session.begin_inspection(0)
+    assert session.is_probing
+    assert session.collate in running
+    monkeypatch.setattr(hook, "now_ns", lambda: (wait_us + own_us) * US)
+    session.end_inspection(torch.zeros(1), 0, 0, wait_us * US, wait_us * US)
+    assert session.collate not in running
+    session.loader.steps += 1
+
+
+def test_early_batches_are_measured_as_often_as_a_part_of_their_time_allows(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure(session, monkeypatch, own_us=900, wait_us=40)
+    assert session.due_ns == 0, "the first opens files"
+    measure(session, monkeypatch, own_us=20, wait_us=40)
+    assert session.due_ns == (40 + 20 * EARLY_SHARE) * US
+    session.due_ns = 0
+    measure(session, monkeypatch, own_us=5_000, wait_us=20 * EARLY_SHARE)  # preempted
+    assert session.due_ns == 0
+    assert session.is_inspected
+
+
+def test_later_ones_as_a_small_part_of_the_trainings_time_allows(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.loader.steps = EARLY_STEPS
+    measure(session, monkeypatch, own_us=20, wait_us=40)
+    assert session.due_ns == (40 + 20 * MEASURING_SHARE) * US
+    session.due_ns = 0
+    measure(session, monkeypatch, own_us=20, wait_us=20 * MEASURING_SHARE)
+    assert session.due_ns == 0
+
+
+def test_every_so_many_steps_one_is_looked_at_but_not_more_often_than_after_a_pause(session: Session) -> None:
+    session.due_ns, session.look_ns = hook.NEVER_NS, 1_000
+    assert not session.is_due(100, 999)
+    assert session.look_step == 100 + SAMPLED_OVERHEAD
+    assert session.is_due(session.look_step, 1_000)
+    session.due_ns = 500
+    assert session.is_due(101, 999), "its batch is to be measured"
