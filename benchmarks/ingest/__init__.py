@@ -9,15 +9,30 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    num_workers: int | None
+    """``None``: nothing of batches."""
+    with_everything: bool = False
+    judges: bool = False
+    """Runs are judged meanwhile."""
+    on_postgresql: bool = False
+
 
 CASES = {
-    "steps alone": (None, False, False),
-    "and batches of 0 workers": (0, False, False),
-    "and batches of 2 workers": (2, False, False),
-    "steps alone, with its judge": (None, True, False),
-    "steps alone, on PostgreSQL": (None, False, True),
+    "steps alone": Case(None),
+    "and batches of 0 workers": Case(0),
+    "and batches of 2 workers": Case(2),
+    "everything, 8 workers, 4 GPUs": Case(8, with_everything=True),
+    "steps alone, with its judge": Case(None, judges=True),
+    "everything, with its judge": Case(8, with_everything=True, judges=True),
+    "steps alone, on PostgreSQL": Case(None, on_postgresql=True),
+    "everything, on PostgreSQL": Case(8, with_everything=True, on_postgresql=True),
 }
-"""``num_workers``, whether runs are judged meanwhile, whether on PostgreSQL; with samples of process and host."""
+"""All with samples of process and host; everything is what the agent of a rank sends that samples its host."""
 
 
 def main(argv: Sequence[str] = ()) -> None:
@@ -40,8 +55,17 @@ def _print_load(windows: int) -> None:
 
     print(f"{CONNECTIONS} runs at once, {windows * STEPS_A_WINDOW:,} steps each, {STEPS_A_WINDOW} a post")
     _print_row("columns", "posts/s", "p50 ms", "p99 ms", "CPU µs/post", "wire B/step", "disk B/step", "of it unused")
-    for name, (num_workers, judges, on_postgresql) in CASES.items():
-        result = as_fast_as_possible(windows, num_workers, judges=judges, on_postgresql=on_postgresql)
+    for name, case in CASES.items():
+        if case.on_postgresql and not _has_postgresql():
+            print(f"{name:<30}(psycopg or PostgreSQL's server is not installed here)")
+            continue
+        result = as_fast_as_possible(
+            windows,
+            case.num_workers,
+            with_everything=case.with_everything,
+            judges=case.judges,
+            on_postgresql=case.on_postgresql,
+        )
         unused = result.unused_bytes_a_step
         _print_row(
             name,
@@ -60,10 +84,23 @@ def _print_agents(agents: int, seconds: float) -> None:
 
     print(f"\n{agents:,} agents, a post every {EVERY_S:.0f} s each, for {seconds:.0f} s")
     _print_row("", "posts", "p50 ms", "p99 ms", "first p99", "last p99", "cores")
-    for name, judges in {"without its judge": False, "with its judge": True}.items():
-        result = on_time(agents, seconds, judges=judges)
+    for name in ("steps alone", "everything, 8 workers, 4 GPUs", "everything, with its judge"):
+        case = CASES[name]
+        result = on_time(
+            agents, seconds, case.num_workers, with_everything=case.with_everything, judges=case.judges
+        )
         waits = (f"{wait:.1f}" for wait in (result.p50_ms, result.p99_ms, result.first_p99_ms, result.last_p99_ms))
         _print_row(name, f"{result.posts:,}", *waits, f"{result.cores:.2f}")
+
+
+def _has_postgresql() -> bool:
+    try:
+        from tests.fakes.postgresql import programs
+
+        programs()
+    except (ImportError, RuntimeError):
+        return False
+    return True
 
 
 def _print_peers(windows: int, program: str | None) -> None:

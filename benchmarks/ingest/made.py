@@ -9,12 +9,23 @@ from collections.abc import Iterator
 from typing import Any
 
 STEPS_A_WINDOW = 20
+GPUS = 4
+"""Of a host, where everything is sent."""
 
 
 def windows(
-    run_id: str, count: int, num_workers: int | None, seed: int, *, with_samples: bool = True
+    run_id: str,
+    count: int,
+    num_workers: int | None,
+    seed: int,
+    *,
+    with_samples: bool = True,
+    with_everything: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """100 ms steps with lognormal waits and 1 % stalls, one window of 20 steps every two seconds, ended at last."""
+    """100 ms steps with lognormal waits and 1 % stalls, one window of 20 steps every two seconds, ended at last.
+
+    ``with_everything``: all that the agent of a rank sends that samples its host, too: each of its workers and GPUs.
+    """
     figures = random.Random(seed)
     at_us = 0
     for index in range(count):
@@ -38,6 +49,8 @@ def windows(
             "host": _host(figures, at_us) if with_samples else None,
             "overhead_us": round(figures.uniform(1, 3), 2),
         }
+        if with_everything:
+            window |= _everything(figures, window, num_workers or 0)
         if index == 0:
             window |= {"run": {"project": "bench", "name": run_id}, "loaders": [{"loader": "train"}]}
         if index == count - 1:
@@ -118,9 +131,93 @@ def _host(figures: random.Random, at_us: int) -> dict[str, Any]:
     }
 
 
-def requests(run_id: str, count: int, num_workers: int | None, seed: int, *, with_samples: bool = True) -> list[bytes]:
+def _everything(figures: random.Random, window: dict[str, Any], num_workers: int) -> dict[str, Any]:
+    """Columns and parts that only some agents send: of a device, of the workers' processes, of disks and networks."""
+    at = window["process"]["at_us"]
+    steps, batches = window["steps"][0], window["batches"][0]
+    waits = steps["data_wait_us"]
+    first = window["window_index"] == 0
+    return {
+        "steps": [
+            steps
+            | {
+                "sampler_us": [figures.randrange(20, 60) for _ in waits],
+                "gpu_idle_us": [wait // 3 for wait in waits],
+                "gpu_work_us": [None if wait > 40_000 else 80_000 + figures.randrange(2_000) for wait in waits],
+            }
+        ],
+        "batches": [
+            batches
+            | {
+                "process_cpu_us": [cpu + figures.randrange(3_000) for cpu in batches["cpu_us"]],
+                "pin_us": [figures.randrange(300, 900) for _ in batches["cpu_us"]],
+            }
+        ],
+        "process": window["process"]
+        | {
+            "main_runqueue_us": [each // 1_000 for each in at],
+            "workers_rss_bytes": [num_workers * 900_000_000 + figures.randrange(10_000_000) for _ in at],
+            "open_files": [60 for _ in at],
+            "swap_bytes": [0 for _ in at],
+        },
+        "host": window["host"]
+        | {
+            "memory_pressure_us": [each // 10_000 for each in at],
+            "memory_used_bytes": [90_000_000_000 + figures.randrange(50_000_000) for _ in at],
+            "disk_read_bytes": [each * 150 for each in at],
+            "disk_written_bytes": [each // 10 for each in at],
+            "network_received_bytes": [each * 3 for each in at],
+            "network_sent_bytes": [each for each in at],
+        },
+        "workers": [_life(worker) for worker in range(num_workers)] if first else [],
+        "worker_samples": [_worker(figures, worker, at) for worker in range(num_workers)],
+        "gpus": [_gpu(figures, index, at) for index in range(GPUS)],
+        "losses": dict.fromkeys(("dropped_steps", "dropped_batches", "dropped_windows", "agent_errors"), 0),
+    }
+
+
+def _life(worker: int) -> dict[str, Any]:
+    return {"loader": "train", "epoch_index": 0, "iterator_index": 0, "worker": worker, "pid": 4_000 + worker}
+
+
+def _worker(figures: random.Random, worker: int, at: list[int]) -> dict[str, Any]:
+    return {
+        "loader": "train",
+        "worker": worker,
+        "at_us": at,
+        "rss_bytes": [900_000_000 + figures.randrange(4_000_000) for _ in at],
+        "pss_bytes": [400_000_000 + figures.randrange(4_000_000), *[None for _ in at[1:]]],
+        "threads": [3 for _ in at],
+        "cpu_us": [each * 6 // 10 + worker for each in at],
+        "received_bytes": [each * 2 for each in at],
+        "connections": [figures.randrange(1, 4) for _ in at],
+    }
+
+
+def _gpu(figures: random.Random, index: int, at: list[int]) -> dict[str, Any]:
+    return {
+        "gpu_index": index,
+        "at_us": at,
+        "util_fraction": [round(figures.uniform(0.7, 1.0), 2) for _ in at],
+        "memory_used_bytes": [30_000_000_000 + figures.randrange(1_000_000) for _ in at],
+        "power_w": [round(figures.uniform(250, 320), 1) for _ in at],
+        "own_process": [index == 0 for _ in at],
+    }
+
+
+def requests(
+    run_id: str,
+    count: int,
+    num_workers: int | None,
+    seed: int,
+    *,
+    with_samples: bool = True,
+    with_everything: bool = False,
+) -> list[bytes]:
     """Whole HTTP requests, generated before the measurement."""
-    made = windows(run_id, count, num_workers, seed, with_samples=with_samples)
+    made = windows(
+        run_id, count, num_workers, seed, with_samples=with_samples, with_everything=with_everything
+    )
     return [request("/api/v1/ingest", json.dumps(window, separators=(",", ":")).encode()) for window in made]
 
 

@@ -17,7 +17,6 @@ from sqlalchemy import create_engine, text
 from benchmarks.ingest.made import STEPS_A_WINDOW, requests
 from benchmarks.ingest.posts import post_all, post_on_time
 from benchmarks.ingest.service import serving
-from tests.fakes.postgresql import Cluster
 
 CONNECTIONS = 64
 """Agents that post at once, each in order."""
@@ -46,10 +45,18 @@ class Result:
 
 
 def as_fast_as_possible(
-    windows: int, num_workers: int | None, *, judges: bool = False, on_postgresql: bool = False
+    windows: int,
+    num_workers: int | None,
+    *,
+    with_everything: bool = False,
+    judges: bool = False,
+    on_postgresql: bool = False,
 ) -> Result:
     """:data:`CONNECTIONS` runs of so many windows, posted as fast as they are answered."""
-    streams = [requests(f"run-{index}", windows, num_workers, index) for index in range(CONNECTIONS)]
+    streams = [
+        requests(f"run-{index}", windows, num_workers, index, with_everything=with_everything)
+        for index in range(CONNECTIONS)
+    ]
     with _database(on_postgresql=on_postgresql) as database:
         with serving(database, judges=judges) as service:
             process = psutil.Process(service.pid)
@@ -74,10 +81,12 @@ class Punctual:
     last_p99_ms: float
 
 
-def on_time(agents: int, seconds: float, *, judges: bool) -> Punctual:
+def on_time(agents: int, seconds: float, num_workers: int | None, *, with_everything: bool, judges: bool) -> Punctual:
     """So many agents with a run each, one post every :data:`EVERY_S`."""
     posts = round(seconds / EVERY_S)
-    streams = [requests(f"run-{index}", posts, None, index) for index in range(agents)]
+    streams = [
+        requests(f"run-{index}", posts, num_workers, index, with_everything=with_everything) for index in range(agents)
+    ]
     with _database(on_postgresql=False) as database, serving(database, judges=judges) as service:
         process = psutil.Process(service.pid)
         before, begun = cpu_s(process), time.perf_counter()
@@ -104,6 +113,8 @@ def cpu_s(process: psutil.Process) -> float:
 def _database(*, on_postgresql: bool) -> Iterator[str]:
     """The URL of a new one; PostgreSQL with its default settings: everything is on disk before it is acknowledged."""
     if on_postgresql:
+        from tests.fakes.postgresql import Cluster
+
         with Cluster() as cluster:
             yield cluster.url.render_as_string(hide_password=False)
         return
