@@ -24,9 +24,9 @@ from benchmarks.yardsticks.markdown import table
 from underfed_server.advice.prediction.predict import Prediction, make_predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
-from underfed_server.diagnosis.bound import judged_rank
-from underfed_server.diagnosis.examination import storage_place
+from underfed_server.diagnosis.slow_ranks import slow_ranks
 from underfed_server.earlier import named, read_facts
+from underfed_server.facts.places import storage_place
 from underfed_server.facts.record import RunFacts
 from underfed_server.store.store import Store
 
@@ -112,14 +112,14 @@ def recorded_run(series: Series, read_threads: int) -> Run:
             facts = read_facts(store, run_id, named(diagnosis["loader"]))
         finally:
             store.close()
-    rank = judged_rank(facts)
+    rank = slow_ranks(facts.ranks).judged
     found = predicted(facts, [threads for threads in READ_THREADS if threads != read_threads])
     return Run(series.workload.name, read_threads, (own,), diagnosis, rank.data_wait_us / 1e6, found)
 
 
 def predicted(facts: RunFacts, read_threads: Sequence[int]) -> dict[int, Predicted]:
     """By each of ``read_threads``."""
-    rank = judged_rank(facts)
+    rank = slow_ranks(facts.ranks).judged
     assert facts.loader is not None
     predictor = make_predictor(rank, facts.loader, facts.host, place=storage_place(facts, rank))
     settings = {threads: SimulatedSetting(threads, PREFETCHED, persistent_workers=True) for threads in read_threads}

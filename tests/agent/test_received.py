@@ -175,15 +175,15 @@ def test_connections_of_a_process_are_seen_from_outside_without_those_it_inherit
         child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert child.stdout is not None and child.stdin is not None
         child.stdout.readline()
-        assert own_connections(child.pid) == 2
+        assert own_connections([child.pid])[child.pid] == 2
         child.stdin.close()
         child.wait()
         child.stdout.close()
-        assert own_connections(child.pid) is None
+        assert own_connections([child.pid])[child.pid] is None
 
 
 def test_what_short_connections_receive_is_not_measured_and_not_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "own_connections", lambda _pid: 3)
+    monkeypatch.setattr(workers, "own_connections", lambda pids: dict.fromkeys(pids, 3))
     ring = RingName(0, 0, 0)
     seen = workers.Workers(0, str, {})
     started = Drained(ring, [(head(RECEIVED, 0), 0, 0, 0, 0, 0, 0, 0)], 0)

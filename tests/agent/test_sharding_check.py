@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import random
@@ -223,6 +224,8 @@ def test_stages_of_the_programs_own_in_a_pipeline_of_webdatasets_are_compared(
 
 
 def open_here() -> int:
+    """Without what earlier tests left, which is closed whenever it is collected."""
+    gc.collect()
     return len(list(Path("/proc/self/fd").iterdir()))
 
 

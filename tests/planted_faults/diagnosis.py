@@ -125,7 +125,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "hours lost are those of the host's clock, whatever the device says",
-        "app/underfed_server/diagnosis/bound.py",
+        "app/underfed_server/diagnosis/slow_ranks.py",
         "rank.total_stall_us for rank",
         "rank.total_data_wait_us for rank",
         ("tests/app/diagnosis/test_judge.py",),
@@ -133,9 +133,9 @@ DIAGNOSIS = (
     ),
     Fault(
         "what ranks wait for their input while one works longer is the loader's loss",
-        "app/underfed_server/diagnosis/bound.py",
-        "return at_work.rank if at_work else median_of(facts.ranks)",
-        "return median_of(facts.ranks)",
+        "app/underfed_server/diagnosis/slow_ranks.py",
+        "return self.at_work.rank if self.at_work else median_of(self.ranks)",
+        "return median_of(self.ranks)",
         ("tests/app/diagnosis/test_causes_beside_loading.py",),
     ),
     Fault(
@@ -204,7 +204,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "of an even number of ranks the one above the middle speaks for all",
-        "app/underfed_server/diagnosis/bound.py",
+        "app/underfed_server/diagnosis/slow_ranks.py",
         "judged[(len(judged) - 1) // 2]",
         "judged[len(judged) // 2]",
         ("tests/app/diagnosis/test_causes_beside_loading.py",),
@@ -212,9 +212,9 @@ DIAGNOSIS = (
     ),
     Fault(
         "a rank whose step is longest is the slow one, not the one that waits longest",
-        "app/underfed_server/diagnosis/bound.py",
-        "return max(slow, key=lambda rank: rank.stall_fraction)",
-        "return max(slow, key=lambda rank: rank.step_us)",
+        "app/underfed_server/diagnosis/slow_ranks.py",
+        "return max(self.stragglers, key=lambda rank: rank.stall_fraction)",
+        "return max(self.stragglers, key=lambda rank: rank.step_us)",
         ("tests/app/diagnosis/test_causes_beside_loading.py",),
         ("tests/app/diagnosis", "tests/app/advice/test_surroundings.py"),
         escapes_before=True,

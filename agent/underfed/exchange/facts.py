@@ -14,7 +14,14 @@ from typing import Any, TypeVar
 from underfed.exchange.config import Value
 from underfed.host.files import write_atomically
 
+REASON_LENGTH = 200
+
 Facts = TypeVar("Facts", "Origin", "Replayed", "RunFacts", "LoaderFacts", "End", "Leaving")
+
+
+def reason_of(error: Exception) -> str:
+    """Why something was not measured, where this was raised."""
+    return f"{type(error).__name__}: {error}"[:REASON_LENGTH]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,11 @@ from collections.abc import Mapping
 
 NOT_MEASURED = -1
 
+
+def known(value: int) -> int | None:
+    return None if value == NOT_MEASURED else value
+
+
 EPOCH = 1
 """iterator, its pass, start_ns, constructed_ns (NOT_MEASURED: a persistent iterator), first step index,
 ``pack_pass(…)``"""

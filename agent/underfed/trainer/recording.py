@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from underfed.errors import RunDirectoryError
 from underfed.exchange import launch, run_files
 from underfed.exchange.config import Config, Value
-from underfed.exchange.facts import End, Leaving, LoaderFacts, Replayed, RunFacts, write_facts
+from underfed.exchange.facts import End, Leaving, LoaderFacts, Replayed, RunFacts, reason_of, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.rank import Rank, make_run_id, read_rank
 from underfed.host.clock import wall_clock_ms
@@ -33,7 +33,6 @@ from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.process_facts import leaving, make_origin, make_run_facts
-from underfed.trainer.settings.loader_facts import REASON_LENGTH
 
 DRAIN_S = 1.0
 """A container ends with its first process, so the trainer waits this long for its records to be read, never longer."""
@@ -94,7 +93,7 @@ class Recording:
             watched.report(facts(watched.name, site))
         except Exception as error:
             let_through(error)
-            reason = f"{type(error).__name__}: {error}"[:REASON_LENGTH]
+            reason = reason_of(error)
             watched.report(LoaderFacts(watched.name, {}, site, not_measured={"settings": reason}))
             self.guard.failed("loader facts", error)
 

@@ -9,12 +9,12 @@ from underfed_server.advice.prediction.ranks import Ranks
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError, recorded_setting
 from underfed_server.diagnosis import measures
-from underfed_server.diagnosis.bound import judged_rank, late_in_turn
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.causes.few_shards import loading_workers
-from underfed_server.diagnosis.examination import storage_place
 from underfed_server.diagnosis.instant_data import instant_step_us
-from underfed_server.diagnosis.storage_rate import seen_elsewhere
+from underfed_server.diagnosis.slow_ranks import SlowRanks, slow_ranks
+from underfed_server.diagnosis.storage_rate import shown_storage
+from underfed_server.facts.places import storage_place
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import CauseFinding, LoaderInfo, Verdict
 from underfed_server.names import CauseName, ChangeName
@@ -118,11 +118,12 @@ def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
     concerns_any = any(all_causes()[finding.cause].at_any_bound for finding in verdict.causes)
     if facts.loader is None or not (verdict.bound in ("data", "transfer") or concerns_any):
         return None
-    rank = judged_rank(facts)
+    slow = slow_ranks(facts.ranks)
+    rank = slow.judged
     try:
         place = storage_place(facts, rank)
-        loader, ranks = _as_it_loads(facts.loader, rank, verdict), _ranks(facts, rank)
-        elsewhere = seen_elsewhere(facts, rank)
+        loader, ranks = _as_it_loads(facts.loader, rank, verdict), _ranks(facts, slow)
+        elsewhere = shown_storage(facts, rank).elsewhere
         predictor = make_predictor(rank, loader, facts.host, ranks, place, elsewhere, facts.proven)
         obstacle = None
     except PredictionError as error:
@@ -141,11 +142,12 @@ def _as_it_loads(loader: LoaderInfo, rank: RankFacts, verdict: Verdict) -> Loade
     )
 
 
-def _ranks(facts: RunFacts, rank: RankFacts) -> Ranks:
+def _ranks(facts: RunFacts, slow: SlowRanks) -> Ranks:
+    rank = slow.judged
     here = _on_host(facts, rank)
     others = sum(measures.own_cores(each.process) for each in here) - measures.own_cores(rank.process)
     mates = tuple(each for each in here if each.rank != rank.rank)
-    return Ranks(len(here), others, mates, late_in_turn(facts))
+    return Ranks(len(here), others, mates, slow.late_in_turn)
 
 
 def _on_host(facts: RunFacts, rank: RankFacts) -> list[RankFacts]:

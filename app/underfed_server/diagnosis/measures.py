@@ -20,6 +20,15 @@ def mean(column: Column) -> float | None:
     return float(np.mean(known)) if len(known) else None
 
 
+def until(begun_us: Column, lasted_us: Column, share: Column) -> tuple[Column, Column]:
+    """Instants, and what was done until each of them by spans that may lie beside each other: ``share`` of its time by
+    each."""
+    at = np.concatenate([begun_us, begun_us + lasted_us])
+    order = np.argsort(at, kind="stable")
+    at, change = at[order], np.concatenate([share, -share])[order]
+    return at, np.concatenate([[0.0], np.cumsum(np.cumsum(change)[:-1] * np.diff(at))]) if len(at) else at
+
+
 def load_share(rank: RankFacts, part: Column) -> float | None:
     """Share of load time that ``part`` (a column of the rank's batches) takes."""
     known = np.isfinite(part) & np.isfinite(rank.batches.load_us)

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.diagnosis.examination import storage_place
-from underfed_server.diagnosis.measures import READS_BYTES, load_share, mean, reads_network
+from underfed_server.diagnosis.measures import READS_BYTES, load_share, mean, reads_network, until
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.places import told_apart
+from underfed_server.facts.places import storage_place, told_apart
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.measurements import BatchRows, Column, chosen
 from underfed_server.model import ReadRate, StoragePlace
@@ -97,8 +96,8 @@ def most_readers_seen(rank: RankFacts, place: StoragePlace | None) -> float | No
     return float(np.quantile(known, 0.9)) if len(known) else None
 
 
-def read_rate(facts: RunFacts, rank: RankFacts) -> ReadRate | None:
-    """Of all ranks that read from the place of ``rank``. ``None``: see :class:`Diagnosis`."""
+def _read_rate(facts: RunFacts, rank: RankFacts, shown: StorageRate | None) -> ReadRate | None:
+    """``shown``: by ``rank``."""
     place = storage_place(facts, rank)
     name = told_apart(place)
     if place is None or name is None or not _waits_for(rank, place):
@@ -113,7 +112,6 @@ def read_rate(facts: RunFacts, rank: RankFacts) -> ReadRate | None:
     sample_bytes = _sample_bytes(rank)
     if not bytes_per_s or sample_bytes is None:
         return None
-    shown = storage_rate(rank)
     return ReadRate(
         place=name,
         readers=round(readers, 1),
@@ -153,8 +151,28 @@ class Elsewhere:
 UNKNOWN = Elsewhere()
 
 
-def seen_elsewhere(facts: RunFacts, rank: RankFacts) -> Elsewhere:
-    own = read_rate(facts, rank)
+@dataclass(frozen=True, slots=True)
+class StorageShown:
+    """By one run, of the storage that its data lies on."""
+
+    rate: StorageRate | None = None
+    """By the judged rank alone."""
+    read: ReadRate | None = None
+    """By all ranks that read from the place of the judged one. ``None``: see :class:`Diagnosis`."""
+    elsewhere: Elsewhere = UNKNOWN
+
+
+NOTHING_SHOWN = StorageShown()
+
+
+def shown_storage(facts: RunFacts, rank: RankFacts) -> StorageShown:
+    """``rank``: the judged one."""
+    rate = storage_rate(rank)
+    read = _read_rate(facts, rank, rate)
+    return StorageShown(rate, read, _seen_elsewhere(facts, rank, read))
+
+
+def _seen_elsewhere(facts: RunFacts, rank: RankFacts, own: ReadRate | None) -> Elsewhere:
     others = [each for each in facts.read_elsewhere if own and each.place == own.place]
     if own is None or not others:
         return UNKNOWN
@@ -183,11 +201,7 @@ def usual_readers(rank: RankFacts) -> float:
 def loads_at_once(all_batches: BatchRows, batches: BatchRows) -> Column:
     """How many loads were in progress during each of ``batches``, on average, itself included."""
     known = np.isfinite(all_batches.start_us) & np.isfinite(all_batches.load_us)
-    starts = all_batches.start_us[known]
-    at = np.concatenate([starts, starts + all_batches.load_us[known]])
-    order = np.argsort(at, kind="stable")
-    at, change = at[order], np.repeat([1.0, -1.0], len(starts))[order]
-    passed = np.concatenate([[0.0], np.cumsum(np.cumsum(change)[:-1] * np.diff(at))])
+    at, passed = until(all_batches.start_us[known], all_batches.load_us[known], np.ones(np.count_nonzero(known)))
     begun, done = batches.start_us, batches.start_us + batches.load_us
     loading: Column = np.interp(done, at, passed) - np.interp(begun, at, passed)
     return loading / np.maximum(batches.load_us, 1.0)

@@ -23,7 +23,7 @@ from underfed_server.advice.prediction.simulate import (
     simulate,
 )
 from underfed_server.diagnosis.judge import judge
-from underfed_server.diagnosis.storage_rate import read_rate, storage_rate
+from underfed_server.diagnosis.storage_rate import shown_storage, storage_rate
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import ReadRate, StorageKind
 
@@ -129,16 +129,16 @@ def other(times: float, *, is_limited: bool = False, sample_bytes: float = 1e6 /
 
 def test_what_a_run_reads_from_a_share_is_told_of_all_its_ranks() -> None:
     facts = elsewhere(reading((8, 8, 8, 8), is_shared=True))
-    rate = read_rate(facts, facts.ranks[0])
+    rate = shown_storage(facts, facts.ranks[0]).read
     assert rate is not None and not rate.is_limited
     assert rate.place == SHARE
     assert rate.readers == pytest.approx(8, rel=0.05)
     assert rate.bytes_per_s == pytest.approx(25e6, rel=0.05)
     both = replace(facts, ranks=(facts.ranks[0], replace(facts.ranks[0], rank=1, hostname="another")))
-    twice = read_rate(both, both.ranks[0])
+    twice = shown_storage(both, both.ranks[0]).read
     assert twice is not None and twice.bytes_per_s == pytest.approx(2 * rate.bytes_per_s, rel=0.01)
     nameless = replace(facts, storage=(made_place("network", file_system="nfs4"),))
-    assert read_rate(nameless, nameless.ranks[0]) is None
+    assert shown_storage(nameless, nameless.ranks[0]).read is None
 
 
 def promised(facts: RunFacts) -> tuple[str, float | None]:

@@ -117,7 +117,7 @@ class LoaderRecords:
                 first_step,
                 iterator_us,
                 last_us=start_us,
-                sampler_us=_known(_us(sampler_ns)),
+                sampler_us=ring_format.known(_us(sampler_ns)),
                 fetches_ahead=fetches_ahead,
                 grad_enabled=grad_enabled,
             )
@@ -148,7 +148,7 @@ class LoaderRecords:
         columns: dict[str, int | None] = {}
         names = ring_format.LATER_COLUMNS[each[0] & ring_format.KIND_MASK]
         for name, value in zip(names, each[2:], strict=False):
-            columns[name] = _known(min(LONGEST_US, _us(value)) if name.endswith("_us") else value)
+            columns[name] = ring_format.known(min(LONGEST_US, _us(value)) if name.endswith("_us") else value)
         self.steps.later(each[1], columns)
 
     def _shape(self, _: RingName, __: int, each: Record) -> None:
@@ -194,13 +194,13 @@ class LoaderRecords:
             "start_us": start_us,
             "load_us": load_us,
             "cpu_us": cpu_us,
-            "process_cpu_us": _known(min(_us(process_cpu_ns), LONGEST_US)),
+            "process_cpu_us": ring_format.known(min(_us(process_cpu_ns), LONGEST_US)),
             "runqueue_us": runqueue_us if has_runqueue else None,
             "blocked_us": load_us - cpu_us - runqueue_us if has_runqueue else None,
             "collate_us": min(_us(collate_ns), load_us),
-            "asked_bytes": _known(asked_bytes),
-            "read_bytes": _known(read_bytes),
-            "samples": _known(samples),
+            "asked_bytes": ring_format.known(asked_bytes),
+            "read_bytes": ring_format.known(read_bytes),
+            "samples": ring_format.known(samples),
         }
 
     def _loaded(self, ring: RingName, epoch: int, row: Row) -> None:
@@ -222,7 +222,3 @@ class LoaderRecords:
 
 def _us(duration_ns: int) -> int:
     return NOT_MEASURED if duration_ns < 0 else (duration_ns + 500) // 1000
-
-
-def _known(value: int) -> int | None:
-    return None if value == NOT_MEASURED else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,12 +63,6 @@ class Life:
     looks: int = 0
     is_unsent: bool = True
 
-    def look(self) -> None:
-        """Whether it is connected now."""
-        self.looks += 1
-        if not self.connections:
-            self.short_connections = own_connections(self.pid) or self.short_connections
-
     def end(self, at_us: int, ended: Ended | None) -> None:
         self.end_us, self.ended, self.is_unsent = at_us, ended, True
 
@@ -103,7 +97,7 @@ class Workers:
                 elif kind == ring_format.WORKER_START and life is not None:
                     life.start_us, life.is_unsent = to_us(one[1], self._origin_ns), True
                 elif kind == ring_format.RECEIVED and life is not None:
-                    life.received_bytes, life.connections = _known(one[1]), one[2]
+                    life.received_bytes, life.connections = ring_format.known(one[1]), one[2]
                 elif kind == ring_format.WORKER_END and life is not None:
                     life.end(to_us(one[1], self._origin_ns), "raised" if one[2] else "returned")
 
@@ -132,14 +126,13 @@ class Workers:
         """Read one worker's PSS and what it is connected to, if that is due, for its next sample."""
         sampled = [self._lives[ring] for ring in self._newest() if (ring.worker or 0) < PSS_WORKERS]
         if looked_at := [life for life in sampled if life.looks < FIRST_LOOKS]:
-            for life in looked_at:
-                life.look()
+            _look(looked_at)
             return True
         for life in sampled:
             if at_us >= life.pss_due_us:
                 life.pss_due_us = at_us + PSS_US
                 life.pss_bytes = procfs.pss_bytes(life.pid)
-                life.look()
+                _look([life])
                 return True
         return False
 
@@ -228,14 +221,20 @@ class Workers:
         return [ring for ring in self.living if ring.iterator == newest[ring.loader]]
 
 
+def _look(lives: Sequence[Life]) -> None:
+    """Whether they are connected now."""
+    unseen = [life for life in lives if not life.connections]
+    found = own_connections(life.pid for life in unseen)
+    for life in unseen:
+        life.short_connections = found[life.pid] or life.short_connections
+    for life in lives:
+        life.looks += 1
+
+
 def _network(life: Life) -> dict[str, int | None]:
     if life.short_connections and not life.connections:
         return {"received_bytes": None, "connections": life.short_connections}
     return {"received_bytes": life.received_bytes, "connections": life.connections}
-
-
-def _known(value: int) -> int | None:
-    return None if value == ring_format.NOT_MEASURED else value
 
 
 def _usage_of(life: Life) -> ProcessUsage | None:

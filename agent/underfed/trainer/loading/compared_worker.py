@@ -17,6 +17,7 @@ from multiprocessing import connection, parent_process
 from pathlib import Path
 from typing import Any
 
+from underfed.exchange.facts import reason_of
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.loading.record_digest import digest
 
@@ -30,8 +31,6 @@ ENOUGH_S = 1.0
 
 LIMIT_S = 30.0
 """Most that is waited for two of these processes. A spawned one imports torch, which takes seconds from a cold disk."""
-
-REASON_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def load_first(answer: connection.Connection, source: Source, part: Part) -> Non
         loaded = Loaded(_first_digests(source, part))
     except Exception as error:
         let_through(error)
-        loaded = Loaded(failed=f"{type(error).__name__}: {error}"[:REASON_LENGTH])
+        loaded = Loaded(failed=reason_of(error))
     answer.send(loaded)
 
 

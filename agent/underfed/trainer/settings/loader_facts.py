@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from underfed.exchange.config import LARGEST, Value
-from underfed.exchange.facts import LoaderFacts
+from underfed.exchange.facts import REASON_LENGTH, LoaderFacts, reason_of
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.settings.dataset_shards import dataset_shards, takes_whole_shards
 from underfed.trainer.settings.loader_parts import attributes_of, dataset_of, described, is_fastais, samplers_of
@@ -25,7 +25,7 @@ NESTED_DATASETS = 4
 """Depth of ``Subset(Subset(…))`` to which a data set's transforms are looked for."""
 
 LISTED_TRANSFORMS = 32
-NAME_LENGTH, REASON_LENGTH = 100, 200
+NAME_LENGTH = 100
 PATH_ATTRIBUTES, LISTED_PATHS, PATH_LENGTH = 64, 8, 4096
 KNOWN = ("torch", "torchdata", "accelerate", "lightning", "pytorch_lightning", "transformers", "fastai")
 """Packages whose samplers count without drawing random numbers."""
@@ -50,30 +50,29 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
     else:
         reasons |= dict.fromkeys(("dataset_length", "batches_per_epoch"), NO_LENGTH)
     shards, why_unsharded = _sharding(loader, reasons) if kind == "iterable" else (None, None)
+    snapshots = _snapshot_interval(loader)
+
+    def read(name: str, how: Callable[[], Result], of_kind: str | None = None) -> Result | None:
+        return _read(name, how, reasons) if of_kind in (None, kind) else None
+
     facts = LoaderFacts(
         loader=name,
         settings={},
         dataset_type=type(dataset).__name__ if dataset is not None else None,
         dataset_kind=kind,
-        sampler_type=_read("sampler_type", lambda: _sampler_type(loader, kind), reasons),
-        collate_type=_read("collate_type", lambda: _name(loader.collate_fn), reasons),
-        transforms=_read("transforms", lambda: _transforms(dataset), reasons),
+        sampler_type=read("sampler_type", lambda: _sampler_type(loader, kind)),
+        collate_type=read("collate_type", lambda: _name(loader.collate_fn)),
+        transforms=read("transforms", lambda: _transforms(dataset)),
         watched_at=watched_at,
-        dataset_shards=_read("dataset_shards", lambda: dataset_shards(dataset), reasons)
-        if kind == "iterable"
-        else None,
-        takes_whole_shards=_read("takes_whole_shards", lambda: takes_whole_shards(dataset), reasons)
-        if kind == "iterable"
-        else None,
-        fetches_batches=_read("fetches_batches", lambda: _fetches_batches(loader, dataset), reasons)
-        if kind == "map"
-        else None,
-        snapshot_interval_steps=_snapshot_interval(loader),
-        keeps_state=None if _snapshot_interval(loader) is None else hasattr(type(dataset), "state_dict"),
+        dataset_shards=read("dataset_shards", lambda: dataset_shards(dataset), of_kind="iterable"),
+        takes_whole_shards=read("takes_whole_shards", lambda: takes_whole_shards(dataset), of_kind="iterable"),
+        fetches_batches=read("fetches_batches", lambda: _fetches_batches(loader, dataset), of_kind="map"),
+        snapshot_interval_steps=snapshots,
+        keeps_state=None if snapshots is None else hasattr(type(dataset), "state_dict"),
         shards=shards,
         why_unsharded=why_unsharded,
         not_measured=reasons,
-        paths=_read("storage", lambda: data_paths(dataset), reasons),
+        paths=read("storage", lambda: data_paths(dataset)),
         dataset_length=samples,
         batches_per_epoch=batches,
     )
@@ -86,7 +85,7 @@ def _read(name: str, read: Callable[[], Result], reasons: dict[str, str]) -> Res
         return read()
     except Exception as error:
         let_through(error)
-        reasons[name] = f"{type(error).__name__}: {error}"[:REASON_LENGTH]
+        reasons[name] = reason_of(error)
         return None
 
 
@@ -182,7 +181,7 @@ def _sharding(loader: Any, reasons: dict[str, str]) -> tuple[bool | None, str | 
     except Exception as error:
         let_through(error)
         # The data set's classes may be of a kind that cannot be read.
-        shards, why = None, f"{type(error).__name__}: {error}"[:REASON_LENGTH]
+        shards, why = None, reason_of(error)
     if shards is None and why is not None:
         reasons["shards"] = why
     return shards, why if shards is False else None
@@ -252,7 +251,7 @@ def _length(measure: Callable[[], int], name: str, reasons: dict[str, str]) -> i
     except Exception as error:
         let_through(error)
         # The user's own __len__: what it raises is a fact about the data set, not a failure of ours.
-        reasons[name] = f"{type(error).__name__}: {error}"[:REASON_LENGTH]
+        reasons[name] = reason_of(error)
         return None
     if length > LARGEST:
         reasons[name] = "endless: longer than 2^53"

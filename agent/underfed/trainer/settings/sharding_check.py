@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from multiprocessing import connection
 from typing import Any
 
+from underfed.exchange.facts import REASON_LENGTH, reason_of
 from underfed.host.signal_handlers import let_through
-from underfed.trainer.loading.compared_worker import LIMIT_S, REASON_LENGTH, Loaded, Part, Source, load_first
+from underfed.trainer.loading.compared_worker import LIMIT_S, Loaded, Part, Source, load_first
 from underfed.trainer.settings.dataset_shards import place
 from underfed.trainer.settings.loader_facts import random_numbers_kept
 from underfed.trainer.settings.sharding import Sharding
@@ -51,7 +52,7 @@ def check_sharding(loader: Any, workers: int) -> Sharding:
             return _compare(loader, workers)
     except Exception as error:
         let_through(error)
-        reason = str(error) if isinstance(error, _NotComparedError) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, _NotComparedError) else reason_of(error)
         return None, f"two workers could not be compared: {reason}"[:REASON_LENGTH]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from underfed_server.advice.prediction.processor import Slowdown, curve_through
-from underfed_server.diagnosis.measures import mean, other_cores, own_cores
+from underfed_server.diagnosis.measures import mean, other_cores, own_cores, until
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.measurements import Column
 from underfed_server.model import LoaderInfo
@@ -84,8 +84,15 @@ def read_company(rank: RankFacts, loader: LoaderInfo, host: HostShare, mates: Se
 def busy_beside(rank: RankFacts, mates: Sequence[RankFacts], within_us: float = np.inf) -> Column:
     """Of each batch, how many other processes computed while it was loaded, on average: workers of all ranks of the
     host, and their training loops. ``within_us``: only so long from its beginning. NaN: not measured."""
-    at, busy = _timeline([rank, *mates])
-    batches = rank.batches
+    return _beside(rank, mates, _timeline([rank, *mates]), within_us)
+
+
+Timeline = tuple[Column, Column]
+"""Instants, and the CPU time that was computed until then."""
+
+
+def _beside(rank: RankFacts, mates: Sequence[RankFacts], timeline: Timeline, within_us: float) -> Column:
+    (at, busy), batches = timeline, rank.batches
     lasted = np.maximum(1.0, np.minimum(batches.load_us, within_us))
     begun, done = batches.start_us, batches.start_us + lasted
     if not len(at):
@@ -97,16 +104,12 @@ def busy_beside(rank: RankFacts, mates: Sequence[RankFacts], within_us: float = 
     return others
 
 
-def _timeline(ranks: Sequence[RankFacts]) -> tuple[Column, Column]:
-    """Instants, and the CPU time that was computed until then, each span's spread evenly over it."""
+def _timeline(ranks: Sequence[RankFacts]) -> Timeline:
+    """Each span's CPU time is spread evenly over it."""
     spans = [_loading(rank) for rank in ranks] + [_training(rank) for rank in ranks]
     begun, lasted, share = (np.concatenate([span[part] for span in spans]) for part in range(3))
     known = np.isfinite(begun) & (lasted > 0) & np.isfinite(share)
-    begun, lasted, share = begun[known], lasted[known], share[known]
-    at, change = np.concatenate([begun, begun + lasted]), np.concatenate([share, -share])
-    order = np.argsort(at, kind="stable")
-    at, change = at[order], change[order]
-    return at, np.concatenate([[0.0], np.cumsum(np.cumsum(change)[:-1] * np.diff(at))]) if len(at) else at
+    return until(begun[known], lasted[known], share[known])
 
 
 Spans = tuple[Column, Column, Column]
@@ -157,8 +160,8 @@ def _seen(rank: RankFacts, host: HostShare, mates: Sequence[RankFacts], cores: f
     if not len(loads_us):
         return None
     # A long load outlasts its company: what it meets at first does not depend on how long it takes.
-    first = busy_beside(rank, mates, float(np.quantile(loads_us, 0.1)))
-    beside = busy_beside(rank, mates)
+    timeline = _timeline([rank, *mates])
+    first, beside = (_beside(rank, mates, timeline, us) for us in (float(np.quantile(loads_us, 0.1)), np.inf))
     usual = np.isnan(batches.samples) | (batches.samples == np.nanmax(np.append(batches.samples, 0.0)))
     known = usual & np.isfinite(beside) & np.isfinite(first) & (batches.cpu_us > 0)
     busy = np.minimum(cores, 1.0 + beside[known])

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from underfed_server.advice.prediction.altered import changed
+from underfed_server.advice.prediction.company import CONFIDENCE
 from underfed_server.advice.prediction.processor import WORST_FULL
 from underfed_server.advice.prediction.ranks import ALONE, Ranks
 from underfed_server.advice.prediction.regime import Place, place_of
@@ -26,9 +27,6 @@ Item = TypeVar("Item")
 
 BLOCKS = 4
 """Blocks of consecutive steps left out in turn, to see how much the figure depends on a part of the run."""
-
-CONFIDENCE = 1.64
-"""Standard errors that hold nine of ten."""
 
 PASSED = 0.20
 """As a logarithm, by how much the ceiling may be passed where loading takes cores from the step (× 2.3 was seen where

@@ -57,20 +57,6 @@ def place_of(
     setting: SimulatedSetting,
     outcome: Outcome,
 ) -> Place:
-    waits = max(each.data_wait_us / each.step_us for each in (recorded, outcome))
-    exposure = min(1.0, max(LEAST_EXPOSED, EXPOSED * waits))
-    return Place(_regime(rank, loader, workload, epochs, recorded, setting, outcome), exposure)
-
-
-def _regime(
-    rank: RankFacts,
-    loader: LoaderInfo,
-    workload: Workload,
-    epochs: Epochs,
-    recorded: Outcome,
-    setting: SimulatedSetting,
-    outcome: Outcome,
-) -> Regime:
     both = ((workload.setting, recorded), (setting, outcome))
     tail = load_tail(rank)
     mostly = max(cpu_demand(workload, gone.step_us) for _, gone in both)
@@ -83,7 +69,9 @@ def _regime(
         "from none": not workload.saw_workers,
         "full cores": mostly > NEARLY_ALL * workload.cores.usable,
     }
-    return next((regime for regime, does in holds.items() if does), "free cores")
+    regime: Regime = next((regime for regime, does in holds.items() if does), "free cores")
+    waits = max(each.data_wait_us / each.step_us for each in (recorded, outcome))
+    return Place(regime, min(1.0, max(LEAST_EXPOSED, EXPOSED * waits)))
 
 
 def computed_share(workload: Workload) -> float:

@@ -13,7 +13,7 @@ from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.model import Evidence, LoaderInfo
 
 LEAST_FRACTION = 0.05
-"""Share of step time from which it is worth a line, as of any hand-over: the first of the bands of ``Thresholds``."""
+"""Share of step time from which a hand-over is worth a line: the first of the bands of ``Thresholds``."""
 
 LEAST_FACTOR = 3.0
 """A hand-over that takes so many times as long as its tensors do carries something else: those alone differ by a factor
