@@ -253,6 +253,8 @@ class LoaderLine(Model):
     """Of the rank that is furthest, as of ``epochs``."""
     epochs: int = 0
     """Begun in the whole run."""
+    loop: int = 0
+    """Loaders that one loop asks in turn have the same number."""
 
 
 class Verdict(Model):
@@ -460,6 +462,8 @@ class Week(Model):
     previous_hours_used: float
     on_gpu: bool
     """Every rank counted computes on a GPU, so hours are GPU-hours."""
+    gpu_hours_lost: float = 0.0
+    """Of those lost: by runs that compute on GPUs alone."""
     by_cause: list[CauseHours]
     days: list[DayHours]
     """Fourteen, oldest first."""
@@ -871,6 +875,8 @@ class Team(Model):
     """Of the hours and the shared causes; hit rates are of all time."""
     on_gpu: bool
     """Every rank counted computes on a GPU, so hours are GPU-hours."""
+    gpu_hours_lost: float = 0.0
+    """Of those lost: by runs that compute on GPUs alone."""
     hours: GroupHours
     """Of all runs."""
     hit_rates: list[HitRate]

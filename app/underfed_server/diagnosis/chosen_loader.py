@@ -72,6 +72,7 @@ def line_of(each: LoaderFacts, facts: RunFacts, verdict: Verdict) -> LoaderLine:
         share_of_run_fraction=each.spent_us / whole_us if whole_us else 0.0,
         steps=each.steps,
         epochs=each.epochs,
+        loop=each.loop,
     )
 
 

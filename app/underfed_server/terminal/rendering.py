@@ -122,8 +122,8 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
 
 def _anatomy(now: Anatomy, advice: Advice | None) -> RenderableType:
     table = Table.grid(padding=(0, 2))
-    for _column in range(4):
-        table.add_column(no_wrap=True)
+    for is_whole in (True, True, True, False):
+        table.add_column(no_wrap=is_whole)
     table.add_row("Mean step", bar(now, now.step_us), Text(figures.duration(now.step_us), LOUD), "")
     if advice and advice.anatomy:
         then, gain = advice.anatomy, figures.gain(advice)

@@ -22,7 +22,6 @@ import { Skeleton } from '../ui/parts/Skeleton'
 import { useRuns, useStore } from '../ui/parts/stores'
 import { AdviceList } from '../ui/run/AdviceList'
 import { Footnote } from '../ui/run/Footnote'
-import { GanttPanel } from '../ui/run/GanttPanel'
 import { LoaderSettings } from '../ui/run/LoaderSettings'
 import { LoaderSwitch } from '../ui/run/LoaderSwitch'
 import { RanksPanel } from '../ui/run/RanksPanel'
@@ -108,7 +107,9 @@ function Judged({ store, run, diagnosis, isOfRun }: JudgedProps) {
 }
 
 /** These do not follow each verdict. */
-const [Facts, Workers, Gantt] = [memo(RunFacts), memo(WorkersPanel), memo(GanttPanel)]
+const [Facts, Workers] = [memo(RunFacts), memo(WorkersPanel)]
+/** What is last on the page comes last. */
+const Gantt = memo(onDemand(async () => (await import('../ui/run/GanttPanel')).GanttPanel))
 const Hosts = memo(onDemand(async () => (await import('../ui/run/RunHosts')).RunHosts))
 
 /** Everything that needs a loader: without one all these panels would be empty. */

@@ -133,6 +133,14 @@ def test_of_a_gain_in_one_loop_what_the_run_gains_is_recoverable(store: Store) -
     assert hours.hours_recoverable_high == pytest.approx(5.0 * (1 - 1 / 1.22))
 
 
+def test_of_runs_with_gpus_and_without_it_is_said_how_many_hours_gpus_lost(store: Store) -> None:
+    judge(store, "a")
+    judge(store, "b")
+    store.save_diagnosis(made_diagnosis("b", gpu_hours_lost=2.0))
+    team = read_team(store)
+    assert (team.on_gpu, team.hours.hours_lost, team.gpu_hours_lost) == (False, 4.0, 2.0)
+
+
 def test_data_sets_and_mounts_have_their_hours_and_each_group_is_found_by_its_search(store: Store) -> None:
     judge(store, "a", user="ada", hostname="node-1")
     judge(store, "b", user="bob", hostname="node-2")

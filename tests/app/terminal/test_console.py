@@ -25,7 +25,7 @@ def test_what_is_piped_is_neither_cut_nor_wrapped_and_ends_with_its_last_word(
     monkeypatch.delenv("COLUMNS", raising=False)
     PlainConsole().print(Padding(table(), (0, 0, 0, 2)))
     PlainConsole().print(WORDS)
-    assert capsys.readouterr().out.splitlines() == ["  what  why", f"  first {WORDS}", WORDS]
+    assert capsys.readouterr().out.splitlines() == ["  what   why", f"  first  {WORDS}", WORDS]
 
 
 def test_a_width_that_is_asked_for_is_kept(

@@ -170,7 +170,7 @@ def test_an_advice_whose_interval_holds_1_is_one_to_try_and_shortens_no_step() -
 def test_the_step_is_shown_as_it_is_with_the_advice_that_promises_a_gain() -> None:
     anatomy = Anatomy(step_us=62_500, data_wait_us=2_500, h2d_exposed_us=None, compute_us=60_000)
     promised = gaining(1.5, 1.3, 1.6, change="prefetch_factor", anatomy=anatomy)
-    text = "\n".join(shown(render_diagnosis(made_diagnosis(advice=[made_advice(None), promised]))))
+    text = "\n".join(shown(render_diagnosis(made_diagnosis(advice=[made_advice(None), promised])), width=100))
     assert "× 1.30–1.60 with prefetch_factor=4" in text
 
 
@@ -247,7 +247,7 @@ def test_the_runs_table_fits_its_words() -> None:
 
 
 def test_no_run_yet_is_a_sentence_and_not_an_empty_table() -> None:
-    assert shown(render_runs(page(), "")) == [
+    assert shown(render_runs(page(), ""), width=100) == [
         "No run yet. To record one: underfed run -- python train.py; to see one: underfed demo"
     ]
     assert shown(render_runs(page(), "bound:data")) == ["No run matches bound:data"]
