@@ -1,4 +1,4 @@
-"""Terminal and page write one figure, and one verdict, alike: these tables hold both (``frontend/test/format.test.ts``)."""
+"""Terminal and page write a figure, and a verdict, alike: tables hold both (``frontend/test/format.test.ts``)."""
 
 from __future__ import annotations
 

@@ -98,7 +98,9 @@ def _fix(advice: BestAdvice | None) -> Text:
     """What the run gains by its best advice, which that is, and of which loop where the run has others."""
     if advice is None:
         return Text(figures.NOT_MEASURED)
-    text = Text.assemble((figures.gain_of_run(advice), LOUD if advice.is_promised else QUIET), f" {advice.change_label}")
+    text = Text.assemble(
+        (figures.gain_of_run(advice), LOUD if advice.is_promised else QUIET), f" {advice.change_label}"
+    )
     return text.append(f" of {advice.loader}, its loop {figures.gain(advice)}", QUIET) if advice.run_speedup else text
 
 

@@ -30,7 +30,6 @@ import { RunHead } from '../ui/run/RunHead'
 import { SignalsPanel } from '../ui/run/SignalsPanel'
 import { TimePanels } from '../ui/run/TimePanels'
 import { Verdict } from '../ui/run/Verdict'
-import { WorkersPanel } from '../ui/run/WorkersPanel'
 import { verdictWord } from '../verdict'
 import { MissingPage } from './MissingPage'
 import './RunPage.css'
@@ -107,8 +106,9 @@ function Judged({ store, run, diagnosis, isOfRun }: JudgedProps) {
 }
 
 /** These do not follow each verdict. */
-const [Facts, Workers] = [memo(RunFacts), memo(WorkersPanel)]
-/** What is last on the page comes last. */
+const Facts = memo(RunFacts)
+/** What is low on the page comes after what is above it. */
+const Workers = memo(onDemand(async () => (await import('../ui/run/WorkersPanel')).WorkersPanel))
 const Gantt = memo(onDemand(async () => (await import('../ui/run/GanttPanel')).GanttPanel))
 const Hosts = memo(onDemand(async () => (await import('../ui/run/RunHosts')).RunHosts))
 

@@ -28,9 +28,7 @@ def test_what_is_piped_is_neither_cut_nor_wrapped_and_ends_with_its_last_word(
     assert capsys.readouterr().out.splitlines() == ["  what   why", f"  first  {WORDS}", WORDS]
 
 
-def test_a_width_that_is_asked_for_is_kept(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_width_that_is_asked_for_is_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     PlainConsole().print(WORDS)
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 60

@@ -233,7 +233,7 @@ def test_the_runs_table_fits_its_words() -> None:
         best_advice={"change": "num_workers", "from": 0, "to": 2, "predicted_speedup": 1.85, "low": None, "high": None},
     )  # fmt: skip
     head, first, second = shown(render_runs(page(starved, summary()), ""), width=120)
-    assert head.split() == "run status verdict cause data wait step steps fix gains".split()
+    assert head.split() == ["run", "status", "verdict", "cause", "data", "wait", "step", "steps", "fix", "gains"]
     assert first.split("  ")[0] == "photographs-1"
     for word in ("◆ data-bound", "no workers", "63%", "193 ms", "1,234", "× 1.85 number of workers"):
         assert word in first
@@ -331,7 +331,12 @@ def test_a_run_of_which_nothing_more_is_known_ends_with_its_diagnosis() -> None:
 
 def test_the_loaders_of_a_run_with_several_are_listed() -> None:
     val = line(
-        "val", role="validation", bound="data", level="bound", data_stall_fraction=0.9, hours_lost=1.5,
+        "val",
+        role="validation",
+        bound="data",
+        level="bound",
+        data_stall_fraction=0.9,
+        hours_lost=1.5,
         share_of_run_fraction=0.4,
     )
     lines = shown(render_diagnosis(made_diagnosis(loader="val", loaders=[line("train"), val])))
