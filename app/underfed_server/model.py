@@ -175,6 +175,19 @@ class RankDiagnosis(Model):
     """Its own work, not its loader, keeps the others waiting."""
 
 
+WIDEST_FACTOR = 2.0
+"""Between the ends of an interval, beyond which nearly any gain is inside."""
+
+
+def _is_narrow(_: object, info: ValidationInfo) -> bool:
+    low, high = info.data.get("low"), info.data.get("high")
+    return low is None or high is None or high <= WIDEST_FACTOR * low
+
+
+Narrow = Annotated[bool, BeforeValidator(_is_narrow), Field(validate_default=True)]
+"""Filled in by the model itself, from the figures before it."""
+
+
 class LedgerEntry(Model):
     """``run_id`` carried a change that was advised for ``advice_of``."""
 
@@ -189,11 +202,13 @@ class LedgerEntry(Model):
     predicted_speedup: float | None
     low: float | None
     high: float | None
+    is_narrow: Narrow = True
+    """The interval could have been missed; false: a gain inside it is no hit."""
     observed_speedup: float | None
     observed_low: float | None
     observed_high: float | None
     inside_interval: bool | None
-    """The gain observed lies within the predicted interval; ``False`` is a miss."""
+    """The gain observed lies within the predicted interval; false is a miss."""
     why_not: str | None = None
     """Why nothing was observed."""
 
@@ -844,7 +859,7 @@ class HitRate(Model):
     proven: int
     """Later runs whose gain was observed."""
     predicted: int
-    """Of those: the gain had been predicted, with an interval."""
+    """Of those: the gain had been predicted, with an interval that could be missed, or was."""
     inside: int
     """Of those: the gain was within the interval."""
     median_error: float | None

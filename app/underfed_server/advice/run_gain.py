@@ -1,4 +1,4 @@
-"""What a change of one loader gains the run: its gain is one of that loader's loop, which has a share of the run's time.
+"""What a change of one loader gains the run: its gain is one of that loader's loop, a share of the run's time.
 
 A loop that takes the share f of the run and becomes s times as fast leaves the rest as it is: the run then takes
 1 − f (1 − 1 / s) of its time.

@@ -30,10 +30,9 @@ def read_other_waits(reader: Reader, run_id: str, rank: int, loader: str, steps:
         NotFoundError: there is no such run.
     """
     others = _of_its_loop(reader, run_id, loader)
-    known = steps.stats.get("step_us"), steps.stats.get("data_wait_us")
-    if not others or known[0] is None or known[1] is None:
+    step, wait = steps.stats.get("step_us"), steps.stats.get("data_wait_us")
+    if not others or step is None or wait is None:
         return None
-    step, wait = known
     begin = steps.first_us
     end = np.append(begin[1:], begin[-1] + step.sum[-1])
     taken = sum((_waited(reader, run_id, rank, other, begin, end) for other in others), np.zeros(len(steps)))

@@ -116,8 +116,10 @@ def input_lost_us(facts: OfRanks) -> float:
     waits = sum(rank.total_stall_us for rank in facts.ranks)
     if slow := slow_at_work(facts):
         return sum(min(rank.total_stall_us, slow.rank.total_stall_us) for rank in facts.ranks)
-    # Each waits for all of them, inside its step; for a straggler too.
-    if together := in_lockstep(facts.ranks) if stragglers(facts) else late_in_turn(facts):
+    # Each waits for all of them, inside its step.
+    if late := stragglers(facts):
+        return len(facts.ranks) * max(rank.total_stall_us for rank in late)
+    if together := late_in_turn(facts):
         return min(waits * together.lost_for_waited, sum(rank.total_step_us for rank in facts.ranks))
     return waits
 

@@ -24,8 +24,9 @@ terminal), format characters (some reverse the direction of text), surrogates, l
 
 
 class PlainConsole(Console):
-    """Prints U+FFFD for each character that would act; ``[red]`` and ``:smile:`` stay as they are. Into a file or a pipe
-    lines are as long as they need to be, unless ``COLUMNS`` says how long.
+    """Prints U+FFFD for each character that would act; ``[red]`` and ``:smile:`` stay as they are.
+
+    Into a file or a pipe lines are as long as they need to be, unless ``COLUMNS`` says how long.
     """
 
     def __init__(self) -> None:

@@ -272,6 +272,8 @@ def _with_interval(value: float | None, low: float | None, high: float | None) -
 
 def _reading(entry: LedgerEntry) -> Text:
     """Whether the gain came out as predicted, or why that cannot be said."""
+    if entry.inside_interval and not entry.is_narrow:
+        return Text("inside the predicted interval, which was too wide to be missed", QUIET)
     if entry.inside_interval is not None:
         inside, outside = "✓ inside the predicted interval", "✗ outside the predicted interval"
         return Text(inside, "green") if entry.inside_interval else Text(outside, f"bold {WAIT}")

@@ -1,4 +1,4 @@
-"""The verdict in a word, as the page has it (``frontend/src/verdict.ts``): ``tests/contract/verdicts.json`` holds both."""
+"""The verdict in a word, as the page has it (``frontend/src/verdict.ts``): ``tests/contract`` holds both to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 1724ec29afbdf359014525ea5879da210a1a049dd3ce6f415a10fc3f0f601c3f. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 6f5dfcf9d703158b0322be6d0edd91f134e0c5929932bf573d1954221c4a5749. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1289,6 +1289,11 @@ export interface components {
             high: number | null;
             /** Inside Interval */
             inside_interval: boolean | null;
+            /**
+             * Is Narrow
+             * @default true
+             */
+            is_narrow: boolean;
             /** Low */
             low: number | null;
             /** Observed High */

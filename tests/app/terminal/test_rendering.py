@@ -215,6 +215,7 @@ def test_the_computed_speed_of_instant_data_stands_beside_the_measured_one() -> 
     ("changes", "reading"),
     [
         ({"inside_interval": True}, "✓ inside the predicted interval"),
+        ({"inside_interval": True, "is_narrow": False}, "inside the predicted interval, which was too wide"),
         ({"inside_interval": None}, "No gain was predicted"),
         ({"observed_speedup": None, "why_not": "not comparable, changed as well: batch_size (32 → 64)"}, "not comp"),
         ({"observed_speedup": None}, "not enough steps yet"),
