@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.proof.ledger import Pairing
+from underfed_server.advice.run_gain import with_run_gains
 from underfed_server.diagnosis.chosen_loader import choose_loader, line_of, of_run
 from underfed_server.diagnosis.judge import Before, judge, without_figures
 from underfed_server.diagnosis.overview import Overview, overview_of
@@ -130,20 +131,24 @@ def name_of(facts: RunFacts) -> str | None:
 
 
 def diagnosis_of(
-    facts: RunFacts, overview: Overview, verdict: Verdict, recommendation: Recommendation,
+    facts: RunFacts,
+    overview: Overview,
+    verdict: Verdict,
+    recommendation: Recommendation,
     ledger: Sequence[LedgerEntry] = (),
-) -> Diagnosis:  # fmt: skip
+) -> Diagnosis:
     """The contract's shape of what was found."""
+    loaders = [line_of(each, facts, overview.slow, verdict) for each in facts.loaders]
     return Diagnosis(
         **dict(verdict),
         run_id=facts.run_id,
         status=facts.status,
         steps=facts.steps,
         loader=name_of(facts),
-        loaders=[line_of(each, facts, overview.slow, verdict) for each in facts.loaders],
+        loaders=loaders,
         needed_steps=THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
         warmup_steps=facts.warmup_steps,
-        advice=list(recommendation.advice),
+        advice=with_run_gains(recommendation.advice, loaders),
         refusals=list(recommendation.refusals),
         ledger=list(ledger),
         judged_at=None,

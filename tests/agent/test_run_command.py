@@ -261,7 +261,7 @@ def test_a_notebooks_kernel_finds_the_parent_it_was_told() -> None:
         (["--set", "num_workers=0", "--set", "persistent_workers=true"], "persistent_workers=true needs workers"),
         (["--set", "num_workers=1", "--set", "num_workers=2"], "given twice"),
         (["--replay", "0"], "--replay 0"),
-        (["--tag", "nothing"], "--tag nothing"),
+        (["--tag", "=nothing"], "--tag =nothing"),
         (["--tag", "a=b,c"], "without a comma"),
         (["--url", "nowhere"], "nowhere"),
         (["--name", "a\nb"], "name: "),

@@ -98,3 +98,29 @@ def test_a_run_of_a_few_steps_has_no_verdict(diagnoses: Diagnoses) -> None:
     seen = diagnoses.of(list(synthetic_windows(run, "a-few-steps")))
     assert (seen.bound, seen.level) == ("unknown", "unknown")
     assert seen.reason is not None and "the run had 10" in seen.reason
+
+
+def test_a_straggler_costs_all_ranks_what_they_wait_for_it(diagnoses: Diagnoses) -> None:
+    seen = diagnoses["sick.slow_rank", "clear"]
+    (slow,) = [rank for rank in seen.ranks if rank.straggler]
+    assert seen.hours_lost is not None
+    assert seen.hours_used and slow.data_stall_fraction
+    assert seen.hours_lost / seen.hours_used == pytest.approx(slow.data_stall_fraction, abs=0.08)
+    assert seen.best_advice is not None
+    gain, *_ = seen.best_advice.gain_of_run
+    assert gain is not None
+    assert seen.hours_used * (1 - 1 / gain) < 1.05 * seen.hours_lost
+
+
+def test_the_gain_of_a_validation_is_not_that_of_its_run(diagnoses: Diagnoses) -> None:
+    seen = diagnoses["synthetic.slow_validation", "clear"]
+    (val,) = [line for line in seen.loaders if line.loader == seen.loader]
+    best = seen.best_advice
+    assert best is not None
+    assert (val.role, best.loader) == ("validation", "val")
+    assert best.predicted_speedup and best.run_speedup and best.run_low and best.run_high
+    assert 1 < best.run_low <= best.run_speedup <= best.run_high < best.predicted_speedup
+    saved = 1 - 1 / best.run_speedup
+    assert saved == pytest.approx(val.share_of_run_fraction * (1 - 1 / best.predicted_speedup))
+    assert seen.hours_lost and seen.hours_used
+    assert saved <= seen.hours_lost / seen.hours_used

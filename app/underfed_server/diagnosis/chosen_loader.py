@@ -66,6 +66,7 @@ def line_of(each: LoaderFacts, facts: RunFacts, slow: SlowRanks, verdict: Verdic
         share_of_run_fraction=each.spent_us / whole_us if whole_us else 0.0,
         steps=each.steps,
         epochs=each.epochs,
+        loop=each.loop,
     )
 
 

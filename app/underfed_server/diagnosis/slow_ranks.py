@@ -65,8 +65,10 @@ class SlowRanks:
         waits = sum(rank.total_stall_us for rank in self.ranks)
         if slow := self.at_work:
             return sum(min(rank.total_stall_us, slow.rank.total_stall_us) for rank in self.ranks)
+        # Each waits for all of them, inside its step.
+        if self.stragglers:
+            return len(self.ranks) * max(rank.total_stall_us for rank in self.stragglers)
         if together := self.late_in_turn:
-            # Each waits for all of them, inside its step.
             return min(waits * together.lost_for_waited, sum(rank.total_step_us for rank in self.ranks))
         return waits
 

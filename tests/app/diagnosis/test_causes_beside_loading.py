@@ -223,6 +223,15 @@ def test_a_slow_rank_decides_over_all_and_is_marked_with_its_reason() -> None:
     assert "Rank 2" in verdict.causes[0].sentence and "num_workers=0" in verdict.causes[0].sentence
 
 
+def test_a_slow_rank_costs_all_the_time_that_the_others_wait_for_it() -> None:
+    verdict = judge(lockstep(*[2.0] * 7, 39.0))
+    assert verdict.hours_lost is not None and verdict.hours_used is not None
+    assert verdict.hours_lost / verdict.hours_used == pytest.approx(0.39, abs=0.01)
+    alone = judge(of_ranks(*(starved(wait_ms=wait, work_ms=98.0, load_cpu_ms=wait) for wait in (2.0, 2.0, 300.0))))
+    assert alone.hours_lost is not None and alone.hours_used is not None
+    assert alone.hours_lost / alone.hours_used == pytest.approx(304 / 598, abs=0.01), "each at its own pace"
+
+
 def test_of_several_slow_ranks_the_one_that_waits_longest_is_named() -> None:
     """Though another's steps are a little longer, by what is lost of their measurement."""
     usual, less, most = ((wait_ms, 100.0 - wait_ms) for wait_ms in (2.0, 40.0, 60.0))
