@@ -554,7 +554,8 @@ class LoaderInfo(Model):
     batch_dtypes: dict[str, int] | None = None
     """Bytes of the tensors in a first batch, by their type (``float32``, ``int64`` …)."""
     batch_fits_uint8: bool | None = None
-    """A sample of its largest floating-point tensor holds whole numbers from 0 to 255, or such divided by 255."""
+    """A sample of its largest floating-point tensor holds whole numbers from 0 to 255, such divided by 255, or as few
+    at equal steps, as pictures that were normalised do."""
     dataset_shards: int | None = None
     """Shards of an iterable data set that the workers of a rank share, as its own attributes say."""
     takes_whole_shards: bool | None = None

@@ -82,6 +82,13 @@ def test_no_more_workers_are_advised_where_all_cores_are_busy(diagnoses: Diagnos
     assert "num_workers" in {refusal.change for refusal in seen.refusals}
 
 
+def test_pictures_that_were_normalised_are_advised_as_bytes_and_other_floats_refused(diagnoses: Diagnoses) -> None:
+    pictures, volumes = diagnoses["sick.slow_collate_pictures", "clear"], diagnoses["sick.slow_collate_large", "clear"]
+    assert "smaller_dtype" in {advice.change for advice in pictures.advice}
+    assert "smaller_dtype" not in {advice.change for advice in volumes.advice}
+    assert "smaller_dtype" in {refusal.change for refusal in volumes.refusals}
+
+
 @pytest.mark.parametrize(("name", "strength"), SYNTHETIC)
 def test_synthetic_windows_of_another_machine_are_judged_likewise(
     name: str, strength: Strength, diagnoses: Diagnoses

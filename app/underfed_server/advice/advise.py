@@ -58,14 +58,15 @@ def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
 
 
 def _cures_ahead(case: Case, offered: Sequence[Advice]) -> set[ChangeName]:
-    """None of them has a figure: whatever else has one acts on what costs less. Or it is one of whole epochs, where the
-    others' are of the loop between their starts.
+    """None of them has a figure: whatever else has one acts on what costs less. Or one goes first by itself. Or it is
+    one of whole epochs, where the others' are of the loop between their starts.
     """
     leading = case.verdict.causes[0] if case.verdict.causes else None
     cures_it = [one for one in offered if leading is not None and cures(one.change, leading)]
     between = {one.change for one in cures_it if one.predicted_speedup and all_changes()[one.change].is_between_epochs}
+    first = {one.change for one in cures_it if all_changes()[one.change].goes_first(case)}
     has_figure = any(one.predicted_speedup is not None for one in cures_it)
-    return between or (set() if has_figure else {one.change for one in cures_it})
+    return between or first or (set() if has_figure else {one.change for one in cures_it})
 
 
 def _gain(one: Advice) -> float:

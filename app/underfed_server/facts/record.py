@@ -79,6 +79,9 @@ class ProcessShare:
     open_files: int | None = None
     swap_bytes: int | None = None
     """Of the training process and its workers."""
+    bytes_per_hour: float | None = None
+    """Growth of the training process's resident memory."""
+    is_growing: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,6 +36,10 @@ class WatchedLoader:
     clock: DeviceClock | None = None
     facts: LoaderFacts | None = None
     steps: int = 0
+    first_step: int = 0
+    """Of the pass that goes on."""
+    requests_a_step: int = 1
+    """In it. More where one rank requests for others, too: then its ``steps`` are requests."""
     epochs: int = 0
     iterators: int = 0
     shape_is_known: bool = False
@@ -43,6 +47,12 @@ class WatchedLoader:
     """Whether ``underfed.prefetch`` iterates it."""
     threads_per_worker: int | None = None
     """As ``--set threads_per_worker`` asked."""
+
+    def number_steps(self, requests_a_step: int) -> None:
+        """A pass begins: requests before it become steps."""
+        requests = self.steps - self.first_step
+        self.steps = self.first_step - -requests // self.requests_a_step
+        self.first_step, self.requests_a_step = self.steps, requests_a_step
 
     def report(self, facts: LoaderFacts) -> None:
         """Write the loader's facts where the collector finds them."""
