@@ -15,8 +15,7 @@ demo: $(VENV)/.demo
 
 # What is fast comes first, and the first that is red is the last.
 test:
-	$(MAKE) --no-print-directory --jobs 3 ready
-	$(MAKE) --no-print-directory --jobs 2 check test-page
+	$(MAKE) --no-print-directory --jobs 3 ready check test-page
 	$(BIN)/python -m pytest --exitfirst --numprocesses auto --dist worksteal --durations 40
 
 # What needs the network, real time or chance. It goes on after what is red, and ends with what passed how often.
