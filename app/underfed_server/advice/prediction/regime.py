@@ -70,8 +70,12 @@ def place_of(
         "full cores": mostly > NEARLY_ALL * workload.cores.usable,
     }
     regime: Regime = next((regime for regime, does in holds.items() if does), "free cores")
-    waits = max(each.data_wait_us / each.step_us for each in (recorded, outcome))
-    return Place(regime, min(1.0, max(LEAST_EXPOSED, EXPOSED * waits)))
+    return Place(regime, exposure(max(each.data_wait_us / each.step_us for each in (recorded, outcome))))
+
+
+def exposure(waits: float) -> float:
+    """``waits``: the share of a step that is waited for."""
+    return min(1.0, max(LEAST_EXPOSED, EXPOSED * waits))
 
 
 def computed_share(workload: Workload) -> float:

@@ -61,20 +61,21 @@ class Sample:
         return float(values[low]), float(values[::-1][high])
 
 
-def interval(regime: Regime, proven: Sequence[float] = ()) -> tuple[float, float]:
-    """Residuals at both ends, at most and at least 0. ``proven``: those of the host."""
+def interval(regime: Regime | None, proven: Sequence[float] = ()) -> tuple[float, float]:
+    """Residuals at both ends, at most and at least 0. ``regime``: ``None`` stands for any. ``proven``: those of the host."""
     sample = _of_regimes()[regime]
     low, high = (sample.within(proven) if len(proven) >= FEWEST_PROVEN else sample).ends()
     return min(0.0, low), max(0.0, high)
 
 
 @cache
-def _of_regimes() -> Mapping[Regime, Sample]:
+def _of_regimes() -> Mapping[Regime | None, Sample]:
     known: dict[Regime, list[float]] = {regime: [] for regime in get_args(Regime)}
     for row in json.loads(TABLE.read_text())["residuals"]:
         known[row["regime"]] += row["values"]
-    pooled = np.array([value for values in known.values() for value in values])
-    return {regime: Sample(pooled, np.ones(len(pooled))).within(values) for regime, values in known.items()}
+    values = np.array([value for values in known.values() for value in values])
+    pooled = Sample(values, np.ones(len(values)))
+    return {None: pooled} | {regime: pooled.within(own) for regime, own in known.items()}
 
 
 def thinned(values: Sequence[float]) -> list[float]:
