@@ -436,8 +436,7 @@ def test_a_gain_that_is_not_simulated_is_no_surer_than_those_that_are() -> None:
     assert facts.loader is not None
     best = of("faster_sampler", recommended(facts, slow_sampler=0.4))
     assert best.predicted_speedup and best.low and best.high
-    simulated = make_case(facts, made_verdict(slow_sampler=0.4))
-    assert simulated is not None
+    simulated = made_case(facts, made_verdict(slow_sampler=0.4))
     below, above = interval(simulated.regime)
     assert below < 0 < above
     assert best.low <= best.predicted_speedup * math.exp(0.7 * below)

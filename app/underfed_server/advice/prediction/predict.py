@@ -133,6 +133,8 @@ class Predictor:
             found.append(replace(known, readers=self.most_readers))
         if setting.num_workers and not known.saw_workers:
             found += [replace(known, handover=_scaled(known.handover, scale)) for scale in HANDOVER_SPAN]
+        if not setting.num_workers and known.saw_workers and known.lightest != known.alone:
+            found.append(replace(known, alone=known.lightest))
         return found
 
     def _under(self, reading: Workload, setting: SimulatedSetting) -> float:
