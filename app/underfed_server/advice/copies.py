@@ -42,7 +42,8 @@ def blocks_though_pinned(case: Case) -> bool:
 
 def ceiling(case: Case) -> Ceiling:
     """Speed-up with no exposed copy at all."""
-    return Ceiling(1 / max(1 - (exposed_fraction(case) or 0.0), 0.01))
+    speedup = 1 / max(1 - (exposed_fraction(case) or 0.0), 0.01)
+    return Ceiling(speedup, speedup)
 
 
 def copy_evidence(case: Case) -> Sequence[Evidence]:

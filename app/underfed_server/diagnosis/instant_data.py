@@ -18,7 +18,6 @@ from underfed_server.facts.lockstep import Lockstep
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.measurements import Column
 
-
 PASSED = 0.20
 """As a logarithm, by how much more may be gained where loading takes cores from the step (× 2.3 was seen where × 1.97
 was estimated)."""
@@ -40,9 +39,12 @@ class Ceiling:
 
 
 def read_ceiling(rank: RankFacts, host: HostShare, together: Lockstep | None = None) -> Ceiling:
-    """That of every batch being there at once. ``rank`` and ``together`` as of :func:`instant_step_us`."""
+    """That of every batch being there at once, known as well as the step without its wait: no step is shorter than the
+    work of a device whose clock was read. ``rank`` and ``together`` as of :func:`instant_step_us`.
+    """
     speedup = rank.step_us / max(instant_step_us(rank, host, together), 1.0)
-    strays = _error(rank.rests_us if together is None else together.work_us)
+    is_of_device = together is None and rank.has_device_clock
+    strays = 0.0 if is_of_device else _error(rank.rests_us if together is None else together.work_us)
     return Ceiling(speedup, speedup * math.exp(math.hypot(strays, PASSED if shares_cores(rank, host) else 0.0)))
 
 

@@ -78,7 +78,8 @@ def late_in_turn(count: int, seed: int = 0, work_ms: float = 100.0, slow_ms: flo
     for rank in range(count):
         made = made_run(
             steps=1_000, wait_ms=list(waits[rank]), work_ms=work_ms, num_workers=2, process_cores=0.05, queue_depth=0.0,
-            load_ms=list(np.where(slow[rank], slow_ms + 300.0, 60.0)), usable_cores=16.0, busy_cores=1.0, workers_cores=0.1,
+            load_ms=list(np.where(slow[rank], slow_ms + 300.0, 60.0)), usable_cores=16.0, busy_cores=1.0,
+            workers_cores=0.1,
         )  # fmt: skip
         (one,) = made.ranks
         steps = replace(one.steps, step_us=step_us, start_us=np.cumsum(step_us) - step_us)

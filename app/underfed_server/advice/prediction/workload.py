@@ -283,8 +283,8 @@ def _host_shares(rank: RankFacts, loader: LoaderInfo, handover: Handover, rest: 
 
 
 def _most_computed(rank: RankFacts, mean_step: float, mean_rest: float) -> float:
-    """Where what the training process computes was not measured: a device does the work where there is one, else the CPU
-    does, as far as the host was busy with more than loading.
+    """Share of a step that the training process may compute, where that was not measured: a device does the work where
+    there is one, else the CPU does, as far as the host was busy with more than loading.
     """
     busy = rank.process.host_busy_cores
     if rank.uses_gpu or mean_rest <= 0:
