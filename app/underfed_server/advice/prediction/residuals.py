@@ -27,13 +27,11 @@ A_PIPELINE = 20
 """Residuals of each pipeline in each regime, evenly spaced: pipelines count alike, however often they were measured."""
 
 AS_MANY = 8.0
-"""As so many residuals of its own counts what a host takes from all others."""
+"""As so many residuals of its own counts what a group takes from the larger one."""
 
-A_REGIME_TAKES = 40.0
-"""The same of a regime, which has its residuals of few pipelines: two of them are not all there are."""
-
-OTHER_PIPELINES = 1.25
-"""By how much wider the intervals for a pipeline have to be that is not in the table, to hold as many."""
+WIDENED: Mapping[Regime, float] = {"to none": 1.5, "from none": 1.5}
+"""By how much wider intervals have to be to hold as many of a pipeline that is not in the table, as each pipeline shows
+by the table without it. In the other regimes they hold as many as they are."""
 
 FEWEST_PROVEN = 8
 """Gains observed on a host from which they count."""
@@ -46,9 +44,9 @@ class Sample:
     values: Column
     weights: Column
 
-    def within(self, own: Sequence[float], as_many: float = AS_MANY) -> Sample:
-        """``own`` residuals, and of this sample what counts like ``as_many``."""
-        lent = self.weights * (as_many / float(np.sum(self.weights)))
+    def within(self, own: Sequence[float]) -> Sample:
+        """``own`` residuals, and of this sample as much as counts like :data:`AS_MANY`."""
+        lent = self.weights * (AS_MANY / float(np.sum(self.weights)))
         return Sample(np.append(self.values, own), np.append(lent, np.ones(len(own))))
 
     def ends(self, held: float = HELD) -> tuple[float, float]:
@@ -78,10 +76,14 @@ def interval(regime: Regime | None, proven: Sequence[float] = ()) -> tuple[float
 def _of_regimes(table: Path) -> Mapping[Regime | None, Sample]:
     known: dict[Regime, list[float]] = {regime: [] for regime in get_args(Regime)}
     for row in json.loads(table.read_text())["residuals"]:
-        known[row["regime"]] += [OTHER_PIPELINES * value for value in row["values"]]
+        known[row["regime"]] += row["values"]
     values = np.array([value for values in known.values() for value in values])
     pooled = Sample(values, np.ones(len(values)))
-    return {None: pooled} | {regime: pooled.within(own, A_REGIME_TAKES) for regime, own in known.items()}
+    return {None: pooled} | {regime: _widened(pooled.within(own), regime) for regime, own in known.items()}
+
+
+def _widened(sample: Sample, regime: Regime) -> Sample:
+    return Sample(WIDENED.get(regime, 1.0) * sample.values, sample.weights)
 
 
 def thinned(values: Sequence[float]) -> list[float]:
