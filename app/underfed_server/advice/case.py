@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 
 from underfed_server.advice.prediction.predict import Predictor, make_predictor
 from underfed_server.advice.prediction.ranks import Ranks
+from underfed_server.advice.prediction.regime import Regime
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError, recorded_setting
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.causes.few_shards import loading_workers
-from underfed_server.diagnosis.instant_data import instant_step_us
+from underfed_server.diagnosis.instant_data import Ceiling, read_ceiling
 from underfed_server.diagnosis.slow_ranks import SlowRanks, slow_ranks
 from underfed_server.diagnosis.storage_rate import shown_storage
+from underfed_server.facts.lockstep import Lockstep
 from underfed_server.facts.places import storage_place
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import CauseFinding, LoaderInfo, Verdict
@@ -28,6 +30,8 @@ class Case:
     verdict: Verdict
     loader: LoaderInfo
     rank: RankFacts
+    together: Lockstep | None
+    """Where the ranks are late in turn."""
     predictor: Predictor | None
     obstacle: str | None
     change: ChangeName = ""
@@ -78,9 +82,14 @@ class Case:
         training = (self.rank.process.process_cores or 0.0) * self.rank.step_us - (0.0 if self.num_workers else load)
         return load + max(0.0, training)
 
-    def instant_data_speedup(self, rank: RankFacts) -> float:
+    def ceiling(self, rank: RankFacts) -> Ceiling:
         """Of a rank whose batches were all there at once."""
-        return rank.step_us / max(instant_step_us(rank, self.facts.host), 1.0)
+        return read_ceiling(rank, self.facts.host, self.together)
+
+    @property
+    def regime(self) -> Regime | None:
+        """That of the run as it was; ``None``: its loading cannot be simulated."""
+        return self.predictor.place(self.recorded).regime if self.predictor else None
 
     def predicting(self) -> Predictor:
         """The predictor.
@@ -128,7 +137,7 @@ def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
         obstacle = None
     except PredictionError as error:
         predictor, obstacle = None, str(error)
-    return Case(facts, verdict, facts.loader, rank, predictor, obstacle)
+    return Case(facts, verdict, facts.loader, rank, slow.late_in_turn, predictor, obstacle)
 
 
 def _as_it_loads(loader: LoaderInfo, rank: RankFacts, verdict: Verdict) -> LoaderInfo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from tests.app.advice.test_workers import two_workers
 from tests.app.made_facts import made_place, made_run
 from underfed_server.advice.advise import advise, recommend
 from underfed_server.advice.prediction.predict import make_predictor
+from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import (
     Batch,
     Handover,
@@ -95,7 +97,8 @@ def test_what_was_not_seen_of_storage_is_tried_and_not_promised(kind: StorageKin
     if not is_promised:
         assert best.assumption is not None and best.low is not None
         assert "storage gives to more readers" in best.assumption and "Try it" in best.assumption
-        assert best.low == pytest.approx(1.0, abs=0.06)
+        # As far below "no more" as predictions of blocked loads are off.
+        assert math.exp(interval("blocked")[0]) - 0.02 <= best.low <= 1.06
 
 
 @pytest.mark.parametrize(("speedup", "is_promised"), [(1.08, False), (1.15, True)])
