@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Three for two cores: a third of the time a test waits for what it started. So both are busy 97 % of a run."""
+    """Three for two cores: a third of the time a test waits for what it started."""
     return min(8, (os.cpu_count() or 1) * 3 // 2)
 
 
