@@ -15,6 +15,7 @@ import pytest
 from tests.app.store.posting import post
 from tests.scenarios.pipelines.pipeline import Strength, names, pipeline
 from tests.scenarios.pipelines.running import run_name
+from tests.scenarios.pipelines.synthetic.normalised_pictures import joining
 from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
 from tests.scenarios.record import is_right, read, recorded, recording
 from underfed_server.diagnose import Diagnoser
@@ -83,7 +84,8 @@ def test_no_more_workers_are_advised_where_all_cores_are_busy(diagnoses: Diagnos
 
 
 def test_pictures_that_were_normalised_are_advised_as_bytes_and_other_floats_refused(diagnoses: Diagnoses) -> None:
-    pictures, volumes = diagnoses["sick.slow_collate_pictures", "clear"], diagnoses["sick.slow_collate_large", "clear"]
+    pictures = diagnoses["synthetic.normalised_pictures", "clear"]
+    volumes = diagnoses.of(list(synthetic_windows(joining("clear", fits_uint8=False), "volumes")))
     assert "smaller_dtype" in {advice.change for advice in pictures.advice}
     assert "smaller_dtype" not in {advice.change for advice in volumes.advice}
     assert "smaller_dtype" in {refusal.change for refusal in volumes.refusals}

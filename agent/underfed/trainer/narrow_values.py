@@ -148,5 +148,7 @@ def _sampled(tensor: Any) -> list[array[float]] | None:
         start = (count - length) * each // (PIECES - 1)
         if tensor.dim() > 2 and channel >= length:
             start -= max(0, start % channel + length - channel)
-        pieces.append(array(code, ctypes.string_at(address + start * size, length * size)))
+        piece: array[float] = array(code)
+        piece.frombytes(ctypes.string_at(address + start * size, length * size))
+        pieces.append(piece)
     return pieces

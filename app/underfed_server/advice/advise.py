@@ -64,7 +64,7 @@ def _cures_ahead(case: Case, offered: Sequence[Advice]) -> set[ChangeName]:
     leading = case.verdict.causes[0] if case.verdict.causes else None
     cures_it = [one for one in offered if leading is not None and cures(one.change, leading)]
     between = {one.change for one in cures_it if one.predicted_speedup and all_changes()[one.change].is_between_epochs}
-    first = {one.change for one in cures_it if all_changes()[one.change].goes_first(case)}
+    first = {one.change for one in cures_it if (goes := all_changes()[one.change].goes_first) and goes(case)}
     has_figure = any(one.predicted_speedup is not None for one in cures_it)
     return between or first or (set() if has_figure else {one.change for one in cures_it})
 

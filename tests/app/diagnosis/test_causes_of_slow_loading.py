@@ -212,6 +212,14 @@ def test_slow_collate_costs_its_share_of_loading() -> None:
     assert cost(0.95) == pytest.approx(0.95 * 120 / 170, abs=0.01)
 
 
+def test_waiting_for_a_core_says_nothing_of_collating() -> None:
+    """Of 120 ms, a load waits for a core half of the time."""
+    shared = starved(load_cpu_ms=60.0, load_runqueue_ms=60.0)
+    joining, other = (with_batches(shared, collate_us=share * 60e3) for share in (0.6, 0.2))
+    assert finding(joining, "slow_collate").cost_fraction == pytest.approx(0.3 * 120 / 170, abs=0.01)
+    assert "slow_collate" not in causes(other)
+
+
 def test_slow_collate_is_silent_where_samples_take_the_time() -> None:
     assert "slow_collate" not in causes(with_batches(starved(), collate_us=0.2 * 120e3))
     assert "slow_collate" not in causes(with_batches(starved(), collate_us=NAN))

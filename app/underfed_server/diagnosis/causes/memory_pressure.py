@@ -160,7 +160,7 @@ def rooms(examined: Examination) -> tuple[Room, ...]:
     sampled, host = examined.rank.host, examined.facts.host
     if sampled is None:
         return ()
-    left = {
+    left: dict[Store, tuple[int | None, Column]] = {
         "memory": (host.memory_total_bytes, sampled.memory_available_bytes),
         "limit": (host.memory_limit_bytes, _left_of(host, sampled.memory_used_bytes)),
         "shm": (host.shm_total_bytes, sampled.shm_free_bytes),
