@@ -74,7 +74,7 @@ def test_the_starved_run_says_what_why_and_what_to_change(page: Page, gallery: S
     assert starved.why is not None
     expect(page.get_by_text(starved.why)).to_be_visible()
     advice = starved.advice[0]
-    expect(page.get_by_text(advice.title)).to_be_visible()
+    expect(page.get_by_role("heading", name=advice.title)).to_be_visible()
     assert advice.predicted_speedup is not None
     expect(page.get_by_text(gain(advice)).first).to_be_visible()
     expect(page.get_by_text("num_workers=2,").or_(page.get_by_text(f"num_workers={advice.to},")).first).to_be_visible()

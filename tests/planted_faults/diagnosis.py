@@ -126,10 +126,31 @@ DIAGNOSIS = (
     Fault(
         "hours lost are those of the host's clock, whatever the device says",
         "app/underfed_server/diagnosis/slow_ranks.py",
-        "rank.total_stall_us for rank",
-        "rank.total_data_wait_us for rank",
+        "waits = sum(rank.total_stall_us for rank",
+        "waits = sum(rank.total_data_wait_us for rank",
         ("tests/app/diagnosis/test_judge.py",),
         escapes_before=True,
+    ),
+    Fault(
+        "a straggler costs only what it waits itself",
+        "app/underfed_server/diagnosis/slow_ranks.py",
+        "return len(self.ranks) * max(",
+        "return max(",
+        ("tests/app/diagnosis/test_causes_beside_loading.py",),
+    ),
+    Fault(
+        "what a loop gains is gained by its run",
+        "app/underfed_server/advice/run_gain.py",
+        "1 / (1 - share * (1 - 1 / gain))",
+        "gain",
+        ("tests/app/advice/test_run_gain.py",),
+    ),
+    Fault(
+        "a gain is promised though it may be none",
+        "app/underfed_server/model.py",
+        "round(least, 2) > 1",
+        "gain > 1",
+        ("tests/app/advice/test_run_gain.py",),
     ),
     Fault(
         "what ranks wait for their input while one works longer is the loader's loss",

@@ -80,7 +80,7 @@ export const COLUMNS: readonly Column[] = [
     isFigure: true,
     cell: ({ gpu_hours_lost: hours }) => formatHoursCell(hours),
   },
-  { id: 'gain', width: 118, sort: 'predicted_speedup', isFigure: true, cell: run => <Gain run={run} /> },
+  { id: 'gain', width: 134, sort: 'predicted_speedup', isFigure: true, cell: run => <Gain run={run} /> },
   { id: 'step', width: 70, sort: 'step_us', isFigure: true, cell: run => formatDuration(run.step_us) },
   { id: 'rate', width: 82, isFigure: true, cell: run => formatNumber(run.samples_per_s) },
   { id: 'steps', width: 84, isFigure: true, cell: run => figure(run.steps) },
