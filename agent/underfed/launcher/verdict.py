@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from underfed.errors import ConfigError
 from underfed.exchange import launch
@@ -47,7 +46,7 @@ def final_diagnosis(service: Service, run_id: str, most_s: float) -> Mapping[str
     """
     deadline = time.monotonic() + most_s
     while time.monotonic() < deadline:
-        found = service.get(f"/runs/{quote(run_id, safe='')}/diagnosis")
+        found = service.get(f"/runs/{run_id}/diagnosis")
         if isinstance(found, dict) and found.get("judged_at") and found.get("status") != "running":
             return found
         time.sleep(POLL_S)
