@@ -28,7 +28,7 @@ def test_a_loop_that_takes_two_fifths_of_the_run_gains_it_less_than_itself() -> 
     one = gained(0.4)
     assert one.predicted_speedup == 1.67
     assert one.run_speedup == pytest.approx(1 / (0.6 + 0.4 / 1.67))
-    assert (one.run_low, one.run_high) == (pytest.approx(1 / (0.6 + 0.4 / 1.5)), pytest.approx(1 / (0.6 + 0.4 / 1.8)))
+    assert (one.run_low, one.run_high) == pytest.approx((1 / (0.6 + 0.4 / 1.5), 1 / (0.6 + 0.4 / 1.8)))
     assert one.gain_of_run == (one.run_speedup, one.run_low, one.run_high)
 
 

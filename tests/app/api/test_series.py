@@ -206,7 +206,7 @@ def test_what_a_stretch_of_steps_waits_for_others_is_of_that_stretch(client: Tes
     Diagnoser()(store, "run-1")
     early = others_wait(client, "loader=images&buckets=1&from_step=0&to_step=50").mean
     late = others_wait(client, "loader=images&buckets=1&from_step=65&to_step=110").mean
-    assert (early, late) == ([pytest.approx(10_000, rel=0.05)], [pytest.approx(90_000, rel=0.05)])
+    assert [*early, *late] == pytest.approx([10_000, 90_000], rel=0.05)
 
 
 def test_the_waits_of_a_validation_are_in_no_step_of_the_training(client: TestClient, store: Store) -> None:

@@ -28,8 +28,8 @@ def falling(gb_per_hour: float, facts: RunFacts = CALM, left_gb: float = 40.0) -
 
 def taking(gb_per_hour: float, facts: RunFacts) -> RunFacts:
     """The training process grows."""
-    grows = {"bytes_per_hour": gb_per_hour * GB, "is_growing": gb_per_hour > 0}
-    return with_rank(facts, process=replace(facts.ranks[0].process, **grows))
+    process = replace(facts.ranks[0].process, bytes_per_hour=gb_per_hour * GB, is_growing=gb_per_hour > 0)
+    return with_rank(facts, process=process)
 
 
 @pytest.mark.parametrize(("gb_per_hour", "when"), [(30.0, "80 minutes"), (17.0, "2 hours"), (8.0, "5 hours")])

@@ -46,8 +46,8 @@ CROSSINGS = 8.0
 """How often a byte of a batch goes through memory until it is one: read, decoded, converted, collated, shared."""
 
 LEAST_SHARE = 0.7
-"""Of work without caches, that may be in any load: what it reads and leaves no byte of in its batch is not known. A whole
-load grew by 42 %."""
+"""Of work without caches, that may be in any load: what it reads and leaves no byte of in its batch is not known. A
+whole load grew by 42 %."""
 
 
 @dataclass(frozen=True, slots=True)
