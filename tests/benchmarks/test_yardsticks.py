@@ -55,6 +55,11 @@ def test_who_follows_the_right_advice_stands_on_the_next_rung(rung: ladder.Rung,
     assert follow(rung, advice) == following.arguments
 
 
+def test_a_change_of_the_data_set_keeps_the_settings_of_its_rung() -> None:
+    (advice,) = said("vectorize_getitem")["advice"]
+    assert follow(RUNGS[2], advice | {"settings": {}}) == RUNGS[3].arguments
+
+
 def test_advice_that_no_setting_of_the_job_carries_out_is_not_measured() -> None:
     (advice,) = said("cpu_allocation")["advice"]
     assert follow(RUNGS[1], advice) is None
