@@ -57,7 +57,7 @@ class Diagnoser:
         overview = overview_of(facts)
         verdict = judge(facts, Before.of(of_same), overview)
         basis = (name_of(facts), verdict.bound, verdict.causes[0].cause if verdict.causes else None)
-        recommendation = self._advised.of(facts, basis, lambda: advise(with_proven(store, facts), verdict))
+        recommendation = self._advised.of(facts, basis, lambda: advise(with_proven(store, facts), verdict, overview))
         pairing = self._paired.of(facts, name_of(facts), lambda: find_pairing(store, facts))
         ledger = ledger_of(store, facts, pairing, known)
         found = diagnosis_of(facts, overview, of_run(verdict, facts), recommendation, ledger)
@@ -114,7 +114,8 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     verdict = judge(facts, overview=overview)
     if verdict.bound == "unknown" and facts.steps > facts.judged_steps and store.rows_deleted_at(run_id) is not None:
         verdict = without_figures(verdict.sentence, "retention deleted its single steps", facts.judged_steps)
-    found = diagnosis_of(facts, overview, verdict, advise(with_proven(store, facts), verdict))
+    recommendation = advise(with_proven(store, facts), verdict, overview)
+    found = diagnosis_of(facts, overview, verdict, recommendation)
     return found.model_copy(update={"loader": loader, "judged_at": store.now()})
 
 

@@ -69,9 +69,7 @@ def follow(rung: Rung, advice: Any) -> Arguments | None:
     settings = advice["settings"]
     if advice["change"] not in ("num_workers", "prefetch_factor", "persistent_workers", "vectorize_getitem"):
         return None
-    workers = tuple(word for word in rung.arguments if word != "--at-once")
-    if settings:
-        workers = ()
+    workers = () if settings else tuple(word for word in rung.arguments if word != "--at-once")
     if settings.get("num_workers"):
         workers = ("--num-workers", str(settings["num_workers"]), "--prefetch-factor", str(settings["prefetch_factor"]))
         workers += ("--persistent-workers",) if settings.get("persistent_workers") else ()

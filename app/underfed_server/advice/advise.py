@@ -12,6 +12,7 @@ from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.change import Change
 from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.advice.offer import Offer, advice_of
+from underfed_server.diagnosis.overview import Overview
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Refusal, Setting, Verdict
 from underfed_server.names import ChangeName
@@ -26,9 +27,12 @@ class Recommendation:
     refusals: tuple[Refusal, ...] = ()
 
 
-def advise(facts: RunFacts, verdict: Verdict) -> Recommendation:
-    """Empty unless the run loses time to its input, or will fail by it: a compute-bound run is left alone."""
-    case = make_case(facts, verdict)
+def advise(facts: RunFacts, verdict: Verdict, overview: Overview | None = None) -> Recommendation:
+    """Empty unless the run loses time to its input, or will fail by it: a compute-bound run is left alone.
+
+    ``overview``: of ``facts``, where the verdict was made of one.
+    """
+    case = make_case(facts, verdict, overview)
     return recommend(case) if case else Recommendation()
 
 

@@ -13,8 +13,8 @@ from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.causes.few_shards import loading_workers
 from underfed_server.diagnosis.instant_data import Ceiling, read_ceiling
-from underfed_server.diagnosis.slow_ranks import SlowRanks, slow_ranks
-from underfed_server.diagnosis.storage_rate import shown_storage
+from underfed_server.diagnosis.overview import Overview, overview_of
+from underfed_server.diagnosis.slow_ranks import SlowRanks
 from underfed_server.facts.lockstep import Lockstep
 from underfed_server.facts.places import storage_place
 from underfed_server.facts.record import RankFacts, RunFacts
@@ -68,7 +68,7 @@ class Case:
     @property
     def ranks_on_host(self) -> int:
         """Ranks that share cores, memory and /dev/shm with the judged one, which is included."""
-        return len(_on_host(self.facts, self.rank))
+        return len(self.facts.on_host_of(self.rank))
 
     @property
     def cpu_us(self) -> float | None:
@@ -122,17 +122,20 @@ def cures(change: ChangeName, finding: CauseFinding) -> bool:
     return change in all_causes()[finding.cause].cured_by
 
 
-def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
-    """``None`` for runs that get no advice: nothing is lost to input and nothing will fail, or no loader is known."""
+def make_case(facts: RunFacts, verdict: Verdict, overview: Overview | None = None) -> Case | None:
+    """``None`` for runs that get no advice: nothing is lost to input and nothing will fail, or no loader is known.
+
+    ``overview``: of ``facts``, where the verdict was made of one.
+    """
     concerns_any = any(all_causes()[finding.cause].at_any_bound for finding in verdict.causes)
     if facts.loader is None or not (verdict.bound in ("data", "transfer") or concerns_any):
         return None
-    slow = slow_ranks(facts.ranks)
+    overview = overview or overview_of(facts)
+    slow, elsewhere = overview.slow, overview.storage.elsewhere
     rank = slow.judged
     try:
         place = storage_place(facts, rank)
         loader, ranks = _as_it_loads(facts.loader, rank, verdict), _ranks(facts, slow)
-        elsewhere = shown_storage(facts, rank).elsewhere
         predictor = make_predictor(rank, loader, facts.host, ranks, place, elsewhere, facts.proven)
         obstacle = None
     except PredictionError as error:
@@ -153,11 +156,7 @@ def _as_it_loads(loader: LoaderInfo, rank: RankFacts, verdict: Verdict) -> Loade
 
 def _ranks(facts: RunFacts, slow: SlowRanks) -> Ranks:
     rank = slow.judged
-    here = _on_host(facts, rank)
+    here = facts.on_host_of(rank)
     others = sum(measures.own_cores(each.process) for each in here) - measures.own_cores(rank.process)
     mates = tuple(each for each in here if each.rank != rank.rank)
     return Ranks(len(here), others, mates, slow.late_in_turn)
-
-
-def _on_host(facts: RunFacts, rank: RankFacts) -> list[RankFacts]:
-    return [each for each in facts.ranks if each.hostname == rank.hostname]

@@ -104,7 +104,7 @@ def _read_rate(facts: RunFacts, rank: RankFacts, shown: StorageRate | None) -> R
         return None
     is_share = name == place.device
     readers, bytes_per_s = 0.0, 0.0
-    for each in facts.ranks if is_share else [each for each in facts.ranks if each.hostname == rank.hostname]:
+    for each in facts.ranks if is_share else facts.on_host_of(rank):
         batches = _that_read(each.batches)
         at_once = loads_at_once(each.batches, batches)
         if len(batches) >= FEW_BATCHES and (rate := _bytes_per_s(batches, at_once)):

@@ -308,6 +308,10 @@ class RunFacts:
         """As :func:`median_of`."""
         return median_of(self.ranks)
 
+    def on_host_of(self, rank: RankFacts) -> list[RankFacts]:
+        """Ranks that share cores and memory with ``rank``, which is included."""
+        return [each for each in self.ranks if each.hostname == rank.hostname]
+
     @property
     def settings(self) -> Mapping[str, Setting]:
         """Of the judged loader, with what was set from outside."""

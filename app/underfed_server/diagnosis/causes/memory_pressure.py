@@ -64,16 +64,20 @@ class Room:
 
 def find(examined: Examination) -> Found | None:
     """Reports the most pressing of what was found."""
-    sentence = _failure(examined) or (_shortage(examined) if examined.bound == "data" else None)
+    sampled = rooms(examined)
+    near = _nearly_full(sampled)
+    sentence = _failure(examined, near, first_to_fill(sampled))
+    if sentence is None and examined.bound == "data":
+        sentence = _shortage(examined, near)
     if sentence is None:
         return None
-    return Found(min(examined.unexplained, memory_stall(examined.rank) or 0.0), sentence, _evidence(examined))
+    cost = min(examined.unexplained, memory_stall(examined.rank) or 0.0)
+    return Found(cost, sentence, _evidence(examined, sampled))
 
 
-def _failure(examined: Examination) -> str | None:
+def _failure(examined: Examination, near: Room | None, soon: Room | None) -> str | None:
     """The sentence on a failure that has happened or is forecast."""
     rank = examined.rank
-    near, soon = _nearly_full(examined), first_to_fill(examined)
     if died_workers(rank) and (near is not None or _is_short_now(examined)):
         return f"A worker was killed while {NAMES[near.store] if near else 'memory'} was short."
     if soon is not None and (soon.hours_left or 0.0) <= FORECAST_HOURS:
@@ -83,9 +87,8 @@ def _failure(examined: Examination) -> str | None:
     return None
 
 
-def _shortage(examined: Examination) -> str | None:
+def _shortage(examined: Examination, near: Room | None) -> str | None:
     """The sentence on a shortage that slows loading or is near."""
-    near = _nearly_full(examined)
     if _is_short_now(examined):
         return "Memory is short: the host swaps, and loading waits for pages."
     if near is not None and near.store == "limit":
@@ -93,8 +96,8 @@ def _shortage(examined: Examination) -> str | None:
     return None
 
 
-def _nearly_full(examined: Examination) -> Room | None:
-    room = fullest(examined)
+def _nearly_full(sampled: Sequence[Room]) -> Room | None:
+    room = fullest(sampled)
     return room if room is not None and room.is_near_full else None
 
 
@@ -105,19 +108,20 @@ def _is_short_now(examined: Examination) -> bool:
 
 
 def _forecast(examined: Examination, room: Room) -> str:
-    workers, hours, own = workers_growth_per_hour(_on_host(examined)), room.hours_left or 0.0, room.own_bytes_per_hour
+    workers = workers_growth_per_hour(examined.facts.on_host_of(examined.rank))
+    hours, own = room.hours_left or 0.0, room.own_bytes_per_hour
     when = f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.0f} hours"
     if workers and own and workers >= 0.5 * own and room.store != "shm":
         return f"The workers' memory grows by {workers / 1e9:.2g} GB an hour: in {when} {NAMES[room.store]} is used up."
     return f"In {when} {NAMES[room.store]} is used up: this run takes {(own or 0.0) / 1e9:.2g} GB more an hour."
 
 
-def _evidence(examined: Examination) -> list[Evidence]:
-    rank, soon = examined.rank, first_to_fill(examined)
+def _evidence(examined: Examination, sampled: Sequence[Room]) -> list[Evidence]:
+    rank, soon = examined.rank, first_to_fill(sampled)
     hours = soon.hours_left if soon else None
     return [
         Evidence(what="Used up in", value=None if hours is None else hours * US_PER_HOUR, unit="us"),
-        *_growth(examined),
+        *_growth(examined, sampled),
         *(
             Evidence(
                 what=f"Left of {NAMES[room.store]}, of {room.total_bytes / 1e9:.3g} GB",
@@ -125,7 +129,7 @@ def _evidence(examined: Examination) -> list[Evidence]:
                 unit="bytes",
                 series=SERIES[room.store],
             )
-            for room in rooms(examined)
+            for room in sampled
         ),
         Evidence(what="Time in which tasks waited for memory", value=memory_stall(rank), unit="fraction"),
         Evidence(what="Growth of swap in use in an hour", value=swap_growth_per_hour(rank), unit="bytes"),
@@ -133,10 +137,10 @@ def _evidence(examined: Examination) -> list[Evidence]:
     ]
 
 
-def _growth(examined: Examination) -> list[Evidence]:
+def _growth(examined: Examination, sampled: Sequence[Room]) -> list[Evidence]:
     """In an hour, of this run's processes, and of others on the host."""
-    ranks = _on_host(examined)
-    beside = [(room.bytes_per_hour or 0.0) - (room.own_bytes_per_hour or 0.0) for room in rooms(examined)]
+    ranks = examined.facts.on_host_of(examined.rank)
+    beside = [(room.bytes_per_hour or 0.0) - (room.own_bytes_per_hour or 0.0) for room in sampled]
     others = max(beside, default=0.0)
     return [
         Evidence(what="Growth of all workers in an hour", value=workers_growth_per_hour(ranks), unit="bytes"),
@@ -146,7 +150,7 @@ def _growth(examined: Examination) -> list[Evidence]:
 
 
 def _signal(examined: Examination, is_found: bool) -> Signal | None:
-    room = fullest(examined)
+    room = fullest(rooms(examined))
     left = None if room is None else room.least_left_bytes / room.total_bytes
     reading = "not_measured" if left is None else "symptom" if left < NEAR_FULL_FRACTION else "ruled_out"
     measured = Evidence(what="of it", value=left, unit="fraction")
@@ -169,15 +173,15 @@ def rooms(examined: Examination) -> tuple[Room, ...]:
     return tuple(room for room in known if room is not None)
 
 
-def first_to_fill(examined: Examination) -> Room | None:
+def first_to_fill(sampled: Sequence[Room]) -> Room | None:
     """The one that the run uses up first as it grows; ``None``: it does not grow."""
-    growing = [room for room in rooms(examined) if room.hours_left is not None]
+    growing = [room for room in sampled if room.hours_left is not None]
     return min(growing, key=lambda room: room.hours_left or 0.0, default=None)
 
 
-def fullest(examined: Examination) -> Room | None:
+def fullest(sampled: Sequence[Room]) -> Room | None:
     """The one with the smallest share left; ``None``: not sampled."""
-    return min(rooms(examined), key=lambda room: room.least_left_bytes / room.total_bytes, default=None)
+    return min(sampled, key=lambda room: room.least_left_bytes / room.total_bytes, default=None)
 
 
 def workers_growth_per_hour(ranks: Sequence[RankFacts]) -> float | None:
@@ -190,11 +194,6 @@ def training_growth_per_hour(ranks: Sequence[RankFacts]) -> float | None:
     """Of training processes, with the shared memory that they have mapped; ``None``: none was seen to grow."""
     processes = [rank.process for rank in ranks]
     return sum(each.bytes_per_hour for each in processes if each.is_growing and each.bytes_per_hour) or None
-
-
-def _on_host(examined: Examination) -> list[RankFacts]:
-    """Ranks that share memory with the judged one, which is included."""
-    return [each for each in examined.facts.ranks if each.hostname == examined.rank.hostname]
 
 
 def swap_growth_per_hour(rank: RankFacts) -> float | None:
@@ -234,7 +233,7 @@ def _own_in(examined: Examination, store: Store, growth: float) -> float:
     """What the run's processes gain, at most ``growth``: files that they map are resident, and take no memory. Workers
     gain memory also while others free as much: what is left does not shrink yet, and will.
     """
-    ranks = _on_host(examined)
+    ranks = examined.facts.on_host_of(examined.rank)
     workers = workers_growth_per_hour(ranks) or 0.0
     within = min(growth, workers + (training_growth_per_hour(ranks) or 0.0))
     return within if store == "shm" else max(workers, within)
