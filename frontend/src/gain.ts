@@ -10,14 +10,27 @@ export function bestOf(advice: readonly Advice[]): Advice | null {
   return advice.find(one => one.is_promised) ?? advice[0] ?? null
 }
 
+/** As predicted, at least, at most. */
+export type Factors = Readonly<Record<'gain' | 'low' | 'high', number | null>>
+const NONE: Factors = { gain: null, low: null, high: null }
+
+/** Of the loop of its loader. Nothing where nothing is promised. */
+export function loopFactors({ is_promised, predicted_speedup, low, high }: Gains): Factors {
+  return is_promised ? { gain: predicted_speedup, low, high } : NONE
+}
+
+export function runFactors(one: Gains): Factors {
+  const { is_promised, run_speedup: gain = null, run_low: low = null, run_high: high = null } = one
+  return is_promised && gain !== null ? { gain, low, high } : loopFactors(one)
+}
+
 /** Of the loop of its loader. `null`: it promises none. */
 export function gainOf(one: Gains): string | null {
-  return one.is_promised ? written(one.predicted_speedup, one.low, one.high) : null
+  return written(loopFactors(one))
 }
 
 export function runGainOf(one: Gains): string | null {
-  if (!one.is_promised) return null
-  return isOfOneLoop(one) ? written(one.run_speedup, one.run_low, one.run_high) : gainOf(one)
+  return written(runFactors(one))
 }
 
 /** The run has other loops, so that it gains less than this one. */
@@ -27,14 +40,12 @@ export function isOfOneLoop({ run_speedup }: Gains): boolean {
 
 /** What the run gains at least, as the service sorts it; without an interval, as predicted. `null`: nothing is promised. */
 export function leastGainOf(one: Gains): number | null {
-  if (!one.is_promised) return null
-  const { predicted_speedup: gain, low } = one
-  return isOfOneLoop(one) ? (one.run_low ?? one.run_speedup ?? null) : (low ?? gain)
+  const { gain, low } = runFactors(one)
+  return low ?? gain
 }
 
-type Figure = number | null | undefined
-
 /** As the interval, else as predicted. */
-function written(gain: Figure, low: Figure, high: Figure): string {
-  return low == null || high == null ? formatFactor(gain ?? null) : formatFactors(low, high)
+function written({ gain, low, high }: Factors): string | null {
+  if (gain === null) return null
+  return low === null || high === null ? formatFactor(gain) : formatFactors(low, high)
 }

@@ -3,7 +3,7 @@ import { get } from '../api/client'
 import type { RunSummary, RunsPage } from '../api/schema'
 import type { Cell, Table } from '../csv'
 import { formatTags } from '../format'
-import { isOfOneLoop } from '../gain'
+import { type Factors, runFactors } from '../gain'
 import { asked } from './connection'
 import { MOST, type RunsFilter, requested } from './filter'
 
@@ -15,11 +15,8 @@ function asTheyAre(...names: readonly (keyof RunSummary)[]): Columns {
 }
 
 /** What the run gains by its best advice, where that promises a gain. */
-function ofTheRun(...names: readonly ('predicted_speedup' | 'low' | 'high')[]): Columns {
-  const ofRun = { predicted_speedup: 'run_speedup', low: 'run_low', high: 'run_high' } as const
-  const gain = (best: RunSummary['best_advice'], name: (typeof names)[number]) =>
-    best?.is_promised ? ((isOfOneLoop(best) ? best[ofRun[name]] : best[name]) ?? null) : null
-  return Object.fromEntries(names.map(name => [name, run => gain(run.best_advice, name)]))
+function gainOfRun(name: keyof Factors): (run: RunSummary) => Cell {
+  return ({ best_advice: best }) => (best ? runFactors(best)[name] : null)
 }
 
 const COLUMNS: Columns = {
@@ -28,7 +25,9 @@ const COLUMNS: Columns = {
   tags: run => formatTags(run.tags).join(' '),
   ...asTheyAre('status', 'bound', 'level', 'cause', 'data_stall_fraction', 'hours_lost', 'gpu_hours_lost'),
   best_change: run => run.best_advice?.change ?? null,
-  ...ofTheRun('predicted_speedup', 'low', 'high'),
+  predicted_speedup: gainOfRun('gain'),
+  low: gainOfRun('low'),
+  high: gainOfRun('high'),
   ...asTheyAre('observed_speedup', 'step_us', 'steps', 'samples_per_s'),
   ranks: run => run.world_size,
   ...asTheyAre('gpus', 'gpu_name', 'num_workers', 'started_at', 'last_seen_at', 'ended_at'),

@@ -2,7 +2,7 @@
 
 import type { Diagnosis, Outlook, Run, SharedCause } from '../../api/schema'
 import { asSentence, capital, formatAge, formatHours, formatNumber, formatRange } from '../../format'
-import { bestOf, isOfOneLoop } from '../../gain'
+import { bestOf, loopFactors, runFactors } from '../../gain'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
 import { run as say, shared as sayShared } from '../../text/run'
@@ -194,11 +194,10 @@ function savedHours(
   isOfRun: boolean,
 ): readonly number[] | null {
   const best = bestOf(advice)
-  if (!best?.is_promised || hours_used === null || lost === null) return null
+  if (best === null || hours_used === null || lost === null) return null
   // A run's hours are those of all its loops, those of a requested loader are its own.
-  const [gain, ...ends] =
-    isOfRun && isOfOneLoop(best)
-      ? [best.run_speedup, best.run_low, best.run_high]
-      : [best.predicted_speedup, best.low, best.high]
-  return ends.map(end => Math.min(lost, hours_used * (1 - 1 / (end ?? gain ?? 1))))
+  const { gain, low, high } = isOfRun ? runFactors(best) : loopFactors(best)
+  return gain === null
+    ? null
+    : [low ?? gain, high ?? gain].map(end => Math.min(lost, hours_used * (1 - 1 / end)))
 }
