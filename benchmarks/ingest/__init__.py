@@ -86,9 +86,7 @@ def _print_agents(agents: int, seconds: float) -> None:
     _print_row("", "posts", "p50 ms", "p99 ms", "first p99", "last p99", "cores")
     for name in ("steps alone", "everything, 8 workers, 4 GPUs", "everything, with its judge"):
         case = CASES[name]
-        result = on_time(
-            agents, seconds, case.num_workers, with_everything=case.with_everything, judges=case.judges
-        )
+        result = on_time(agents, seconds, case.num_workers, with_everything=case.with_everything, judges=case.judges)
         waits = (f"{wait:.1f}" for wait in (result.p50_ms, result.p99_ms, result.first_p99_ms, result.last_p99_ms))
         _print_row(name, f"{result.posts:,}", *waits, f"{result.cores:.2f}")
 

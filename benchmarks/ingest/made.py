@@ -167,7 +167,7 @@ def _everything(figures: random.Random, window: dict[str, Any], num_workers: int
             "disk_read_bytes": [each * 150 for each in at],
             "disk_written_bytes": [each // 10 for each in at],
             "network_received_bytes": [each * 3 for each in at],
-            "network_sent_bytes": [each for each in at],
+            "network_sent_bytes": list(at),
         },
         "workers": [_life(worker) for worker in range(num_workers)] if first else [],
         "worker_samples": [_worker(figures, worker, at) for worker in range(num_workers)],
@@ -215,9 +215,7 @@ def requests(
     with_everything: bool = False,
 ) -> list[bytes]:
     """Whole HTTP requests, generated before the measurement."""
-    made = windows(
-        run_id, count, num_workers, seed, with_samples=with_samples, with_everything=with_everything
-    )
+    made = windows(run_id, count, num_workers, seed, with_samples=with_samples, with_everything=with_everything)
     return [request("/api/v1/ingest", json.dumps(window, separators=(",", ":")).encode()) for window in made]
 
 

@@ -66,7 +66,6 @@ class Agent:
         self.switch.off()
 
 
-
 class Tqdm:
     """A bar around the loader that writes to a null device."""
 

@@ -22,7 +22,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
     """Of an iterator without workers."""
     monkeypatch.setattr(WatchedLoader, "ensure_collector", lambda _: None)
     made = hook.open_session(WatchedLoader(0, "train", tmp_path, Guard(), lambda: None))
-    made.probe, made.collate, made.due_ns, made.is_constructed = Probe(), CollateTimer(), 0, True
+    made.probe, made.collate, made.due_ns, made.is_constructed = Probe(), CollateTimer(Probe()), 0, True
     return made
 
 

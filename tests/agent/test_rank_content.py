@@ -139,6 +139,5 @@ def test_what_a_close_look_costs_is_spread_over_the_steps_since_the_last_one() -
     assert overhead.take(83) == 3.0
 
 
-
 def test_an_instant_is_rounded_to_the_nearest_microsecond() -> None:
     assert [to_us(ns, 0) for ns in (499, 500, 1_499, 1_500)] == [0, 1, 1, 2]

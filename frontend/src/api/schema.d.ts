@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 13e0fd6109109178a81a92a4f81d78b859dbc7d24f1143f61bdcdb8dea63e267. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 6f5dfcf9d703158b0322be6d0edd91f134e0c5929932bf573d1954221c4a5749. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -517,6 +517,11 @@ export interface components {
             from: boolean | number | string | null;
             /** High */
             high: number | null;
+            /**
+             * Is Promised
+             * @default false
+             */
+            is_promised: boolean;
             /** Loader */
             loader?: string | null;
             /** Low */
@@ -525,6 +530,12 @@ export interface components {
             predicted_speedup: number | null;
             /** Risk */
             risk: string;
+            /** Run High */
+            run_high?: number | null;
+            /** Run Low */
+            run_low?: number | null;
+            /** Run Speedup */
+            run_speedup?: number | null;
             /** Settings */
             settings: {
                 [key: string]: boolean | number | string | null;
@@ -575,12 +586,23 @@ export interface components {
             from: boolean | number | string | null;
             /** High */
             high: number | null;
+            /**
+             * Is Promised
+             * @default false
+             */
+            is_promised: boolean;
             /** Loader */
             loader?: string | null;
             /** Low */
             low: number | null;
             /** Predicted Speedup */
             predicted_speedup: number | null;
+            /** Run High */
+            run_high?: number | null;
+            /** Run Low */
+            run_low?: number | null;
+            /** Run Speedup */
+            run_speedup?: number | null;
             /** To */
             to: boolean | number | string | null;
         };
@@ -1267,6 +1289,11 @@ export interface components {
             high: number | null;
             /** Inside Interval */
             inside_interval: boolean | null;
+            /**
+             * Is Narrow
+             * @default true
+             */
+            is_narrow: boolean;
             /** Low */
             low: number | null;
             /** Observed High */
@@ -1382,6 +1409,11 @@ export interface components {
             /** Loader */
             loader: string;
             /**
+             * Loop
+             * @default 0
+             */
+            loop: number;
+            /**
              * Role
              * @enum {string}
              */
@@ -1453,8 +1485,14 @@ export interface components {
             hours_to_lose: number | null;
             /** Last Step */
             last_step: number | null;
+            /** Left S */
+            left_s?: number | null;
             /** Saved Fraction */
             saved_fraction: number | null;
+            /** Saved High Fraction */
+            saved_high_fraction?: number | null;
+            /** Saved Low Fraction */
+            saved_low_fraction?: number | null;
             /** Saved S */
             saved_s: number | null;
         };
@@ -2095,6 +2133,11 @@ export interface components {
         Team: {
             /** Datasets */
             datasets: components["schemas"]["GroupHours"][];
+            /**
+             * Gpu Hours Lost
+             * @default 0
+             */
+            gpu_hours_lost: number;
             /** Hit Rates */
             hit_rates: components["schemas"]["HitRate"][];
             /** Hosts */
@@ -2265,6 +2308,11 @@ export interface components {
             by_cause: components["schemas"]["CauseHours"][];
             /** Days */
             days: components["schemas"]["DayHours"][];
+            /**
+             * Gpu Hours Lost
+             * @default 0
+             */
+            gpu_hours_lost: number;
             /** Hours Lost */
             hours_lost: number;
             /** Hours Used */
@@ -3934,7 +3982,7 @@ export interface operations {
                 from_step?: number;
                 /** @description Default: the one that was judged */
                 loader?: string | null;
-                /** @description One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or compute_us, data_stall_fraction, own_cores, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s. An unknown one is answered with the list of all. */
+                /** @description One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or compute_us, data_stall_fraction, own_cores, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s, or others_wait_us, which has no extremes. An unknown one is answered with the list of all. */
                 metric: string[];
                 /** @description p50, p95 and p99 of durations; buckets may be larger */
                 percentiles?: boolean;

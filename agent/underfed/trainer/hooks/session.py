@@ -46,9 +46,9 @@ LOOK_PAUSE_NS = 50_000_000
 """Where steps are short, it is measured in fewer: what runs seldom takes 50 µs each time, as no cache holds it."""
 
 TIMED_SHARE = 0.6
-"""This share of our own time in a step is between the readings of the clock. The rest is what our statements take beside
-them and in torch's other functions: about as much with workers as without (``benchmarks/overhead``). All of what the
-device clock costs is between the readings."""
+"""This share of our own time in a step is between the readings of the clock. The rest is what our statements take
+beside them and in torch's other functions: about as much with workers as without (``benchmarks/overhead``). All of what
+the device clock costs is between the readings."""
 
 NEVER_NS = 1 << 62
 LONG_WAIT_NS = 50_000
@@ -62,11 +62,11 @@ KEY = "_underfed"
 """The session's name among its iterator's attributes. The class of all iterators has ``None`` there."""
 
 
-def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
+def open_session(loader: WatchedLoader, fetches_ahead: bool = False, requests_a_step: int = 1) -> Session:
     """For a new iterator of the loader. Creates the step ring for the first."""
     if loader.ring is None:
         loader.ring = RingWriter(run_files.step_ring(loader.directory, loader.index), STEP_CAPACITY)
-    session = Session(loader, loader.ring, loader.iterators, fetches_ahead)
+    session = Session(loader, loader.ring, loader.iterators, fetches_ahead, requests_a_step)
     loader.iterators += 1
     if session.iterator >= KEPT_ITERATORS:
         run_files.remove_batch_rings(loader.directory, loader.index, session.iterator - KEPT_ITERATORS)
@@ -94,6 +94,8 @@ class Session:
     """Its number among the loader's iterators."""
     fetches_ahead: bool
     """Its consumer requests the batch after the one that it hands out."""
+    requests_a_step: int = 1
+    """Of it: one rank may request for others, too."""
     pass_index: int = -1
     epoch: int = 0
     step_head: int = 0
@@ -162,6 +164,7 @@ class Session:
     def _begin_pass(self) -> None:
         self.epoch = self.loader.epochs
         self.loader.epochs += 1
+        self.loader.number_steps(self.requests_a_step)
         self.pass_index += 1
         self.step_head = head(ring_format.STEP, self.epoch)
         self.arrived = self.received_ns = 0
@@ -356,7 +359,7 @@ class Session:
 
     def _write_epoch(self, constructed_ns: int) -> None:
         sampler_ns, self.sampler_ns = self.sampler_ns, min(self.sampler_ns, 0)
-        last = pack_pass(sampler_ns, grad_enabled(), self.fetches_ahead)
+        last = pack_pass(sampler_ns, grad_enabled(), self.fetches_ahead, self.requests_a_step)
         steps = self.loader.steps
         self._write(ring_format.EPOCH, self.iterator, self.pass_index, self.started_ns, constructed_ns, steps, last)
 
@@ -370,10 +373,8 @@ class Session:
         write_batch_detail(self.ring, self.epoch, index, usage, self.collate.samples, 0)
         own_ns = (entered_ns - self.began_ns) + (now_ns() - left_ns)
         least_ns, self.probing_ns = self.probing_ns, min(own_ns, self.probing_ns or own_ns)
-        if self.loader.steps < EARLY_STEPS:
-            pause_ns = min(own_ns, least_ns) * EARLY_SHARE
-        else:
-            pause_ns = own_ns * MEASURING_SHARE
+        is_early = self.loader.steps < EARLY_STEPS
+        pause_ns = min(own_ns, least_ns) * EARLY_SHARE if is_early else own_ns * MEASURING_SHARE
         # Where a batch takes that long to load, each is measured.
         is_each = pause_ns <= left_ns - entered_ns
         self.is_inspected = self.is_inspected or is_each
@@ -387,7 +388,7 @@ class Session:
             return
         self.due_ns = 0
         self.probe = Probe()
-        self.collate = CollateTimer()
+        self.collate = CollateTimer(self.probe)
         attach(iterator._dataset_fetcher, COLLATE, self.collate)
 
     def _read_queues(self, iterator: Any, sees_arrivals: bool) -> None:

@@ -6,12 +6,15 @@ Torch's fetchers call ``begin`` and ``end`` around it (see ``splice``); the user
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import now_ns
 from underfed.trainer.attached import attach, attached
+from underfed.trainer.loading.probe import Probe
 from underfed.trainer.splice import AtCall, Spliced, splice
 
 Batch = TypeVar("Batch")
@@ -28,8 +31,12 @@ running: set[CollateTimer] = set()
 
 @dataclass(slots=True, eq=False)
 class CollateTimer:
-    """What collating took since ``restart()``. Off until then."""
+    """What collating took since ``restart()``, waiting for a core left out. Off until then.
 
+    On a machine whose cores are shared, a collate function of microseconds may wait for milliseconds.
+    """
+
+    probe: Probe
     elapsed_ns: int = 0
     samples: int = 0
 
@@ -39,6 +46,12 @@ class CollateTimer:
 
     def stop(self) -> None:
         running.discard(self)
+
+    def clock_ns(self) -> int:
+        """Stands still while the thread waits for a core; where the system does not tell how long it does, while it is
+        not on one."""
+        waited_ns = self.probe.waited_ns()
+        return time.thread_time_ns() if waited_ns == NOT_MEASURED else now_ns() - waited_ns
 
 
 class Awaited(threading.local):
@@ -59,13 +72,13 @@ def begin(fetcher: Any, samples: Any) -> Token | None:
     if timer is None or timer not in running:
         return None
     timer.samples += len(samples) if isinstance(samples, list) else 1
-    return timer, now_ns()
+    return timer, timer.clock_ns()
 
 
 def end(token: Token | None, batch: Batch) -> Batch:
     if token is not None:
         timer, started_ns = token
-        timer.elapsed_ns += now_ns() - started_ns
+        timer.elapsed_ns += max(0, timer.clock_ns() - started_ns)
     return batch
 
 

@@ -137,7 +137,6 @@ class BatchTimer:
 
     ring: RingWriter
     collate: CollateTimer
-    probe: Probe = field(default_factory=Probe)
     pass_index: int = 0
     """A persistent worker gets ``_ResumeIteration`` when the iterator begins another pass."""
     is_loading: bool = False
@@ -150,7 +149,7 @@ class BatchTimer:
             self.batch_index = task[0]
             self.collate.restart()
             self.is_loading = True
-            self.probe.begin()
+            self.collate.probe.begin()
             self.started_ns = now_ns()
             return
         self.is_loading = False
@@ -163,7 +162,7 @@ class BatchTimer:
         if not self.is_loading:
             return False
         ended_ns = now_ns()
-        usage = self.probe.end()
+        usage = self.collate.probe.end()
         self.is_loading = False
         if is_no_batch(item[1]):
             return False
@@ -252,6 +251,8 @@ def apply_threads(count: int) -> None:
     torch.set_num_threads(count)
     if (cv2 := sys.modules.get("cv2")) is not None:
         cv2.setNumThreads(count)
+    if (arrow := sys.modules.get("pyarrow")) is not None:
+        arrow.set_cpu_count(count)  # OpenMP's number reaches its pool only at its import
     try:
         from threadpoolctl import threadpool_limits  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -261,7 +262,7 @@ def apply_threads(count: int) -> None:
 
 def _await_fetcher(bound: Mapping[str, Any]) -> CollateTimer:
     """Torch's loop is about to create its fetcher. The class is spliced again: in a worker it is as torch has it."""
-    timer = CollateTimer()
+    timer = CollateTimer(Probe())
     splice_fetchers()
     holder = bound.get("dataset_holder")  # torch 2.15: a list of one, which the loop empties
     dataset = holder[0] if holder else bound.get("dataset")
