@@ -68,3 +68,11 @@ def test_every_so_many_steps_one_is_looked_at_but_not_more_often_than_after_a_pa
     assert session.is_due(session.look_step, 1_000)
     session.due_ns = 500
     assert session.is_due(101, 999), "its batch is to be measured"
+
+
+def test_a_pass_begins_with_a_look_also_where_the_one_before_was_broken_off(session: Session) -> None:
+    """Requests become steps when one rank asked for others, too: the next of the sample would be far away."""
+    session.is_inspected, session.look_step = False, session.loader.steps + 8_000
+    session.resetting()
+    session.reset()
+    assert session.is_inspected

@@ -105,7 +105,7 @@ class Session:
     is_passive: bool = False
     """``underfed.prefetch`` records the steps: this loader's requests are not its consumer's."""
     is_inspected: bool = True
-    """The next step is measured closely: it is the first, one of a sample, or its batch is to be measured."""
+    """The next step is measured closely: it is its pass's first, one of a sample, or its batch is to be measured."""
     has_waited: bool = True
     """The last request took long enough for the device to run dry. Known where there is a device."""
     is_only_looking: bool = False
@@ -172,6 +172,7 @@ class Session:
         self.graph = GraphWatch()
         self.sampler.begin_pass()
         self.times_sampler, self.usual_sampler_ns = True, 0
+        self.is_inspected = True
         self.loader.report_versions()
         self.loader.ensure_collector()
         self.time_device(self.loader.device_clock(), is_passive=self.is_passive)
