@@ -30,9 +30,8 @@ STEP_CAPACITY = 4096
 KEPT_ITERATORS = 4
 """Rings of workers of older iterators are removed, drained or not: files are bounded without a collector."""
 
-EARLY_STEPS, EARLY_SHARE = 32, 4
-"""A loader's first steps are all looked at closely, so that a short run has evidence too. To measure how their batches
-are loaded takes at most 1 / ``EARLY_SHARE`` of their time: batches that come faster than that are many."""
+EARLY_STEPS = 32
+"""A loader's first steps are all measured closely, so that a short run has evidence too."""
 
 MEASURING_SHARE = 500
 """Later measuring how batches are loaded takes at most 1 / this of the training's time. One batch takes
@@ -114,8 +113,6 @@ class Session:
     """How this step's batch is loaded is being measured. Only without workers."""
     due_ns: int = NEVER_NS
     """When the next batch may be measured."""
-    probing_ns: int = 0
-    """The least that measuring a batch has taken; 0 before the first, which also opens files."""
     look_step: int = 0
     look_ns: int = 0
     """The next step that is looked at for the sample follows this one, or that of a later multiple, from then on."""
@@ -373,9 +370,7 @@ class Session:
         write_batch(self.ring, self.epoch, index, entered_ns, left_ns, usage, self.collate.elapsed_ns)
         write_batch_detail(self.ring, self.epoch, index, usage, self.collate.samples, 0)
         own_ns = (entered_ns - self.began_ns) + (now_ns() - left_ns)
-        least_ns, self.probing_ns = self.probing_ns, min(own_ns, self.probing_ns or own_ns)
-        is_early = self.loader.steps < EARLY_STEPS
-        pause_ns = min(own_ns, least_ns) * EARLY_SHARE if is_early else own_ns * MEASURING_SHARE
+        pause_ns = 0 if self.loader.steps < EARLY_STEPS else own_ns * MEASURING_SHARE
         # Where a batch takes that long to load, each is measured.
         is_each = pause_ns <= left_ns - entered_ns
         self.is_inspected = self.is_inspected or is_each
