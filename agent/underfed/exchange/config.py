@@ -15,6 +15,7 @@ from underfed.host.signal_handlers import let_through
 
 Value = str | int | float | bool | None
 
+STACKS = "UNDERFED_STACKS"
 DEFAULT_URL = "http://127.0.0.1:7077"
 RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 NAME_LENGTH = 200
@@ -49,6 +50,7 @@ class Config:
     config: Mapping[str, Value]
     run_id: str | None
     data_directory: Path
+    samples_stacks: bool = True
 
 
 def read_config(
@@ -79,6 +81,7 @@ def read_config(
         config={key: _value(f"config[{key!r}]", value) for key, value in _entries("config", config or {}).items()},
         run_id=_run_id(environ.get("UNDERFED_RUN_ID")),
         data_directory=data_directory(environ),
+        samples_stacks=read_samples_stacks(environ),
     )
 
 
@@ -120,6 +123,18 @@ def read_url(environ: Mapping[str, str]) -> str:
     if not usable or parts.query or parts.fragment or parts.username:
         raise ConfigError(f"UNDERFED_URL: {text!r} is not an address such as {DEFAULT_URL}")
     return text.rstrip("/")
+
+
+def read_samples_stacks(environ: Mapping[str, str]) -> bool:
+    """``UNDERFED_STACKS``: whether it is sampled what workers execute.
+
+    Raises:
+        ConfigError: it is neither 0 nor 1.
+    """
+    text = environ.get(STACKS) or "1"
+    if text not in ("0", "1"):
+        raise ConfigError(f"{STACKS}: {text!r} is neither 0 nor 1")
+    return text == "1"
 
 
 def is_disabled(environ: Mapping[str, str]) -> bool:

@@ -78,7 +78,14 @@ class Recording:
             loader,
             name,
             site,
-            lambda index, name: WatchedLoader(index, name, self.directory, self.guard, self.report_versions),
+            lambda index, name: WatchedLoader(
+                index,
+                name,
+                self.directory,
+                self.guard,
+                self.report_versions,
+                samples_stacks=self.config.samples_stacks,
+            ),
         )
         if watched is None:
             excess = RuntimeError(f"more than {WATCHED_LOADERS} loaders in one run, {site} is not recorded")

@@ -237,6 +237,7 @@ class Session:
             rings=run_files.batch_rings(self.loader.directory, self.loader.index, self.iterator),
             failures=str(self.loader.directory / run_files.FAILURES),
             threads=self.loader.threads_per_worker,
+            stacks_since_ns=self.loader.stacks_since_ns(),
         )
 
     def _write(self, kind: int, *values: int) -> None:

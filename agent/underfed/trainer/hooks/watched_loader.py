@@ -12,6 +12,7 @@ from underfed.exchange.facts import LoaderFacts, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import COPY, DEVICE, LATER_COLUMNS
+from underfed.host.clock import now_ns
 from underfed.trainer.collector_process import ensure_collector
 from underfed.trainer.device.device_clock import DeviceClock, device_reason, open_device_clock
 from underfed.trainer.settings.loader_facts import with_settings
@@ -43,6 +44,8 @@ class WatchedLoader:
     """Whether ``underfed.prefetch`` iterates it."""
     threads_per_worker: int | None = None
     """As ``--set threads_per_worker`` asked."""
+    samples_stacks: bool = True
+    _first_workers_ns: int | None = None
 
     def report(self, facts: LoaderFacts) -> None:
         """Write the loader's facts where the collector finds them."""
@@ -57,6 +60,14 @@ class WatchedLoader:
         not_measured = {name: reason for name, reason in merged.items() if reason is not None}
         if not_measured != self.facts.not_measured:
             self.report(replace(self.facts, not_measured=not_measured))
+
+    def stacks_since_ns(self) -> int | None:
+        """When its first workers were started; ``None``: their stacks are not sampled."""
+        if not self.samples_stacks:
+            return None
+        if self._first_workers_ns is None:
+            self._first_workers_ns = now_ns()
+        return self._first_workers_ns
 
     def report_dispatched(self, is_dispatched: bool) -> None:
         if self.facts is not None and self.facts.dispatched is not is_dispatched:

@@ -29,9 +29,11 @@ class CollateTimer:
     is_on: bool = False
     elapsed_ns: int = 0
     samples: int = 0
+    is_collating: bool = False
 
     def restart(self) -> None:
         self.is_on = True
+        self.is_collating = False
         self.elapsed_ns = self.samples = 0
 
 
@@ -53,6 +55,7 @@ def begin(fetcher: Any, samples: Any) -> Token | None:
     if timer is None or not timer.is_on:
         return None
     timer.samples += len(samples) if isinstance(samples, list) else 1
+    timer.is_collating = True
     return timer, now_ns()
 
 
@@ -60,6 +63,7 @@ def end(token: Token | None, batch: Batch) -> Batch:
     if token is not None:
         timer, started_ns = token
         timer.elapsed_ns += now_ns() - started_ns
+        timer.is_collating = False
     return batch
 
 
