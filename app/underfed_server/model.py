@@ -22,6 +22,7 @@ Confidence = Literal["high", "medium", "low"]
 Scope = Literal["ingest", "view", "admin"]
 WorkerEnd = Literal["returned", "raised", "died"]
 StorageKind = Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"]
+Stage = Literal["getitem", "collate", "other"]
 Role = Literal["train", "validation", "other"]
 CautionOf = Literal["batch_size", "model", "gpu", "world_size", "compute"]
 Unit = Literal["us", "fraction", "bytes", "bytes_per_s", "per_s", "count", "cores", "factor", "setting", "w"]
@@ -277,6 +278,31 @@ class ReadRate(Model):
     """More loads at once read no more together."""
 
 
+class Hotspot(Model):
+    """A function and line that loading spends time in."""
+
+    function: str
+    """With its class; of one that is not written in Python, as it is called there."""
+    file: str
+    line: int | None
+    self_fraction: float
+    """Of loading, in this function itself."""
+    total_fraction: float
+    """And in all that it calls."""
+    stage: Stage
+
+
+class SlowSample(Model):
+    """Known to about 50 ms."""
+
+    index: int | None
+    """In the data set; `None`: it has no such number."""
+    file: str | None
+    """Opened while the sample was loaded; `None`: none was seen open."""
+    load_us: int
+    rank: int
+
+
 class Diagnosis(Verdict):
     run_id: str
     status: Status
@@ -299,6 +325,12 @@ class Diagnosis(Verdict):
     """Other runs that share the leading cause of this one."""
     read_rate: ReadRate | None = None
     """``None``: its data come from no storage that can be told from others, or what it reads was not measured."""
+    hotspots: list[Hotspot] = []
+    """Of that loader, those with most of its loading first."""
+    hotspots_missing: str | None = None
+    """Why there are none."""
+    slow_samples: list[SlowSample] = []
+    """Of that loader, the slowest first."""
     judged_at: datetime | None
 
 
@@ -778,6 +810,35 @@ class TimelineStep(Model):
     gpu_idle_us: int | None
     step_us: int | None
     queue_depth: int | None
+
+
+class StackFrame(Model):
+    function: str
+    file: str
+    line: int | None
+
+
+class CountedStack(Model):
+    stage: Stage
+    frames: list[int]
+    """Places in the page's ``frames``, the outermost first. None: all stacks that were not kept."""
+    samples: int
+
+
+class HotspotsPage(Model):
+    """What a loader's loading threads were seen to execute: each sample stands for the same time."""
+
+    run_id: str
+    rank: int | None
+    """`None`: all ranks together."""
+    loader: str | None
+    samples: int
+    hotspots: list[Hotspot]
+    frames: list[StackFrame]
+    stacks: list[CountedStack]
+    slow_samples: list[SlowSample]
+    missing: str | None
+    """Why there are no hotspots."""
 
 
 class Timeline(RankPage):

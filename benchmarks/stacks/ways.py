@@ -123,18 +123,18 @@ class SignalBeside:
         self._seen: Seen = Counter()
         self._last_s = 0.0
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._ends = os.pipe()
         self._native = 0
         self._is_ready = threading.Event()
-        threading.Thread(target=self._wait, daemon=True).start()
-        self._is_ready.wait()
 
     def _wait(self) -> None:
         self._native = threading.get_native_id()
         self._is_ready.set()
-        os.read(self._ends[0], 1)
+        os.read(os.pipe()[0], 1)
 
     def start(self) -> None:
+        if not self._native:
+            threading.Thread(target=self._wait, daemon=True).start()
+            self._is_ready.wait()
         self._last_s = time.perf_counter()
         self._before = signal.signal(signal.SIGURG, self._handle)
         signal.siginterrupt(signal.SIGURG, False)
@@ -208,8 +208,9 @@ class PySpy:
         self._process.send_signal(signal.SIGINT)
         self._process.wait()
         for stack, samples in (line.rsplit(" ", 1) for line in self._path.read_text().splitlines()):
-            found = re.findall(r"([^;]+) \([^;]*?:(\d+)\)", stack)
-            self._seen[tuple((name.strip(), 0, int(line)) for name, line in reversed(found))] += int(samples)
+            frames = re.findall(r"([^;]+) \([^;]*?:(\d+)\)", stack)[::-1]
+            names = [(name.strip().rpartition(".")[2], 0, int(line)) for name, line in frames]
+            self._seen[tuple(names)] += int(samples)
 
     def seen(self) -> Seen:
         return self._seen

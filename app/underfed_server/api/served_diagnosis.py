@@ -6,6 +6,7 @@ from underfed_server.diagnosis.judge import without_figures
 from underfed_server.diagnosis.sentence import NO_LOADER, no_verdict, why_no_loader
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.errors import NotFoundError
+from underfed_server.facts.hotspots import read_hotspots
 from underfed_server.ingest.permission import Permission
 from underfed_server.model import Diagnosis, RunSummary
 from underfed_server.store.store import Store
@@ -30,6 +31,18 @@ def unjudged(run: RunSummary) -> Diagnosis:
         refusals=[],
         ledger=[],
         judged_at=None,
+    )
+
+
+def with_hotspots(store: Store, found: Diagnosis) -> Diagnosis:
+    """As sampled by now: they change with every burst, the verdict need not."""
+    seen = read_hotspots(store, found.run_id, found.loader)
+    return found.model_copy(
+        update={
+            "hotspots": seen.hotspots,
+            "hotspots_missing": seen.missing,
+            "slow_samples": seen.slow_samples,
+        }
     )
 
 

@@ -1,0 +1,45 @@
+"""``/runs/{run_id}/hotspots``: what a loader's loading threads were seen to execute, and its slowest samples."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from underfed_server.api.dependencies import ALLOWED, MOST_RANK, LoaderQuery, StoreDep, choose
+from underfed_server.facts.hotspots import read_hotspots
+from underfed_server.model import CountedStack, HotspotsPage, StackFrame
+from underfed_server.store.reading.stacks import Place, Samples
+
+router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+
+OneRankQuery = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Default: all ranks together")]
+
+
+@router.get("/runs/{run_id}/hotspots")
+def hotspots(run_id: str, store: StoreDep, rank: OneRankQuery = None, loader: LoaderQuery = None) -> HotspotsPage:
+    """Functions and lines with their shares of loading, the stacks that they were found in, and the slowest samples."""
+    _, _, name = choose(store, run_id, rank, loader)
+    found = read_hotspots(store, run_id, name, rank)
+    frames, stacks = _numbered(found.samples)
+    return HotspotsPage(
+        run_id=run_id,
+        rank=rank,
+        loader=name,
+        samples=sum(found.samples.values()),
+        hotspots=found.hotspots,
+        frames=frames,
+        stacks=stacks,
+        slow_samples=found.slow_samples,
+        missing=found.missing,
+    )
+
+
+def _numbered(samples: Samples) -> tuple[list[StackFrame], list[CountedStack]]:
+    """Each frame once, and stacks by the places of theirs; those that were seen most often first."""
+    numbers: dict[Place, int] = {}
+    stacks = [
+        CountedStack(stage=stage, frames=[numbers.setdefault(place, len(numbers)) for place in places], samples=count)
+        for (stage, places), count in sorted(samples.items(), key=lambda item: -item[1])
+    ]
+    return [StackFrame(function=function, file=file, line=line) for function, file, line in numbers], stacks

@@ -1,0 +1,114 @@
+"""What the API shows of where loading spends its time: of all ranks together, or of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.app.made_windows import made_stream, made_window, posted
+from tests.app.store.posting import post
+from underfed_server.errors import InvalidError
+from underfed_server.ingest.decode import decode
+from underfed_server.model import Diagnosis, HotspotsPage
+from underfed_server.store.store import Store
+
+FRAMES = [
+    {"function": "Photos.__getitem__", "file": "data.py", "line": 41},
+    {"function": "Image.resize", "file": "PIL/Image.py", "line": 2440},
+    {"function": "Photos.__getitem__", "file": "data.py", "line": 40},
+    {"function": "default_collate", "file": "torch/utils/data/_utils/collate.py", "line": 401},
+]
+
+
+def seen(resizing: int = 60, reading: int = 25, collating: int = 10, other: int = 5, **said: Any) -> dict[str, Any]:
+    stacks = [
+        {"stage": "getitem", "frames": [0, 1], "samples": resizing},
+        {"stage": "getitem", "frames": [2], "samples": reading},
+        {"stage": "collate", "frames": [3], "samples": collating},
+        {"stage": "other", "frames": [], "samples": other},
+    ]
+    return {"loader": "train", "frames": FRAMES, "stacks": stacks, "slow_samples": [], **said}
+
+
+def shown(client: TestClient, **asked: int) -> HotspotsPage:
+    query = {"loader": "train", **asked}
+    return HotspotsPage.model_validate(client.get("/api/v1/runs/run-1/hotspots", params=query).json())
+
+
+def test_a_function_has_its_own_share_and_that_of_what_it_calls(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, stacks=[seen()])])
+    page = shown(client)
+    assert (page.samples, page.missing) == (100, None)
+    found = {(each.function, each.line): each for each in page.hotspots}
+    caller, resize = found["Photos.__getitem__", 41], found["Image.resize", 2440]
+    assert (caller.self_fraction, caller.total_fraction, caller.stage) == (0.0, 0.6, "getitem")
+    assert (resize.self_fraction, resize.total_fraction, resize.file) == (0.6, 0.6, "PIL/Image.py")
+    assert found["default_collate", 401].stage == "collate"
+    assert [each.total_fraction for each in page.hotspots] == [0.6, 0.6, 0.25, 0.1]
+    assert page.hotspots[0] == caller, "of two alike the caller is first"
+
+
+def test_stacks_are_handed_out_for_a_flame_graph(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, stacks=[seen()])])
+    page = shown(client)
+    first = page.stacks[0]
+    assert [page.frames[place].function for place in first.frames] == ["Photos.__getitem__", "Image.resize"]
+    assert (first.samples, sum(stack.samples for stack in page.stacks)) == (60, 100)
+
+
+def test_what_is_sent_again_replaces_what_was_known(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, stacks=[seen()]), made_window(1, stacks=[seen(resizing=160)])])
+    assert shown(client).samples == 200
+
+
+def test_ranks_are_added_up(client: TestClient, store: Store) -> None:
+    slow = {"index": 7, "load_us": 900_000, "file": "scans/0481.dcm"}
+    faster = {"index": 7, "load_us": 500_000, "file": "scans/0481.dcm"}
+    post(store, [made_window(0, stacks=[seen(slow_samples=[faster])])])
+    post(store, [made_window(0, rank=1, stacks=[seen(resizing=260, slow_samples=[slow, {"load_us": 400_000}])])])
+    page = shown(client)
+    assert (page.samples, page.rank) == (400, None)
+    assert page.hotspots[0].total_fraction == 0.8
+    slowest = [(each.index, each.load_us, each.rank) for each in page.slow_samples]
+    assert slowest == [(7, 900_000, 1), (None, 400_000, 1)]
+    assert shown(client, rank=0).samples == 100
+    assert shown(client, rank=5).missing == "its loading was sampled 0 times, 100 are needed"
+
+
+def test_a_diagnosis_names_the_hotspots_of_its_loader(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, stacks=[seen(slow_samples=[{"index": 7, "load_us": 900_000}])])])
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
+    assert [each.line for each in diagnosis.hotspots] == [41, 2440, 40, 401]
+    assert diagnosis.hotspots_missing is None
+    assert diagnosis.slow_samples[0].index == 7
+
+
+def test_a_few_samples_say_nothing(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, stacks=[seen(resizing=6, reading=0, collating=0, other=0)])])
+    page = shown(client)
+    assert (page.hotspots, page.missing) == ([], "its loading was sampled 6 times, 100 are needed")
+
+
+def test_it_is_said_why_nothing_was_sampled(client: TestClient, store: Store) -> None:
+    off = {"project": "vision", "name": "resnet", "not_measured": {"hotspots": "switched off by UNDERFED_STACKS=0"}}
+    post(store, [made_window(0, run=off)])
+    assert shown(client).missing == "switched off by UNDERFED_STACKS=0"
+
+
+def test_without_workers_it_is_said_how_to_have_it(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, loaders=[{"loader": "train", "settings": {"num_workers": 0}}])])
+    assert "underfed run --profile" in (shown(client).missing or "")
+
+
+def test_the_loader_that_the_run_is_about_is_shown(client: TestClient, store: Store) -> None:
+    post(store, made_stream(1, stacks=[seen()]))
+    assert client.get("/api/v1/runs/run-1/hotspots").json()["loader"] == "train"
+    assert client.get("/api/v1/runs/none/hotspots").status_code == 404
+
+
+def test_a_stack_of_frames_that_are_not_there_is_refused() -> None:
+    with pytest.raises(InvalidError) as refused:
+        decode(posted(made_window(0, stacks=[seen(frames=FRAMES[:2])])))
+    assert refused.value.field == "stacks[0].stacks[1].frames"
