@@ -6,7 +6,6 @@ Names of functions, files and lines only: no value, no argument and no line of s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -114,6 +113,8 @@ def write_stacks(path: Path, seen: SeenStacks) -> None:
     Raises:
         OSError: it cannot be written.
     """
+    import json  # not in every worker, before its first batch
+
     write_atomically(path, json.dumps(asdict(seen.counts()), separators=(",", ":")))
 
 
@@ -122,6 +123,8 @@ def read_stacks(path: Path) -> StackCounts:
     Raises:
         OSError, ValueError, KeyError, TypeError: it cannot be read.
     """
+    import json
+
     content: dict[str, Any] = json.loads(path.read_text())
     return StackCounts(
         _parts(Frame, content["frames"]), _parts(StackCount, content["stacks"]),
