@@ -293,7 +293,7 @@ class Hotspot(Model):
 
 
 class SlowSample(Model):
-    """Known to about 50 ms."""
+    """Known to about a tenth of a second."""
 
     index: int | None
     """In the data set; `None`: it has no such number."""

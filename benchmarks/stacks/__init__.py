@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.overhead.pairs import Estimate, estimate
+from benchmarks.stacks import in_worker
 from benchmarks.stacks.pipelines import PIPELINES, Pipeline
 from benchmarks.stacks.ways import Way, looked_at, share_at, ways
 
@@ -43,6 +44,7 @@ def main(argv: Sequence[str] = ()) -> None:
     parser.add_argument("--rounds", type=int, default=20, help="blocks of each kind (default: %(default)s)")
     arguments = parser.parse_args(argv)
     chosen = [way for name, way in found.items() if not arguments.way or any(each in name for each in arguments.way)]
+    in_worker.main()
     for name in [way.name for way in chosen]:
         print(f"\n{name}: {interrupted(_fresh(name))} of {SLEEPS} sleeps interrupted")
         for make in PIPELINES:

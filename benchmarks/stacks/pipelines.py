@@ -46,7 +46,7 @@ def of_functions(name: str, parts: Parts) -> Pipeline:
             took.append(thread_time_ns() - began)
         return tuple(took)
 
-    return Pipeline(name, plain, timed, tuple((part.__code__, None) for part in parts))  # type: ignore[attr-defined]
+    return Pipeline(name, plain, timed, tuple((part.__code__, None) for part in parts))
 
 
 def _jpeg(size: int) -> bytes:

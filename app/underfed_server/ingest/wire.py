@@ -246,7 +246,7 @@ class StackCount(Part, frozen=True, kw_only=True):
     """How often a stack was seen. ``frames``: places in the loader's, the outermost first; none: any other stack."""
 
     stage: model.Stage
-    frames: Annotated[list[Count], Meta(max_length=1_000)] = []
+    frames: Annotated[list[Count], Meta(max_length=MOST_ENTRIES)] = []
     samples: Count
 
 
@@ -262,7 +262,7 @@ class Stacks(Part, frozen=True, kw_only=True):
     loader: LoaderName
     frames: Annotated[list[Frame], Meta(max_length=MOST_ENTRIES)] = []
     stacks: Annotated[list[StackCount], Meta(max_length=MOST_ENTRIES)] = []
-    slow_samples: Annotated[list[SlowSample], Meta(max_length=1_000)] = []
+    slow_samples: Annotated[list[SlowSample], Meta(max_length=MOST_ENTRIES)] = []
 
 
 @with_columns("process")
@@ -315,7 +315,7 @@ class Window(Part, frozen=True, kw_only=True):
     workers: Annotated[list[Worker], Meta(max_length=MOST_ENTRIES)] = []
     worker_samples: Annotated[list[WorkerSamples], Meta(max_length=MOST_ENTRIES)] = []
     storage: Annotated[list[Storage], Meta(max_length=1_000)] = []
-    stacks: Annotated[list[Stacks], Meta(max_length=1_000)] = []
+    stacks: Annotated[list[Stacks], Meta(max_length=MOST_ENTRIES)] = []
     process: ProcessSamples | None = None
     host: HostSamples | None = None
     gpus: Annotated[list[GpuSamples], Meta(max_length=1_000)] = []

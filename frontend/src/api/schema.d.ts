@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 13e0fd6109109178a81a92a4f81d78b859dbc7d24f1143f61bdcdb8dea63e267. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 0599fa30516c5e5af37ac110149148073e887727930d5324cc05c51e3b5fd1ed. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -204,6 +204,26 @@ export interface paths {
          * @description Every step with the batch it was given; those that retention deleted are left out.
          */
         get: operations["export_api_v1_runs__run_id__export_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/hotspots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Hotspots
+         * @description Functions and lines with their shares of loading, the stacks that they were found in, and the slowest samples.
+         */
+        get: operations["hotspots_api_v1_runs__run_id__hotspots_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -700,6 +720,18 @@ export interface components {
             /** Settings */
             settings: components["schemas"]["ComparedSetting"][];
         };
+        /** CountedStack */
+        CountedStack: {
+            /** Frames */
+            frames: number[];
+            /** Samples */
+            samples: number;
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "getitem" | "collate" | "other";
+        };
         /** DayHours */
         DayHours: {
             /** Day */
@@ -750,6 +782,13 @@ export interface components {
             data_stall_fraction: number | null;
             /** Gpu Hours Lost */
             gpu_hours_lost: number | null;
+            /**
+             * Hotspots
+             * @default []
+             */
+            hotspots: components["schemas"]["Hotspot"][];
+            /** Hotspots Missing */
+            hotspots_missing?: string | null;
             /** Hours Lost */
             hours_lost: number | null;
             /** Hours Used */
@@ -802,6 +841,11 @@ export interface components {
             shared: components["schemas"]["SharedCause"][];
             /** Signals */
             signals: components["schemas"]["Signal"][];
+            /**
+             * Slow Samples
+             * @default []
+             */
+            slow_samples: components["schemas"]["SlowSample"][];
             /**
              * Status
              * @enum {string}
@@ -1241,6 +1285,51 @@ export interface components {
              * Format: date-time
              */
             since: string;
+        };
+        /**
+         * Hotspot
+         * @description A function and line that loading spends time in.
+         */
+        Hotspot: {
+            /** File */
+            file: string;
+            /** Function */
+            function: string;
+            /** Line */
+            line: number | null;
+            /** Self Fraction */
+            self_fraction: number;
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "getitem" | "collate" | "other";
+            /** Total Fraction */
+            total_fraction: number;
+        };
+        /**
+         * HotspotsPage
+         * @description What a loader's loading threads were seen to execute: each sample stands for the same time.
+         */
+        HotspotsPage: {
+            /** Frames */
+            frames: components["schemas"]["StackFrame"][];
+            /** Hotspots */
+            hotspots: components["schemas"]["Hotspot"][];
+            /** Loader */
+            loader: string | null;
+            /** Missing */
+            missing: string | null;
+            /** Rank */
+            rank: number | null;
+            /** Run Id */
+            run_id: string;
+            /** Samples */
+            samples: number;
+            /** Slow Samples */
+            slow_samples: components["schemas"]["SlowSample"][];
+            /** Stacks */
+            stacks: components["schemas"]["CountedStack"][];
         };
         /**
          * LedgerEntry
@@ -2037,6 +2126,20 @@ export interface components {
             signal: string;
         };
         /**
+         * SlowSample
+         * @description Known to about a tenth of a second.
+         */
+        SlowSample: {
+            /** File */
+            file: string | null;
+            /** Index */
+            index: number | null;
+            /** Load Us */
+            load_us: number;
+            /** Rank */
+            rank: number;
+        };
+        /**
          * Speed
          * @description How many times as fast as the first run, with the 95 % interval of the ratio.
          */
@@ -2049,6 +2152,15 @@ export interface components {
             is_told: boolean;
             /** Low */
             low: number;
+        };
+        /** StackFrame */
+        StackFrame: {
+            /** File */
+            file: string;
+            /** Function */
+            function: string;
+            /** Line */
+            line: number | null;
         };
         /** StatusCounts */
         StatusCounts: {
@@ -2371,6 +2483,7 @@ export type Caution = components['schemas']['Caution'];
 export type ComparedRun = components['schemas']['ComparedRun'];
 export type ComparedSetting = components['schemas']['ComparedSetting'];
 export type Comparison = components['schemas']['Comparison'];
+export type CountedStack = components['schemas']['CountedStack'];
 export type DayHours = components['schemas']['DayHours'];
 export type Device = components['schemas']['Device'];
 export type Diagnosis = components['schemas']['Diagnosis'];
@@ -2393,6 +2506,8 @@ export type HostHistory = components['schemas']['HostHistory'];
 export type HostRun = components['schemas']['HostRun'];
 export type HostSeries = components['schemas']['HostSeries'];
 export type HostsPage = components['schemas']['HostsPage'];
+export type Hotspot = components['schemas']['Hotspot'];
+export type HotspotsPage = components['schemas']['HotspotsPage'];
 export type LedgerEntry = components['schemas']['LedgerEntry'];
 export type LoaderInfo = components['schemas']['LoaderInfo'];
 export type LoaderLine = components['schemas']['LoaderLine'];
@@ -2420,7 +2535,9 @@ export type Session = components['schemas']['Session'];
 export type SharedCause = components['schemas']['SharedCause'];
 export type SharedRun = components['schemas']['SharedRun'];
 export type Signal = components['schemas']['Signal'];
+export type SlowSample = components['schemas']['SlowSample'];
 export type Speed = components['schemas']['Speed'];
+export type StackFrame = components['schemas']['StackFrame'];
 export type StatusCounts = components['schemas']['StatusCounts'];
 export type StoragePlace = components['schemas']['StoragePlace'];
 export type Team = components['schemas']['Team'];
@@ -3739,6 +3856,114 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    hotspots_api_v1_runs__run_id__hotspots_get: {
+        parameters: {
+            query?: {
+                /** @description Default: the one that was judged */
+                loader?: string | null;
+                /** @description Default: all ranks together */
+                rank?: number | null;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HotspotsPage"];
+                };
             };
             /** @description Bad Request */
             400: {

@@ -26,7 +26,7 @@ from underfed.trainer.loading.slow_samples import SlowSamples, sample_of
 LOOK_NS = 10_000_000
 """Between two looks of a burst, on average."""
 
-IDLE_LOOK_S = 0.05
+IDLE_LOOK_S = 0.1
 """Between bursts it is only looked which sample is being loaded."""
 
 BURST_NS = 1_000_000_000
