@@ -327,8 +327,6 @@ class Diagnosis(Verdict):
     """``None``: its data come from no storage that can be told from others, or what it reads was not measured."""
     hotspots: list[Hotspot] = []
     """Of that loader, those with most of its loading first."""
-    hotspots_missing: str | None = None
-    """Why there are none."""
     slow_samples: list[SlowSample] = []
     """Of that loader, the slowest first."""
     judged_at: datetime | None

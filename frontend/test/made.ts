@@ -218,6 +218,8 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     ranks: [{ rank: 0, data_stall_fraction: 0.43, straggler: false, works_longer: false }],
     ledger: [],
     shared: [],
+    hotspots: [],
+    slow_samples: [],
     loaders: [],
     judged_at: '2026-11-21T13:06:00Z',
     ...changes,

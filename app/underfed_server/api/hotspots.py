@@ -19,7 +19,7 @@ OneRankQuery = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Defa
 @router.get("/runs/{run_id}/hotspots")
 def hotspots(run_id: str, store: StoreDep, rank: OneRankQuery = None, loader: LoaderQuery = None) -> HotspotsPage:
     """Functions and lines with their shares of loading, the stacks that they were found in, and the slowest samples."""
-    _, _, name = choose(store, run_id, rank, loader)
+    run, _, name = choose(store, run_id, rank, loader)
     found = read_hotspots(store, run_id, name, rank)
     frames, stacks = _numbered(found.samples)
     return HotspotsPage(
@@ -31,7 +31,7 @@ def hotspots(run_id: str, store: StoreDep, rank: OneRankQuery = None, loader: Lo
         frames=frames,
         stacks=stacks,
         slow_samples=found.slow_samples,
-        missing=found.missing,
+        missing=run.no_loader or found.missing,
     )
 
 

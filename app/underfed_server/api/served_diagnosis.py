@@ -37,13 +37,7 @@ def unjudged(run: RunSummary) -> Diagnosis:
 def with_hotspots(store: Store, found: Diagnosis) -> Diagnosis:
     """As sampled by now: they change with every burst, the verdict need not."""
     seen = read_hotspots(store, found.run_id, found.loader)
-    return found.model_copy(
-        update={
-            "hotspots": seen.hotspots,
-            "hotspots_missing": seen.missing,
-            "slow_samples": seen.slow_samples,
-        }
-    )
+    return found.model_copy(update={"hotspots": seen.hotspots, "slow_samples": seen.slow_samples})
 
 
 def visible_to(permission: Permission, store: Store, found: Diagnosis) -> Diagnosis:

@@ -30,7 +30,7 @@ class LoaderHotspots:
 def read_hotspots(store: Store, run_id: str, loader: str | None, rank: int | None = None) -> LoaderHotspots:
     """``rank`` ``None``: of all ranks together."""
     if loader is None:
-        return LoaderHotspots([], "no loader has a step yet", [], {})
+        return LoaderHotspots([], "no step was recorded yet", [], {})
     with store.reading() as reader:
         found = read_stacks(reader.connection, run_id, loader, rank)
     return LoaderHotspots(hotspots_of(found.samples), _why_none(found), list(found.slow_samples), found.samples)

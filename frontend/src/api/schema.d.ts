@@ -787,8 +787,6 @@ export interface components {
              * @default []
              */
             hotspots: components["schemas"]["Hotspot"][];
-            /** Hotspots Missing */
-            hotspots_missing?: string | null;
             /** Hours Lost */
             hours_lost: number | null;
             /** Hours Used */

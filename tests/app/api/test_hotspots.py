@@ -81,7 +81,6 @@ def test_a_diagnosis_names_the_hotspots_of_its_loader(client: TestClient, store:
     post(store, [made_window(0, stacks=[seen(slow_samples=[{"index": 7, "load_us": 900_000}])])])
     diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
     assert [each.line for each in diagnosis.hotspots] == [41, 2440, 40, 401]
-    assert diagnosis.hotspots_missing is None
     assert diagnosis.slow_samples[0].index == 7
 
 
