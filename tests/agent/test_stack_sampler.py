@@ -344,3 +344,11 @@ def test_shares_are_those_that_a_clock_tells(service: Service) -> None:
     found = shares(service)
     told = [sum(share for (function, *_), share in found.items() if function == part) for part in parts]
     assert told == pytest.approx(truth, abs=0.05)
+
+
+def test_what_cannot_be_written_now_is_kept(tmp_path: Path) -> None:
+    one = sampler(tmp_path / "not there")
+    one.seen.add("getitem", (), 3)
+    one.close()
+    assert one.seen.samples == {("getitem", ()): 3}
+    assert one.guard.failures == 0

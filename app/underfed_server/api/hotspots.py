@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from underfed_server.api.dependencies import ALLOWED, MOST_RANK, LoaderQuery, StoreDep, choose
 from underfed_server.facts.hotspots import read_hotspots
-from underfed_server.model import CountedStack, HotspotsPage, StackFrame
+from underfed_server.model import CountedStack, HotspotsPage, StackFrame, Stage
 from underfed_server.store.reading.stacks import Place, Samples
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+
+MOST_STACKS = 2_000
+"""In one page. Many ranks together may have been seen in more; the rest is counted."""
 
 OneRankQuery = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Default: all ranks together")]
 
@@ -38,8 +42,13 @@ def hotspots(run_id: str, store: StoreDep, rank: OneRankQuery = None, loader: Lo
 def _numbered(samples: Samples) -> tuple[list[StackFrame], list[CountedStack]]:
     """Each frame once, and stacks by the places of theirs; those that were seen most often first."""
     numbers: dict[Place, int] = {}
+    often = sorted(samples.items(), key=lambda item: -item[1])
     stacks = [
         CountedStack(stage=stage, frames=[numbers.setdefault(place, len(numbers)) for place in places], samples=count)
-        for (stage, places), count in sorted(samples.items(), key=lambda item: -item[1])
+        for (stage, places), count in often[:MOST_STACKS]
     ]
+    left = Counter[Stage]()
+    for (stage, _), count in often[MOST_STACKS:]:
+        left[stage] += count
+    stacks += (CountedStack(stage=stage, frames=[], samples=count) for stage, count in left.items())
     return [StackFrame(function=function, file=file, line=line) for function, file, line in numbers], stacks

@@ -58,6 +58,15 @@ def test_stacks_are_handed_out_for_a_flame_graph(client: TestClient, store: Stor
     assert (first.samples, sum(stack.samples for stack in page.stacks)) == (60, 100)
 
 
+def test_what_is_seen_rarely_in_many_ranks_is_counted(
+    client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("underfed_server.api.hotspots.MOST_STACKS", 2)
+    post(store, [made_window(0, stacks=[seen()])])
+    told = [(stack.stage, len(stack.frames), stack.samples) for stack in shown(client).stacks]
+    assert told == [("getitem", 2, 60), ("getitem", 1, 25), ("collate", 0, 10), ("other", 0, 5)]
+
+
 def test_what_is_sent_again_replaces_what_was_known(client: TestClient, store: Store) -> None:
     post(store, [made_window(0, stacks=[seen()]), made_window(1, stacks=[seen(resizing=160)])])
     assert shown(client).samples == 200

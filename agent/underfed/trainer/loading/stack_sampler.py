@@ -19,6 +19,7 @@ from types import CodeType, FrameType
 from underfed.exchange.guard import Guard
 from underfed.exchange.stacks import Frame, SeenStacks, Stage, write_stacks
 from underfed.host.clock import now_ns
+from underfed.host.signal_handlers import passing
 from underfed.trainer.loading.batch_timer import BatchTimer
 from underfed.trainer.loading.frame_names import FrameNames, is_beginning
 from underfed.trainer.loading.slow_samples import SlowSamples, sample_of
@@ -187,9 +188,10 @@ class StackSampler:
             places = [(codes[place], at) for place, at in zip(stack[::2], stack[1::2], strict=True)]
             self.seen.add(stage, named(places, self._names), looks)
         if self.seen and not self.path.exists():
-            write_stacks(self.path, self.seen)
-            self.seen.samples.clear()
-            self.seen.slow.clear()
+            with passing(OSError):  # memory is full: later, if there is room again
+                write_stacks(self.path, self.seen)
+                self.seen.samples.clear()
+                self.seen.slow.clear()
 
     def _hurry(self) -> None:
         if self._before_s is None:
