@@ -49,7 +49,7 @@ class FrameNames:
         self._frames: dict[tuple[int, int], Frame] = {}
         self._called: dict[tuple[int, int], Frame | None] = {}
         self._files: dict[str, str] = {}
-        self._roots = _roots()
+        self._roots: list[str] = []
 
     def frame(self, code: CodeType, at: int) -> Frame:
         """``at``: the frame's ``f_lasti``."""
@@ -76,6 +76,7 @@ class FrameNames:
         return id(code), at
 
     def _file(self, path: str) -> str:
+        self._roots = self._roots or _roots()
         if path not in self._files:
             self._files[path] = relative(path, self._roots)[-TEXT_LENGTH:]
         return self._files[path]
