@@ -55,7 +55,7 @@ def turns(age_ns: int, _: int) -> bool:
 
 def measure() -> dict[str, Any]:
     torch.set_num_threads(1)
-    stack_sampler.is_burst = turns
+    vars(stack_sampler)["is_burst"] = turns
     loader = DataLoader(Loading(), batch_size=4, num_workers=1, prefetch_factor=4)
     underfed.watch(loader, name="train")
     iterator: Any = iter(loader)

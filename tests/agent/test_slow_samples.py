@@ -96,3 +96,17 @@ def test_a_sample_is_told_by_the_variables_of_torchs_fetcher() -> None:
     assert of_an_iterable([0, 0], [1]) == (1, None)
     assert unbatched(5) == (5, 5)
     assert unbatched([5, 6]) is None, "one call gives a whole batch"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are seen in /proc")
+def test_a_file_of_the_project_is_told_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    stacks = SeenStacks()
+    slow = SlowSamples(stacks)
+    Path("0481.dcm").touch()
+    with Path("0481.dcm").open():
+        for at_ms in (1000, 1100):
+            slow.look((0, 0, 3), 3, at_ms * MS, at_ms * MS)
+    slow.look(None, None, 1200 * MS, 1200 * MS)
+    (sample,) = stacks.slow.values()
+    assert sample.file == "0481.dcm"

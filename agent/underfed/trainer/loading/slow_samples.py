@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -30,6 +31,7 @@ NO_DATA = ("/dev/", "/proc/", "/sys/")
 @dataclass(slots=True, eq=False)
 class SlowSamples:
     seen: SeenStacks
+    _here: str = field(default_factory=lambda: f"{Path.cwd()}/")
     _open_before: set[str] = field(default_factory=lambda: set(open_files()))
     """Logs, archives: they are open while other samples are loaded, too."""
     _position: Position | None = None
@@ -51,7 +53,8 @@ class SlowSamples:
             self._first_ns, self._gap_ns = due_ns, gap_ns
         elif self._file is None and self._looks < MOST_LOOKS:
             self._looks += 1
-            self._file = next((path for path in open_files() if path not in self._open_before), None)
+            opened = (path for path in open_files() if path not in self._open_before)
+            self._file = next((path.removeprefix(self._here) for path in opened), None)
         self._last_ns = now_ns
 
     def _end(self, gap_ns: int) -> None:
