@@ -15,7 +15,7 @@ LEAST_SAMPLES = 100
 LEAST_FRACTION = 0.005
 MOST_HOTSPOTS = 100
 
-NO_WORKERS = "it has no workers: `underfed run --profile` samples the process that trains, too"
+NO_WORKERS = "it has no workers, and the process that trains is not sampled"
 
 
 @dataclass(frozen=True, slots=True)
