@@ -8,15 +8,14 @@ DEMO_FLAGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 PAGE := frontend/index.html frontend/package-lock.json $(shell find frontend/src 2>/dev/null)
 
-.PHONY: demo test soak check check-python check-page test-page ready system bench faults clean
+.PHONY: demo test soak check check-python check-page test-page ready system compiled bench faults clean
 
 demo: $(VENV)/.demo
 	$(BIN)/underfed demo $(DEMO_FLAGS)
 
 # What is fast comes first, and the first that is red is the last.
 test:
-	$(MAKE) --no-print-directory --jobs 3 ready
-	$(MAKE) --no-print-directory --jobs 2 check test-page
+	$(MAKE) --no-print-directory --jobs 3 ready check test-page compiled
 	$(BIN)/python -m pytest --exitfirst --numprocesses auto --dist worksteal --durations 40
 
 # What needs the network, real time or chance. It goes on after what is red, and ends with what passed how often.
@@ -36,6 +35,10 @@ check-page: frontend/node_modules/.stamp
 
 test-page: frontend/node_modules/.stamp
 	npm --prefix frontend test
+
+# What tests import, once: the processes that test begin together, and each would compile all of it.
+compiled: $(VENV)/.page
+	$(BIN)/python -m pytest --collect-only --quiet > $(VENV)/collected || { tail -n 60 $(VENV)/collected; exit 1; }
 
 ready: $(VENV)/.page system
 	tests/setup.sh $(BIN)/python

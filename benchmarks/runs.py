@@ -122,6 +122,7 @@ def _run(figures: random.Random, index: int, now: datetime) -> dict[str, Any]:
         "gpu_hours_lost": used * stall,
         "hours_used": used,
         "predicted_speedup": 1 + stall,
+        "least_speedup": 1 + stall,
         "best_advice": {"change": "num_workers", "from": 4, "to": 12, "predicted_speedup": 1 + stall},
         "spark": [round(figures.random(), 4) for _ in range(40)],
     }

@@ -62,7 +62,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         (chosen if is_wanted(item, is_soak=config.getoption("--soak")) else left).append(item)
     config.hook.pytest_deselected(items=left)
-    items[:] = chosen
+    # What takes long begins early, so that no process is left with it when the others have ended.
+    items[:] = sorted(chosen, key=lambda item: item.get_closest_marker("long") is None)
 
 
 def is_wanted(item: pytest.Item, *, is_soak: bool) -> bool:

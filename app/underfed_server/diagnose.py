@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.proof.ledger import Pairing
-from underfed_server.diagnosis.bound import judged_rank
+from underfed_server.advice.run_gain import with_run_gains
 from underfed_server.diagnosis.chosen_loader import choose_loader, line_of, of_run
 from underfed_server.diagnosis.judge import Before, judge, without_figures
-from underfed_server.diagnosis.storage_rate import read_rate
+from underfed_server.diagnosis.overview import Overview, overview_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import (
     Remembered,
@@ -54,16 +54,16 @@ class Diagnoser:
         of_same = known if known and known.loader == name_of(facts) else None
         if of_same and facts.judged_steps < of_same.judged_steps and store.rows_deleted_at(run_id) is not None:
             return _keep(store, of_same, facts.status)
-        verdict = judge(facts, before=Before.of(of_same))
+        overview = overview_of(facts)
+        verdict = judge(facts, Before.of(of_same), overview)
         basis = (name_of(facts), verdict.bound, verdict.causes[0].cause if verdict.causes else None)
-        recommendation = self._advised.of(facts, basis, lambda: advise(with_proven(store, facts), verdict))
+        recommendation = self._advised.of(facts, basis, lambda: advise(with_proven(store, facts), verdict, overview))
         pairing = self._paired.of(facts, name_of(facts), lambda: find_pairing(store, facts))
         ledger = ledger_of(store, facts, pairing, known)
-        found = diagnosis_of(facts, of_run(verdict, facts), recommendation, ledger)
+        found = diagnosis_of(facts, overview, of_run(verdict, facts), recommendation, ledger)
         own = facts.judged_loader
         replay = measured_replay(store, run_id) if own and own.role == "train" else None
-        rate = read_rate(facts, judged_rank(facts)) if facts.judged_steps else None
-        beside = {"shared": read_shared(store, found), "replay": replay, "read_rate": rate}
+        beside = {"shared": read_shared(store, found), "replay": replay, "read_rate": overview.storage.read}
         changed = store.save_diagnosis(found.model_copy(update=beside))
         if facts.status != "running":
             add_to_ledgers(store, facts, ledger)
@@ -110,10 +110,12 @@ class LoaderDiagnoses:
 
 def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     facts = read_facts(store, run_id, named(loader))
-    verdict = judge(facts)
+    overview = overview_of(facts)
+    verdict = judge(facts, overview=overview)
     if verdict.bound == "unknown" and facts.steps > facts.judged_steps and store.rows_deleted_at(run_id) is not None:
         verdict = without_figures(verdict.sentence, "retention deleted its single steps", facts.judged_steps)
-    found = diagnosis_of(facts, verdict, advise(with_proven(store, facts), verdict))
+    recommendation = advise(with_proven(store, facts), verdict, overview)
+    found = diagnosis_of(facts, overview, verdict, recommendation)
     return found.model_copy(update={"loader": loader, "judged_at": store.now()})
 
 
@@ -130,19 +132,24 @@ def name_of(facts: RunFacts) -> str | None:
 
 
 def diagnosis_of(
-    facts: RunFacts, verdict: Verdict, recommendation: Recommendation, ledger: Sequence[LedgerEntry] = ()
+    facts: RunFacts,
+    overview: Overview,
+    verdict: Verdict,
+    recommendation: Recommendation,
+    ledger: Sequence[LedgerEntry] = (),
 ) -> Diagnosis:
     """The contract's shape of what was found."""
+    loaders = [line_of(each, facts, overview.slow, verdict) for each in facts.loaders]
     return Diagnosis(
         **dict(verdict),
         run_id=facts.run_id,
         status=facts.status,
         steps=facts.steps,
         loader=name_of(facts),
-        loaders=[line_of(each, facts, verdict) for each in facts.loaders],
+        loaders=loaders,
         needed_steps=THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
         warmup_steps=facts.warmup_steps,
-        advice=list(recommendation.advice),
+        advice=with_run_gains(recommendation.advice, loaders),
         refusals=list(recommendation.refusals),
         ledger=list(ledger),
         judged_at=None,

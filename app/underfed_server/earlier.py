@@ -11,7 +11,7 @@ from underfed_server.advice.loader_settings import normalised
 from underfed_server.advice.proof.ledger import Pairing, also_changed, carried_advice, compare, may_carry
 from underfed_server.advice.proof.pace import paces_of
 from underfed_server.advice.proof.traits import Traits, traits_of
-from underfed_server.diagnosis.bound import stragglers
+from underfed_server.diagnosis.slow_ranks import slow_ranks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.errors import NotFoundError
 from underfed_server.facts.condense import Choose, condense
@@ -164,7 +164,7 @@ def _traits(store: Store, facts: RunFacts) -> Traits:
     run = store.run(facts.run_id)
     cpu_model = run.hosts[0].cpu_model if run.hosts else None
     machine = {"world_size": run.world_size, "cpu_model": cpu_model, "gpu_name": run.gpu_name}
-    return traits_of(facts, machine, has_straggler=bool(facts.judged_steps and stragglers(facts)))
+    return traits_of(facts, machine, has_straggler=bool(facts.judged_steps and slow_ranks(facts.ranks).stragglers))
 
 
 def measured_replay(store: Store, run_id: str) -> MeasuredReplay | None:

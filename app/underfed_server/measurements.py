@@ -232,6 +232,8 @@ RECORDED: Mapping[str, Mapping[str, Measurement]] = {
 """By kind of lane, the columns of its rows."""
 
 COMPUTE, STALL, STALL_FRACTION, OWN_CORES = "compute_us", "stall_us", "data_stall_fraction", "own_cores"
+OTHERS_WAIT = "others_wait_us"
+"""Of a step: waits for the other loaders of the same loop. What these recorded tells it, so no roll-up has it."""
 COPY = "exposed_copy_us"
 RATES = {
     f"{name}_per_s": name for name, each in RECORDED["host"].items() if (each.kind, each.unit) == ("total", "bytes")
@@ -282,7 +284,7 @@ METRICS: Mapping[str, Metric] = {
     for kind, measures in MEASURES.items()
     for name, each in measures.items()
     if each.is_served
-}
+} | {OTHERS_WAIT: Metric("steps", OTHERS_WAIT, "us", None)}
 """By the name that they are asked for by."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from underfed_server.names import CauseName, ChangeName, Label, OptionalLabel, all_labels
 
@@ -85,6 +85,17 @@ class Anatomy(Model):
     """Of the data wait: the sampler, in the training process."""
 
 
+def _is_promised(_: object, info: ValidationInfo) -> bool:
+    """To the two digits that it is written with, its interval does not hold 1."""
+    gain, low = info.data.get("predicted_speedup"), info.data.get("low")
+    least = gain if low is None else low
+    return gain is not None and least is not None and round(least, 2) > 1
+
+
+Promised = Annotated[bool, BeforeValidator(_is_promised), Field(validate_default=True)]
+"""Filled in by the model itself, from the figures before it."""
+
+
 class BestAdvice(Model):
     """A change and its gain, without its texts and evidence."""
 
@@ -95,10 +106,26 @@ class BestAdvice(Model):
     loader: str | None = None
     """Whose setting it is, and whose loop is faster with it."""
     predicted_speedup: float | None
+    """Of that loop."""
     low: float | None
     high: float | None
+    is_promised: Promised = False
+    """A gain is predicted, and it is one at the lower end of its interval, too; false: a change to try."""
+    run_speedup: float | None = None
+    """Of the whole run, by the loop's share of its time; ``None``: the run has no other loop, or none is predicted."""
+    run_low: float | None = None
+    run_high: float | None = None
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    @property
+    def gain_of_run(self) -> tuple[float | None, float | None, float | None]:
+        """What the run gains: as predicted, at least, at most. Nothing where nothing is promised."""
+        if not self.is_promised:
+            return None, None, None
+        if self.run_speedup is None:
+            return self.predicted_speedup, self.low, self.high
+        return self.run_speedup, self.run_low, self.run_high
 
 
 class Advice(BestAdvice):
@@ -149,6 +176,19 @@ class RankDiagnosis(Model):
     """Its own work, not its loader, keeps the others waiting."""
 
 
+WIDEST_FACTOR = 2.0
+"""Between the ends of an interval, beyond which nearly any gain is inside."""
+
+
+def _is_narrow(_: object, info: ValidationInfo) -> bool:
+    low, high = info.data.get("low"), info.data.get("high")
+    return low is None or high is None or high <= WIDEST_FACTOR * low
+
+
+Narrow = Annotated[bool, BeforeValidator(_is_narrow), Field(validate_default=True)]
+"""Filled in by the model itself, from the figures before it."""
+
+
 class LedgerEntry(Model):
     """``run_id`` carried a change that was advised for ``advice_of``."""
 
@@ -163,11 +203,13 @@ class LedgerEntry(Model):
     predicted_speedup: float | None
     low: float | None
     high: float | None
+    is_narrow: Narrow = True
+    """The interval could have been missed; false: a gain inside it is no hit."""
     observed_speedup: float | None
     observed_low: float | None
     observed_high: float | None
     inside_interval: bool | None
-    """The gain observed lies within the predicted interval; ``False`` is a miss."""
+    """The gain observed lies within the predicted interval; false is a miss."""
     why_not: str | None = None
     """Why nothing was observed."""
 
@@ -227,6 +269,8 @@ class LoaderLine(Model):
     """Of the rank that is furthest, as of ``epochs``."""
     epochs: int = 0
     """Begun in the whole run."""
+    loop: int = 0
+    """Loaders that one loop asks in turn have the same number."""
 
 
 class Verdict(Model):
@@ -330,6 +374,11 @@ class Diagnosis(Verdict):
     slow_samples: list[SlowSample] = []
     """Of that loader, the slowest first."""
     judged_at: datetime | None
+
+    @property
+    def best_advice(self) -> Advice | None:
+        """The first that promises a gain; where none does, the first to try."""
+        return next((one for one in self.advice if one.is_promised), next(iter(self.advice), None))
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -458,6 +507,8 @@ class Week(Model):
     previous_hours_used: float
     on_gpu: bool
     """Every rank counted computes on a GPU, so hours are GPU-hours."""
+    gpu_hours_lost: float = 0.0
+    """Of those lost: by runs that compute on GPUs alone."""
     by_cause: list[CauseHours]
     days: list[DayHours]
     """Fourteen, oldest first."""
@@ -533,7 +584,8 @@ class LoaderInfo(Model):
     batch_dtypes: dict[str, int] | None = None
     """Bytes of the tensors in a first batch, by their type (``float32``, ``int64`` …)."""
     batch_fits_uint8: bool | None = None
-    """A sample of its largest floating-point tensor holds whole numbers from 0 to 255, or such divided by 255."""
+    """A sample of its largest floating-point tensor holds whole numbers from 0 to 255, such divided by 255, or as few
+    at equal steps, as pictures that were normalised do."""
     dataset_shards: int | None = None
     """Shards of an iterable data set that the workers of a rank share, as its own attributes say."""
     takes_whole_shards: bool | None = None
@@ -650,8 +702,14 @@ class Outlook(Model):
     """Σ over ranks of time that will be stalled until then."""
     hours_lost_per_hour: float
     """The same in each further hour of training."""
+    left_s: float | None = None
+    """Time in its loop until then."""
     saved_fraction: float | None
-    """Of the time ahead, with the first advice from now on; never more than is stalled."""
+    """Of the time ahead in its loop, with the best advice from now on; never more than is stalled. ``None``: no advice
+    promises a gain."""
+    saved_low_fraction: float | None = None
+    """By the lower end of the gain's interval."""
+    saved_high_fraction: float | None = None
     saved_s: float | None
     """How much earlier it would end with it; a restart and steps since the last checkpoint are not counted."""
 
@@ -861,7 +919,7 @@ class HitRate(Model):
     proven: int
     """Later runs whose gain was observed."""
     predicted: int
-    """Of those: the gain had been predicted, with an interval."""
+    """Of those: the gain had been predicted, with an interval that could be missed, or was."""
     inside: int
     """Of those: the gain was within the interval."""
     median_error: float | None
@@ -892,6 +950,8 @@ class Team(Model):
     """Of the hours and the shared causes; hit rates are of all time."""
     on_gpu: bool
     """Every rank counted computes on a GPU, so hours are GPU-hours."""
+    gpu_hours_lost: float = 0.0
+    """Of those lost: by runs that compute on GPUs alone."""
     hours: GroupHours
     """Of all runs."""
     hit_rates: list[HitRate]

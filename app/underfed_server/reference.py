@@ -27,7 +27,8 @@ ORDER = """\
 Advice comes in this order:
 
 1. what cures the leading cause, where its gain cannot be compared with that of other changes: none of its cures has a
-   figure, or theirs is of whole epochs (`persistent_workers`) and that of the others of the loop between their starts;
+   figure, or theirs is of whole epochs (`persistent_workers`) and that of the others of the loop between their starts,
+   or one asks once for what as many workers as there are cores wait for side by side (`vectorize_getitem`);
 2. the others by their predicted gain; what is only to be tried by the middle of its interval;
 3. what has neither, by the cost of the causes that it cures.
 """

@@ -19,9 +19,9 @@ from benchmarks.prediction.job import Setting
 from benchmarks.prediction.measure import Measured, read
 from tests.app.made_windows import posted_window
 from underfed_server.advice.advise import advise
+from underfed_server.advice.prediction import residuals
 from underfed_server.advice.prediction.predict import Predictor, make_predictor
 from underfed_server.advice.prediction.regime import Place, Regime
-from underfed_server.advice.prediction.residuals import thinned
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.diagnosis.judge import judge
 from underfed_server.earlier import read_facts
@@ -48,6 +48,8 @@ class Source:
     measured_us: Mapping[Setting, float]
     repeats_us: Sequence[Mapping[Setting, float]]
     """The same of each repeat."""
+    table: Path
+    """Residuals of the other pipelines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +109,9 @@ def evaluate(directory: Path) -> tuple[list[Figure], list[Choice], dict[str, lis
     speeds = median_speeds(runs)
     figures: list[Figure] = []
     choices: list[Choice] = []
-    with ProcessPoolExecutor() as pool:
-        for found, choice in pool.map(predict_all, sources(runs, speeds)):
+    with tempfile.TemporaryDirectory() as place, ProcessPoolExecutor() as pool:
+        tables = tables_of_others({run.pipeline for run in runs}, Path(place))
+        for found, choice in pool.map(predict_all, sources(runs, speeds, tables)):
             figures += found
             choices += [choice] if choice else []
     return figures, choices, noise(runs)
@@ -168,18 +171,28 @@ def write_residuals(figures: Iterable[Figure], made_of: str, path: Path) -> None
     for figure in figures:
         seen[figure.place.regime, figure.pipeline].append(figure.residual)
     rows = [
-        json.dumps({"regime": regime, "pipeline": pipeline, "values": thinned(values)})
+        json.dumps({"regime": regime, "pipeline": pipeline, "values": residuals.thinned(values)})
         for (regime, pipeline), values in sorted(seen.items())
     ]
     lines = ",\n".join(f"  {row}" for row in rows)
     path.write_text(f'{{\n "made_of": {json.dumps(made_of)},\n "residuals": [\n{lines}\n ]\n}}\n')
 
 
+def tables_of_others(pipelines: Iterable[str], directory: Path) -> Mapping[str, Path]:
+    """For each pipeline the table without it: so its intervals are as those of a job that nobody measured."""
+    told = json.loads(residuals.TABLE.read_text())
+    tables = {pipeline: directory / f"{pipeline}.json" for pipeline in pipelines}
+    for pipeline, path in tables.items():
+        others = [row for row in told["residuals"] if row["pipeline"] != pipeline]
+        path.write_text(json.dumps({**told, "residuals": others}))
+    return tables
+
+
 def comparable(source: Setting, target: Setting) -> bool:
     return source != target and (source.epoch_steps is None) == (target.epoch_steps is None)
 
 
-def sources(runs: Iterable[Measured], speeds: Speeds) -> Iterator[Source]:
+def sources(runs: Iterable[Measured], speeds: Speeds, tables: Mapping[str, Path]) -> Iterator[Source]:
     """Each run as the service would know it: its windows, through the store, condensed."""
     runs = list(runs)
     repeats = by_repeat(runs)
@@ -191,11 +204,13 @@ def sources(runs: Iterable[Measured], speeds: Speeds) -> Iterator[Source]:
             run_id = run.windows[0]["run_id"]
             facts = read_facts(store, run_id, lambda loaders, _status: loaders[0].loader)
             measured = {setting: us for (name, setting), us in speeds.items() if name == run.pipeline}
-            yield Source(run.pipeline, run.setting, facts, measured, repeats.get(run.pipeline, []))
+            of_repeats, table = repeats.get(run.pipeline, []), tables[run.pipeline]
+            yield Source(run.pipeline, run.setting, facts, measured, of_repeats, table)
         store.close()
 
 
 def predict_all(source: Source) -> tuple[list[Figure], Choice | None]:
+    residuals.TABLE = source.table
     (rank,) = source.facts.ranks
     assert source.facts.loader is not None
     predictor = make_predictor(rank, source.facts.loader, source.facts.host)

@@ -16,7 +16,7 @@ import psutil
 from benchmarks.ingest.service import serving
 from benchmarks.queries.build import LOADER
 from benchmarks.queries.stores import COMPARED, RANKS, Stores
-from underfed_server.measurements import METRICS
+from underfed_server.measurements import MEASURES, METRICS
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.store import Store
@@ -25,7 +25,7 @@ OVERVIEW, COMPARISON = 1_000, 600
 """Buckets: as many as a wide screen has room for, and as a panel beside others has."""
 
 SHORTEST_ZOOM = 20
-ALL = [name for name, metric in METRICS.items() if metric.lane_kind == "steps"]
+ALL = [name for name, metric in METRICS.items() if metric.measure in MEASURES["steps"] and metric.lane_kind == "steps"]
 PERCENTILES = (50, 95, 99)
 
 Stretch = tuple[int, int | None]

@@ -83,11 +83,15 @@ def wrongly_advised(outcome: Outcome) -> list[str]:
 
 
 def advised(advice: dict[str, Any]) -> str:
+    """With what the run gains, as it is the run's speed that is observed."""
     setting = "" if advice["to"] is None else f" {advice['from']} → {advice['to']}"
     if advice["predicted_speedup"] is None:
         return f"{advice['change']}{setting}: no figure"
-    interval = f"{advice['low']:.2f}–{advice['high']:.2f}" if advice["low"] is not None else "no interval"
-    return f"{advice['change']}{setting}: {advice['predicted_speedup']:.2f}× ({interval})"
+    is_of_one_loop = advice.get("run_speedup") is not None
+    names = ("run_speedup", "run_low", "run_high") if is_of_one_loop else ("predicted_speedup", "low", "high")
+    speedup, low, high = (advice[name] for name in names)
+    interval = "no interval" if low is None else f"{low:.2f}–{high:.2f}"
+    return f"{advice['change']}{setting}: {speedup:.2f}× ({interval})"
 
 
 def answer(right: bool | None) -> str:

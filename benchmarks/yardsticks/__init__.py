@@ -3,7 +3,7 @@
 ``ladder``: the workload of PyTorch's tutorial on data loading, rung by rung; at each the next one should be the first
 advice. ``dlio``: workloads of the DLIO benchmark; what it says of itself beside what is said of it. ``parquet``: tables
 that lie in memory, so that nothing waits for storage. Each prints tables in Markdown. No code of theirs is here: ladder
-and tables are written from descriptions, and DLIO is run from a checkout that ``--dlio`` names.
+and tables are written from descriptions, and DLIO is fetched from its repositories.
 """
 
 from __future__ import annotations

@@ -18,21 +18,21 @@ from typing import Any
 
 from benchmarks.unseen.rows import advised, answer
 from benchmarks.unseen.trial import RealService, service_of_its_own
-from benchmarks.yardsticks.dlio_environment import Dlio, knows, make_environment
+from benchmarks.yardsticks.dlio_environment import Dlio, fetch, knows, make_environment
 from benchmarks.yardsticks.dlio_workloads import PREFETCHED, WORKLOADS, Own, Series
 from benchmarks.yardsticks.markdown import table
 from underfed_server.advice.prediction.predict import Prediction, make_predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
-from underfed_server.diagnosis.bound import judged_rank
-from underfed_server.diagnosis.examination import storage_place
+from underfed_server.diagnosis.slow_ranks import slow_ranks
 from underfed_server.earlier import named, read_facts
+from underfed_server.facts.places import storage_place
 from underfed_server.facts.record import RunFacts
 from underfed_server.store.store import Store
 
 CHECKOUTS = (
-    "checkouts of DLIO (argonne-lcf/dlio_benchmark; the release on PyPI, 2.0.0, needs TensorFlow and older parts); a"
-    " workload is run from the first that knows its format: Parquet only mlcommons/DLIO_local_changes does"
+    "checkouts of DLIO to run instead of those that are fetched from GitHub; a workload is run from the first that"
+    " knows its format"
 )
 READ_THREADS = (0, 1, 2, 4)
 
@@ -70,9 +70,10 @@ class Run:
 
 
 def measure(folder: Path, checkouts: Sequence[Path], repeats: int, steps: int | None) -> None:
-    """Workloads whose format no checkout knows are named and left out."""
+    """``checkouts``: none to fetch them. Workloads whose format no checkout knows are named and left out."""
+    checkouts = checkouts or fetch(folder)
     if not checkouts:
-        print(f"dlio is left out, for want of --dlio: {CHECKOUTS}.", flush=True)
+        print("dlio is left out: there is no checkout of it.", flush=True)
         return
     python = make_environment(folder / "environment")
     runs: list[Run] = []
@@ -111,14 +112,14 @@ def recorded_run(series: Series, read_threads: int) -> Run:
             facts = read_facts(store, run_id, named(diagnosis["loader"]))
         finally:
             store.close()
-    rank = judged_rank(facts)
+    rank = slow_ranks(facts.ranks).judged
     found = predicted(facts, [threads for threads in READ_THREADS if threads != read_threads])
     return Run(series.workload.name, read_threads, (own,), diagnosis, rank.data_wait_us / 1e6, found)
 
 
 def predicted(facts: RunFacts, read_threads: Sequence[int]) -> dict[int, Predicted]:
     """By each of ``read_threads``."""
-    rank = judged_rank(facts)
+    rank = slow_ranks(facts.ranks).judged
     assert facts.loader is not None
     predictor = make_predictor(rank, facts.loader, facts.host, place=storage_place(facts, rank))
     settings = {threads: SimulatedSetting(threads, PREFETCHED, persistent_workers=True) for threads in read_threads}

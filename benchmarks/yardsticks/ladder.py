@@ -66,14 +66,14 @@ class Stand:
 
 def follow(rung: Rung, advice: Any) -> Arguments | None:
     """The arguments of the job once it follows the advice; ``None``: the job has no such setting."""
-    at_once = advice["change"] == "vectorize_getitem" or "--at-once" in rung.arguments
     settings = advice["settings"]
     if advice["change"] not in ("num_workers", "prefetch_factor", "persistent_workers", "vectorize_getitem"):
         return None
-    workers: Arguments = ()
-    if settings["num_workers"]:
+    workers = () if settings else tuple(word for word in rung.arguments if word != "--at-once")
+    if settings.get("num_workers"):
         workers = ("--num-workers", str(settings["num_workers"]), "--prefetch-factor", str(settings["prefetch_factor"]))
         workers += ("--persistent-workers",) if settings.get("persistent_workers") else ()
+    at_once = advice["change"] == "vectorize_getitem" or "--at-once" in rung.arguments
     return (*workers, "--at-once") if at_once else workers
 
 

@@ -15,6 +15,8 @@ export function formatNumber(value: number | null): string {
 /** The unit in which `us` has one to three digits before the point; an axis prints all its ticks in one. */
 export function durationUnit(us: number): [us: number, unit: string] {
   const size = Math.abs(us)
+  if (size >= 3.597e9) return [3.6e9, 'h']
+  if (size >= 59.95e6) return [60e6, 'min']
   if (size >= 999_500) return [1e6, 's']
   return size >= 999.5 ? [1e3, 'ms'] : [1, 'µs']
 }
@@ -92,6 +94,12 @@ export function plainFactor(factor: number): string {
   return factor < 0.095 ? String(Number(factor.toPrecision(2))) : factor.toFixed(2)
 }
 
+/** An interval of factors: `× 1.48–1.71`; one figure where its ends are written alike. */
+export function formatFactors(low: number, high: number): string {
+  const [least, most] = [plainFactor(low), plainFactor(high)]
+  return least === most ? `× ${least}` : `× ${least}–${most}`
+}
+
 /** Time lost or used, from hours; `noun` is "hour" or "GPU-hour": `"9.4 GPU-hours"`, `"22 s"`. */
 export function formatHours(hours: number | null, noun: 'hour' | 'GPU-hour'): string {
   if (hours === null) return NOT_MEASURED
@@ -107,6 +115,15 @@ export function formatHoursCell(hours: number | null, digits = 1): string {
   if (hours * 3_600 < 99.5) return `${Number((hours * 3_600).toPrecision(2))} s`
   if (hours < 1) return `${Math.round(hours * 60)} min`
   return `${hours < 10 ? hours.toFixed(1) : hours < 100 ? hours.toFixed(digits) : formatNumber(Math.round(hours))} h`
+}
+
+/** Two amounts, the unit once where both have the same: `"5.1–6.3 GPU-hours"`, `"48 s – 12 min"`. */
+export function formatRange(low: string, high: string): string {
+  if (low === high) return high
+  const [least, unit, ...rest] = low.split(' ')
+  const [, otherUnit, ...others] = high.split(' ')
+  const isSame = unit?.replace(/s$/, '') === otherUnit?.replace(/s$/, '')
+  return isSame && rest.length + others.length === 0 ? `${least}–${high}` : `${low} – ${high}`
 }
 
 function shortHours(hours: number): number {
@@ -168,7 +185,7 @@ export const FORMATS: Readonly<Record<string, (value: number) => string>> = {
 const IN_WORDS: typeof FORMATS = {
   ...FORMATS,
   per_s: value => `${formatNumber(value)} per s`,
-  cores: value => plural(Number(value.toPrecision(3)), 'core'),
+  cores: value => `${formatNumber(value)} core${value === 1 ? '' : 's'}`,
 }
 
 export function formatEvidence({ value, unit }: Evidence): string {

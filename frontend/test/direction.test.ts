@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '../src')
 const FLOORS = [
   ['api', 'csv', 'shortcuts', 'theme'],
   ['format'],
-  ['text', 'router', 'verdict'],
+  ['text', 'router', 'verdict', 'gain'],
   ['charts'],
   ['store'],
   ['ui/parts'],

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import FIGURES from '../../tests/contract/figures.json'
+import VERDICTS from '../../tests/contract/verdicts.json'
+import type { Evidence } from '../src/api/schema'
 import {
   asSentence,
   formatAge,
@@ -9,12 +12,15 @@ import {
   formatElapsed,
   formatEvidence,
   formatFactor,
+  formatFactors,
   formatFraction,
   formatHours,
   formatHoursCell,
   formatNumber,
+  formatRange,
   formatSetting,
 } from '../src/format'
+import { type Judged, verdictWord } from '../src/verdict'
 
 test('what was not measured is a dash, and zero is a zero', () => {
   for (const format of [
@@ -94,6 +100,30 @@ describe('hours', () => {
       '22 s',
     ])
   })
+})
+
+test.each(FIGURES as [Evidence['unit'], Evidence['value'], string][])(
+  'a figure of %s, %s, is written as in the terminal',
+  (unit, value, text) => {
+    expect(formatEvidence({ what: '', value, unit, series: null })).toBe(text)
+  },
+)
+
+test.each(VERDICTS as [Judged['bound'], Judged['level'], Judged['status'], string][])(
+  'the verdict %s, %s of a %s run is the word of the terminal',
+  (bound, level, status, word) => {
+    expect(verdictWord({ bound, level, status })).toBe(word)
+  },
+)
+
+test('a range has its unit once where both ends have it', () => {
+  expect(formatRange('5.1 GPU-hours', '6.3 GPU-hours')).toBe('5.1–6.3 GPU-hours')
+  expect(formatRange('1 hour', '1.5 hours')).toBe('1–1.5 hours')
+  expect(formatRange('48 s', '12 min')).toBe('48 s – 12 min')
+  expect(formatRange('59 min', '1 h 06 min')).toBe('59 min – 1 h 06 min')
+  expect(formatRange('2 h', '2 h')).toBe('2 h')
+  expect(formatFactors(1.484, 1.712)).toBe('× 1.48–1.71')
+  expect(formatFactors(1.618, 1.622)).toBe('× 1.62')
 })
 
 test('evidence prints by its unit', () => {

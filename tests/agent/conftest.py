@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,11 @@ from pathlib import Path
 import pytest
 
 import underfed
-from tests.fakes.service import Service, running_service, wait_until
-from tests.fakes.traces import collectors_of, patched_attributes
+from tests.fakes.service import Service, running_service
+from tests.fakes.traces import patched_attributes, wait_for_collectors
+from underfed.exchange import launch
 from underfed.trainer import control
+from underfed.trainer.collector_process import package_paths
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +34,7 @@ def service(guest: None, run_id: str, monkeypatch: pytest.MonkeyPatch) -> Iterat
         yield service
         underfed.finish()
         # Without it a collector would go on trying.
-        wait_until(lambda: not collectors_of(run_id), f"the collector of {run_id} ends")
+        wait_for_collectors(run_id)
 
 
 @pytest.fixture
@@ -59,7 +62,29 @@ def guest(run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, any_serv
     yield
     underfed.finish()
     assert patched_attributes() == []
-    wait_until(lambda: not collectors_of(run_id), f"the collector of {run_id} ends")
+    wait_for_collectors(run_id)
     left = [path for path in rings.glob("*/*") if path.is_dir()]
     shutil.rmtree(rings)
     assert left == []
+
+
+EAGER = """#!/bin/sh
+# Called with: -I -S -c PROGRAM DIRECTORY PLACES
+program="import sys; sys.path += sys.argv[2:]
+from underfed.collector.sampling import samples
+samples.MEASURING_SHARE = 0
+$4"
+shift 4
+exec {python} -I -S -c "$program" "$@"
+"""
+
+
+@pytest.fixture
+def eager_collector(guest: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Collectors take a costly sample each second, where others wait until all of these are 0.05 % of a core: a minute
+    and more on a busy machine.
+    """
+    interpreter = tmp_path / "eager"
+    interpreter.write_text(EAGER.format(python=sys.executable))
+    interpreter.chmod(0o755)
+    monkeypatch.setenv(launch.COLLECTOR, os.pathsep.join([str(interpreter), *package_paths()]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from underfed.collector.reading.batches import WAITING, LoaderBatches, Row
+from underfed.collector.reading.batches import WAITING, LoaderBatches
+from underfed.collector.reading.dispatched import Row
 from underfed.collector.wire import Batches
 
 LOAD: Row = {

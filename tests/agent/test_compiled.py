@@ -12,6 +12,8 @@ import pytest
 from tests.fakes.jobs import run_python, run_text
 from tests.fakes.service import Service, wait_until
 
+pytestmark = pytest.mark.long
+
 QUIET = ["loop", "next", "outside", "loop listed", "loop generated", "outside generated"]
 """How it is iterated, and over what: warnings are errors there."""
 

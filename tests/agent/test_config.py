@@ -59,7 +59,7 @@ def test_a_run_is_named_after_its_program(file: str | None, name: str, monkeypat
         ({}, {"config": {"lr": float("nan")}}, "config['lr']"),
         ({}, {"config": {"seed": 2**60}}, "config['seed']"),
         ({}, {"config": {"model": {"depth": 3}}}, "config['model']: expected a finite number"),
-        ({"UNDERFED_TAGS": "team"}, {}, "UNDERFED_TAGS: 'team' is not of the form key=value"),
+        ({"UNDERFED_TAGS": "=vision"}, {}, "UNDERFED_TAGS: '=vision' has no key"),
         ({"UNDERFED_URL": "localhost:7077"}, {}, "UNDERFED_URL: 'localhost:7077'"),
         ({"UNDERFED_URL": "ftp://host"}, {}, "UNDERFED_URL"),
         ({"UNDERFED_URL": "http://host:port"}, {}, "UNDERFED_URL"),
@@ -98,8 +98,8 @@ def test_data_lie_where_the_environment_says() -> None:
     assert data_directory({}) == Path.home() / ".local/share/underfed"
 
 
-def test_tags_may_hold_equals_signs_and_empty_values() -> None:
-    assert read_tags("a=b=c,,d=") == {"a": "b=c", "d": ""}
+def test_tags_may_hold_equals_signs_and_have_no_value() -> None:
+    assert read_tags("a=b=c,,d=,debug") == {"a": "b=c", "d": "", "debug": ""}
 
 
 def test_without_a_home_data_lie_where_temporary_files_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from tests.fakes.jobs import run_job, start_job
 from tests.fakes.service import Service, wait_until
-from tests.fakes.traces import collectors_of
-from tests.never_breaks.evidence import push, wait_for_collector
+from tests.fakes.traces import collectors_of, wait_for_collectors
+from tests.never_breaks.evidence import push
 from underfed.collector.leftovers import own_runs, sweep
 from underfed.collector.spool.all_spools import AllSpools
 from underfed.collector.spool.spool_directory import segments_in, spool_directory
@@ -178,7 +178,7 @@ def test_the_next_job_sweeps_what_a_killed_one_and_its_collector_left(
     arrived = service.count_steps()
     monkeypatch.setenv("UNDERFED_RUN_ID", f"{run_id}-next")
     assert run_job("--length", "400", "--work-ms", "5").returncode == 0
-    wait_for_collector(f"{run_id}-next")
+    wait_for_collectors(f"{run_id}-next")
     assert not (own / run_id).exists()
     assert push().returncode == 0
     ends = [window for window in service.windows if window["run_id"] == run_id and "end" in window]
@@ -195,7 +195,7 @@ def test_a_host_without_a_service_stays_below_the_bound_and_push_says_what_it_co
     for number in range(6):
         monkeypatch.setenv("UNDERFED_RUN_ID", f"{run_id}-{number}")
         assert run_job("--length", "800", "--work-ms", "1").returncode == 0
-        wait_for_collector(f"{run_id}-{number}")
+        wait_for_collectors(f"{run_id}-{number}")
     kept = sum(path.stat().st_size for path in (tmp_path / "data" / "spool").rglob("*.segment"))
     assert 0 < kept <= 20_000
     service.start()

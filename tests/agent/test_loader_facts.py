@@ -20,7 +20,7 @@ from tests.fakes.datasets import Numbers, Stream, slow_collate
 from underfed.exchange.facts import LoaderFacts
 from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.trainer.batch import DEPTH, ITEMS, UNMEASURED, measure_batch
-from underfed.trainer.hooks.ahead import dispatches
+from underfed.trainer.hooks.ahead import dispatches, requests_a_step
 from underfed.trainer.narrow_values import fits_uint8
 from underfed.trainer.settings.loader_facts import loader_facts
 
@@ -251,6 +251,12 @@ def test_bytes_of_a_batch_are_told_by_type() -> None:
     assert measure_batch(batch).bytes_by_dtype == {"float32": 24, "int64": 24}
 
 
+def normalised(pictures: Tensor, most: int = 255) -> Tensor:
+    """As torchvision's models want them."""
+    mean, deviation = (torch.tensor(values)[:, None, None] for values in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
+    return (pictures / most - mean) / deviation
+
+
 @pytest.mark.parametrize(
     ("tensor", "fits"),
     [
@@ -259,7 +265,17 @@ def test_bytes_of_a_batch_are_told_by_type() -> None:
         (torch.randint(256, (8, 3, 64, 64)).float() / 255, True),
         (torch.arange(5.0), True),
         (torch.rand(8, 3, 64, 64), False),
-        ((torch.randint(256, (8, 3, 64, 64)) / 255 - 0.45) / 0.22, False),
+        ((torch.randint(256, (8, 3, 64, 64)) / 255 - 0.45) / 0.22, True),
+        (normalised(torch.randint(256, (8, 3, 64, 64))), True),
+        (normalised(torch.randint(256, (8, 3, 64, 64))).double(), True),
+        (normalised(torch.randint(256, (2, 3, 30, 41))), True),
+        (normalised(torch.arange(8 * 3 * 64 * 64).reshape(8, 3, 64, 64) // 4 % 256), True),
+        (normalised(torch.randint(4096, (8, 3, 64, 64)), 4095), False),
+        (normalised(torch.arange(8 * 3 * 64 * 64).reshape(8, 3, 64, 64) % 4096, 4095), False),
+        (normalised(torch.randint(256, (8, 3, 64, 64))) + 0.002 * torch.rand(8, 3, 64, 64), False),
+        (torch.randn(8, 3, 64, 64), False),
+        (torch.randn(8, 3, 64, 64).half().float(), False),
+        (torch.arange(8 * 3 * 64 * 64).reshape(8, 3, 64, 64) - 1000.0, False),
         (torch.randint(-9, 256, (4096,)).float(), False),
         (torch.randint(300, (4096,)).float() + 1, False),
         (torch.tensor([1.0, 2.0, float("nan")]), False),
@@ -277,6 +293,14 @@ def test_bytes_of_a_batch_are_told_by_type() -> None:
 )
 def test_whether_eight_bits_would_do_is_seen_in_a_sample_of_the_values(tensor: Tensor, fits: bool | None) -> None:
     assert fits_uint8(tensor) is fits
+
+
+def test_pictures_that_are_mostly_of_one_colour_are_told_by_the_rest() -> None:
+    pictures = torch.randint(256, (16, 3, 64, 64))
+    pictures[:, :, :40] = 17
+    assert fits_uint8(normalised(pictures)) is True
+    pictures[:] = 17
+    assert fits_uint8(normalised(pictures)) is False
 
 
 def typed(package: str, name: str, base: type = Stream, **attributes: Any) -> Any:
@@ -402,6 +426,9 @@ def test_a_dispatcher_loads_on_one_rank_for_the_others(name: str, ranks: int, is
     adapter = type(name, (), {})()
     adapter.state = type("PartialState", (), {"num_processes": ranks})()
     assert dispatches(adapter) is is_one
+    assert requests_a_step(adapter) == (ranks if is_one else 1)
+    adapter.split_batches = True
+    assert requests_a_step(adapter) == 1
 
 
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")

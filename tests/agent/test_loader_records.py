@@ -29,8 +29,10 @@ def rec(kind: int, epoch: int, *fields: int) -> Record:
     return head(kind, epoch), a, b, c, d, e, f, 1
 
 
-def epoch(index: int, iterator: int = 0, number: int = 0, start_us: int = 0, first_step: int = 0) -> Record:
-    return rec(ring_format.EPOCH, index, iterator, number, at(start_us), at(start_us + 5), first_step)
+def epoch(
+    index: int, iterator: int = 0, number: int = 0, start_us: int = 0, first_step: int = 0, packed: int = 0
+) -> Record:
+    return rec(ring_format.EPOCH, index, iterator, number, at(start_us), at(start_us + 5), first_step, packed)
 
 
 def step(index: int, entered_us: int, received_us: int = -1, epoch_index: int = 0) -> Record:
@@ -70,6 +72,73 @@ def test_a_batch_that_came_early_has_its_own_time() -> None:
     records.feed(STEPS, [early, step(0, 90, received_us=95), step(1, 110, received_us=95)])
     (batches,) = taken(records)
     assert dict(zip(batches.batch_index, batches.received_us or [], strict=True)) == {1: 91, 0: 95}
+
+
+@pytest.mark.parametrize("arguments", [(0, False, False, 1), (-1, True, False, 2), (5 << 40, True, True, 1024)])
+def test_what_is_known_of_a_pass_is_packed_into_a_number(arguments: tuple[int, bool, bool, int]) -> None:
+    packed = ring_format.pack_pass(*arguments)
+    assert ring_format.unpack_pass(packed) == arguments
+    assert abs(packed) < 1 << 63
+
+
+def dispatched(ranks: int, requests: int, first_step: int = 0) -> LoaderRecords:
+    """One rank takes a batch for each, and works 80 µs on them."""
+    records, packed = loader(), ring_format.pack_pass(0, True, False, ranks)
+    records.steps.next_step = first_step
+    records.feed(STEPS, [epoch(0, first_step=first_step, packed=packed)])
+    for index in range(requests):
+        entered_us = 100 + 10 * index + 80 * (index // ranks)
+        asked = rec(
+            ring_format.STEP, 0, at(entered_us), at(entered_us + 10), 1, index, first_step + index, at(entered_us)
+        )
+        records.feed(WORKER, load(index))
+        records.feed(STEPS, [asked])
+    records.feed(STEPS, [rec(ring_format.EXHAUSTED, 0, at(10_000), at(10_001))])
+    return records
+
+
+@pytest.mark.parametrize("first_step", [0, 7])
+def test_what_one_rank_requests_for_several_is_one_step(first_step: int) -> None:
+    records = dispatched(2, 8, first_step)
+    (steps,) = records.steps.take_steps()
+    assert (steps.first_step_index, steps.start_us, steps.batch_index) == (first_step, 100, None)
+    assert (steps.step_us[:3], steps.data_wait_us) == ([100, 100, 100], [20, 20, 20, 20])
+    (ended,) = records.steps.take_epochs()
+    assert (ended.steps, ended.first_step_index, records.steps.dropped_steps) == (4, first_step, 0)
+
+
+def test_what_came_for_one_step_is_one_batch() -> None:
+    (batches,) = taken(dispatched(2, 8))
+    assert (batches.batch_index, batches.load_us, batches.samples) == ([0, 1, 2, 3], [120] * 4, [16] * 4)
+    assert (batches.cpu_us, batches.collate_us, batches.asked_bytes) == ([80] * 4, [14] * 4, [8192] * 4)
+    assert batches.received_us == [110, 210, 310, 410]
+
+
+def test_the_last_step_may_have_fewer_requests() -> None:
+    records = dispatched(4, 9)
+    (steps,) = records.steps.take_steps()
+    assert steps.data_wait_us == [40, 40, 10]
+    assert [batch for each in taken(records) for batch in each.batch_index] == [0, 1]
+
+
+def test_a_step_of_which_a_request_was_lost_is_dropped() -> None:
+    records = loader()
+    records.feed(STEPS, [epoch(0, packed=ring_format.pack_pass(0, True, False, 2))])
+    records.feed(STEPS, [step(index, 100 * index) for index in (0, 1, 2, 4, 5, 6, 7)])
+    steps = records.steps.take_steps()
+    assert [each.first_step_index for each in steps] == [0, 2]
+    assert records.steps.dropped_steps == 1
+
+
+def test_a_collector_that_takes_over_goes_on_with_steps_of_several_requests() -> None:
+    records = loader()
+    records.feed(STEPS, [epoch(0, packed=ring_format.pack_pass(0, True, False, 2))])
+    records.feed(STEPS, [step(index, 100 * index) for index in range(5)])
+    resume = Resume(loaders={0: records.resume()})
+    after = loader(resume=from_json(json.loads(json.dumps(as_json(resume)))).loaders[0])
+    after.feed(STEPS, [step(index, 100 * index) for index in range(6, 12)])
+    (steps,) = after.steps.take_steps()
+    assert (steps.first_step_index, len(steps.step_us)) == (3, 2)
 
 
 def test_batches_wait_for_the_record_of_their_iterator() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from torch.utils.data import (
 )
 
 from tests.fakes.datasets import Numbers, Stream
+from tests.fakes.jobs import run_text
 from underfed.errors import ConfigError
 from underfed.exchange import launch
 from underfed.exchange.config import Value
@@ -487,8 +486,11 @@ def train():
 process = multiprocessing.get_context("fork").Process(target=train, daemon=True)
 process.start(); process.join()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "--set num_workers=2 is refused: this process may not start others\n8\n"
+    done = run_text(program)
+    assert (done.returncode, done.stdout) == (
+        0,
+        "--set num_workers=2 is refused: this process may not start others\n8\n",
+    )
 
 
 # Threads in workers
@@ -518,11 +520,12 @@ def test_they_are_set_within_the_worker() -> None:
 
 def test_libraries_with_threads_of_their_own_get_as_many(tmp_path: Path) -> None:
     (tmp_path / "cv2.py").write_text("def setNumThreads(count): print('cv2', count)")
+    (tmp_path / "pyarrow.py").write_text("def set_cpu_count(count): print('arrow', count)")
     (tmp_path / "threadpoolctl.py").write_text("def threadpool_limits(count): print('pools', count)")
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "from underfed.trainer.loading.worker import apply_threads\n"
-        "apply_threads(1); import cv2; apply_threads(2)"
+        "apply_threads(1); import cv2, pyarrow; apply_threads(2)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["pools 1", "cv2 2", "pools 2"]
+    done = run_text(program)
+    assert (done.returncode, done.stdout.splitlines()) == (0, ["pools 1", "cv2 2", "arrow 2", "pools 2"])

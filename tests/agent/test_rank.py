@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.jobs import environment
+from tests.fakes.forkserver import start
+from tests.fakes.jobs import end, environment
 from underfed.exchange.rank import Rank, make_run_id, read_rank, slug
 
 TORCHRUN = {"RANK": "5", "LOCAL_RANK": "1", "GROUP_RANK": "1", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "4",
@@ -209,10 +210,19 @@ os.write(1, (line + "\\n").encode())
 def told_by(*command: str, **variables: str) -> list[dict[str, Any]]:
     """What the ranks printed, in their order."""
     ran = subprocess.run(
-        command, env=environment(**variables), capture_output=True, text=True, timeout=120, check=False
+        command, env=environment(**variables), capture_output=True, text=True, timeout=300, check=False
     )
-    lines = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
-    assert lines, ran.stderr
+    return told_in(ran.stdout, ran.stderr)
+
+
+def told_by_torchrun(*words: str) -> list[dict[str, Any]]:
+    ran = end(start("torch.distributed.run", ["--nproc-per-node", "2", *words], environment()))
+    return told_in(ran.stdout, ran.stderr)
+
+
+def told_in(output: str, errors: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    assert lines, errors
     return sorted(lines, key=lambda line: (line["restarts"] or 0, line["world_size"], line["rank"]))
 
 
@@ -224,13 +234,12 @@ def script(directory: Path, text: str) -> str:
 
 def test_ranks_of_torchrun_agree_also_after_a_restart(tmp_path: Path) -> None:
     failing = f"{TELL}\nif found.rank == 1 and not found.restart_count: raise SystemExit(3)"
-    launch = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2")
-    told = told_by(*launch, "--max-restarts", "1", "--monitor-interval", "0.1", script(tmp_path, failing))
+    told = told_by_torchrun("--max-restarts", "1", "--monitor-interval", "0.1", script(tmp_path, failing))
     of_restarted = [line for line in told if line["restarts"] == 1]
     assert [(line["rank"], line["local_rank"], line["world_size"]) for line in of_restarted] == [(0, 0, 2), (1, 1, 2)]
     assert {line["launcher"] for line in told} == {"torchrun"}
     assert len({line["id"] for line in told}) == 1
-    (again, *_) = told_by(*launch, script(tmp_path, TELL))
+    (again, *_) = told_by_torchrun(script(tmp_path, TELL))
     assert again["id"] != told[0]["id"]
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.forkserver import Job
-from tests.fakes.jobs import run_python, start_job
+from tests.fakes.forkserver import Job, start
+from tests.fakes.jobs import Done, end, environment, run_python, start_job
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
 from underfed.collector import ranks
@@ -103,6 +103,12 @@ def test_a_restarted_rank_is_a_new_incarnation_of_the_same_run(service: Service)
     assert len({window["run_id"] for window in service.windows}) == 1
 
 
+def torchrun(*words: str) -> Done:
+    """Two ranks on this host."""
+    launch = ["--nproc-per-node", "2", "--monitor-interval", "0.1", *words]
+    return end(start("torch.distributed.run", launch, environment()))
+
+
 FAILING_ONCE = """
 import os, underfed
 from torch.utils.data import DataLoader
@@ -118,17 +124,7 @@ def test_torchruns_ranks_are_one_run_also_after_a_restart(
     monkeypatch.delenv("UNDERFED_RUN_ID")
     script = tmp_path / "train.py"
     script.write_text(FAILING_ONCE)
-    launch = (
-        "-m",
-        "torch.distributed.run",
-        "--nproc-per-node",
-        "2",
-        "--max-restarts",
-        "1",
-        "--monitor-interval",
-        "0.1",
-    )
-    assert run_python(*launch, str(script)).returncode == 0
+    assert torchrun("--max-restarts", "1", str(script)).returncode == 0
     wait_until(lambda: [end["status"] for end in service.ends()].count("finished") >= 2, "both end well")
     assert len({window["run_id"] for window in service.windows}) == 1
     runs = [window["run"] for window in service.windows if "run" in window]
@@ -156,8 +152,7 @@ def test_torchruns_ranks_have_the_status_that_it_saw(
     """One exits with a code of its own, and torchrun then ends the other."""
     script = tmp_path / "train.py"
     script.write_text(EXITING)
-    launch = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--monitor-interval", "0.1")
-    failed = run_python(*launch, str(script))
+    failed = torchrun(str(script))
     assert failed.returncode == 1
     assert "exitcode  : 4" in failed.stderr
     wait_until(lambda: len(service.ends()) == 2, "both end")

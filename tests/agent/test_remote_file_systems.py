@@ -14,7 +14,8 @@ import pytest
 
 from tests.fakes.jobs import end, run_job, start_job
 from tests.fakes.service import Service, wait_until
-from tests.never_breaks.evidence import assert_all_arrived, assert_untouched, push, wait_for_collector
+from tests.fakes.traces import wait_for_collectors
+from tests.never_breaks.evidence import assert_all_arrived, assert_untouched, push
 from underfed.errors import RunDirectoryError
 from underfed.exchange import run_files
 from underfed.host import mounts
@@ -119,14 +120,14 @@ def test_a_home_on_a_network_records_and_holds_no_lock_there(
     assert list(data.rglob(LOCK)) == []
     assert end(job).returncode == 0
     wait_until(service.ends, "the end arrives")
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     assert list(data.rglob("*.segment")) == []
 
 
 def test_what_was_kept_there_is_pushed(absent: Service, mounted: Path, run_id: str) -> None:
     data = mounted / "data"
     assert_untouched(run_job(UNDERFED_DIR=str(data)))
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     assert len(list(data.rglob("*.segment"))) == 1
     theirs = data / "spool" / "other@elsewhere"
     theirs.mkdir()

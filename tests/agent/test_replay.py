@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
 import threading
 from collections import UserDict, namedtuple
 from collections.abc import Iterator
@@ -15,6 +13,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from tests.fakes.datasets import Numbers
+from tests.fakes.jobs import run_text
 from underfed.exchange import launch
 from underfed.trainer.replay import BLOCKS, ENOUGH, Replay, own_containers, read_replay, steps_per_s
 
@@ -281,7 +280,7 @@ if os.fork() == 0:
     raise SystemExit(0)
 assert os.waitstatus_to_exitcode(os.wait()[1]) == 0
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = run_text(program)
     assert (done.returncode, done.stdout) == (0, "--replay 1: the program ended after 2 of the 2 steps it takes\n")
 
 
@@ -300,7 +299,7 @@ if os.fork() == 0:
             replay.loaded(iterator, next(iterator))
 assert os.waitstatus_to_exitcode(os.wait()[1]) == 0
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = run_text(program)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("replay of 2 batches: ")
 

@@ -120,7 +120,7 @@ def test_who_reads_the_output_sees_it_end_when_the_command_closes_it() -> None:
 
 
 def test_who_writes_the_input_sees_that_nobody_reads_it() -> None:
-    job = start_under("--", "sh", "-c", "exec <&-; echo closed; sleep 5")
+    job = start_under("--", "sh", "-c", "exec <&-; echo closed; exec sleep 60")
     assert job.stdin is not None
     assert job.stdout is not None
     assert job.stdout.readline() == b"closed\n"
@@ -261,7 +261,7 @@ def test_a_notebooks_kernel_finds_the_parent_it_was_told() -> None:
         (["--set", "num_workers=0", "--set", "persistent_workers=true"], "persistent_workers=true needs workers"),
         (["--set", "num_workers=1", "--set", "num_workers=2"], "given twice"),
         (["--replay", "0"], "--replay 0"),
-        (["--tag", "nothing"], "--tag nothing"),
+        (["--tag", "=nothing"], "--tag =nothing"),
         (["--tag", "a=b,c"], "without a comma"),
         (["--url", "nowhere"], "nowhere"),
         (["--name", "a\nb"], "name: "),

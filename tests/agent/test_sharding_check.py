@@ -23,6 +23,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from tests.fakes.datasets import Stream, Unsharded
+from tests.fakes.jobs import run_text
 from tests.fakes.launching import others, own_lines, run_under
 from tests.fakes.service import Service, wait_until
 from underfed.trainer.loading import compared_worker
@@ -353,8 +354,8 @@ from underfed.trainer.settings.sharding_check import check_sharding
 print(check_sharding(DataLoader(Repeating()), 2)[0])
 multiprocessing.set_start_method("spawn")
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+    done = run_text(program)
+    assert (done.returncode, done.stdout) == (0, "False\n")
 
 
 def test_a_data_set_is_compared_once_in_a_run(
@@ -472,20 +473,24 @@ def test_a_training_that_is_ended_meanwhile_leaves_no_process_behind(number: sig
 # A run
 
 
-def trained_by(kind: type[Any]) -> tuple[str, ...]:
-    program = (
+def program_of(kind: type[Any]) -> str:
+    return (
         "from torch.utils.data import DataLoader\n"
         f"from tests.agent.test_sharding_check import {kind.__name__}\n"
         f"for batch in DataLoader({kind.__name__}(), batch_size=8):\n"
         "    print(batch.sum().item())\n"
     )
-    return sys.executable, "-c", program
+
+
+def trained_by(kind: type[Any]) -> tuple[str, ...]:
+    return sys.executable, "-c", program_of(kind)
 
 
 def test_a_run_says_and_records_that_its_data_set_is_not_shared_out(service: Service) -> None:
-    bare = subprocess.run(trained_by(Repeating), capture_output=True, check=True)
+    bare = run_text(program_of(Repeating), UNDERFED_DISABLED="1")
+    assert bare.returncode == 0, bare.stderr
     done = run_under("--set", "num_workers=2", "--", *trained_by(Repeating))
-    assert (done.returncode, done.stdout) == (0, bare.stdout)
+    assert (done.returncode, done.stdout.decode()) == (0, bare.stdout)
     assert any("refused: of 48 records" in line for line in own_lines(done.stderr))
     wait_until(service.ends, "the end arrives")
     (run,) = [window["run"] for window in service.windows if "run" in window][-1:]

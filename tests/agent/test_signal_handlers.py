@@ -199,7 +199,7 @@ def test_an_end_that_is_interrupted_is_marked_all_the_same(
     recording = control._state.recording
     assert recording is not None
     assert interrupted(at, recording.leave, RuntimeError) == (ANY, True)
-    wait_until(service.ends, "the mark arrives", timeout_s=20)
+    wait_until(service.ends, "the mark arrives")
 
 
 CATCHING = {"Exception", "BaseException", "OSError", "RuntimeError", "TimeoutError"}

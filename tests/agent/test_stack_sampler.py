@@ -25,6 +25,7 @@ from underfed.exchange.guard import Guard
 from underfed.trainer.loading import stack_sampler
 from underfed.trainer.loading.batch_timer import BatchTimer
 from underfed.trainer.loading.collate import CollateTimer
+from underfed.trainer.loading.probe import Probe
 from underfed.trainer.loading.stack_sampler import MOST_FRAMES, SWITCH_S, StackSampler, is_burst
 
 S = 1_000_000_000
@@ -209,7 +210,7 @@ def standing(act: Callable[[threading.Event, threading.Event], None]) -> Iterato
 
 
 def sampler(tmp_path: Path) -> StackSampler:
-    timer = BatchTimer(ring=None, collate=CollateTimer())  # type: ignore[arg-type]
+    timer = BatchTimer(ring=None, collate=CollateTimer(Probe()))  # type: ignore[arg-type]
     timer.is_loading = True
     return StackSampler(timer, tmp_path / "loader-0.0.0.stacks", Guard(), worker=0, since_ns=0)
 

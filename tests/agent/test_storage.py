@@ -51,9 +51,8 @@ def mount_of(path: Path) -> str:
 
 @pytest.mark.parametrize("num_workers", [0, 1])
 def test_files_that_are_read_tell_where_the_data_lies(
-    num_workers: int, service: Service, tmp_path: Path, shared_memory: Path
+    num_workers: int, service: Service, eager_collector: None, tmp_path: Path, shared_memory: Path
 ) -> None:
-    """Read by a small process: sampling a large one is costly, so that the next sample comes late."""
     files = (tmp_path / "a.bin", shared_memory / "b.bin")
     for path in files:
         path.write_bytes(b"x" * 4096)

@@ -214,8 +214,7 @@ def test_workers_of_a_training_that_is_killed_have_not_died(service: Service) ->
     assert all(worker["end_us"] for worker in told(service).values())
 
 
-def test_living_workers_are_sampled(service: Service, tmp_path: Path) -> None:
-    """Workers of a small process: sampling a large one is costly, so that the next sample comes late."""
+def test_living_workers_are_sampled(service: Service, eager_collector: None, tmp_path: Path) -> None:
     may_end = tmp_path / "may-end"
     job = start_job("--workers", "2", "--wait-for", str(may_end))
 

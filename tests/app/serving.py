@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.fakes.environment import clean_environment
+from tests.fakes.forkserver import Job
+from tests.fakes.forkserver import start as start_forked
 from tests.fakes.service import PATIENCE_S, wait_until
 from underfed_server.__main__ import Server, listen
 from underfed_server.main import Application, create_app
@@ -68,7 +70,7 @@ def application_in(
 class Service:
     """``underfed serve`` in a process of its own."""
 
-    process: subprocess.Popen[str]
+    process: Job | subprocess.Popen[str]
     address: str
     said: str
 
@@ -91,12 +93,19 @@ class Service:
             self.process.stdout.close()
 
 
+IMPORTED = "tests.app.imported_service"
+
+
 def start_service(database: Path | str | None, *arguments: str, port: int = 0, **environment: str) -> Service:
-    """The service once it answers; its output up to then is in ``said``."""
-    return started(launch(database, *arguments, port=port, **environment))
+    """The service once it answers; its output up to then is in ``said``.
+
+    It is the program that a user starts, but for the second of CPU time that importing it takes.
+    """
+    words, variables = _command(database, *arguments, port=port, **environment)
+    return started(start_forked("underfed_server", words, variables, imported=IMPORTED, errors=subprocess.STDOUT))
 
 
-def started(process: subprocess.Popen[str]) -> Service:
+def started(process: Job | subprocess.Popen[str]) -> Service:
     """The service that was launched, once it answers."""
     assert process.stdout is not None
     first = process.stdout.readline()
@@ -108,22 +117,28 @@ def started(process: subprocess.Popen[str]) -> Service:
 
 
 def launch(database: Path | str | None, *arguments: str, port: int = 0, **environment: str) -> subprocess.Popen[str]:
-    """The process, with what it says on one pipe; ``database``: a file, a URL, or ``None``: the default.
-
-    Beside a file lies the token of its owner.
-    """
-    command = [sys.executable, "-m", "underfed_server", "--port", str(port)]
-    url = f"sqlite:///{database}" if isinstance(database, Path) else database
-    command += [] if url is None else ["--db", url]
+    """The process as a user starts it, with what it says on one pipe: for tests of how it starts and ends."""
+    words, variables = _command(database, *arguments, port=port, **environment)
     return subprocess.Popen(
-        [*command, *arguments],
-        env=clean_environment(
-            **({"UNDERFED_DIR": str(database.parent)} if isinstance(database, Path) else {}) | environment
-        ),
+        [sys.executable, "-m", "underfed_server", *words],
+        env=variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
+
+
+def _command(
+    database: Path | str | None, *arguments: str, port: int, **environment: str
+) -> tuple[list[str], dict[str, str]]:
+    """Arguments and environment. ``database``: a file, a URL, or ``None``: the default.
+
+    Beside a file lies the token of its owner.
+    """
+    url = f"sqlite:///{database}" if isinstance(database, Path) else database
+    place = {"UNDERFED_DIR": str(database.parent)} if isinstance(database, Path) else {}
+    words = ["--port", str(port), *([] if url is None else ["--db", url]), *arguments]
+    return words, clean_environment(**place | environment)
 
 
 def poll(holds: Callable[[], object], *, within_s: float = PATIENCE_S) -> None:

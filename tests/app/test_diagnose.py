@@ -107,9 +107,9 @@ def test_the_diagnosis_is_saved_with_its_advice(store: Store) -> None:
 def test_advice_is_made_anew_when_the_run_has_grown_by_a_quarter(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     made_for: list[int] = []
 
-    def counted(facts: Any, verdict: Any) -> Any:
+    def counted(facts: Any, *beside: Any) -> Any:
         made_for.append(facts.steps)
-        return advise(facts, verdict)
+        return advise(facts, *beside)
 
     monkeypatch.setattr(diagnose, "advise", counted)
     judge = Diagnoser()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.yardsticks import dlio, ladder, parquet
+from benchmarks.yardsticks import dlio, dlio_environment, ladder, parquet
 from benchmarks.yardsticks.dlio import Predicted, Run
 from benchmarks.yardsticks.dlio_environment import Dlio, knows
 from benchmarks.yardsticks.dlio_workloads import Own, own_figures
@@ -52,6 +53,11 @@ def test_who_follows_the_right_advice_stands_on_the_next_rung(rung: ladder.Rung,
     kept = "--persistent-workers" in following.arguments
     (advice,) = said(following.change, persistent_workers=kept)["advice"]
     assert follow(rung, advice) == following.arguments
+
+
+def test_a_change_of_the_data_set_keeps_the_settings_of_its_rung() -> None:
+    (advice,) = said("vectorize_getitem")["advice"]
+    assert follow(RUNGS[2], advice | {"settings": {}}) == RUNGS[3].arguments
 
 
 def test_advice_that_no_setting_of_the_job_carries_out_is_not_measured() -> None:
@@ -131,11 +137,28 @@ def test_dlio_figures_are_those_of_its_files(tmp_path: Path) -> None:
 
 
 def test_without_a_checkout_dlio_is_left_out_and_that_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(dlio_environment, "REPOSITORIES", {str(tmp_path / "nowhere"): "0" * 40})
     dlio.measure(tmp_path, [], repeats=1, steps=None)
-    assert "left out" in capsys.readouterr().out
-    assert not list(tmp_path.iterdir())
+    assert "could not be fetched" in (said := capsys.readouterr().out)
+    assert "left out" in said
+
+
+def test_dlio_is_fetched_once_at_the_commit_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = tmp_path / "repository"
+    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    subprocess.run(["git", "init", "--quiet", repository], check=True)
+    for content in ("named", "newer"):
+        (repository / "file").write_text(content)
+        subprocess.run([*git, "add", "file"], check=True)
+        subprocess.run([*git, "commit", "--quiet", "-m", content], check=True)
+    named = subprocess.run([*git, "rev-parse", "HEAD~"], check=True, capture_output=True, text=True).stdout.strip()
+    monkeypatch.setattr(dlio_environment, "REPOSITORIES", {str(repository): named})
+    (checkout,) = dlio_environment.fetch(tmp_path)
+    assert (checkout / "file").read_text() == "named"
+    repository.rename(tmp_path / "gone")
+    assert dlio_environment.fetch(tmp_path) == [checkout]
 
 
 def test_a_checkout_knows_the_formats_that_it_generates(tmp_path: Path) -> None:

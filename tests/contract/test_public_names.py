@@ -13,6 +13,9 @@ from typing import get_args
 import pytest
 
 import underfed
+from tests.app.serving import IMPORTED
+from tests.fakes.forkserver import start
+from tests.fakes.jobs import end, environment
 from underfed.commands.cli import help_text
 from underfed_server.model import Bound, Level, Status
 from underfed_server.names import CAUSES, CHANGES, all_labels
@@ -79,9 +82,8 @@ def test_the_command_has_the_documented_sub_commands() -> None:
 @pytest.mark.parametrize("flags", sorted(set(re.findall(r"^\| `underfed (\w+ [^`]*--[^`]*)`", README, re.MULTILINE))))
 def test_the_documented_flags_exist(flags: str) -> None:
     command, *words = flags.split()
-    shown = subprocess.run(
-        [sys.executable, "-m", "underfed.commands.cli", command, "--help"], capture_output=True, text=True, check=True
-    )
+    shown = end(start("underfed.commands.cli", [command, "--help"], environment(), imported=IMPORTED))
+    assert shown.returncode == 0, shown.stderr
     assert {word.strip("[]") for word in words if word.startswith("[--")} <= set(re.findall(r"--[\w-]+", shown.stdout))
 
 

@@ -52,6 +52,7 @@ def test_one_choice_switches_verdict_advice_charts_and_address(page: Page, serve
     ).to_be_visible()
     expect(page.locator(".fix summary").first).to_have_text(re.compile("num_workers.*of the loader val", re.DOTALL))
     expect(page.locator("#settings")).to_contain_text("val, as found")
+    expect(page.locator(".fix summary").first).to_contain_text("The run as a whole: × 1.")
 
     loader(page, "val").press("ArrowLeft")
     expect(loader(page, "train")).to_be_checked()
@@ -76,7 +77,8 @@ def test_waits_for_other_loaders_are_a_part_of_the_step_of_their_own(page: Page,
     told = r"^Mean step: 101 ms: 40 ms data wait, (1 ms|99\d µs) waiting for other loaders, 60 ms compute$"
     expect(page.get_by_role("img", name=re.compile(told))).to_be_visible()
     expect(page.get_by_text("of the step go to waiting for other loaders")).to_be_visible()
-    expect(page.get_by_role("img", name=re.compile(r"^Stacked step time.*rest of the step 6\d ms"))).to_be_visible()
+    told = r"^Stacked step time.*data wait 40 ms, waiting for other loaders (1 ms|\d+ µs), compute (60|59\.\d) ms"
+    expect(page.get_by_role("img", name=re.compile(told))).to_be_visible()
     loader(page, "images").check(force=True)
     told = r"^Mean step: 101 ms: .* data wait, (40|39.\d) ms waiting for other loaders, 60 ms compute$"
     expect(page.get_by_role("img", name=re.compile(told))).to_be_visible()

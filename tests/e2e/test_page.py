@@ -12,6 +12,7 @@ from tests.app.serving import Service, start_service
 from tests.e2e.conftest import training
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
+from underfed_server.terminal.figures import gain
 
 LIVE_MS = 90_000
 """Within it a job has begun and lost enough to be judged."""
@@ -73,9 +74,9 @@ def test_the_starved_run_says_what_why_and_what_to_change(page: Page, gallery: S
     assert starved.why is not None
     expect(page.get_by_text(starved.why)).to_be_visible()
     advice = starved.advice[0]
-    expect(page.get_by_text(advice.title)).to_be_visible()
+    expect(page.get_by_role("heading", name=advice.title)).to_be_visible()
     assert advice.predicted_speedup is not None
-    expect(page.get_by_text(f"× {advice.predicted_speedup:.2f}").first).to_be_visible()
+    expect(page.get_by_text(gain(advice)).first).to_be_visible()
     expect(page.get_by_text("num_workers=2,").or_(page.get_by_text(f"num_workers={advice.to},")).first).to_be_visible()
     expect(page.get_by_text(re.compile("NVIDIA driver|NVML")).first).to_be_visible()
     expect(page.get_by_text("Without workers no batch is loaded ahead")).to_be_visible()

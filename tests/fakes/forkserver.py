@@ -1,13 +1,15 @@
-"""Training jobs that start at once: each is forked from a process that has imported torch already.
+"""Programs that start at once: each is forked from a process that has imported already what such a program imports.
 
-Importing torch takes seconds of CPU time, most of what a test with a real job would cost. A job is a process like any
-other: it has its own arguments, environment, files and exit code, and a parent that collects it as soon as it ends.
+Importing torch takes seconds of CPU time, most of what a test with a real job would cost, and importing a service one.
+A job is a process like any other: it has its own arguments, environment, files and exit code, and a parent that
+collects it as soon as it ends.
 """
 
 from __future__ import annotations
 
 import atexit
 import gc
+import io
 import json
 import os
 import runpy
@@ -17,9 +19,9 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +29,8 @@ from typing import TextIO
 
 ROOT = Path(__file__).parents[2]
 REQUEST_BYTES = 1 << 18
+TRAINING = "torch.utils.data"
+"""What all trainings import."""
 
 
 class Job:
@@ -44,14 +48,14 @@ class Job:
             self._status.close()
         return self.returncode
 
-    def wait(self, timeout: float) -> int:
-        deadline = time.monotonic() + timeout
-        while (code := self.poll()) is None:
-            if time.monotonic() > deadline:
-                self.kill()
-                raise AssertionError(f"the job still runs after {timeout:.0f} s")
-            time.sleep(0.005)
-        return code
+    def wait(self, timeout: float = 300) -> int:
+        """Raises AssertionError: it had to be killed."""
+        if self.returncode is None and not select.select([self._status], [], [], timeout)[0]:
+            self.kill()
+            raise AssertionError(f"the job still runs after {timeout:.0f} s")
+        self.poll()
+        assert self.returncode is not None
+        return self.returncode
 
     def communicate(self, timeout: float = 300) -> tuple[str, str]:
         """All of its output that was not read yet, once it has ended."""
@@ -63,31 +67,53 @@ class Job:
         self.stderr.close()
         return taken
 
+    def send_signal(self, number: int) -> None:
+        """Nothing happens to one that has ended."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
     def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
+        self.send_signal(signal.SIGKILL)
 
 
-def start(module: str, arguments: Sequence[str], environment: Mapping[str, str]) -> Job:
-    """``python -m module arguments`` with this environment; the caller waits for it."""
+def start(
+    module: str,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    imported: str = TRAINING,
+    errors: TextIO | int = subprocess.PIPE,
+) -> Job:
+    """``python -m module arguments`` with this environment; the caller waits for it.
+
+    ``imported``: this module is imported already, with all that it imports. ``errors``: a file or its number, or as of
+    ``subprocess``: ``PIPE``, or ``STDOUT``, with its output.
+    """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    (out_read, out_write), (err_read, err_write) = os.pipe(), os.pipe()
     request = json.dumps([module, list(arguments), dict(environment)]).encode()
-    socket.send_fds(_control(), [request], [theirs.fileno(), out_write, err_write])
+    out_read, out_write = os.pipe()
+    err_read, err_write = os.pipe() if errors == subprocess.PIPE else (None, out_write)
+    if errors not in (subprocess.PIPE, subprocess.STDOUT):
+        err_write = errors if isinstance(errors, int) else errors.fileno()
+    socket.send_fds(_control(imported), [request], [theirs.fileno(), out_write, err_write])
     theirs.close()
     os.close(out_write)
+    if err_read is None:
+        return Job(ours, os.fdopen(out_read), io.StringIO())
     os.close(err_write)
     return Job(ours, os.fdopen(out_read), os.fdopen(err_read))
 
 
-def _control() -> socket.socket:
+def _control(imported: str) -> socket.socket:
     """The socket to the fork server, which ends when this process does and the socket closes."""
-    return _open_forkserver()[0]
+    return _open_forkserver(imported)[0]
 
 
 @cache
-def _open_forkserver() -> tuple[socket.socket, subprocess.Popen[bytes]]:
+def _open_forkserver(imported: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    command = [sys.executable, "-u", "-m", __name__, str(theirs.fileno())]
+    command = [sys.executable, "-u", "-m", __name__, str(theirs.fileno()), imported]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with theirs:
         process = subprocess.Popen(
@@ -127,11 +153,13 @@ def _begin(request: bytes, status: int, output: int, errors: int) -> tuple[str, 
     module, arguments, environment = json.loads(request)
     os.environ.clear()
     os.environ.update(environment)
+    if "PYTHONUNBUFFERED" not in environment and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(write_through=False)
     return module, arguments
 
 
 def main() -> None:
-    import_module("torch.utils.data")  # what all jobs share
+    import_module(sys.argv[2])
     # The interpreter of a job that ends with an error visits all objects, which copies memory shared since the fork.
     gc.freeze()
     job = serve(socket.socket(fileno=int(sys.argv[1])))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
-from pathlib import Path
+import time
+from contextlib import suppress
 from types import CodeType, ModuleType
+
+from tests.fakes.service import PATIENCE_S
 
 
 def patched_attributes() -> list[str]:
@@ -26,15 +31,31 @@ def patched_attributes() -> list[str]:
 
 def collectors_of(run_id: str) -> list[int]:
     """Processes that were started with a directory of this run, or of this test's runs."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
+    found, sought = [], b"/" + run_id.encode()
+    # Each test asks: names alone, and no object for each process.
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        if not name.isdigit():
+            continue
         try:
-            words = (process / "cmdline").read_bytes().split(b"\0")
+            with open(f"/proc/{name}/cmdline", "rb", buffering=0) as file:  # noqa: PTH123
+                words = file.read()
         except OSError:
             continue
-        if any(b"/" + run_id.encode() in word for word in words):
-            found.append(int(process.name))
+        if sought in words:
+            found.append(int(name))
     return found
+
+
+def wait_for_collectors(run_id: str, timeout_s: float = PATIENCE_S) -> None:
+    """Until none of this run is left."""
+    deadline = time.monotonic() + timeout_s
+    while pids := collectors_of(run_id):
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                process = os.pidfd_open(pid)
+                has_ended = select.select([process], [], [], max(0.0, deadline - time.monotonic()))[0]
+                os.close(process)
+                assert has_ended, f"the collector of {run_id} still runs after {timeout_s:.0f} s"
 
 
 def _is_ours(code: object) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +12,11 @@ from typing import Any
 import pytest
 
 from tests.fakes.environment import clean_environment
+from tests.fakes.forkserver import start
 from tests.fakes.received import Received, agent_errors, names, received
 from tests.fakes.service import Service, running_service, wait_until
 from tests.frameworks.program import AUTOMATIC, BARE, WATCHED
 
-ROOT = Path(__file__).parents[2]
 LONGEST_S = 500
 
 
@@ -67,25 +65,19 @@ def batches(seen: Any) -> Any:
 def ran(request: pytest.FixtureRequest) -> Iterator[Ran]:
     """The results of the test module, which is its own program."""
     with running_service() as service, TemporaryDirectory(prefix="underfed-test-", dir="/dev/shm") as rings:
-        job = subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", f"tests.frameworks.{Path(request.path).stem}"],
-            cwd=ROOT,
-            env=clean_environment(
-                UNDERFED_STRICT="1",
-                UNDERFED_URL=service.url,
-                UNDERFED_DIR=rings,
-                UNDERFED_RINGS=rings,
-                UNDERFED_LINGER_S="60",
-                HF_HUB_OFFLINE="1",
-                CUDA_VISIBLE_DEVICES="",
-            ),
-            capture_output=True,
-            text=True,
-            timeout=LONGEST_S,
-            check=False,
+        variables = clean_environment(
+            UNDERFED_STRICT="1",
+            UNDERFED_URL=service.url,
+            UNDERFED_DIR=rings,
+            UNDERFED_RINGS=rings,
+            UNDERFED_LINGER_S="60",
+            HF_HUB_OFFLINE="1",
+            CUDA_VISIBLE_DEVICES="",
         )
-        assert job.returncode == 0, job.stderr
-        seen = json.loads(job.stdout.splitlines()[-1])
+        job = start(f"tests.frameworks.{Path(request.path).stem}", [], variables)
+        output, errors = job.communicate(LONGEST_S)
+        assert job.returncode == 0, errors
+        seen = json.loads(output.splitlines()[-1])
         wait_until(lambda: len(service.ends()) == 1 + len(seen), "all ends arrive")
         assert agent_errors(service) == 0, [window["losses"] for window in service.windows]
         yield Ran(seen, service)

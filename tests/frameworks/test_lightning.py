@@ -13,6 +13,8 @@ from tests.fakes.received import Place
 from tests.frameworks.conftest import Ran
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, WATCHED, Checks, Samples, Steps, Stream, Watch, main
 
+pytestmark = pytest.mark.long
+
 VALIDATED = 3
 SANITY_CHECKED = 2
 

@@ -14,6 +14,8 @@ from torch.utils.data import Dataset, IterableDataset, SequentialSampler
 from tests.frameworks.conftest import Ran
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, Checks, Samples, Steps, Watch, main
 
+pytestmark = pytest.mark.long
+
 EVALUATED = 3
 UPDATES = 4
 """Of the endless stream."""

@@ -7,8 +7,7 @@ from typing import Any
 
 from tests.fakes.forkserver import Job, start
 from tests.fakes.jobs import Done, environment, run_job, run_python
-from tests.fakes.service import Service, wait_until
-from tests.fakes.traces import collectors_of
+from tests.fakes.service import Service
 
 STEPS = 20
 """Steps of a job without arguments."""
@@ -74,10 +73,6 @@ def assert_accounted_for(service: Service, steps: int) -> int:
     assert window_indexes(service) == list(range(len(service.windows)))
     assert losses["dropped_windows"] == 0
     return int(losses["dropped_steps"])
-
-
-def wait_for_collector(run_id: str) -> None:
-    wait_until(lambda: not collectors_of(run_id), "the collector ends")
 
 
 def push(*arguments: str, **options: Any) -> Done:

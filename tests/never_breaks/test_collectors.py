@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.fakes.forkserver import Job
 from tests.fakes.jobs import end, run_job, start_job
 from tests.fakes.service import Service, wait_until
-from tests.fakes.traces import collectors_of
+from tests.fakes.traces import collectors_of, wait_for_collectors
 from tests.never_breaks.evidence import (
     assert_accounted_for,
     assert_all_arrived,
@@ -17,7 +17,6 @@ from tests.never_breaks.evidence import (
     delivered,
     push,
     start_confined,
-    wait_for_collector,
 )
 from underfed.collector.spool.segment import count_frames
 
@@ -59,14 +58,14 @@ def test_a_push_in_between_takes_nothing_from_the_next_collector(
     job = start_job(*LONG, "--at", "100", "--wait-for", str(tmp_path / "pushed"))
     wait_until(lambda: any(map(count_frames, tmp_path.glob("data/spool/*/*.segment"))), "a window is kept")
     end_collector(run_id, signal.SIGKILL)
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     absent_service.start()
     pushed = push()
     assert "still runs, so its own collector reads its rings" in pushed.stdout
     assert absent_service.windows
     (tmp_path / "pushed").touch()
     assert_untouched(end(job), *LONG)
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     assert push().returncode == 0
     assert assert_accounted_for(absent_service, LONG_STEPS) <= LOST_AT_MOST
     assert [ended["status"] for ended in absent_service.ends()] == ["finished"]
@@ -75,7 +74,7 @@ def test_a_push_in_between_takes_nothing_from_the_next_collector(
 def test_another_ranks_collector_takes_over(service: Service, run_id: str) -> None:
     job = start_long_job(service, *LONG)
     end_collector(run_id, signal.SIGKILL)
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     other = run_job(RANK="1", LOCAL_RANK="1", WORLD_SIZE="2")
     assert other.returncode == 0
     assert end(job).returncode == 0

@@ -14,7 +14,7 @@ import pytest
 from tests.fakes.forkserver import Job
 from tests.fakes.jobs import end, run_job, start_job
 from tests.fakes.service import Service, wait_until
-from tests.fakes.traces import collectors_of
+from tests.fakes.traces import collectors_of, wait_for_collectors
 from tests.never_breaks.evidence import (
     assert_accounted_for,
     assert_all_arrived,
@@ -22,7 +22,6 @@ from tests.never_breaks.evidence import (
     delivered,
     missing_windows,
     push,
-    wait_for_collector,
 )
 from underfed.collector.spool.segment import read_segment
 from underfed.collector.wire import decode_window
@@ -94,7 +93,7 @@ def test_with_a_full_disk_and_no_service_it_is_kept_beside_the_rings(
     job = run_job()
     assert_untouched(job)
     assert "`underfed push` sends" in job.stderr.splitlines()[-1]
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     assert (len(segments(disk)), len(segments(rings))) == (0, 1)
     absent_service.start()
     assert push().returncode == 0
@@ -111,7 +110,7 @@ def test_on_a_disk_that_fills_up_and_is_cleared_all_is_kept_in_order(
     free(disk)
     wait_until(lambda: not segments(rings), "it is on the disk")
     assert_untouched(end(job), *LONG)
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     absent_service.start()
     assert push().returncode == 0
     assert_all_arrived(absent_service, LONG_STEPS)
@@ -186,7 +185,7 @@ def test_what_is_kept_beside_the_rings_outlives_the_collector(
     (collector,) = collectors_of(run_id)
     os.kill(collector, signal.SIGKILL)
     assert_untouched(end(job), *SHORTER)
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     absent_service.start()
     free(disk)
     assert push().returncode == 0

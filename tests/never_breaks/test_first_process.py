@@ -61,7 +61,7 @@ def test_underfed_run_as_process_1_tells_the_status(service: Service, tmp_path: 
     done = run_first(*UNDERFED, "run", "--", *JOB, str(tmp_path), "--end", how)
     assert (done.returncode, done.stdout) == (bare.returncode, bare.stdout)
     status, code = STATUS[how]
-    wait_until(service.ends, "the end arrives", timeout_s=10)
+    wait_until(service.ends, "the end arrives")
     (told,) = service.ends()
     assert (told["status"], told["exit_code"]) == (status, code)
 

@@ -15,6 +15,7 @@ import pytest
 from tests.fakes.forkserver import start
 from tests.fakes.jobs import ROOT, end, environment, last_line, run_job, start_job
 from tests.fakes.service import Service, running_service, wait_until
+from tests.fakes.traces import wait_for_collectors
 from tests.never_breaks.evidence import (
     STEPS,
     assert_all_arrived,
@@ -22,7 +23,6 @@ from tests.never_breaks.evidence import (
     push,
     said,
     start_confined,
-    wait_for_collector,
 )
 
 OTHER = 100_000 + os.getpid()
@@ -84,7 +84,7 @@ def test_users_of_one_host_do_not_see_each_others_runs(service: Service, run_id:
         assert look.returncode != 0
         assert all(end(job).returncode == 0 for job in (mine, theirs))
         wait_until(lambda: service.ends() and others.ends(), "both end")
-        wait_for_collector(run_id)
+        wait_for_collectors(run_id)
         for each in (service, others):
             assert_all_arrived(each, 200)
     assert not rings[1].exists()
@@ -103,7 +103,7 @@ def test_what_somebody_else_put_in_our_place_is_not_used(
     assert_all_arrived(service)
     # On the disk instead, in a directory of the user's own.
     assert (home / ".local" / "share" / "underfed" / "run" / f"underfed-{OTHER}").is_dir()
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
 
 
 @pytest.mark.parametrize("shm", ["size=1m,mode=1777", "ro"])
@@ -114,7 +114,7 @@ def test_a_shared_memory_that_is_small_or_read_only_is_not_used(
     assert_untouched(end(job))
     wait_until(service.ends, "the end arrives")
     assert_all_arrived(service)
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
 
 
 def test_rings_that_find_no_room_are_counted_and_cost_no_batch(
@@ -126,7 +126,7 @@ def test_rings_that_find_no_room_are_counted_and_cost_no_batch(
     wait_until(service.ends, "the end arrives")
     assert service.count_steps() == 0
     assert service.windows[-1]["losses"]["agent_errors"] > 0
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
 
 
 def test_a_user_without_home_and_name_is_recorded(absent_service: Service, run_id: str, root_powers: None) -> None:
@@ -134,7 +134,7 @@ def test_a_user_without_home_and_name_is_recorded(absent_service: Service, run_i
     variables = environment_without("UNDERFED_RINGS", "UNDERFED_DIR", "HOME", "TMPDIR", "USER", "LOGNAME")
     job = end(start("tests.fakes.confined", ["--user", str(OTHER)], variables))
     assert_untouched(job)
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     assert stat.S_IMODE((data / "spool").stat().st_mode) & 0o022 == 0
     absent_service.start()
     assert push(str(data)).returncode == 0

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tests.fakes.jobs import run_job
 from tests.fakes.service import Service
-from tests.never_breaks.evidence import assert_all_arrived, push, wait_for_collector
+from tests.fakes.traces import wait_for_collectors
+from tests.never_breaks.evidence import assert_all_arrived, push
 from underfed.collector.spool.segment import Frame, read_segment
 from underfed.collector.spool.spool_directory import BOUND_BYTES
 from underfed.collector.wire import decode_window
@@ -38,7 +39,7 @@ def bytes_a_second(frames: list[tuple[Frame, int]]) -> float:
 def test_two_days_of_a_rank_fit_into_the_bound(absent_service: Service, run_id: str, tmp_path: Path) -> None:
     arguments = ("--length", "1200", "--work-ms", "19", "--epochs", "1", "--workers", "4")
     assert run_job(*arguments).returncode == 0
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     frames = kept_frames(tmp_path / "data")
     assert len(frames) > 4
     assert bytes_a_second(frames) * DAYS_S < BOUND_BYTES

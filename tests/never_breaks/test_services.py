@@ -8,14 +8,13 @@ import pytest
 
 from tests.fakes.jobs import end, run_job, start_job
 from tests.fakes.service import Fault, Service, wait_until
-from tests.fakes.traces import collectors_of
+from tests.fakes.traces import wait_for_collectors
 from tests.never_breaks.evidence import (
     STEPS,
     assert_all_arrived,
     assert_untouched,
     delivered,
     push,
-    wait_for_collector,
     window_indexes,
 )
 
@@ -39,7 +38,7 @@ def test_a_service_that_was_never_there_costs_one_line_at_the_end(
     was_read = "left to send: " in lines[1] and f"kept in {tmp_path / 'data'};" in lines[1]
     assert was_read or f"the end of run {run_id} is kept in" in lines[1]
     assert "`underfed push` sends" in lines[1]
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     pushed = push()
     assert pushed.returncode == 1
     assert f"windows of {run_id} are left" in pushed.stderr
@@ -87,7 +86,7 @@ def test_a_service_that_accepts_nothing_gets_everything_later(
     assert_untouched(job, "--workers", "1")
     # Nothing was answered yet, so nobody waited for an answer.
     assert not service.ends()
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     service.let_go()
     assert push().returncode == 0
     assert_all_arrived(service)
@@ -109,7 +108,7 @@ def test_a_service_with_every_kind_of_fault_gets_everything_once(service: Servic
     ]
     assert_untouched(run_job())
     # The collector ends before its minute of waiting is over, since everything was acknowledged.
-    wait_until(lambda: not collectors_of(run_id), "everything arrives")
+    wait_for_collectors(run_id)
     assert service.faults == []
     assert_all_arrived(service)
 
@@ -121,7 +120,7 @@ def test_windows_that_a_service_rejects_for_good_are_set_aside(service: Service,
     (tmp_path / "refused").touch()
     assert_untouched(end(job))
     wait_until(service.ends, "the end arrives")
-    wait_for_collector(run_id)
+    wait_for_collectors(run_id)
     (spool,) = spools(tmp_path)
     (refused,) = (spool / "rejected").iterdir()
     assert refused.name.endswith("-00000000.json.gz")
@@ -142,7 +141,7 @@ def test_spools_of_several_runs_are_pushed_together(absent_service: Service, tmp
     jobs = [start_job(UNDERFED_RUN_ID=name) for name in ("one", "two")]
     for name, job in zip(("one", "two"), jobs, strict=True):
         job.communicate()
-        wait_for_collector(name)
+        wait_for_collectors(name)
     absent_service.start()
     pushed = push(str(tmp_path / "data"))
     assert pushed.returncode == 0

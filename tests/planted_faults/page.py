@@ -97,8 +97,8 @@ PAGE = (
     Fault(
         "a step without a measured wait was all compute",
         "frontend/src/charts/declared/run.ts",
-        "step === null || waited === null ? null : Math.max(0, step - waited -",
-        "step === null ? null : Math.max(0, step - (waited ?? 0) -",
+        "step === null || waited === null ? null : Math.max(0, step -",
+        "step === null ? null : Math.max(0, step -",
         ("frontend/test/charts/declared",),
     ),
     Fault(

@@ -15,6 +15,7 @@ import pytest
 from tests.app.store.posting import post
 from tests.scenarios.pipelines.pipeline import Strength, names, pipeline
 from tests.scenarios.pipelines.running import run_name
+from tests.scenarios.pipelines.synthetic.normalised_pictures import joining
 from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
 from tests.scenarios.record import is_right, read, recorded, recording
 from underfed_server.diagnose import Diagnoser
@@ -82,6 +83,14 @@ def test_no_more_workers_are_advised_where_all_cores_are_busy(diagnoses: Diagnos
     assert "num_workers" in {refusal.change for refusal in seen.refusals}
 
 
+def test_pictures_that_were_normalised_are_advised_as_bytes_and_other_floats_refused(diagnoses: Diagnoses) -> None:
+    pictures = diagnoses["synthetic.normalised_pictures", "clear"]
+    volumes = diagnoses.of(list(synthetic_windows(joining("clear", fits_uint8=False), "volumes")))
+    assert "smaller_dtype" in {advice.change for advice in pictures.advice}
+    assert "smaller_dtype" not in {advice.change for advice in volumes.advice}
+    assert "smaller_dtype" in {refusal.change for refusal in volumes.refusals}
+
+
 @pytest.mark.parametrize(("name", "strength"), SYNTHETIC)
 def test_synthetic_windows_of_another_machine_are_judged_likewise(
     name: str, strength: Strength, diagnoses: Diagnoses
@@ -98,3 +107,29 @@ def test_a_run_of_a_few_steps_has_no_verdict(diagnoses: Diagnoses) -> None:
     seen = diagnoses.of(list(synthetic_windows(run, "a-few-steps")))
     assert (seen.bound, seen.level) == ("unknown", "unknown")
     assert seen.reason is not None and "the run had 10" in seen.reason
+
+
+def test_a_straggler_costs_all_ranks_what_they_wait_for_it(diagnoses: Diagnoses) -> None:
+    seen = diagnoses["sick.slow_rank", "clear"]
+    (slow,) = [rank for rank in seen.ranks if rank.straggler]
+    assert seen.hours_lost is not None
+    assert seen.hours_used and slow.data_stall_fraction
+    assert seen.hours_lost / seen.hours_used == pytest.approx(slow.data_stall_fraction, abs=0.08)
+    assert seen.best_advice is not None
+    gain, *_ = seen.best_advice.gain_of_run
+    assert gain is not None
+    assert seen.hours_used * (1 - 1 / gain) < 1.05 * seen.hours_lost
+
+
+def test_the_gain_of_a_validation_is_not_that_of_its_run(diagnoses: Diagnoses) -> None:
+    seen = diagnoses["synthetic.slow_validation", "clear"]
+    (val,) = [line for line in seen.loaders if line.loader == seen.loader]
+    best = seen.best_advice
+    assert best is not None
+    assert (val.role, best.loader) == ("validation", "val")
+    assert best.predicted_speedup and best.run_speedup and best.run_low and best.run_high
+    assert 1 < best.run_low <= best.run_speedup <= best.run_high < best.predicted_speedup
+    saved = 1 - 1 / best.run_speedup
+    assert saved == pytest.approx(val.share_of_run_fraction * (1 - 1 / best.predicted_speedup))
+    assert seen.hours_lost and seen.hours_used
+    assert saved <= seen.hours_lost / seen.hours_used

@@ -155,12 +155,12 @@ def data_directory(environ: Mapping[str, str]) -> Path:
 
 
 def read_tags(text: str) -> dict[str, str]:
-    """``"team=vision,try=2"`` → ``{"team": "vision", "try": "2"}``."""
+    """``"team=vision,debug"`` → ``{"team": "vision", "debug": ""}``."""
     tags: dict[str, str] = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
-            raise ConfigError(f"UNDERFED_TAGS: {pair!r} is not of the form key=value")
+        key, _, value = pair.partition("=")
+        if not key.strip():
+            raise ConfigError(f"UNDERFED_TAGS: {pair!r} has no key")
         tags[key.strip()] = value.strip()
     return _tags(tags)
 

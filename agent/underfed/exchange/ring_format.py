@@ -99,15 +99,21 @@ def pack_request(depth: int, is_timed: bool, sampler_ns: int) -> int:
     return sampler_ns << SAMPLER_SHIFT | is_timed << DEPTH_BITS | min(depth, DEEPEST) + 1
 
 
-def pack_pass(sampler_ns: int, grad_enabled: bool, fetches_ahead: bool) -> int:
-    """Sampler time during construction or reset (it may be ``NOT_MEASURED``), whether gradients are enabled, and
-    whether its consumer asks for the batch after the one it hands out."""
-    return sampler_ns << 2 | grad_enabled << 1 | fetches_ahead
+REQUESTS_BITS = 14
+MOST_REQUESTS = (1 << REQUESTS_BITS) - 1
+"""One rank asks for each of so many in a step."""
 
 
-def unpack_pass(packed: int) -> tuple[int, bool, bool]:
+def pack_pass(sampler_ns: int, grad_enabled: bool, fetches_ahead: bool, requests_a_step: int) -> int:
+    """Sampler time during construction or reset (it may be ``NOT_MEASURED``), whether gradients are enabled, whether
+    its consumer asks for the batch after the one it hands out, and how many it asks for in each step."""
+    return (sampler_ns << REQUESTS_BITS | requests_a_step - 1) << 2 | grad_enabled << 1 | fetches_ahead
+
+
+def unpack_pass(packed: int) -> tuple[int, bool, bool, int]:
     """The arguments of ``pack_pass``."""
-    return packed >> 2, bool(packed & 2), bool(packed & 1)
+    requests_a_step = (packed >> 2 & MOST_REQUESTS) + 1
+    return packed >> 2 + REQUESTS_BITS, bool(packed & 2), bool(packed & 1), requests_a_step
 
 
 def unpack_request(packed: int) -> tuple[int, bool, int]:

@@ -35,6 +35,7 @@ class Service:
 
     url: str
     token: str | None
+    timeout_s: float = TIMEOUT_S
 
     def get(self, path: str, **query: str) -> Any:
         """The answer; ``None``: not found.
@@ -46,7 +47,7 @@ class Service:
         request = Request(address, headers={"Authorization": f"Bearer {self.token}"} if self.token else {})
         try:
             # Without a proxy, as the collector connects: a web proxy may not reach the service.
-            with build_opener(ProxyHandler({})).open(request, timeout=TIMEOUT_S) as answer:
+            with build_opener(ProxyHandler({})).open(request, timeout=self.timeout_s) as answer:
                 return json.load(answer)
         except HTTPError as error:
             if error.code == 404:

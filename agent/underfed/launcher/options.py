@@ -26,7 +26,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--name", help="what the run is called; default: the script's name")
     parser.add_argument("--project", help="the project; runs of one project and name are compared")
-    parser.add_argument("--tag", metavar="KEY=VALUE", action="append", default=[], help="may be given several times")
+    parser.add_argument("--tag", metavar="KEY[=VALUE]", action="append", default=[], help="may be given several times")
     parser.add_argument("--url", help="address of the service")
     parser.add_argument(
         "--set",
@@ -85,9 +85,8 @@ def ask_for_advice(wanted: str, environ: Mapping[str, str]) -> tuple[str, dict[s
 def with_tags(pairs: Sequence[str]) -> str:
     """The environment's tags and these. A comma would be read as the end of a tag."""
     for pair in pairs:
-        key, equals, _ = pair.partition("=")
-        if not equals or not key.strip() or "," in pair:
-            raise ConfigError(f"--tag {pair}: expected KEY=VALUE without a comma")
+        if not pair.partition("=")[0].strip() or "," in pair:
+            raise ConfigError(f"--tag {pair}: expected KEY or KEY=VALUE without a comma")
     tags = read_tags(os.environ.get("UNDERFED_TAGS", "")) | read_tags(",".join(pairs))
     return ",".join(f"{key}={value}" for key, value in tags.items())
 

@@ -92,8 +92,12 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
         if directory.exists():
             # Imported here: it takes a tenth of a second, by which the command would start later.
             from underfed.launcher.command_end import report_end
+            from underfed.launcher.verdict import report_verdict
 
             report_end(config, command, status, launch.read_reports(directory), environ.get(launch.SET))
+            if status >= 0:
+                # Who ended it by a signal waits for nothing more.
+                report_verdict(config, begun, (now_ns() - command.origin_ns) / 1e9)
         if os.getpid() == 1:
             wait_until_served(config.data_directory, begun)
     finally:

@@ -19,8 +19,8 @@ from underfed.exchange.facts import End
 from underfed.exchange.guard import Guard
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.call_sites import iterating_line, watching_line
-from underfed.trainer.hooks.ahead import consumer_of, dispatches, fetches_ahead, why_no_steps
-from underfed.trainer.hooks.install import FREE_THREADED, LOADING_FACTS, STEP_FACTS, WORKER_FACTS, Hooks
+from underfed.trainer.hooks.ahead import consumer_of, dispatches, fetches_ahead, requests_a_step
+from underfed.trainer.hooks.install import FREE_THREADED, LOADING_FACTS, WORKER_FACTS, Hooks
 from underfed.trainer.hooks.iterable import NO_DATALOADER, is_stand_in, stand_in
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.uncompiled import leave_ours_uncompiled
@@ -311,12 +311,9 @@ def _session_of(loader: Any, recording: Recording | None, hooks: Hooks) -> Sessi
             watched.report_sharding(_state.overrides.sharding_of(loader))
         consumer = consumer_of(loader)
         watched.report_dispatched(dispatches(consumer))
-        reason = why_no_steps(consumer)
-        if reason is not None:
-            watched.lacks(dict.fromkeys(STEP_FACTS, reason))
         hooks.keep_worker_loop()
         recording.report_lacks(hooks.notes)
-        return open_session(watched, fetches_ahead(consumer))
+        return open_session(watched, fetches_ahead(consumer), requests_a_step(consumer))
     except Exception as error:
         let_through(error)
         (recording.guard if recording is not None else Guard()).failed("iterator start", error)

@@ -12,6 +12,7 @@ from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.change import Change
 from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.advice.offer import Offer, advice_of
+from underfed_server.diagnosis.overview import Overview
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Refusal, Setting, Verdict
 from underfed_server.names import ChangeName
@@ -26,9 +27,12 @@ class Recommendation:
     refusals: tuple[Refusal, ...] = ()
 
 
-def advise(facts: RunFacts, verdict: Verdict) -> Recommendation:
-    """Empty unless the run loses time to its input, or will fail by it: a compute-bound run is left alone."""
-    case = make_case(facts, verdict)
+def advise(facts: RunFacts, verdict: Verdict, overview: Overview | None = None) -> Recommendation:
+    """Empty unless the run loses time to its input, or will fail by it: a compute-bound run is left alone.
+
+    ``overview``: of ``facts``, where the verdict was made of one.
+    """
+    case = make_case(facts, verdict, overview)
     return recommend(case) if case else Recommendation()
 
 
@@ -58,14 +62,15 @@ def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
 
 
 def _cures_ahead(case: Case, offered: Sequence[Advice]) -> set[ChangeName]:
-    """None of them has a figure: whatever else has one acts on what costs less. Or it is one of whole epochs, where the
-    others' are of the loop between their starts.
+    """None of them has a figure: whatever else has one acts on what costs less. Or one goes first by itself. Or it is
+    one of whole epochs, where the others' are of the loop between their starts.
     """
     leading = case.verdict.causes[0] if case.verdict.causes else None
     cures_it = [one for one in offered if leading is not None and cures(one.change, leading)]
     between = {one.change for one in cures_it if one.predicted_speedup and all_changes()[one.change].is_between_epochs}
+    first = {one.change for one in cures_it if (goes := all_changes()[one.change].goes_first) and goes(case)}
     has_figure = any(one.predicted_speedup is not None for one in cures_it)
-    return between or (set() if has_figure else {one.change for one in cures_it})
+    return between or first or (set() if has_figure else {one.change for one in cures_it})
 
 
 def _gain(one: Advice) -> float:

@@ -6,15 +6,17 @@ from dataclasses import dataclass, replace
 
 from underfed_server.advice.prediction.predict import Predictor, make_predictor
 from underfed_server.advice.prediction.ranks import Ranks
+from underfed_server.advice.prediction.regime import Regime
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError, recorded_setting
 from underfed_server.diagnosis import measures
-from underfed_server.diagnosis.bound import judged_rank, late_in_turn
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.causes.few_shards import loading_workers
-from underfed_server.diagnosis.examination import storage_place
-from underfed_server.diagnosis.instant_data import instant_step_us
-from underfed_server.diagnosis.storage_rate import seen_elsewhere
+from underfed_server.diagnosis.instant_data import Ceiling, read_ceiling
+from underfed_server.diagnosis.overview import Overview, overview_of
+from underfed_server.diagnosis.slow_ranks import SlowRanks
+from underfed_server.facts.lockstep import Lockstep
+from underfed_server.facts.places import storage_place
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import CauseFinding, LoaderInfo, Verdict
 from underfed_server.names import CauseName, ChangeName
@@ -28,6 +30,8 @@ class Case:
     verdict: Verdict
     loader: LoaderInfo
     rank: RankFacts
+    together: Lockstep | None
+    """Where the ranks are late in turn."""
     predictor: Predictor | None
     obstacle: str | None
     change: ChangeName = ""
@@ -64,7 +68,7 @@ class Case:
     @property
     def ranks_on_host(self) -> int:
         """Ranks that share cores, memory and /dev/shm with the judged one, which is included."""
-        return len(_on_host(self.facts, self.rank))
+        return len(self.facts.on_host_of(self.rank))
 
     @property
     def cpu_us(self) -> float | None:
@@ -78,9 +82,14 @@ class Case:
         training = (self.rank.process.process_cores or 0.0) * self.rank.step_us - (0.0 if self.num_workers else load)
         return load + max(0.0, training)
 
-    def instant_data_speedup(self, rank: RankFacts) -> float:
+    def ceiling(self, rank: RankFacts) -> Ceiling:
         """Of a rank whose batches were all there at once."""
-        return rank.step_us / max(instant_step_us(rank, self.facts.host), 1.0)
+        return read_ceiling(rank, self.facts.host, self.together)
+
+    @property
+    def regime(self) -> Regime | None:
+        """That of the run as it was; ``None``: its loading cannot be simulated."""
+        return self.predictor.place(self.recorded).regime if self.predictor else None
 
     def predicting(self) -> Predictor:
         """The predictor.
@@ -113,21 +122,25 @@ def cures(change: ChangeName, finding: CauseFinding) -> bool:
     return change in all_causes()[finding.cause].cured_by
 
 
-def make_case(facts: RunFacts, verdict: Verdict) -> Case | None:
-    """``None`` for runs that get no advice: nothing is lost to input and nothing will fail, or no loader is known."""
+def make_case(facts: RunFacts, verdict: Verdict, overview: Overview | None = None) -> Case | None:
+    """``None`` for runs that get no advice: nothing is lost to input and nothing will fail, or no loader is known.
+
+    ``overview``: of ``facts``, where the verdict was made of one.
+    """
     concerns_any = any(all_causes()[finding.cause].at_any_bound for finding in verdict.causes)
     if facts.loader is None or not (verdict.bound in ("data", "transfer") or concerns_any):
         return None
-    rank = judged_rank(facts)
+    overview = overview or overview_of(facts)
+    slow, elsewhere = overview.slow, overview.storage.elsewhere
+    rank = slow.judged
     try:
         place = storage_place(facts, rank)
-        loader, ranks = _as_it_loads(facts.loader, rank, verdict), _ranks(facts, rank)
-        elsewhere = seen_elsewhere(facts, rank)
+        loader, ranks = _as_it_loads(facts.loader, rank, verdict), _ranks(facts, slow)
         predictor = make_predictor(rank, loader, facts.host, ranks, place, elsewhere, facts.proven)
         obstacle = None
     except PredictionError as error:
         predictor, obstacle = None, str(error)
-    return Case(facts, verdict, facts.loader, rank, predictor, obstacle)
+    return Case(facts, verdict, facts.loader, rank, slow.late_in_turn, predictor, obstacle)
 
 
 def _as_it_loads(loader: LoaderInfo, rank: RankFacts, verdict: Verdict) -> LoaderInfo:
@@ -141,12 +154,9 @@ def _as_it_loads(loader: LoaderInfo, rank: RankFacts, verdict: Verdict) -> Loade
     )
 
 
-def _ranks(facts: RunFacts, rank: RankFacts) -> Ranks:
-    here = _on_host(facts, rank)
+def _ranks(facts: RunFacts, slow: SlowRanks) -> Ranks:
+    rank = slow.judged
+    here = facts.on_host_of(rank)
     others = sum(measures.own_cores(each.process) for each in here) - measures.own_cores(rank.process)
     mates = tuple(each for each in here if each.rank != rank.rank)
-    return Ranks(len(here), others, mates, late_in_turn(facts))
-
-
-def _on_host(facts: RunFacts, rank: RankFacts) -> list[RankFacts]:
-    return [each for each in facts.ranks if each.hostname == rank.hostname]
+    return Ranks(len(here), others, mates, slow.late_in_turn)

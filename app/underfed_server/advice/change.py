@@ -29,5 +29,7 @@ class Change:
     leaves no sign is never taken as carried."""
     alters: str | None = None
     """The trait besides settings that the change alters: it may differ between the runs."""
+    goes_first: Callable[[Case], bool] | None = None
+    """Whether it comes before others that cure the leading cause, though its gain has no figure. ``None``: never."""
     is_between_epochs: bool = False
     """The gain lies between epochs: runs are compared over whole epochs only (CONTRACT)."""

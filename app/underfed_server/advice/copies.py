@@ -8,6 +8,7 @@ import numpy as np
 
 from underfed_server.advice.case import Case
 from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.model import Evidence
 
 EXPOSED_FRACTION = 0.05
@@ -39,9 +40,10 @@ def blocks_though_pinned(case: Case) -> bool:
     return is_pinned(case) and case.facts.uses_gpu and is_exposed(case) and waits_for_input(case)
 
 
-def ceiling(case: Case) -> float:
+def ceiling(case: Case) -> Ceiling:
     """Speed-up with no exposed copy at all."""
-    return 1 / max(1 - (exposed_fraction(case) or 0.0), 0.01)
+    speedup = 1 / max(1 - (exposed_fraction(case) or 0.0), 0.01)
+    return Ceiling(speedup, speedup)
 
 
 def copy_evidence(case: Case) -> Sequence[Evidence]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 from underfed_server.advice.case import Case
 from underfed_server.advice.loader_settings import SETTINGS, diff_of
 from underfed_server.advice.prediction.predict import Prediction
+from underfed_server.advice.prediction.regime import exposure
+from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
 from underfed_server.advice.shares import Gain
+from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.diagnosis.measures import anatomy_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Advice, Anatomy, Evidence, Refusal, Setting
@@ -47,7 +51,7 @@ class Offer:
     """Gain where nothing is simulated. A string: why it cannot be computed; ``None``: single steps do not show it."""
     assumption: str | None = None
     """What a gain that is not simulated rests on."""
-    ceiling: float | None = None
+    ceiling: Ceiling | None = None
     """The speed-up that the change cannot exceed; ``None``: that without any data wait."""
 
 
@@ -57,6 +61,8 @@ def advice_of(case: Case, offer: Offer) -> Advice | None:
     if case.rank.is_read_ahead and case.obstacle:
         # What is not simulated would count the reading thread's steps as the training's.
         gain = case.obstacle
+    if isinstance(gain, Gain):
+        gain = _as_sure_as_others(case, gain, offer.ceiling or Ceiling(math.inf))
     if isinstance(gain, Gain) or (offer.simulated and isinstance(gain, Prediction)):
         return _advice(case, offer, gain) if is_worthwhile(gain.speedup) else None
     return _advice(case, offer, gain)
@@ -67,6 +73,17 @@ def _predicted(case: Case, setting: SimulatedSetting) -> Prediction | str:
         return case.predicting().predict(setting)
     except PredictionError as error:
         return str(error)
+
+
+def _as_sure_as_others(case: Case, gain: Gain, ceiling: Ceiling) -> Gain:
+    """Its interval as wide as what was observed lay from predictions for runs like this one: that the rest of the step
+    and the loading stay as they are is a prediction, too, however precisely the part was measured that goes away.
+    """
+    exposed = exposure(1 - 1 / gain.speedup)
+    below, above = (exposed * end for end in interval(case.regime, case.facts.proven))
+    low = gain.speedup * math.exp(-math.hypot(below, math.log(gain.speedup / gain.low)))
+    high = gain.speedup * math.exp(math.hypot(above, math.log(gain.high / gain.speedup)))
+    return Gain(min(gain.speedup, ceiling.speedup), min(low, ceiling.speedup), min(high, ceiling.highest))
 
 
 def refuse(case: Case, title: str, why: str, evidence: Sequence[Evidence]) -> Refusal:
@@ -86,7 +103,7 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
     changed, is_own = offer.settings, case.change in SETTINGS and SETTINGS[case.change].is_settable
     if changed is None and is_own:
         changed = {case.change: offer.to}
-    ceiling = offer.ceiling
+    ceiling = offer.ceiling.speedup if offer.ceiling else None
     if ceiling is None and case.waits_for_data and case.predictor:
         ceiling = case.predictor.ceiling
     is_in_call = offer.in_call or offer.diff is None
@@ -115,15 +132,14 @@ def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> 
     if gain is None or isinstance(gain, str):
         reason = gain or "what it costs was not measured in single steps"
         return nothing | {"assumption": f"The gain cannot be computed: {reason.rstrip('.')}."}
-    assumption, most = offer.assumption, offer.ceiling or gain.high
-    if isinstance(gain, Prediction):
-        assumption, most = _assumption(case, gain), gain.high
+    assumption = _assumption(case, gain) if isinstance(gain, Prediction) else offer.assumption
     if _says_nothing(case, gain):
         why = " ".join(text for text in (assumption, _try_it(case, gain)) if text)
-        return nothing | {"low": gain.low, "high": min(most, gain.high), "assumption": why}
-    known = {"predicted_speedup": gain.speedup, "low": gain.low, "high": gain.high}
+        return nothing | {"low": gain.low, "high": gain.high, "assumption": why}
     return {
-        **{name: min(value, most) for name, value in known.items()},
+        "predicted_speedup": gain.speedup,
+        "low": gain.low,
+        "high": gain.high,
         "anatomy": _anatomy(case, gain) if isinstance(gain, Prediction) else None,
         "assumption": assumption,
     }

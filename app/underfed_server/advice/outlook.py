@@ -25,14 +25,18 @@ def outlook(run: Run, diagnosis: Diagnosis | None) -> Outlook | None:
     ranks = max(1, len(run.ranks))
     last_step, basis = _last_step(run, diagnosis.loader)
     left_s = None if last_step is None else (last_step - run.steps) / steps_per_s
-    gain = next((one.predicted_speedup for one in diagnosis.advice if one.predicted_speedup is not None), None)
-    saved = None if gain is None or gain <= 1 else min(stall, 1 - 1 / gain)
+    best = diagnosis.best_advice
+    gains = (best.predicted_speedup, best.low, best.high) if best and best.is_promised else (None, None, None)
+    saved, least, most = (None if gain is None else min(stall, 1 - 1 / gain) for gain in gains)
     return Outlook(
         last_step=last_step,
         basis=basis,
         hours_to_lose=None if left_s is None else left_s * stall * ranks / S_PER_HOUR,
         hours_lost_per_hour=stall * ranks,
+        left_s=left_s,
         saved_fraction=saved,
+        saved_low_fraction=least,
+        saved_high_fraction=most,
         saved_s=None if left_s is None or saved is None else left_s * saved,
     )
 

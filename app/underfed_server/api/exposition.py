@@ -34,7 +34,12 @@ RUN_GAUGES = (
     ("step_seconds", "Typical step", "step_us", 1e-6),
     ("lost_seconds", "Time lost to input so far, summed over ranks", "hours_lost", 3_600.0),
     ("gpu_lost_seconds", "GPU time lost to input so far, summed over GPUs", "gpu_hours_lost", 3_600.0),
-    ("predicted_speedup", "Predicted factor on steps a second of the best advice", "predicted_speedup", 1.0),
+    (
+        "predicted_speedup",
+        "Predicted factor on the speed of the run, of the best advice that promises one",
+        "predicted_speedup",
+        1.0,
+    ),
 )
 """Name, help, field of :class:`RunGauges`, factor."""
 

@@ -20,8 +20,9 @@ from underfed_server.api.dependencies import (
     ToStepQuery,
     check_stretch,
 )
+from underfed_server.api.other_waits import read_other_waits
 from underfed_server.errors import InvalidError
-from underfed_server.measurements import COMPUTED, METRICS, STALL, STALL_FRACTION, Column, Metric
+from underfed_server.measurements import COMPUTED, METRICS, OTHERS_WAIT, STALL, STALL_FRACTION, Column, Metric
 from underfed_server.model import Series, SeriesPage
 from underfed_server.store.columns.ladder import Rollup, Stat
 from underfed_server.store.columns.lanes import batches_lane, steps_lane, worker_lane
@@ -43,9 +44,13 @@ MOST_METRICS = 50
 PERCENTILES = (50, 95, 99)
 METRIC = (
     "One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or "
-    f"{', '.join(name for computed in COMPUTED.values() for name in computed if name in METRICS)}. An unknown one is "
-    "answered with the list of all."
+    f"{', '.join(name for computed in COMPUTED.values() for name in computed if name in METRICS)}, or {OTHERS_WAIT}, "
+    "which has no extremes. An unknown one is answered with the list of all."
 )
+
+
+MADE_OF = {STALL_FRACTION: (STALL, "step_us"), OTHERS_WAIT: ("step_us", "data_wait_us")}
+"""What else has to be read for a metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +135,7 @@ def _read(reader: Reader, question: _Question, metrics: Iterable[Metric]) -> dic
     """Each kind of lane once, all measures of it together, from one state of the database."""
     wanted: dict[str, list[str]] = {}
     for metric in metrics:
-        summed = (STALL, "step_us") if metric.measure == STALL_FRACTION else ()
-        wanted.setdefault(metric.lane_kind, []).extend((*summed, metric.measure))
+        wanted.setdefault(metric.lane_kind, []).extend((*MADE_OF.get(metric.measure, ()), metric.measure))
     return {kind: _find(reader, question, kind, list(dict.fromkeys(names))) for kind, names in wanted.items()}
 
 
@@ -143,10 +147,14 @@ def _find(reader: Reader, question: _Question, kind: str, names: list[str]) -> _
     if kind != "steps":
         low, high, (from_us, to_us) = 0, None, _span(reader, question)
     rollup = read_series(
-        reader, question.run_id, *place, names=names, buckets=question.buckets, low=low, high=high,
-        from_us=from_us, to_us=to_us, percentiles=question.percentiles,
+        reader, question.run_id, *place, names=[name for name in names if name != OTHERS_WAIT],
+        buckets=question.buckets, low=low, high=high, from_us=from_us, to_us=to_us, percentiles=question.percentiles,
     )  # fmt: skip
-    return _Found(rollup, {} if rollup is None else rollup.stats, reader.kept(question.run_id, *place))
+    stats = {} if rollup is None else rollup.stats
+    if rollup is not None and OTHERS_WAIT in names and question.loader is not None:
+        waits = read_other_waits(reader, question.run_id, question.rank, question.loader, rollup)
+        stats |= {} if waits is None else {OTHERS_WAIT: waits}
+    return _Found(rollup, stats, reader.kept(question.run_id, *place))
 
 
 def _place(reader: Reader, question: _Question, kind: str) -> tuple[int, str] | None:

@@ -9,8 +9,8 @@ from underfed_server.comparison.cautions import cautions_of
 from underfed_server.comparison.differences import settings_of
 from underfed_server.comparison.side import Side, common_basis, labels_of, measure
 from underfed_server.comparison.wording import Compared, Per, headline
-from underfed_server.diagnosis.bound import reported_rank
 from underfed_server.diagnosis.sentence import no_verdict
+from underfed_server.diagnosis.slow_ranks import reported_rank
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.loaders import read_steps
 from underfed_server.model import ComparedRun, Comparison, Diagnosis, EpochStart, LedgerEntry, Run, RunSummary

@@ -1,22 +1,16 @@
-"""What a run is bound by, and by which of its ranks it is judged.
-
-Of ranks in lockstep the slowest sets the pace, be it by its loader or by its work, else the median speaks for all. The
-run is bound by the larger of its losses to data and to copies, then by the device's other idle time.
-"""
+"""What a run is bound by: the larger of its losses to data and to copies, then the device's other idle time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from underfed_server.diagnosis.measures import exposed_copy_us, input_lost_fraction, mean
+from underfed_server.diagnosis.measures import exposed_copy_us, input_lost_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.lockstep import Lockstep, have_equal_steps, in_lockstep, longer_work_us
-from underfed_server.facts.record import RankFacts, epoch_starts, median_of
-from underfed_server.model import Bound, Level, RankDiagnosis
+from underfed_server.facts.lockstep import Lockstep
+from underfed_server.facts.record import RankFacts, epoch_starts
+from underfed_server.model import Bound, Level
 
 HOST_IDLE_FRACTION = 0.20
 """Share of time that the device is idle with its input ready, from which the program around it is the limit. Gaps
@@ -33,107 +27,6 @@ wait of 50 steps is known to ±10 %."""
 PART_OF_LOOP = 0.5
 """A loader that a loop waits for at least half as long as for its others is one of those that bind it: of three that
 are waited for equally long, each is. One that is ready most of the time is not, however long another one takes."""
-
-STRAGGLER_FRACTION = 0.10
-"""Share of step time that a rank waits longer than the median rank. TraceML warns of a straggler from 10 %."""
-
-
-class OfRanks(Protocol):
-    """A run, or one of its loaders."""
-
-    @property
-    def ranks(self) -> Sequence[RankFacts]: ...
-
-
-def judged_rank(facts: OfRanks) -> RankFacts:
-    """The worst straggler where there is one: all others wait for it whenever they synchronise. Where one works longer
-    than the others, that one: what they wait for their input beyond its wait, no loader can save.
-
-    Raises:
-        ValueError: no rank has a judged step.
-    """
-    if slow := stragglers(facts):
-        return max(slow, key=lambda rank: rank.stall_fraction)
-    at_work = slow_at_work(facts)
-    return at_work.rank if at_work else median_of(facts.ranks)
-
-
-def reported_rank(ranks: Sequence[RankDiagnosis]) -> int | None:
-    """The judged rank by a saved verdict on the ranks; ``None``: none was judged."""
-    known = [each for each in ranks if each.data_stall_fraction is not None]
-    judged = sorted(known, key=lambda each: each.data_stall_fraction or 0.0)
-    slow = [each.rank for each in judged if each.straggler or each.works_longer]
-    return slow[-1] if slow else judged[(len(judged) - 1) // 2].rank if judged else None
-
-
-def stragglers(facts: OfRanks) -> tuple[RankFacts, ...]:
-    """Ranks whose input keeps the others waiting; none where each goes at its own pace.
-
-    Found by their waits: synchronous training makes the steps of all ranks equally long.
-    """
-    ranks = [rank for rank in facts.ranks if len(rank.steps)]
-    if not have_equal_steps(ranks):
-        return ()
-    usual = median_of(ranks)
-    slow = tuple(rank for rank in ranks if rank.stall_fraction - usual.stall_fraction >= STRAGGLER_FRACTION)
-    return () if len(ranks) == 2 and slow and not _loads_longer(slow[0], usual) else slow
-
-
-@dataclass(frozen=True, slots=True)
-class SlowWork:
-    rank: RankFacts
-    longer_us: float
-    """At least so much longer than the work of each other rank, of the mean step."""
-
-    @property
-    def lost_fraction(self) -> float:
-        """Share of each step in which the others wait for input, and would wait for this rank without that."""
-        return self.longer_us / self.rank.step_us
-
-    def lost_us(self, ranks: Sequence[RankFacts]) -> float:
-        """Of all ranks, over the whole run."""
-        waits = [each.total_stall_us for each in ranks if each.rank != self.rank.rank]
-        return len(ranks) * max(0.0, min(waits) - self.rank.total_stall_us)
-
-
-def slow_at_work(facts: OfRanks) -> SlowWork | None:
-    """The rank whose own work keeps the others waiting inside their steps: alone it waits less for its input than they
-    do, whose batches come while they wait for it. ``None``: there is none, or nobody waits for input.
-    """
-    ranks = sorted((rank for rank in facts.ranks if len(rank.steps)), key=lambda rank: rank.stall_fraction)
-    if not have_equal_steps(ranks) or stragglers(facts):
-        return None
-    least, next_least, most = ranks[0], ranks[1], ranks[-1]
-    is_alone = next_least.stall_fraction - least.stall_fraction >= STRAGGLER_FRACTION
-    if not is_alone or _loads_longer(most, least):
-        return None
-    longer_us = longer_work_us(ranks, least)
-    return SlowWork(least, longer_us) if longer_us else None
-
-
-def input_lost_us(facts: OfRanks) -> float:
-    """Of the whole run and all ranks, what waiting for input cost."""
-    waits = sum(rank.total_stall_us for rank in facts.ranks)
-    if slow := slow_at_work(facts):
-        return sum(min(rank.total_stall_us, slow.rank.total_stall_us) for rank in facts.ranks)
-    if together := late_in_turn(facts):
-        # Each waits for all of them, inside its step.
-        return min(waits * together.lost_for_waited, sum(rank.total_step_us for rank in facts.ranks))
-    return waits
-
-
-def _loads_longer(rank: RankFacts, other: RankFacts) -> bool:
-    """Its batches take longer to load. True where that was not measured."""
-    loads = mean(rank.batches.load_us), mean(other.batches.load_us)
-    return loads[0] is None or loads[1] is None or loads[0] >= (1 + STRAGGLER_FRACTION) * loads[1]
-
-
-def late_in_turn(facts: OfRanks) -> Lockstep | None:
-    """Ranks in step of which none is the slow one, and yet the job waits far longer than each of them by itself."""
-    together = None if stragglers(facts) or slow_at_work(facts) else in_lockstep(facts.ranks)
-    if together is None or together.lost_fraction - median_of(facts.ranks).stall_fraction < STRAGGLER_FRACTION:
-        return None
-    return together
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from underfed_server.diagnosis.bound import (
-    find_bound,
-    find_level,
-    input_lost_us,
-    judged_rank,
-    late_in_turn,
-    read_losses,
-)
+from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
 from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.slow_ranks import SlowRanks, slow_ranks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import LoaderFacts, RunFacts, run_us
@@ -57,8 +51,8 @@ def _counts(each: LoaderFacts, whole_us: float, *, is_kept: bool) -> bool:
     return each.role == "train" or each.lost_us >= limit * whole_us
 
 
-def line_of(each: LoaderFacts, facts: RunFacts, verdict: Verdict) -> LoaderLine:
-    """``verdict``: on the judged loader, which is kept while its loss is near the limit."""
+def line_of(each: LoaderFacts, facts: RunFacts, slow: SlowRanks, verdict: Verdict) -> LoaderLine:
+    """``slow``: of the run. ``verdict``: on the judged loader, which is kept while its loss is near the limit."""
     whole_us = run_us(facts.loaders)
     own = (verdict.bound, verdict.level, verdict.data_stall_fraction)
     bound, level, fraction = own if each is facts.judged_loader else _judged_alone(each)
@@ -68,17 +62,19 @@ def line_of(each: LoaderFacts, facts: RunFacts, verdict: Verdict) -> LoaderLine:
         bound=bound,
         level=level,
         data_stall_fraction=fraction,
-        hours_lost=(input_lost_us(facts) if each is facts.judged_loader else each.lost_us) / US_PER_HOUR,
+        hours_lost=(slow.input_lost_us if each is facts.judged_loader else each.lost_us) / US_PER_HOUR,
         share_of_run_fraction=each.spent_us / whole_us if whole_us else 0.0,
         steps=each.steps,
         epochs=each.epochs,
+        loop=each.loop,
     )
 
 
 def _judged_alone(each: LoaderFacts) -> tuple[Bound, Level, float | None]:
     if each.judged_steps < THRESHOLDS.needed_steps:
         return "unknown", "unknown", None
-    losses = read_losses(judged_rank(each), late_in_turn(each))
+    slow = slow_ranks(each.ranks)
+    losses = read_losses(slow.judged, slow.late_in_turn)
     return find_bound(losses), find_level(losses.loop), losses.data
 
 

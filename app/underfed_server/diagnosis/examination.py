@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from underfed_server.diagnosis.measures import pressure_fraction, reads_network
+from underfed_server.diagnosis.overview import Overview
+from underfed_server.diagnosis.storage_rate import StorageShown
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.diagnosis.wait import Wait, split_wait
 from underfed_server.facts.lockstep import Lockstep
+from underfed_server.facts.places import storage_place
 from underfed_server.facts.record import Mask, RankFacts, RunFacts
 from underfed_server.measurements import BatchRows, Column
 from underfed_server.model import Bound, LoaderInfo, StoragePlace
@@ -60,18 +63,27 @@ class Examination:
     """Of a run with judged steps. Fractions are of step time."""
 
     facts: RunFacts
+    overview: Overview
     rank: RankFacts
+    """The judged one."""
     bound: Bound
     wait: Wait
     loads: Loads
     unexplained: float
     """Of ``wait.loading``, what no cause has explained yet."""
-    together: Lockstep | None = None
-    """Ranks that are late in turn: the job loses more than the judged one."""
 
     @property
     def loader(self) -> LoaderInfo | None:
         return self.facts.loader
+
+    @property
+    def together(self) -> Lockstep | None:
+        """Ranks that are late in turn: the job loses more than the judged one."""
+        return self.overview.slow.late_in_turn
+
+    @property
+    def storage(self) -> StorageShown:
+        return self.overview.storage
 
     @property
     def workers(self) -> int:
@@ -83,11 +95,12 @@ class Examination:
         return replace(self, unexplained=max(0.0, self.unexplained - cost_fraction))
 
 
-def examine(facts: RunFacts, rank: RankFacts, bound: Bound, together: Lockstep | None = None) -> Examination:
-    """``rank``: one with judged steps."""
+def examine(facts: RunFacts, overview: Overview, bound: Bound) -> Examination:
+    """``facts``: with judged steps."""
+    rank = overview.slow.judged
     wait = split_wait(rank, facts.loader)
     loads = _split_loads(facts, rank, wait.weights)
-    return Examination(facts, rank, bound, wait, loads, wait.loading, together)
+    return Examination(facts, overview, rank, bound, wait, loads, wait.loading)
 
 
 def _split_loads(facts: RunFacts, rank: RankFacts, weights: Column) -> Loads:
@@ -110,12 +123,6 @@ def _split_loads(facts: RunFacts, rank: RankFacts, weights: Column) -> Loads:
         collate=share(batches.collate_us),
         helpers=share(np.maximum(0.0, batches.process_cpu_us - batches.cpu_us), batches.process_cpu_us),
     )
-
-
-def storage_place(facts: RunFacts, rank: RankFacts) -> StoragePlace | None:
-    """Where most of the data set's files lie; ``None``: not seen."""
-    here = [each for each in facts.storage if rank.hostname in (None, each.hostname) or each.hostname is None]
-    return max(here, key=lambda each: each.files_seen, default=None)
 
 
 def read_from(examined: Examination) -> str:

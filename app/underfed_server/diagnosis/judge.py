@@ -5,20 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from underfed_server.diagnosis import sentence
-from underfed_server.diagnosis.bound import (
-    find_bound,
-    find_level,
-    input_lost_us,
-    judged_rank,
-    late_in_turn,
-    read_losses,
-    slow_at_work,
-    stragglers,
-)
+from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
 from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.diagnosis.measures import anatomy_of, mean
+from underfed_server.diagnosis.overview import Overview, overview_of
+from underfed_server.diagnosis.slow_ranks import SlowRanks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import RankFacts, RunFacts
@@ -43,21 +36,22 @@ class Before:
         return cls(known.bound, known.causes[0].cause if known.causes else None) if known else None
 
 
-def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
+def judge(facts: RunFacts, before: Before | None = None, overview: Overview | None = None) -> Verdict:
     """The verdict on ``facts``; ``unknown`` with its reason until enough steps were judged.
 
     Args:
         before: what the last verdict said. An ended run is judged without it, so that its verdict can be repeated.
+        overview: of ``facts``, where it serves more than the verdict.
     """
     if facts.judged_steps < THRESHOLDS.needed_steps:
         return _not_yet(facts)
     before = before if facts.status == "running" else None
-    rank = judged_rank(facts)
-    together = late_in_turn(facts)
+    overview = overview or overview_of(facts)
+    rank, together = overview.slow.judged, overview.slow.late_in_turn
     losses = read_losses(rank, together)
-    examined = examine(facts, rank, find_bound(losses, before.bound if before else None), together)
+    examined = examine(facts, overview, find_bound(losses, before.bound if before else None))
     causes = find_causes(examined, before.cause if before else None)
-    lost, copies, used = _hours(facts)
+    lost, copies, used = _hours(facts, overview.slow)
     step_s, samples = rank.step_us / 1e6, _samples_per_step(facts, rank)
     instant_us = instant_step_us(rank, facts.host, together)
     return Verdict(
@@ -80,7 +74,7 @@ def judge(facts: RunFacts, before: Before | None = None) -> Verdict:
         anatomy=anatomy_of(rank),
         causes=causes,
         signals=read_signals(examined, causes),
-        ranks=_ranks(facts),
+        ranks=_ranks(overview.slow),
     )
 
 
@@ -120,7 +114,7 @@ def _limitation(facts: RunFacts, rank: RankFacts) -> str | None:
     return None
 
 
-def _hours(facts: RunFacts) -> tuple[float, float | None, float]:
+def _hours(facts: RunFacts, slow: SlowRanks) -> tuple[float, float | None, float]:
     """Rank-hours stalled, of them in copies, and used over the whole run, warm-up included: that was paid for too.
 
     A copy that is not hidden comes after the wait for its batch, so both add up. ``None``: no rank saw its copies.
@@ -128,7 +122,7 @@ def _hours(facts: RunFacts) -> tuple[float, float | None, float]:
     used = sum(rank.total_step_us for rank in facts.ranks)
     seen = [us for rank in facts.ranks if (us := _exposed_us(rank)) is not None]
     copies = sum(seen) / US_PER_HOUR if seen else None
-    return input_lost_us(facts) / US_PER_HOUR + (copies or 0.0), copies, used / US_PER_HOUR
+    return slow.input_lost_us / US_PER_HOUR + (copies or 0.0), copies, used / US_PER_HOUR
 
 
 def _exposed_us(rank: RankFacts) -> float | None:
@@ -138,14 +132,14 @@ def _exposed_us(rank: RankFacts) -> float | None:
     return min(rank.total_copy_us, max(0.0, rank.total_step_us - rank.total_data_wait_us))
 
 
-def _ranks(facts: RunFacts) -> list[RankDiagnosis]:
-    slow, at_work = {rank.rank for rank in stragglers(facts)}, slow_at_work(facts)
+def _ranks(slow: SlowRanks) -> list[RankDiagnosis]:
+    stragglers = {rank.rank for rank in slow.stragglers}
     return [
         RankDiagnosis(
             rank=rank.rank,
             data_stall_fraction=rank.stall_fraction if len(rank.steps) else None,
-            straggler=rank.rank in slow,
-            works_longer=at_work is not None and rank is at_work.rank,
+            straggler=rank.rank in stragglers,
+            works_longer=slow.at_work is not None and rank is slow.at_work.rank,
         )
-        for rank in facts.ranks
+        for rank in slow.ranks
     ]

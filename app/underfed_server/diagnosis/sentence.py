@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from underfed_server.diagnosis.bound import Losses, SlowWork, slow_at_work
+from underfed_server.diagnosis.bound import Losses
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.instant_data import instant_step_us
 from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction
+from underfed_server.diagnosis.slow_ranks import SlowWork
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import RankFacts, RunFacts
@@ -96,7 +97,7 @@ def _of_each(examined: Examination, losses: Losses) -> str | None:
 def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
     """``samples``: in a step; ``None``: not known."""
     cause = causes[0].sentence if causes else ""
-    slow = slow_at_work(examined.facts)
+    slow = examined.overview.slow.at_work
     if slow is not None:
         cause = f"{_works_longer(slow, examined.facts)} {cause}".strip()
     if examined.bound == "data":

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.diagnosis.examination import storage_place
 from underfed_server.diagnosis.measures import READS_BYTES, load_share, mean, reads_network, until
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.places import told_apart
+from underfed_server.facts.places import storage_place, told_apart
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.measurements import BatchRows, Column, chosen
 from underfed_server.model import ReadRate, StoragePlace
@@ -97,15 +96,15 @@ def most_readers_seen(rank: RankFacts, place: StoragePlace | None) -> float | No
     return float(np.quantile(known, 0.9)) if len(known) else None
 
 
-def read_rate(facts: RunFacts, rank: RankFacts) -> ReadRate | None:
-    """Of all ranks that read from the place of ``rank``. ``None``: see :class:`Diagnosis`."""
+def _read_rate(facts: RunFacts, rank: RankFacts, shown: StorageRate | None) -> ReadRate | None:
+    """``shown``: by ``rank``."""
     place = storage_place(facts, rank)
     name = told_apart(place)
     if place is None or name is None or not _waits_for(rank, place):
         return None
     is_share = name == place.device
     readers, bytes_per_s = 0.0, 0.0
-    for each in facts.ranks if is_share else [each for each in facts.ranks if each.hostname == rank.hostname]:
+    for each in facts.ranks if is_share else facts.on_host_of(rank):
         batches = _that_read(each.batches)
         at_once = loads_at_once(each.batches, batches)
         if len(batches) >= FEW_BATCHES and (rate := _bytes_per_s(batches, at_once)):
@@ -113,7 +112,6 @@ def read_rate(facts: RunFacts, rank: RankFacts) -> ReadRate | None:
     sample_bytes = _sample_bytes(rank)
     if not bytes_per_s or sample_bytes is None:
         return None
-    shown = storage_rate(rank)
     return ReadRate(
         place=name,
         readers=round(readers, 1),
@@ -153,8 +151,28 @@ class Elsewhere:
 UNKNOWN = Elsewhere()
 
 
-def seen_elsewhere(facts: RunFacts, rank: RankFacts) -> Elsewhere:
-    own = read_rate(facts, rank) if facts.read_elsewhere else None
+@dataclass(frozen=True, slots=True)
+class StorageShown:
+    """By one run, of the storage that its data lies on."""
+
+    rate: StorageRate | None = None
+    """By the judged rank alone."""
+    read: ReadRate | None = None
+    """By all ranks that read from the place of the judged one. ``None``: see :class:`Diagnosis`."""
+    elsewhere: Elsewhere = UNKNOWN
+
+
+NOTHING_SHOWN = StorageShown()
+
+
+def shown_storage(facts: RunFacts, rank: RankFacts) -> StorageShown:
+    """``rank``: the judged one."""
+    rate = storage_rate(rank)
+    read = _read_rate(facts, rank, rate)
+    return StorageShown(rate, read, _seen_elsewhere(facts, rank, read))
+
+
+def _seen_elsewhere(facts: RunFacts, rank: RankFacts, own: ReadRate | None) -> Elsewhere:
     others = [each for each in facts.read_elsewhere if own and each.place == own.place]
     if own is None or not others:
         return UNKNOWN

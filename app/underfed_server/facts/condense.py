@@ -124,6 +124,7 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
         return ProcessShare()
     samples = newest_since(span.start_us, lambda last: hosts.store.process(hosts.run_id, rank, last))
     host = newest_since(span.start_us, lambda last: hosts.newest(rank, last))
+    inside = _within(samples, samples.at_us, span)
     return ProcessShare(
         main_cores=_rate(samples, samples.main_cpu_us, span),
         main_runqueue_fraction=_rate(samples, samples.main_runqueue_us, span),
@@ -133,6 +134,8 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
         threads=newest(samples.threads),
         open_files=newest(samples.open_files),
         swap_bytes=newest(samples.swap_bytes),
+        bytes_per_hour=growth_per_hour(inside.at_us, inside.rss_bytes),
+        is_growing=is_growing(inside.at_us, inside.rss_bytes),
     )
 
 
@@ -159,13 +162,16 @@ def _worker(record: WorkerRecord, span: Span | None) -> WorkerFacts:
         bytes_per_hour=growth_per_hour(samples.at_us, memory),
         is_growing=is_growing(samples.at_us, memory),
         died=record.ended.get("died", 0),
-        received_bytes_per_s=_per_s(record.samples, record.samples.received_bytes, span),
+        received_bytes_per_s=_received_per_s(record.samples, span),
         connections=_most(samples.connections),
     )
 
 
-def _per_s(samples: WorkerRows, cumulative: Column, span: Span | None) -> float | None:
-    rate = None if span is None else _rate(samples, cumulative, span)
+def _received_per_s(samples: WorkerRows, span: Span | None) -> float | None:
+    """``None`` also where connections were seen, once, of which it is not known what came through them: what others
+    received is not all."""
+    is_unknown = np.isnan(samples.received_bytes) & (samples.connections > 0)
+    rate = None if span is None or is_unknown.any() else _rate(samples, samples.received_bytes, span)
     return None if rate is None else rate * 1e6
 
 

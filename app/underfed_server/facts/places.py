@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import StoragePlace
 
 SHARES = (":/", "//")
 """What a network file system is mounted from has one of these in it: ``filer:/export``, ``//filer/share``."""
+
+
+def storage_place(facts: RunFacts, rank: RankFacts) -> StoragePlace | None:
+    """Where most of the data set's files lie; ``None``: not seen."""
+    here = [each for each in facts.storage if rank.hostname in (None, each.hostname) or each.hostname is None]
+    return max(here, key=lambda each: each.files_seen, default=None)
 
 
 def told_apart(place: StoragePlace | None) -> str | None:

@@ -5,6 +5,7 @@ Arrays hold microseconds as ``float64`` with NaN for "not measured". A field tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -78,6 +79,9 @@ class ProcessShare:
     open_files: int | None = None
     swap_bytes: int | None = None
     """Of the training process and its workers."""
+    bytes_per_hour: float | None = None
+    """Growth of the training process's resident memory."""
+    is_growing: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,6 +124,10 @@ class RankFacts:
     """A thread of the program requests the batches for the one that trains, whose waits are not seen."""
     is_held_up: bool = field(init=False)
     """That thread waits for the training to take what it has: the training waits for no batch."""
+    step_us: float = field(init=False)
+    """Mean judged step; NaN: there is none."""
+    stalled_us: Column = field(init=False)
+    """Time lost to input in each judged step; ``stall_us`` is its mean."""
     stall_us: float = field(init=False)
     """Mean time of a judged step lost to input: by the device's clock where it was read, else by the host's; 0 where
     a thread that reads ahead is held up.
@@ -133,12 +141,11 @@ class RankFacts:
         object.__setattr__(self, "has_device_clock", has_device_clock(*known))
         object.__setattr__(self, "is_read_ahead", is_read_ahead(self.epochs))
         object.__setattr__(self, "is_held_up", self.is_read_ahead and _is_held_up(self.steps))
-        stalled = self.stalled_us
-        object.__setattr__(self, "stall_us", float(np.mean(stalled)) if len(stalled) else 0.0)
+        object.__setattr__(self, "stalled_us", self._stalled_us())
+        object.__setattr__(self, "stall_us", float(np.mean(self.stalled_us)) if len(self.steps) else 0.0)
+        object.__setattr__(self, "step_us", float(np.mean(self.steps.step_us)) if len(self.steps) else math.nan)
 
-    @property
-    def stalled_us(self) -> Column:
-        """Time lost to input in each judged step; ``stall_us`` is its mean."""
+    def _stalled_us(self) -> Column:
         steps = self.steps
         if self.is_held_up:
             return np.zeros(len(steps))
@@ -150,11 +157,6 @@ class RankFacts:
     def copies_us(self) -> Column:
         """Of each judged step, in copies to the device that no work hid; NaN: none was timed in any."""
         return exposed_copy_us(self.steps.h2d_exposed_us, self.steps.queue_depth)
-
-    @property
-    def step_us(self) -> float:
-        """Mean judged step."""
-        return float(np.mean(self.steps.step_us))
 
     @property
     def data_wait_us(self) -> float:
@@ -305,6 +307,10 @@ class RunFacts:
     def median_rank(self) -> RankFacts:
         """As :func:`median_of`."""
         return median_of(self.ranks)
+
+    def on_host_of(self, rank: RankFacts) -> list[RankFacts]:
+        """Ranks that share cores and memory with ``rank``, which is included."""
+        return [each for each in self.ranks if each.hostname == rank.hostname]
 
     @property
     def settings(self) -> Mapping[str, Setting]:

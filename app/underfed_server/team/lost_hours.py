@@ -43,6 +43,7 @@ def read_team(store: Store, project: str | None = None) -> Team:
     return Team(
         since=since,
         on_gpu=bool(team_runs) and all(run.on_gpu for run in team_runs),
+        gpu_hours_lost=sum(run.hours_lost * _share_since(run, since) for run in team_runs if run.on_gpu),
         hours=total[0] if total else _hours(Group("", ""), []),
         hit_rates=hit_rates(store.proven(project)),
         shared_causes=shared_causes(team_runs),

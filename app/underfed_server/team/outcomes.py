@@ -31,7 +31,9 @@ def hit_rates(entries: Sequence[LedgerEntry]) -> list[HitRate]:
 
 
 def _rate(proven: Sequence[LedgerEntry], cause: CauseName | None = None, change: ChangeName | None = None) -> HitRate:
-    inside = [entry.inside_interval for entry in proven if entry.inside_interval is not None]
+    told = [entry for entry in proven if entry.inside_interval is not None]
+    # An interval that nearly any gain is inside of can be missed, and not hit.
+    inside = [bool(entry.inside_interval) for entry in told if entry.is_narrow or not entry.inside_interval]
     errors = [
         abs(entry.observed_speedup / entry.predicted_speedup - 1)
         for entry in proven
@@ -61,18 +63,18 @@ class Recoverable:
 
 
 def recoverable(run: TeamRun) -> Recoverable | None:
-    """How much of what the run lost its best advice would have saved. ``None``: no gain was predicted.
+    """How much of what the run lost its best advice would have saved. ``None``: no advice promises a gain.
 
-    With a speed-up of s the run's work takes 1 / s of its hours: ``used × (1 − 1 / s)`` are saved, and never more than
-    were lost to waiting. The gain was predicted from the newest steps; it is taken for the whole of the run.
+    Where the run becomes s times as fast its work takes 1 / s of its hours: ``used × (1 − 1 / s)`` are saved, and never
+    more than were lost to waiting. The gain was predicted from the newest steps; it is taken for the whole of the run.
     """
-    advice = run.best_advice
-    if advice is None or advice.predicted_speedup is None:
+    gain, low, high = run.best_advice.gain_of_run if run.best_advice else (None, None, None)
+    if gain is None:
         return None
     return Recoverable(
-        hours=_saved(run, advice.predicted_speedup),
-        low=None if advice.low is None else _saved(run, advice.low),
-        high=None if advice.high is None else _saved(run, advice.high),
+        hours=_saved(run, gain),
+        low=None if low is None else _saved(run, low),
+        high=None if high is None else _saved(run, high),
     )
 
 

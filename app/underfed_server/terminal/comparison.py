@@ -11,7 +11,7 @@ from rich.text import Text
 
 from underfed_server.model import ComparedRun, ComparedSetting, Comparison, Setting, Unit
 from underfed_server.terminal import figures
-from underfed_server.terminal.rendering import LOUD, MARKS, QUIET, WAIT, WORK, bar, render_ledger
+from underfed_server.terminal.rendering import LOUD, QUIET, WAIT, WORK, bar, mark_of, render_ledger
 
 BAR_COLUMNS = 20
 """With a name, a rate and an interval beside it a line fits into 80 columns."""
@@ -42,7 +42,7 @@ def _speeds(found: Comparison) -> RenderableType:
         table.add_column(justify=justify, no_wrap=True)
     longest_us = max((run.anatomy.step_us / _per(run, found) for run in found.runs if run.anatomy), default=1.0)
     for number, run in enumerate(found.runs, 1):
-        mark, style = MARKS[run.run.bound]
+        mark, style = mark_of(run.run)
         steps = bar(run.anatomy, longest_us * _per(run, found), BAR_COLUMNS) if run.anatomy else Text("")
         cells = (Text(run.label), Text(mark, style), steps, _rate(run, found), _speed(run))
         table.add_row(Text(str(number), QUIET) if len(found.runs) > NAMED_COLUMNS else "", *cells)

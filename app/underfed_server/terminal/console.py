@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from pydantic import BaseModel
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -14,16 +16,33 @@ from rich.segment import Segment
 from underfed_server.errors import UnderfedError
 
 SHOWN = "\ufffd"
+PIPED_COLUMNS = 4_000
+"""Where no terminal sets a width nothing is cut or wrapped: what is in one row or paragraph is in one line."""
 _CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode's categories of characters that act instead of being seen: control characters (ESC begins a command to the
 terminal), format characters (some reverse the direction of text), surrogates, line separators."""
 
 
 class PlainConsole(Console):
-    """Prints U+FFFD for each character that would act; ``[red]`` and ``:smile:`` stay as they are."""
+    """Prints U+FFFD for each character that would act; ``[red]`` and ``:smile:`` stay as they are.
+
+    Into a file or a pipe lines are as long as they need to be, unless ``COLUMNS`` says how long.
+    """
 
     def __init__(self) -> None:
         super().__init__(highlight=False, markup=False, emoji=False)
+        self._is_piped = not self.is_terminal and "COLUMNS" not in os.environ
+        if self._is_piped:
+            self.width = PIPED_COLUMNS
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        if not self._is_piped:
+            super().print(*objects, **how)
+            return
+        with self.capture() as capture:
+            super().print(*objects, **how)
+        # Tables and margins are filled up to the whole width.
+        self.file.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):

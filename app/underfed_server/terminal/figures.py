@@ -1,13 +1,27 @@
-"""Measured values as text: three significant digits, a unit, and "–" for what was not measured."""
+"""Measured values as text: three significant digits, a unit, and "–" for what was not measured.
+
+The page writes them alike (``frontend/src/format.ts``); ``tests/contract/figures.json`` holds both to it.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
-from underfed_server.diagnosis.sentence import percent, three_digits
-from underfed_server.model import Evidence
+from underfed_server.model import BestAdvice, Evidence
 
 NOT_MEASURED = "–"
+
+
+def amount(value: float | None) -> str:
+    """Three significant digits at most, thousands set apart: ``1_089.3`` → ``1,089``, ``0.01234`` → ``0.0123``."""
+    if value is None:
+        return NOT_MEASURED
+    if not value:
+        return "0"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
 
 
 def duration(us: float | None) -> str:
@@ -16,34 +30,73 @@ def duration(us: float | None) -> str:
         return NOT_MEASURED
     for limit, divisor, unit in ((999.5, 1.0, "µs"), (999.5e3, 1e3, "ms"), (59.95e6, 1e6, "s"), (3.597e9, 60e6, "min")):
         if us < limit:
-            return f"{three_digits(us / divisor)} {unit}"
-    return f"{three_digits(us / 3.6e9)} h"
+            return f"{amount(us / divisor)} {unit}"
+    return f"{amount(us / 3.6e9)} h"
+
+
+def hours(value: float | None) -> str:
+    """Time lost or used: ``80.4 h``, ``31 min``, ``22 s``."""
+    if value is None:
+        return NOT_MEASURED
+    if value * 3_600 < 99.5:
+        return f"{float(f'{value * 3_600:.2g}'):g} s"
+    if value < 1:
+        return f"{value * 60:.0f} min"
+    return f"{value:,.1f} h" if value < 100 else f"{value:,.0f} h"
 
 
 def fraction(value: float | None) -> str:
-    return NOT_MEASURED if value is None else percent(value)
-
-
-def amount(value: float | None) -> str:
-    return NOT_MEASURED if value is None else three_digits(value)
+    """``0.43`` → ``43%``, below ten with one digit more: ``0.009`` → ``0.9%``."""
+    if value is None:
+        return NOT_MEASURED
+    if 0 < value < 0.0005:
+        return "< 0.1%"
+    return f"{value * 100:.1f}%" if 0 < value < 0.0995 else f"{value * 100:.0f}%"
 
 
 def factor(value: float | None) -> str:
-    return NOT_MEASURED if value is None else f"× {value:.2f}"
+    """``1.624`` → ``× 1.62``, and two digits of a factor far below one: ``0.0029`` → ``× 0.0029``."""
+    if value is None:
+        return NOT_MEASURED
+    return f"× {value:.2f}" if value >= 0.095 else f"× {float(f'{value:.2g}'):g}"
+
+
+def factors(low: float | None, high: float | None) -> str:
+    """An interval: ``× 1.48–1.71``; one figure where its ends are written alike."""
+    if low is None or high is None:
+        return NOT_MEASURED
+    least, most = factor(low), factor(high)
+    return least if least == most else f"{least}–{most.removeprefix('× ')}"
+
+
+def gain(advice: BestAdvice) -> str:
+    """Of the loop of its loader."""
+    return _gain(advice, (advice.predicted_speedup, advice.low, advice.high))
+
+
+def gain_of_run(advice: BestAdvice) -> str:
+    return _gain(advice, advice.gain_of_run)
+
+
+def _gain(advice: BestAdvice, figures: tuple[float | None, float | None, float | None]) -> str:
+    """As its interval, else as predicted. What promises no gain is to be tried."""
+    predicted, low, high = figures
+    if not advice.is_promised:
+        return "try it"
+    return factor(predicted) if low is None or high is None else factors(low, high)
 
 
 def size(value: float | None) -> str:
-    """Decimal units: ``212_000_000`` → ``212 MB``."""
+    """Binary units, as memory and /dev/shm are sized: ``67_108_864`` → ``64 MiB``."""
     if value is None:
         return NOT_MEASURED
-    for limit, divisor, unit in ((999.5, 1.0, "B"), (999.5e3, 1e3, "kB"), (999.5e6, 1e6, "MB"), (999.5e9, 1e9, "GB")):
-        if value < limit:
-            return f"{three_digits(value / divisor)} {unit}"
-    return f"{three_digits(value / 1e12)} TB"
+    units = ("B", "KiB", "MiB", "GiB", "TiB")
+    power = 0 if value < 1 else min(len(units) - 1, math.floor(math.log2(value) / 10))
+    return f"{amount(value / 1024**power)} {units[power]}"
 
 
 def span(values: Sequence[float | None], written: Callable[[float | None], str]) -> str:
-    """``[1.2e9, 1.9e9]`` → ``1.2 GB to 1.9 GB``; one value where both are equal."""
+    """``[1.2e9, 1.9e9]`` → ``1.12 GiB to 1.77 GiB``; one value where both are equal."""
     known = [value for value in values if value is not None]
     if not known:
         return NOT_MEASURED
@@ -51,18 +104,22 @@ def span(values: Sequence[float | None], written: Callable[[float | None], str])
     return least if least == most else f"{least} to {most}"
 
 
+WRITTEN: dict[str, Callable[[float], str]] = {
+    "us": duration,
+    "fraction": fraction,
+    "bytes": size,
+    "bytes_per_s": lambda value: f"{size(value)}/s",
+    "factor": factor,
+    "per_s": lambda value: f"{amount(value)} per s",
+    "cores": lambda value: f"{amount(value)} core{'' if amount(value) == '1' else 's'}",
+    "w": lambda value: f"{amount(value)} W",
+}
+"""By unit of the API; a figure of another one is a plain number."""
+
+
 def evidence(one: Evidence) -> str:
     """The value of one piece of evidence with its unit."""
     value = one.value
     if value is None or isinstance(value, str):
         return value or NOT_MEASURED
-    written = {
-        "us": duration,
-        "fraction": fraction,
-        "bytes": size,
-        "factor": factor,
-    }.get(one.unit)
-    if written:
-        return written(value)
-    suffix = {"bytes_per_s": "/s", "per_s": "/s", "w": " W"}.get(one.unit, "")
-    return (size(value) if one.unit == "bytes_per_s" else amount(value)) + suffix
+    return WRITTEN.get(one.unit, amount)(value)

@@ -10,9 +10,21 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from underfed_server.facts.growth import US_PER_HOUR
-from underfed_server.model import Advice, Anatomy, Diagnosis, LedgerEntry, Refusal, RunsPage, RunSummary, SharedCause
+from underfed_server.model import (
+    Advice,
+    Anatomy,
+    BestAdvice,
+    Diagnosis,
+    JudgedRun,
+    LedgerEntry,
+    LoaderLine,
+    Refusal,
+    RunsPage,
+    RunSummary,
+    SharedCause,
+)
 from underfed_server.terminal import figures
+from underfed_server.terminal.verdict import has_some_wait, verdict_word
 
 WAIT, WORK, QUIET, LOUD = "dark_orange3", "steel_blue", "bright_black", "bold"
 BAR_COLUMNS = 28
@@ -26,12 +38,14 @@ MARKS = {
     "unknown": ("◌", QUIET),
 }
 """Sign and style, by bound."""
+SOME_WAIT = ("◇", WAIT)
 
 
 def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     parts: list[RenderableType] = [_headline(diagnosis)]
     if diagnosis.anatomy:
-        parts += ["", _anatomy(diagnosis.anatomy, diagnosis.advice[0] if diagnosis.advice else None)]
+        best = diagnosis.best_advice
+        parts += ["", _anatomy(diagnosis.anatomy, best if best and best.is_promised else None)]
     if speeds := _instant_speeds(diagnosis):
         parts += ["", speeds]
     if len(diagnosis.loaders) > 1:
@@ -52,7 +66,7 @@ def render_runs(page: RunsPage, expression: str) -> RenderableType:
     if not page.runs and expression:
         return Text(f"No run matches {expression}")
     if not page.runs:
-        return Text("No run yet: underfed.watch(loader) in a training script starts one.")
+        return Text("No run yet. To record one: underfed run -- python train.py; to see one: underfed demo")
     rest = page.counts.all - len(page.runs)
     more = [Text(f"{rest:,} more; --limit shows more of them", QUIET)] if rest > 0 else []
     return Group(_runs_table(page.runs), *more)
@@ -62,35 +76,44 @@ def _runs_table(runs: Sequence[RunSummary]) -> Table:
     table = Table(box=None, pad_edge=False, header_style=QUIET)
     for name in ("run", "status", "verdict", "cause"):
         table.add_column(name, no_wrap=True)
-    for name in ("data wait", "step", "advice", "steps"):
+    for name in ("data wait", "step", "steps"):
         table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("fix gains", no_wrap=True)
     for run in runs:
-        mark, style = MARKS[run.bound]
-        best = run.best_advice.predicted_speedup if run.best_advice else None
+        mark, style = mark_of(run)
         table.add_row(
             run.run_id,
             run.status_label,
-            Text(f"{mark} {'no loader' if run.no_loader else _verdict(run)}", style),
+            Text(f"{mark} {verdict_word(run.bound, run.level, run.status, run.no_loader)}", style),
             run.cause_label or "",
             figures.fraction(run.data_stall_fraction),
             figures.duration(run.step_us),
-            figures.factor(best),
             f"{run.steps:,}",
+            _fix(run.best_advice),
         )
     return table
 
 
-def _verdict(judged: RunSummary | Diagnosis) -> str:
-    is_measuring = judged.bound == "unknown" and judged.status == "running"
-    return "measuring" if is_measuring else judged.bound_label
+def _fix(advice: BestAdvice | None) -> Text:
+    """What the run gains by its best advice, which that is, and of which loop where the run has others."""
+    if advice is None:
+        return Text(figures.NOT_MEASURED)
+    text = Text.assemble(
+        (figures.gain_of_run(advice), LOUD if advice.is_promised else QUIET), f" {advice.change_label}"
+    )
+    return text.append(f" of {advice.loader}, its loop {figures.gain(advice)}", QUIET) if advice.run_speedup else text
+
+
+def mark_of(judged: JudgedRun | LoaderLine | Diagnosis) -> tuple[str, str]:
+    return SOME_WAIT if has_some_wait(judged.bound, judged.level) else MARKS[judged.bound]
 
 
 def _headline(diagnosis: Diagnosis) -> RenderableType:
-    mark, style = MARKS[diagnosis.bound]
+    mark, style = mark_of(diagnosis)
     known = diagnosis.bound != "unknown"
     clock = {"gpu": "device clock", "host": "host clock"}[diagnosis.clock]
     basis = f"confidence {diagnosis.confidence}, from {diagnosis.judged_steps:,} judged steps, {clock}" if known else ""
-    word = _verdict(diagnosis)
+    word = verdict_word(diagnosis.bound, diagnosis.level, diagnosis.status)
     lines = [
         Text.assemble((f"{mark} {word[0].upper()}{word[1:]}", f"bold {style}"), "  ", (basis, QUIET)),
         Text(diagnosis.sentence, LOUD),
@@ -101,11 +124,11 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
 
 def _anatomy(now: Anatomy, advice: Advice | None) -> RenderableType:
     table = Table.grid(padding=(0, 2))
-    for _column in range(4):
-        table.add_column(no_wrap=True)
+    for is_whole in (True, True, True, False):
+        table.add_column(no_wrap=is_whole)
     table.add_row("Mean step", bar(now, now.step_us), Text(figures.duration(now.step_us), LOUD), "")
     if advice and advice.anatomy:
-        then, gain = advice.anatomy, figures.factor(advice.predicted_speedup)
+        then, gain = advice.anatomy, figures.gain(advice)
         total = Text(figures.duration(then.step_us), LOUD)
         table.add_row(
             "Predicted", bar(then, now.step_us), total, Text(f"{gain} with {advice.change}={advice.to}", WAIT)
@@ -121,13 +144,13 @@ def _loaders(diagnosis: Diagnosis) -> RenderableType:
     for name in ("data wait", "lost", "of the run", "steps"):
         table.add_column(name, justify="right", no_wrap=True)
     for line in diagnosis.loaders:
-        mark, style = MARKS[line.bound]
+        mark, style = mark_of(line)
         table.add_row(
             line.loader,
             {"train": "training", "validation": "validation", "other": "–"}[line.role],
-            Text(f"{mark} {line.bound_label}", style),
+            Text(f"{mark} {verdict_word(line.bound, line.level, diagnosis.status)}", style),
             figures.fraction(line.data_stall_fraction),
-            figures.duration(line.hours_lost * US_PER_HOUR),
+            figures.hours(line.hours_lost),
             figures.fraction(line.share_of_run_fraction),
             f"{line.steps:,}",
             style=LOUD if line.loader == diagnosis.loader else "",
@@ -180,7 +203,7 @@ def _evidence_of(diagnosis: Diagnosis) -> RenderableType:
 
 def _shared(shared: SharedCause, run_id: str) -> RenderableType:
     others = ", ".join(run.run_id for run in shared.runs if run.run_id != run_id)
-    lost = f"  Together with {others} they lost {figures.amount(shared.hours_lost)} h to waiting."
+    lost = f"  Together with {others} they lost {figures.hours(shared.hours_lost)} to waiting."
     return Padding(Text.assemble(("Shared: ", LOUD), shared.sentence, (lost, QUIET)), (0, 0, 0, 2))
 
 
@@ -196,14 +219,19 @@ def _advice(advice: Advice) -> RenderableType:
 
 def _gain(advice: Advice) -> Text:
     title = Text.assemble((advice.title, LOUD), "   ")
-    if advice.predicted_speedup is None:
-        return title.append("gain not computed", QUIET)
-    title.append(figures.factor(advice.predicted_speedup), f"bold {WAIT}")
-    if advice.low is not None and advice.high is not None:
-        title.append(f"   {advice.low:.2f} to {advice.high:.2f}", QUIET)
+    if not advice.is_promised:
+        return title.append("try it", LOUD).append(f"   {_possible(advice)}", QUIET)
+    title.append(figures.gain(advice), f"bold {WAIT}")
+    if advice.run_speedup is not None:
+        title.append(f" in the loop over {advice.loader}, {figures.gain_of_run(advice)} for the run", f"bold {WAIT}")
     if advice.ceiling is not None:
         title.append(f"   about {figures.factor(advice.ceiling)} with instant data", QUIET)
     return title
+
+
+def _possible(advice: Advice) -> str:
+    interval = figures.factors(advice.low, advice.high)
+    return "gain not computed" if interval == figures.NOT_MEASURED else f"it may be {interval}"
 
 
 def _reservation(advice: Advice) -> str | None:
@@ -244,6 +272,8 @@ def _with_interval(value: float | None, low: float | None, high: float | None) -
 
 def _reading(entry: LedgerEntry) -> Text:
     """Whether the gain came out as predicted, or why that cannot be said."""
+    if entry.inside_interval and not entry.is_narrow:
+        return Text("inside the predicted interval, which was too wide to be missed", QUIET)
     if entry.inside_interval is not None:
         inside, outside = "✓ inside the predicted interval", "✗ outside the predicted interval"
         return Text(inside, "green") if entry.inside_interval else Text(outside, f"bold {WAIT}")

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 0599fa30516c5e5af37ac110149148073e887727930d5324cc05c51e3b5fd1ed. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 38b7cfb66bb3b614274ef92c14b11dc14fa365f1f0b5067aac810a6c76ee7023. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -537,6 +537,11 @@ export interface components {
             from: boolean | number | string | null;
             /** High */
             high: number | null;
+            /**
+             * Is Promised
+             * @default false
+             */
+            is_promised: boolean;
             /** Loader */
             loader?: string | null;
             /** Low */
@@ -545,6 +550,12 @@ export interface components {
             predicted_speedup: number | null;
             /** Risk */
             risk: string;
+            /** Run High */
+            run_high?: number | null;
+            /** Run Low */
+            run_low?: number | null;
+            /** Run Speedup */
+            run_speedup?: number | null;
             /** Settings */
             settings: {
                 [key: string]: boolean | number | string | null;
@@ -595,12 +606,23 @@ export interface components {
             from: boolean | number | string | null;
             /** High */
             high: number | null;
+            /**
+             * Is Promised
+             * @default false
+             */
+            is_promised: boolean;
             /** Loader */
             loader?: string | null;
             /** Low */
             low: number | null;
             /** Predicted Speedup */
             predicted_speedup: number | null;
+            /** Run High */
+            run_high?: number | null;
+            /** Run Low */
+            run_low?: number | null;
+            /** Run Speedup */
+            run_speedup?: number | null;
             /** To */
             to: boolean | number | string | null;
         };
@@ -1354,6 +1376,11 @@ export interface components {
             high: number | null;
             /** Inside Interval */
             inside_interval: boolean | null;
+            /**
+             * Is Narrow
+             * @default true
+             */
+            is_narrow: boolean;
             /** Low */
             low: number | null;
             /** Observed High */
@@ -1469,6 +1496,11 @@ export interface components {
             /** Loader */
             loader: string;
             /**
+             * Loop
+             * @default 0
+             */
+            loop: number;
+            /**
              * Role
              * @enum {string}
              */
@@ -1540,8 +1572,14 @@ export interface components {
             hours_to_lose: number | null;
             /** Last Step */
             last_step: number | null;
+            /** Left S */
+            left_s?: number | null;
             /** Saved Fraction */
             saved_fraction: number | null;
+            /** Saved High Fraction */
+            saved_high_fraction?: number | null;
+            /** Saved Low Fraction */
+            saved_low_fraction?: number | null;
             /** Saved S */
             saved_s: number | null;
         };
@@ -2205,6 +2243,11 @@ export interface components {
         Team: {
             /** Datasets */
             datasets: components["schemas"]["GroupHours"][];
+            /**
+             * Gpu Hours Lost
+             * @default 0
+             */
+            gpu_hours_lost: number;
             /** Hit Rates */
             hit_rates: components["schemas"]["HitRate"][];
             /** Hosts */
@@ -2375,6 +2418,11 @@ export interface components {
             by_cause: components["schemas"]["CauseHours"][];
             /** Days */
             days: components["schemas"]["DayHours"][];
+            /**
+             * Gpu Hours Lost
+             * @default 0
+             */
+            gpu_hours_lost: number;
             /** Hours Lost */
             hours_lost: number;
             /** Hours Used */
@@ -4157,7 +4205,7 @@ export interface operations {
                 from_step?: number;
                 /** @description Default: the one that was judged */
                 loader?: string | null;
-                /** @description One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or compute_us, data_stall_fraction, own_cores, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s. An unknown one is answered with the list of all. */
+                /** @description One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or compute_us, data_stall_fraction, own_cores, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s, or others_wait_us, which has no extremes. An unknown one is answered with the list of all. */
                 metric: string[];
                 /** @description p50, p95 and p99 of durations; buckets may be larger */
                 percentiles?: boolean;

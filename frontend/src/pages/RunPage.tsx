@@ -22,7 +22,6 @@ import { Skeleton } from '../ui/parts/Skeleton'
 import { useRuns, useStore } from '../ui/parts/stores'
 import { AdviceList } from '../ui/run/AdviceList'
 import { Footnote } from '../ui/run/Footnote'
-import { GanttPanel } from '../ui/run/GanttPanel'
 import { LoaderSettings } from '../ui/run/LoaderSettings'
 import { LoaderSwitch } from '../ui/run/LoaderSwitch'
 import { RanksPanel } from '../ui/run/RanksPanel'
@@ -31,7 +30,6 @@ import { RunHead } from '../ui/run/RunHead'
 import { SignalsPanel } from '../ui/run/SignalsPanel'
 import { TimePanels } from '../ui/run/TimePanels'
 import { Verdict } from '../ui/run/Verdict'
-import { WorkersPanel } from '../ui/run/WorkersPanel'
 import { verdictWord } from '../verdict'
 import { MissingPage } from './MissingPage'
 import './RunPage.css'
@@ -108,7 +106,10 @@ function Judged({ store, run, diagnosis, isOfRun }: JudgedProps) {
 }
 
 /** These do not follow each verdict. */
-const [Facts, Workers, Gantt] = [memo(RunFacts), memo(WorkersPanel), memo(GanttPanel)]
+const Facts = memo(RunFacts)
+/** What is low on the page comes after what is above it. */
+const Workers = memo(onDemand(async () => (await import('../ui/run/WorkersPanel')).WorkersPanel))
+const Gantt = memo(onDemand(async () => (await import('../ui/run/GanttPanel')).GanttPanel))
 const Hosts = memo(onDemand(async () => (await import('../ui/run/RunHosts')).RunHosts))
 
 /** Everything that needs a loader: without one all these panels would be empty. */

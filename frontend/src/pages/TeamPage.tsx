@@ -1,7 +1,7 @@
 /** Where the hours go: what the best advice would recover, with whom to start, and how accurate predictions were. */
 import { get } from '../api/client'
 import type { GroupHours, HitRate, Team } from '../api/schema'
-import { formatFraction, formatHours, formatHoursCell, NOT_MEASURED } from '../format'
+import { formatFraction, formatHours, formatHoursCell, formatRange, NOT_MEASURED } from '../format'
 import { runHref } from '../router'
 import { openResource } from '../store/resource'
 import { hourNoun, text } from '../text/shared'
@@ -68,20 +68,20 @@ function Loaded({ team }: { team: Team }) {
   )
 }
 
-function Head({ team: { hours, users, on_gpu } }: { team: Team }) {
+function Head({ team: { hours, users, on_gpu, gpu_hours_lost: gpuHours = 0 } }: { team: Team }) {
   const noun = hourNoun(on_gpu)
+  const onGpus = on_gpu || gpuHours === 0 ? '' : say.sentence.onGpus(formatHours(gpuHours, 'GPU-hour'))
   const lost = formatHours(hours.hours_lost, noun)
   if (hours.hours_lost === 0)
     return <h1 class="sentence page-head">{say.nothingLost(formatHours(hours.hours_used, noun))}</h1>
   if (hours.hours_recoverable === null) return <h1 class="sentence page-head">{say.sentence.none(lost)}</h1>
-  const { hours_recoverable_low: low, hours_recoverable_high: high } = hours
   const first = bestOf(users)
   return (
     <div class="page-head team-head">
       <h1 class="sentence">
         {say.sentence.before}
-        {say.sentence.lost(lost)}
-        <em>{formatHours(hours.hours_recoverable, noun)}</em>
+        {say.sentence.lost(lost, onGpus)}
+        <em>{recoverableOf(hours, noun)}</em>
         {say.sentence.after}
       </h1>
       <p class="why">
@@ -89,20 +89,28 @@ function Head({ team: { hours, users, on_gpu } }: { team: Team }) {
           <>
             {say.startWith}
             <a href={searchHref(first)}>{first.name || say.unknown}</a>
-            {say.startDetail(formatHours(first.hours_recoverable, noun))}{' '}
+            {say.startDetail(recoverableOf(first, noun))}{' '}
           </>
         )}
-        {low !== null && high !== null && say.interval(formatHours(low, noun), formatHours(high, noun))}
+        {hours.hours_recoverable_low !== null && say.interval}
       </p>
       <Legend entries={Object.entries(say.legend)} />
     </div>
   )
 }
 
-/** Who could recover most. */
+/** By the ends of the predictions' intervals; without them, as predicted. */
+function recoverableOf(group: GroupHours, noun: ReturnType<typeof hourNoun>): string {
+  const { hours_recoverable: hours, hours_recoverable_low: low, hours_recoverable_high: high } = group
+  if (low === null || high === null) return formatHours(hours, noun)
+  return formatRange(formatHours(low, noun), formatHours(high, noun))
+}
+
+/** Who could recover most, at least. */
 function bestOf(groups: readonly GroupHours[]): GroupHours | null {
   const known = groups.filter(group => (group.hours_recoverable ?? 0) > 0 && group.search !== null)
-  return known.toSorted((a, b) => (b.hours_recoverable ?? 0) - (a.hours_recoverable ?? 0))[0] ?? null
+  const least = (group: GroupHours) => group.hours_recoverable_low ?? group.hours_recoverable ?? 0
+  return known.toSorted((a, b) => least(b) - least(a))[0] ?? null
 }
 
 function Shared({ team: { shared_causes } }: { team: Team }) {

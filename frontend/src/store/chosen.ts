@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 
 export const COLUMN_IDS = [
-  ...(['status', 'verdict', 'wait', 'spark', 'lost', 'gain', 'step', 'rate', 'steps'] as const),
+  ...(['status', 'verdict', 'wait', 'spark', 'lost', 'lostGpu', 'gain', 'step', 'rate', 'steps'] as const),
   ...(['ranks', 'gpus', 'gpu', 'workers', 'host', 'user', 'project', 'started'] as const),
 ]
 export type ColumnId = (typeof COLUMN_IDS)[number]

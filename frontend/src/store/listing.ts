@@ -3,6 +3,7 @@ import { get } from '../api/client'
 import type { RunSummary, RunsPage } from '../api/schema'
 import type { Cell, Table } from '../csv'
 import { formatTags } from '../format'
+import { type Factors, runFactors } from '../gain'
 import { asked } from './connection'
 import { MOST, type RunsFilter, requested } from './filter'
 
@@ -13,12 +14,20 @@ function asTheyAre(...names: readonly (keyof RunSummary)[]): Columns {
   return Object.fromEntries(names.map(name => [name, run => run[name] as Cell]))
 }
 
+/** What the run gains by its best advice, where that promises a gain. */
+function gainOfRun(name: keyof Factors): (run: RunSummary) => Cell {
+  return ({ best_advice: best }) => (best ? runFactors(best)[name] : null)
+}
+
 const COLUMNS: Columns = {
   ...asTheyAre('run_id', 'name', 'project', 'user'),
   hosts: run => run.hostnames.join(' '),
   tags: run => formatTags(run.tags).join(' '),
   ...asTheyAre('status', 'bound', 'level', 'cause', 'data_stall_fraction', 'hours_lost', 'gpu_hours_lost'),
-  predicted_speedup: run => run.best_advice?.predicted_speedup ?? null,
+  best_change: run => run.best_advice?.change ?? null,
+  predicted_speedup: gainOfRun('gain'),
+  low: gainOfRun('low'),
+  high: gainOfRun('high'),
   ...asTheyAre('observed_speedup', 'step_us', 'steps', 'samples_per_s'),
   ranks: run => run.world_size,
   ...asTheyAre('gpus', 'gpu_name', 'num_workers', 'started_at', 'last_seen_at', 'ended_at'),

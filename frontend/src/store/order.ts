@@ -1,13 +1,14 @@
 /** How runs are ordered: the service's `sort`, repeated here so that live rows can be put in order. */
 import type { Signal } from '@preact/signals'
 import type { RunSummary } from '../api/schema'
+import { leastGainOf } from '../gain'
 
 const KEYS = {
   name: (run: RunSummary) => run.name,
   status: (run: RunSummary) => run.status,
   data_stall_fraction: (run: RunSummary) => run.data_stall_fraction,
   hours_lost: (run: RunSummary) => run.hours_lost,
-  predicted_speedup: (run: RunSummary) => run.best_advice?.predicted_speedup ?? null,
+  predicted_speedup: (run: RunSummary) => run.best_advice && leastGainOf(run.best_advice),
   step_us: (run: RunSummary) => run.step_us,
   started_at: (run: RunSummary) => run.started_at,
 }

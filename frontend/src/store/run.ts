@@ -2,7 +2,7 @@
 import { computed, effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
 import { get, type ServiceError } from '../api/client'
 import type { Diagnosis, Run, RunEvent, SeriesPage } from '../api/schema'
-import { RUN_METRICS } from '../charts/declared/run'
+import { runMetrics } from '../charts/declared/run'
 import { newestFrom, type StepColumns, stepAt, stepColumns } from './columns'
 import { subscribe } from './connection'
 import { readEarlier } from './earlier'
@@ -36,6 +36,8 @@ export interface Selection {
 /** Calmer than one bucket a pixel, which turns a stacked area into a solid block of spikes. */
 const BUCKETS = 240
 const BUCKETS_NARROW = 120
+/** Loaders, until it is known how many there are. */
+const MANY = 2
 /** Of fewer steps a 95th percentile is nothing but their greatest. */
 const STEPS_OF_A_SPREAD = 20
 /** A live run's parts are read again at most so often: what changes by the minute is not redrawn every second. */
@@ -97,7 +99,8 @@ export function openRun(runId: string, first: Selection = EVERYTHING) {
 
   async function readSeries(stop: AbortSignal): Promise<SeriesPage> {
     const isFirst = overview === null
-    const query = { metric: [...RUN_METRICS], ...source(), ...steps(), ...resolution() }
+    const metric = [...runMetrics(parts.run.peek()?.loaders.length ?? MANY)]
+    const query = { metric, ...source(), ...steps(), ...resolution() }
     const page = await get('/api/v1/runs/{run_id}/series', { path, query }, stop)
     if (!('from_step' in query)) overview = stepColumns(page)
     // Opened by a link to the newest minutes: which steps these are is known only now.

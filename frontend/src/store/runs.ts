@@ -130,7 +130,9 @@ export function openRuns() {
     if (row) row.value = run
     if (!elsewhere.has(run.run_id) && !order.value.includes(run.run_id)) unseen.add(run.run_id)
     isStale ||= hasEnded || wasArchived
-    overall.refresh()
+    // The first verdict of the week: until the next reading the head would say that there is none.
+    if (run.hours_lost !== null && overall.peek()?.week.hours_used === 0) void overall.read()
+    else overall.refresh()
     settleSoon()
   }
 

@@ -28,11 +28,11 @@ export const run = {
   rate: (ideal: string) => `now; ${ideal} without data wait`,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
     `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured in a replay of ${batches} batches`,
-  saved: 'saved over the same steps by the first fix',
+  saved: (fix: string) => `saved over the same steps by: ${fix}`,
   ahead: (lastStep: string) => `more will be lost by step ${lastStep}`,
   aheadAnHour: 'will be lost per further hour of training',
-  sooner: 'earlier finish, if restarted now with the first fix',
-  soonerAnHour: 'saved per further hour, if restarted now with the first fix',
+  sooner: (fix: string) => `earlier finish, if restarted now with: ${fix}`,
+  soonerAnHour: (fix: string) => `saved per further hour of training, if restarted now with: ${fix}`,
   facts: 'The run',
   verdict: 'The verdict',
   loaderVerdict: 'The verdict on this loader',
@@ -67,7 +67,7 @@ export const exportMenu = {
 
 export const advice = {
   copyDiff: 'Copy diff',
-  title: 'Fixes, largest gain first',
+  title: 'Fixes, best first',
   none: 'None needed',
   noneYet: 'None yet',
   noneYetDetail: 'Advice is computed from the measured steps, as soon as there are enough.',
@@ -80,13 +80,16 @@ export const advice = {
   ceiling: (factor: string) => `${factor} ceiling`,
   rangeLabel: (gain: string, low: string, high: string, ceiling: string) =>
     `Predicted speed-up ${gain}, interval ${low} to ${high}, ceiling ${ceiling}`,
+  tryIt: 'try it',
   unpredicted: 'gain not computed',
+  possible: (interval: string) => `it may be ${interval}`,
+  runGain: (gain: string) => `The run as a whole: ${gain}, by the share that this loop has of it.`,
   whyUnpredicted: 'Not computed:',
   order: 'Changes the order of batches for the same seed.',
   risk: 'Risk:',
   assumes: 'The interval assumes:',
   ofLoader: 'of the loader',
-  tryIt: 'Try it without changing the code:',
+  command: 'Try it without changing the code:',
   ceilingNote: (step: string | null, factor: string) =>
     `Gains do not add up. Instant data would gain about ${factor}${step ? `: ${step} per step` : ''}.`,
   refusals: 'What would not help',

@@ -6,16 +6,19 @@ import { roundedWithin } from './shared'
 export const empty = {
   title: 'No runs yet.',
   titleOf: (project: string) => `No runs of ${project} yet.`,
-  lead: 'Watch the loader in your training script. The run appears here with its first steps.',
-  elsewhere: 'Start the script with the address of this service:',
-  withToken:
-    'Start the script with the address of this service and a token that may send runs (underfed token create):',
+  lead: 'Start your training with underfed run. The run appears here with its first steps.',
+  command: 'underfed run -- python train.py',
+  watch: 'Or watch one loader in the script:',
+  demo: 'To see one first, with a net that waits for its data:',
+  demoCommand: 'underfed demo',
+  elsewhere: 'With the address of this service:',
+  withToken: 'With the address of this service and a token that may send runs (underfed token create):',
   address: ({ url, token_required, project }: ServiceInfo) =>
     [
       `UNDERFED_URL=${url}`,
       token_required ? 'UNDERFED_TOKEN=…' : '',
       project ? `UNDERFED_PROJECT=${project}` : '',
-      'python train.py',
+      'underfed run -- python train.py',
     ]
       .filter(Boolean)
       .join(' '),
@@ -26,6 +29,7 @@ export const week = {
   none: 'No training was judged in the last seven days.',
   before: 'This week ',
   lost: (lost: string, used: string) => `${lost} of ${used}`,
+  onGpus: (lost: string) => `, of them ${lost},`,
   after: (share: string, change: string) => ` went to waiting for data and copies: ${share}${change}.`,
   up: (share: string) => `, up from ${share}`,
   down: (share: string) => `, down from ${share}`,
@@ -98,6 +102,12 @@ export const runs = {
     started: 'Started',
   },
   gainedWord: 'gained',
+  tryIt: 'try it',
+  changeOf: (change: string, loader: string) => `${change} of ${loader}`,
+  toTry: (change: string) => `${change}: no gain is promised, it is a change to try`,
+  fix: (change: string, gain: string) => `${change}: ${gain}`,
+  fixOfLoop: (change: string, loader: string, gain: string, ofRun: string) =>
+    `${change}: the loop over ${loader} ${gain}, which makes the run ${ofRun}`,
   gained: (factor: string) => `gained ${factor}`,
   moved: (moves: number, fresh: number) =>
     [fresh > 0 ? plural(fresh, 'new run') : '', moves > 0 ? `${plural(moves, 'row')} would move` : '']

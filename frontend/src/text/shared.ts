@@ -93,6 +93,7 @@ export const ledger = {
   predicted: 'predicted',
   observed: 'observed',
   inside: 'A hit: inside the predicted interval.',
+  wide: 'Inside the predicted interval, which was too wide to be missed: no hit.',
   outside: 'A miss: outside the predicted interval.',
   unpredicted: 'No gain was predicted: neither a hit nor a miss.',
   pending: 'Not judged yet.',

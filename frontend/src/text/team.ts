@@ -6,12 +6,13 @@ export const team = {
   nothingLost: (used: string) => `Of ${used} used this week, nothing was lost to waiting.`,
   sentence: {
     before: 'Of ',
-    lost: (lost: string) => `${lost} lost this week, `,
+    lost: (lost: string, onGpus: string) => `${lost} lost this week${onGpus}, `,
+    onGpus: (lost: string) => `, of them ${lost}`,
     after: ' could be recovered with the best advice for each run.',
     none: (lost: string) =>
       `${lost} were lost to waiting this week; for none of it a gain from advice is known.`,
   },
-  interval: (low: string, high: string) => `Between ${low} and ${high}, by the intervals of the predictions.`,
+  interval: 'The range is that of the predictions; what each run gains as a whole is counted.',
   startWith: 'Start with ',
   startDetail: (hours: string) => `: ${hours} of it.`,
   groups: {

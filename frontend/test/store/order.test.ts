@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { expect, test } from 'vitest'
-import type { RunSummary } from '../../src/api/schema'
+import type { BestAdvice, RunSummary } from '../../src/api/schema'
 import { movedRows, nextSort, parseSort, sortedIds } from '../../src/store/order'
 import { summary } from '../made'
 
@@ -22,6 +22,18 @@ test('runs without the value come last, whichever way', () => {
     expect(sortedIds(ids, rows, '-hours_lost')).toEqual(['c', 'a', 'b'])
     expect(sortedIds(ids, rows, 'hours_lost')).toEqual(['a', 'c', 'b'])
   }
+})
+
+test('gains are in order of what the run gains at least; what is only to be tried comes last', () => {
+  const best = summary().best_advice as BestAdvice
+  const rows = rowsOf(
+    { run_id: 'a', best_advice: { ...best, low: 1.1, high: 2.4 } },
+    { run_id: 'b', best_advice: { ...best, low: 1.3, high: 1.5 } },
+    { run_id: 'c', best_advice: { ...best, low: 1.5, run_speedup: 1.19, run_low: 1.15, run_high: 1.22 } },
+    { run_id: 'd', best_advice: { ...best, low: 0.9, high: 3, is_promised: false } },
+    { run_id: 'e', best_advice: null },
+  )
+  expect(sortedIds(['a', 'b', 'c', 'd', 'e'], rows, '-predicted_speedup')).toEqual(['b', 'c', 'a', 'd', 'e'])
 })
 
 test('ties keep the order of the service', () => {

@@ -169,3 +169,15 @@ test('a run that somebody put away is read again', async () => {
   await vi.advanceTimersByTimeAsync(5_000)
   expect(asked.filter(url => url.includes('limit=200'))).toHaveLength(1)
 })
+
+test('the first verdict of a week that had none is counted at once', async () => {
+  heard({ run_id: 'a', hours_lost: null })
+  await vi.advanceTimersByTimeAsync(0)
+  runs.overall.put({ total: 2, week: week({ hours_lost: 0, hours_used: 0 }) })
+  heard({ run_id: 'a', hours_lost: null })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(runs.overall.peek()?.week.hours_used, 'read again later').toBe(0)
+  heard({ run_id: 'a', hours_lost: 0.2 })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(runs.overall.peek()?.week.hours_used).toBe(2_290)
+})

@@ -108,7 +108,7 @@ describe('ranked hours', () => {
     const groups = [group({}), group({ name: '', search: null, hours_recoverable: null })]
     render(<HoursPanel name="users" title="People" groups={groups} />)
     expect(screen.getByRole('link', { name: 'ada' }).getAttribute('href')).toBe('/?q=user%3D%22ada%22')
-    expect(seen()).toContain('4.0 h3.0 h recoverable')
+    expect(seen()).toContain('4.0 h2.0–3.5 h recoverable')
     expect(seen()).toContain('not known4.0 hnot predicted')
   })
 })

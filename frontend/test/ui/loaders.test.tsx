@@ -29,6 +29,7 @@ function line(changes: Partial<LoaderLine> = {}): LoaderLine {
     share_of_run_fraction: 0.6,
     steps: 900,
     epochs: 1,
+    loop: 0,
     ...changes,
   }
 }
@@ -86,6 +87,7 @@ describe('the verdict on one of several loaders', () => {
   const outlook = {
     last_step: null,
     basis: null,
+    left_s: null,
     hours_to_lose: null,
     hours_lost_per_hour: 0.43,
     saved_fraction: 0.38,
@@ -99,12 +101,13 @@ describe('the verdict on one of several loaders', () => {
   })
 
   test('that is the run’s saves no more than a share of its own loop’s hours', () => {
-    const lines = [line(), line({ ...VAL, share_of_run_fraction: 0.2 })]
-    const own = { ...OWN, loaders: lines, hours_used: 20, advice: [advice({ predicted_speedup: 2 })] }
+    const ofLoop = { predicted_speedup: 2, low: 1.8, high: 2.2 }
+    const ofRun = { run_speedup: 1 / 0.9, run_low: 1 / 0.91, run_high: 1 / 0.89 }
+    const own = { ...OWN, hours_used: 20, advice: [advice({ loader: 'val', ...ofLoop, ...ofRun })] }
     const { rerender } = render(<Verdict run={run()} diagnosis={own} />)
-    expect(seen()).toContain('2 GPU-hourssaved over the same steps')
+    expect(seen()).toContain('1.8–2.2 GPU-hourssaved over the same steps')
     rerender(<Verdict run={run()} diagnosis={own} isOfRun={false} />)
-    expect(seen()).toContain('9.4 GPU-hourssaved over the same steps')
+    expect(seen()).toContain('8.9–9.4 GPU-hourssaved over the same steps')
   })
 })
 
@@ -116,6 +119,16 @@ test('advice names its loader where a run has several', () => {
   expect(document.querySelector('summary')?.textContent).toContain('of the loader val')
   rerender(<AdviceList run={run()} diagnosis={fixes} />)
   expect(seen()).not.toContain('of the loader')
+})
+
+test('the gain of one loop is said beside that of the run', () => {
+  const [train] = run().loaders
+  const both = run({ loaders: [train, { ...train, loader: 'val' }] as never })
+  const gain = { run_speedup: 1.19, run_low: 1.15, run_high: 1.22 }
+  const fixes = diagnosis({ advice: [advice({ loader: 'val', ...gain })] })
+  render(<AdviceList run={both} diagnosis={fixes} />)
+  expect(document.querySelector('.gain')?.textContent).toBe('× 1.48–1.71')
+  expect(seen()).toContain('of the loader valThe run as a whole: × 1.15–1.22')
 })
 
 describe('waits for other loaders', () => {

@@ -28,6 +28,7 @@ describe('the ledger', () => {
     observed_low: null,
     observed_high: null,
     inside_interval: true,
+    is_narrow: true,
   }
   test('sets predicted beside observed and links the other run', () => {
     render(<Ledger run={run()} entries={[entry]} />)
@@ -47,6 +48,11 @@ describe('the ledger', () => {
     expect(seen()).toContain('Not comparable, changed as well: batch_size (32 → 64).')
   })
   test('shows a miss as one', () => {
+    const wide = { ...entry, low: 1.1, high: 2.4, is_narrow: false }
+    const { unmount } = render(<Ledger run={run()} entries={[wide]} />)
+    expect(seen()).toContain('too wide to be missed: no hit.')
+    expect(document.querySelector('.kept')).toBeNull()
+    unmount()
     render(<Ledger run={run()} entries={[{ ...entry, observed_speedup: 1.1, inside_interval: false }]} />)
     expect(screen.getByText('A miss: outside the predicted interval.').className).toContain('missed')
   })

@@ -29,7 +29,22 @@ describe('the verdict', () => {
     expect(screen.getByRole('heading').textContent).toBe('The GPU waits for data 43% of every step.')
     expect(seen()).toContain('9.4 GPU-hourslost to waiting for data so far, of 21.9 GPU-hours used')
     expect(seen()).toContain('621 samples/snow; 1,089 without data wait')
-    expect(seen()).toContain('8.4 GPU-hourssaved over the same steps')
+    expect(seen()).toContain('7.1–9.1 GPU-hourssaved over the same steps by: Raise num_workers from 4 to 8')
+  })
+
+  test('names the fix that promises a gain, and shows the step with that one', () => {
+    const first = advice({
+      change: 'in_order',
+      title: 'Deliver out of order',
+      is_promised: false,
+      predicted_speedup: null,
+    })
+    const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis({ advice: [first, advice()] })} />)
+    expect(seen()).toContain('saved over the same steps by: Raise num_workers from 4 to 8')
+    expect(screen.getByLabelText(/With num_workers=8: 254 ms/)).toBeTruthy()
+    rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [first] })} />)
+    expect(seen()).not.toContain('saved')
+    expect(screen.queryByLabelText(/With /)).toBeNull()
   })
 
   test('says how much of what was lost went to copies, where they were measured', () => {
@@ -45,18 +60,30 @@ describe('the verdict', () => {
       basis: '90 epochs of 625 steps: --epochs=90',
       hours_to_lose: 10.6,
       hours_lost_per_hour: 0.43,
+      left_s: 12_000,
       saved_fraction: 0.38,
-      saved_s: 4_260,
+      saved_low_fraction: 0.32,
+      saved_high_fraction: 0.41,
+      saved_s: 4_560,
     }
     const { rerender } = render(<Verdict run={run({ outlook })} diagnosis={diagnosis()} />)
     expect(seen()).toContain(
       '10.6 GPU-hoursmore will be lost by step 56,25090 epochs of 625 steps: --epochs=90',
     )
-    expect(seen()).toContain('1 h 11 minearlier finish')
-    const open = { ...outlook, last_step: null, basis: null, hours_to_lose: null, saved_s: null }
+    expect(seen()).toContain(
+      '1 h 04 min – 1 h 22 minearlier finish, if restarted now with: Raise num_workers from 4 to 8',
+    )
+    const open = {
+      ...outlook,
+      last_step: null,
+      basis: null,
+      hours_to_lose: null,
+      left_s: null,
+      saved_s: null,
+    }
     rerender(<Verdict run={run({ outlook: open })} diagnosis={diagnosis()} />)
     expect(seen()).toContain('26 GPU-minuteswill be lost per further hour')
-    expect(seen()).toContain('22 minsaved per further hour')
+    expect(seen()).toContain('19–24 minsaved per further hour')
   })
 
   test('without a GPU speaks of no GPU', () => {
@@ -93,17 +120,28 @@ describe('advice', () => {
   test('has gain, interval, evidence and diff; the first is open', () => {
     render(<AdviceList run={run()} diagnosis={diagnosis()} />)
     expect(document.querySelector('details')?.open).toBe(true)
-    expect(seen()).toContain('× 1.62')
-    expect(screen.getByLabelText(/interval 1.48 to 1.71, ceiling 1.75/)).toBeTruthy()
+    expect(document.querySelector('.gain')?.textContent).toBe('× 1.48–1.71')
+    expect(screen.getByLabelText(/Predicted speed-up 1.62, interval 1.48 to 1.71, ceiling 1.75/)).toBeTruthy()
     expect(seen()).toContain('A worker needs for one batch1.65 s')
     expect(document.querySelector('.added')?.textContent).toContain('num_workers=8')
   })
 
   test('that cannot be predicted has no figure', () => {
-    const unknown = advice({ predicted_speedup: null, low: null, high: null, ceiling: null, anatomy: null })
+    const unknown = advice({
+      ...{ predicted_speedup: null, low: null, high: null, ceiling: null, anatomy: null },
+      is_promised: false,
+    })
     render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [unknown] })} />)
-    expect(seen()).toContain('gain not computed')
+    expect(seen()).toContain('try it gain not computed')
     expect(seen()).not.toMatch(/× \d/)
+  })
+
+  test('that may gain nothing is one to try, with what it may be', () => {
+    const wide = advice({ predicted_speedup: 1.3, low: 0.94, high: 1.6, is_promised: false })
+    render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [wide] })} />)
+    expect(seen()).toContain('try it it may be × 0.94–1.60')
+    expect(document.querySelector('.gain')).toBeNull()
+    expect(screen.queryByLabelText(/Predicted speed-up/)).toBeNull()
   })
 
   test('says when it changes the order of batches', () => {

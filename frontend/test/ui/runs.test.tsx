@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { cleanup, render, screen } from '@testing-library/preact'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Week } from '../../src/api/schema'
+import type { BestAdvice, Week } from '../../src/api/schema'
 import { navigate } from '../../src/router'
 import { service } from '../../src/store/connection'
 import { openRuns } from '../../src/store/runs'
@@ -39,8 +39,22 @@ describe('a row of the table', () => {
   test('says what waits and what a fix gains', () => {
     show({})
     expect(seen()).toContain('43%')
-    expect(seen()).toContain('× 1.62')
+    expect(seen()).toContain('× 1.48–1.71number of workers')
     expect(screen.getByRole('link').getAttribute('href')).toBe('/runs/run-1')
+  })
+  const best = summary().best_advice as BestAdvice
+  test('whose best advice promises nothing says which change is to be tried', () => {
+    show({ best_advice: { ...best, predicted_speedup: 1.2, low: 0.9, high: 1.4, is_promised: false } })
+    expect(seen()).toContain('try itnumber of workers')
+    expect(seen()).not.toMatch(/× \d/)
+  })
+  test('says what the run gains where the gain is that of one loop, and of which', () => {
+    const ofRun = { run_speedup: 1.19, run_low: 1.15, run_high: 1.22 }
+    show({ best_advice: { ...best, ...ofRun, loader: 'val' } })
+    expect(seen()).toContain('× 1.15–1.22number of workers of val')
+    expect(document.querySelector('.fix-cell')?.getAttribute('title')).toBe(
+      'number of workers: the loop over val × 1.48–1.71, which makes the run × 1.15–1.22',
+    )
   })
   test('that was not judged yet has dashes, never zeros', () => {
     show({
@@ -57,7 +71,7 @@ describe('a row of the table', () => {
       spark: [],
     })
     const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
-    expect(cells.filter(cell => cell === '–')).toHaveLength(6)
+    expect(cells.filter(cell => cell === '–')).toHaveLength(7)
     expect(seen()).toContain('measuring')
     expect(document.querySelector('.wait-bar')).toBeNull()
   })
@@ -93,6 +107,12 @@ describe('the week', () => {
     )
     expect(sentence({ hours_lost: 0, hours_used: 0 })).toBe('No training was judged in the last seven days.')
   })
+  test('of runs on GPUs and others has one unit, and says what GPUs lost of it', () => {
+    expect(sentence({ on_gpu: false, gpu_hours_lost: 400 })).toBe(
+      'This week 412 of 2,290 hours, of them 400 GPU-hours, went to waiting for data and copies: 18%, down from 23%.',
+    )
+    expect(sentence({ on_gpu: false, gpu_hours_lost: 0 })).toContain('412 of 2,290 hours went')
+  })
 })
 
 describe('no run yet', () => {
@@ -108,14 +128,19 @@ describe('no run yet', () => {
   test('the default address needs no setting', () => {
     service.value = { ...info, url: 'http://127.0.0.1:7077' }
     render(<Empty />)
-    expect(seen()).toContain('loader = underfed.watch(loader)')
+    const commands = [...document.querySelectorAll('pre')].map(one => one.textContent)
+    expect(commands).toEqual([
+      'underfed run -- python train.py',
+      'import underfed\nloader = underfed.watch(loader)',
+      'underfed demo',
+    ])
     expect(seen()).not.toContain('UNDERFED_URL')
   })
   test('where a token is asked for the snippet has one, and the project that the reader may see', () => {
     service.value = { ...info, url: 'http://127.0.0.1:7077', token_required: true, project: 'vision' }
     render(<Empty />)
     expect(screen.getByRole('heading').textContent).toBe('No runs of vision yet.')
-    expect(seen()).toContain('UNDERFED_TOKEN=… UNDERFED_PROJECT=vision python train.py')
+    expect(seen()).toContain('UNDERFED_TOKEN=… UNDERFED_PROJECT=vision underfed run -- python train.py')
   })
   test('any other one is in the snippet', () => {
     service.value = { ...info, url: 'http://gpu-head:7077' }

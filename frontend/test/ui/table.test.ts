@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import type { BestAdvice } from '../../src/api/schema'
 import { toCsv } from '../../src/csv'
 import { COLUMN_IDS, chooseColumns, chosen } from '../../src/store/chosen'
 import { tableOf } from '../../src/store/listing'
@@ -37,7 +38,26 @@ test('as CSV, what was not measured is empty and a name that begins like a formu
   expect(head).toContain('data_stall_fraction,hours_lost')
   expect(line).toContain(`"'=HYPERLINK(""x"")"`)
   expect(line).toContain(',a team=b,')
-  expect(line).toContain(',1.62,,,29415,')
+  expect(head).toContain('best_change,predicted_speedup,low,high,observed_speedup')
+  expect(line).toContain(',num_workers,1.62,1.48,1.71,,,29415,')
+})
+
+test('as CSV, the gain is that of the run, and empty where none is promised', () => {
+  const best = summary().best_advice as BestAdvice
+  const ofRun = { run_speedup: 1.19, run_low: 1.15, run_high: 1.22 }
+  const lines = toCsv(
+    tableOf([
+      summary({ best_advice: { ...best, ...ofRun } }),
+      summary({ best_advice: { ...best, is_promised: false } }),
+    ]),
+  ).split('\r\n')
+  expect(lines[1]).toContain(',num_workers,1.19,1.15,1.22,')
+  expect(lines[2]).toContain(',num_workers,,,,')
+})
+
+test('a list of runs on GPUs and others shows what each lost, and what GPUs did', () => {
+  expect(fitting(10_000)).not.toContain('lostGpu')
+  expect(fitting(1_376, true)).toEqual(expect.arrayContaining(['lost', 'lostGpu']))
 })
 
 test('small causes are told together and chosen together; no hour is left out', () => {

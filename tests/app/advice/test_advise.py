@@ -73,6 +73,17 @@ def test_a_cure_without_a_figure_is_not_put_before_one_of_the_same_cause_that_ha
     assert [one.change for one in recommend(case).advice] == ["num_workers", "vectorize_getitem"]
 
 
+@pytest.mark.parametrize(("usable", "first"), [(2.0, "vectorize_getitem"), (16.0, "num_workers")])
+def test_one_wait_for_all_samples_is_better_than_more_workers_that_wait(usable: float, first: str) -> None:
+    waiting = {"cpu_us": 20_000.0, "blocked_us": 100_000.0, "collate_us": 0.0, "samples": 32.0}
+    facts = altered(busy(), batches=waiting, host={"usable_cores": usable})
+    case = made_case(facts, made_verdict(too_few_workers=0.5), lambda setting: 1 + 0.1 * (setting.num_workers - 2))
+    assert {one.change for one in recommend(case).advice} >= {"num_workers", "vectorize_getitem"}
+    assert recommend(case).advice[0].change == first
+    kept = made_case(facts, made_verdict(worker_startup=0.5, too_few_workers=0.3), kept_or_more)
+    assert recommend(kept).advice[0].change == "persistent_workers"
+
+
 def test_workers_that_start_anew_are_kept_before_more_of_them_are_started() -> None:
     case = made_case(busy(), made_verdict(worker_startup=0.3, too_few_workers=0.2), kept_or_more)
     assert [one.change for one in recommend(case).advice] == ["persistent_workers", "num_workers"]

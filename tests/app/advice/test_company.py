@@ -203,3 +203,18 @@ def test_only_loads_that_compute_together_slow_each_other(workers: int) -> None:
     inputs = LoopInputs([Batch(100_000, 0)], [Work(0, 1_000)], Handover(), cores)
     expected = 100.0 if workers == 1 else 142.0 / 2
     assert simulate(inputs, SimulatedSetting(workers)).step_us / 1e3 == pytest.approx(expected, rel=0.03)
+
+
+@pytest.mark.parametrize("growth", [0.3, 0.6, 0.8])
+@pytest.mark.parametrize(("workers", "factor", "to"), [(1, 2, 2), (4, 2, 1), (3, 1, 2), (4, 1, 2)])
+def test_growth_beyond_any_that_was_seen_lies_inside_or_has_no_figure(
+    growth: float, workers: int, factor: int, to: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loads of which twice as many take up to 1.8 times as long, in runs that do not show it."""
+    for seed in range(2):
+        facts, inputs = recorded(growth, workers, factor, 2.0, seed, monkeypatch)
+        gain = predictor(facts).predict(SimulatedSetting(to))
+        paces = [
+            simulate(inputs, one, 500).step_us for one in (SimulatedSetting(workers, factor), SimulatedSetting(to))
+        ]
+        assert gain.low <= paces[0] / paces[1] <= gain.high

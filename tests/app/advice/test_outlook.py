@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.app.made_diagnosis import made_advice
 from underfed_server.advice.outlook import outlook
 from underfed_server.api.served_diagnosis import unjudged
-from underfed_server.model import Diagnosis, LoaderLine, Outlook, Run
+from underfed_server.model import Advice, Diagnosis, LoaderLine, Outlook, Run
 
 EMPTY = dict.fromkeys(Run.model_fields, None)
 LOADER = {"loader": "train", "settings": {}, "batches_per_epoch": 500, "not_measured": {}}
@@ -92,6 +93,20 @@ def test_epochs_that_ended_count_more_than_what_the_loader_promised() -> None:
         "sampler_us": None, "first_step_index": 0, "steps": 200, "end_us": 1, "ended": "broken_off",
     }  # fmt: skip
     assert told(config={"epochs": 90}, epochs=[epoch]).last_step == 18_000
+
+
+def test_what_is_saved_is_by_the_advice_that_promises_a_gain_with_its_ends() -> None:
+    to_try = Advice.model_validate(dict(made_advice(1.9)) | {"low": 0.9, "high": 2.4})
+    promised = Advice.model_validate(dict(made_advice(1.2)) | {"low": 1.1, "high": 1.6})
+    found = outlook(run(config={"epochs": 90}), verdict(advice=[to_try, promised]))
+    assert found is not None
+    assert found.left_s == 38_000 / 5
+    assert found.saved_fraction == pytest.approx(1 - 1 / 1.2)
+    assert found.saved_low_fraction == pytest.approx(1 - 1 / 1.1)
+    assert found.saved_high_fraction == 0.2, "no more than is waited for"
+    only_to_try = outlook(run(), verdict(advice=[to_try]))
+    assert only_to_try is not None
+    assert only_to_try.saved_fraction is None
 
 
 def test_nothing_is_said_of_a_run_that_ended_or_was_not_judged() -> None:

@@ -68,17 +68,18 @@ def test_what_other_ranks_use_now_is_not_taken_from_the_change() -> None:
     assert case.predictor.quick(SimulatedSetting(2)) == pytest.approx(350 / 175, rel=0.06)
 
 
-def late_in_turn(count: int) -> RunFacts:
-    """Loads of 60 ms, one in a hundred 800 ms, two workers; work of 100 ms; each rank waits for all."""
-    chance = np.random.default_rng(0)
+def late_in_turn(count: int, seed: int = 0, work_ms: float = 100.0, slow_ms: float = 500.0) -> RunFacts:
+    """Loads of 60 ms, one in a hundred 300 ms longer than it is waited for, two workers; each rank waits for all."""
+    chance = np.random.default_rng(seed)
     slow = chance.random((count, 1_000)) < 0.01
-    waits = np.where(slow, 500.0, 0.0)
-    step_us = (100.0 + waits.max(axis=0)) * 1e3
+    waits = np.where(slow, slow_ms, 0.0)
+    step_us = (work_ms + waits.max(axis=0)) * 1e3
     ranks = []
     for rank in range(count):
         made = made_run(
-            steps=1_000, wait_ms=list(waits[rank]), work_ms=100.0, num_workers=2, process_cores=0.05, queue_depth=0.0,
-            load_ms=list(np.where(slow[rank], 800.0, 60.0)), usable_cores=16.0, busy_cores=1.0, workers_cores=0.1,
+            steps=1_000, wait_ms=list(waits[rank]), work_ms=work_ms, num_workers=2, process_cores=0.05, queue_depth=0.0,
+            load_ms=list(np.where(slow[rank], slow_ms + 300.0, 60.0)), usable_cores=16.0, busy_cores=1.0,
+            workers_cores=0.1,
         )  # fmt: skip
         (one,) = made.ranks
         steps = replace(one.steps, step_us=step_us, start_us=np.cumsum(step_us) - step_us)
@@ -103,3 +104,18 @@ def test_a_rank_by_itself_is_predicted_as_before() -> None:
     assert facts.loader is not None
     alone = make_predictor(facts.ranks[0], facts.loader, facts.host)
     assert (alone.workload.ranks.simulated, alone.workload.ranks.is_in_step) == (1, False)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("count", [1, 2, 8, 32])
+def test_what_instant_data_would_gain_is_one_value(count: int, seed: int) -> None:
+    """As the verdict says it, as a prediction is held below it, and as a cure without one is."""
+    chance = np.random.default_rng(seed)
+    facts = late_in_turn(count, seed, work_ms=chance.uniform(20.0, 200.0), slow_ms=chance.uniform(100.0, 1_500.0))
+    verdict = judge(facts)
+    assert verdict.instant_data_steps_per_s and verdict.steps_per_s
+    said = verdict.instant_data_steps_per_s / verdict.steps_per_s
+    case = made_case(facts, made_verdict(slow_sampler=0.3))
+    assert case.predictor is not None
+    assert [case.predictor.ceiling, case.ceiling(case.rank).speedup] == pytest.approx([said, said])
+    assert case.predictor.highest == case.ceiling(case.rank).highest >= said * (1 - 1e-9)

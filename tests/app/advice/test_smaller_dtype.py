@@ -25,7 +25,7 @@ def pictures(**known: Any) -> RunFacts:
 def test_bytes_are_advised_where_moving_the_batch_costs_time(cause: str) -> None:
     best = of("smaller_dtype", recommended(pictures(), **{cause: 0.4}))
     assert (best.from_, best.to) == ("float32", "uint8")
-    assert {row.what: row.value for row in best.evidence}["Of these saved as bytes"] == 30 * MB
+    assert {row.what: row.value for row in best.evidence}["Saved of a batch as bytes"] == 30 * MB
 
 
 @pytest.mark.parametrize("known", [
@@ -35,6 +35,16 @@ def test_bytes_are_advised_where_moving_the_batch_costs_time(cause: str) -> None
 ])  # fmt: skip
 def test_bytes_are_not_advised_where_they_would_not_do_or_save_little(known: dict[str, Any]) -> None:
     assert "smaller_dtype" not in changes(recommended(pictures(**known), slow_collate=0.4))
+
+
+def test_numbers_that_a_byte_cannot_hold_are_refused_where_they_cost_time() -> None:
+    def refused(**known: Any) -> set[str]:
+        return {each.change for each in recommended(pictures(**known), ipc_copy=0.4).refusals}
+
+    assert "smaller_dtype" in refused(batch_fits_uint8=False)
+    assert "smaller_dtype" not in refused() | refused(batch_fits_uint8=None)
+    few = {"batch_dtypes": {"float32": 40_000}, "batch_bytes": 40_000}
+    assert "smaller_dtype" not in refused(batch_fits_uint8=False, **few)
 
 
 @pytest.mark.parametrize("bound", ["compute", "host"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from tests.app.advice.test_workers import two_workers
 from tests.app.made_facts import made_place, made_run
 from underfed_server.advice.advise import advise, recommend
 from underfed_server.advice.prediction.predict import make_predictor
+from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import (
     Batch,
     Handover,
@@ -23,7 +25,7 @@ from underfed_server.advice.prediction.simulate import (
     simulate,
 )
 from underfed_server.diagnosis.judge import judge
-from underfed_server.diagnosis.storage_rate import read_rate, storage_rate
+from underfed_server.diagnosis.storage_rate import shown_storage, storage_rate
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import ReadRate, StorageKind
 
@@ -95,7 +97,8 @@ def test_what_was_not_seen_of_storage_is_tried_and_not_promised(kind: StorageKin
     if not is_promised:
         assert best.assumption is not None and best.low is not None
         assert "storage gives to more readers" in best.assumption and "Try it" in best.assumption
-        assert best.low == pytest.approx(1.0, abs=0.06)
+        # As far below "no more" as predictions of blocked loads are off.
+        assert math.exp(interval("blocked")[0]) - 0.02 <= best.low <= 1.06
 
 
 @pytest.mark.parametrize(("speedup", "is_promised"), [(1.08, False), (1.15, True)])
@@ -129,16 +132,16 @@ def other(times: float, *, is_limited: bool = False, sample_bytes: float = 1e6 /
 
 def test_what_a_run_reads_from_a_share_is_told_of_all_its_ranks() -> None:
     facts = elsewhere(reading((8, 8, 8, 8), is_shared=True))
-    rate = read_rate(facts, facts.ranks[0])
+    rate = shown_storage(facts, facts.ranks[0]).read
     assert rate is not None and not rate.is_limited
     assert rate.place == SHARE
     assert rate.readers == pytest.approx(8, rel=0.05)
     assert rate.bytes_per_s == pytest.approx(25e6, rel=0.05)
     both = replace(facts, ranks=(facts.ranks[0], replace(facts.ranks[0], rank=1, hostname="another")))
-    twice = read_rate(both, both.ranks[0])
+    twice = shown_storage(both, both.ranks[0]).read
     assert twice is not None and twice.bytes_per_s == pytest.approx(2 * rate.bytes_per_s, rel=0.01)
     nameless = replace(facts, storage=(made_place("network", file_system="nfs4"),))
-    assert read_rate(nameless, nameless.ranks[0]) is None
+    assert shown_storage(nameless, nameless.ranks[0]).read is None
 
 
 def promised(facts: RunFacts) -> tuple[str, float | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.app.advice.made_case import (
 )
 from tests.app.made_facts import made_epoch, made_run, starved
 from underfed_server.advice.advise import Recommendation, recommend
+from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.search import cheapest
 from underfed_server.facts.record import RunFacts, WorkerFacts
@@ -56,12 +58,20 @@ def test_ranks_on_one_host_share_its_cores() -> None:
     assert isinstance(best.to, int) and best.to <= 2
 
 
-def test_two_cores_predict_what_two_cores_can_do() -> None:
-    best = of("num_workers", recommended(starved(usable_cores=2.0), no_workers=0.7))
-    assert best.to == 2
-    assert best.predicted_speedup == pytest.approx(170 / 85, rel=0.06)
+def test_full_cores_predict_what_they_can_do() -> None:
+    facts = starved(usable_cores=4.0, load_cpu_ms=400.0, wait_ms=400.0)
+    best = of("num_workers", recommended(facts, no_workers=0.7))
+    assert best.to == 4
+    assert best.predicted_speedup == pytest.approx(4.0, rel=0.06)
     assert best.predicted_speedup and best.low and best.high
     assert best.low < best.predicted_speedup < best.high
+
+
+def test_two_full_cores_may_gain_nothing_so_that_they_are_to_be_tried() -> None:
+    """What doubled by the simulation gained 1.15 and 1.4 where two loads beside each other took longer."""
+    best = of("num_workers", recommended(starved(usable_cores=2.0), no_workers=0.7))
+    assert (best.to, best.predicted_speedup, best.is_promised) == (2, None, False)
+    assert best.low and best.high and best.low <= 1.15 and best.high >= 170 / 85
 
 
 def test_loading_that_waits_may_have_more_workers_than_cores() -> None:
@@ -361,6 +371,7 @@ def test_each_worker_gets_one_thread_where_there_are_more_than_cores() -> None:
     assert (best.to, best.evidence[0].value) == (1, 24)
     assert best.settings == {"num_workers": 2, "prefetch_factor": 2, "threads_per_worker": 1}
     assert "+    cv2.setNumThreads(0)" in best.diff and "+    worker_init_fn=limit_threads," in best.diff
+    assert "+    pyarrow.set_cpu_count(1)" in best.diff
     limited = altered(facts, settings={"threads_per_worker": 1})
     assert "threads_per_worker" not in changes(recommend(made_case(limited, verdict, lambda _one: 1.5)))
 
@@ -421,10 +432,27 @@ def test_a_sampler_that_chooses_all_at_once_gains_the_sampler_time() -> None:
     best = of("faster_sampler", recommended(facts, slow_sampler=0.2))
     assert best.predicted_speedup == pytest.approx(50 / 40)
     assert best.low and best.high and best.low <= 1.25 <= best.high
+    assert 1.05 < best.high / best.low < 2.0 and best.ceiling is not None
     less = of("faster_sampler", recommended(facts, slow_sampler=0.1))
     assert less.predicted_speedup == pytest.approx(1 / 0.9)
     unseen = altered(facts, steps={"sampler_us": np.nan})
     assert of("faster_sampler", recommended(unseen, slow_sampler=0.2)).predicted_speedup is None
+
+
+def test_a_gain_that_is_not_simulated_is_no_surer_than_those_that_are() -> None:
+    """Steps that are all alike say nothing of how far the rest of them changes."""
+    facts = altered(two_workers(), steps={"sampler_us": 20_000.0, "data_wait_us": 22_000.0})
+    assert facts.loader is not None
+    best = of("faster_sampler", recommended(facts, slow_sampler=0.4))
+    assert best.predicted_speedup and best.low and best.high
+    simulated = made_case(facts, made_verdict(slow_sampler=0.4))
+    below, above = interval(simulated.regime)
+    assert below < 0 < above
+    assert best.low <= best.predicted_speedup * math.exp(0.7 * below)
+    assert best.high >= min(best.predicted_speedup * math.exp(0.7 * above), simulated.ceiling(simulated.rank).highest)
+    proven = replace(facts, proven=(0.0,) * 40)
+    sure = of("faster_sampler", recommended(proven, slow_sampler=0.4))
+    assert sure.low and sure.high and sure.high / sure.low < best.high / best.low
 
 
 def test_a_sampler_that_is_slow_as_an_epoch_begins_gains_that() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run
 from underfed_server.advice.prediction.predict import make_predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
@@ -57,3 +60,27 @@ def test_every_value_is_in_one_group() -> None:
     found = groups(np.random.default_rng(0).random(777), 50)
     assert len(found) == 50
     assert sorted(np.concatenate(found)) == list(range(777))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_batch_that_is_late_is_not_taken_for_one_that_is_slow_to_receive(seed: int) -> None:
+    """Batches that lie ready behind it do not make the loop's wait for it one for handing over."""
+    slow = np.random.default_rng(seed).random(600) < 0.15
+    played = Played(load_ms=list(np.where(slow, 260.0, 64.0)), work_ms=15.0, num_workers=8, epoch_steps=600)
+    facts = played.facts()
+    assert facts.loader is not None
+    assert np.median(facts.ranks[0].steps.queue_depth) >= 1
+    handover = read_workload(facts.ranks[0], facts.loader, facts.host).handover
+    assert handover.receive_wait_us < 1_000 and handover.busy_wait_us < 4_000
+
+
+@pytest.mark.parametrize("factor", [4, 8])
+def test_gradients_that_are_accumulated_are_predicted_as_they_go(factor: int) -> None:
+    """Seven short steps and a long one, and a worker that is fast enough on average only."""
+    played = Played(load_ms=13.0, work_ms=[5.0] * 7 + [90.0], num_workers=1, epoch_steps=1_200)
+    facts = played.facts(load_blocked_ms=13.0)
+    assert facts.loader is not None
+    gain = make_predictor(facts.ranks[0], facts.loader, facts.host).predict(SimulatedSetting(1, factor))
+    truth = played.step_ms() / replace(played, prefetch_factor=factor).step_ms()
+    assert gain.low <= truth <= gain.high
+    assert gain.speedup == pytest.approx(truth, rel=0.05)

@@ -75,7 +75,7 @@ def test_it_is_computed_again_when_its_loader_has_more_steps(
 ) -> None:
     advised: list[str] = []
 
-    def counted(facts: Any, verdict: Any) -> Any:
+    def counted(facts: Any, *_: Any) -> Any:
         advised.append(facts.loader.loader)
         return Recommendation()
 

@@ -7,8 +7,10 @@ import math
 import pytest
 from starlette.testclient import TestClient
 
+from tests.app.made_loops import Thread, zipped
 from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.posting import post
+from underfed_server.diagnose import Diagnoser
 from underfed_server.measurements import METRICS
 from underfed_server.model import Series, SeriesPage
 from underfed_server.store.columns.stall import stall_us
@@ -169,3 +171,50 @@ def test_the_last_step_may_be_open_and_is_not_counted_as_zero(client: TestClient
                 for wait, ready in zip(steps["data_wait_us"][:-1], steps["queue_depth"][:-1], strict=True))  # fmt: skip
     share = one(client, "metric=data_stall_fraction&buckets=1")
     assert share.mean == [pytest.approx(stall / sum(steps["step_us"][:-1]), abs=1e-6)]
+
+
+def others_wait(client: TestClient, query: str) -> Series:
+    return one(client, f"metric=others_wait_us&{query}")
+
+
+def zip_two(store: Store, steps: int = 200) -> None:
+    thread = Thread(images=2, labels=0)
+    zipped(thread, steps, work=36, images=4, labels=60)
+    post(store, [thread.window()])
+    Diagnoser()(store, "run-1")
+
+
+@pytest.mark.parametrize(("loader", "waits_us"), [("labels", 4_000), ("images", 60_000)])
+@pytest.mark.parametrize("buckets", [4, 60, 4_000])
+def test_a_step_has_the_waits_for_the_other_loaders_of_its_loop(
+    client: TestClient, store: Store, loader: str, waits_us: int, buckets: int
+) -> None:
+    zip_two(store)
+    series = others_wait(client, f"loader={loader}&buckets={buckets}")
+    assert series.unit == "us"
+    inner = [value for value in series.mean[:-1] if value is not None]
+    assert len(inner) == len(series.mean) - 1
+    assert sum(inner) / len(inner) == pytest.approx(waits_us, rel=0.03)
+    assert set(series.max) == {None}
+
+
+def test_what_a_stretch_of_steps_waits_for_others_is_of_that_stretch(client: TestClient, store: Store) -> None:
+    thread = Thread(images=2, labels=0)
+    for labels in (10, 90):
+        zipped(thread, 60, work=36, images=4, labels=labels)
+    post(store, [thread.window()])
+    Diagnoser()(store, "run-1")
+    early = others_wait(client, "loader=images&buckets=1&from_step=0&to_step=50").mean
+    late = others_wait(client, "loader=images&buckets=1&from_step=65&to_step=110").mean
+    assert [*early, *late] == pytest.approx([10_000, 90_000], rel=0.05)
+
+
+def test_the_waits_of_a_validation_are_in_no_step_of_the_training(client: TestClient, store: Store) -> None:
+    thread = Thread(train=0, val=0)
+    for _ in range(3):
+        thread.run_through("train", 40, 20, 30)
+        thread.run_through("val", 20, 80, 10)
+    post(store, [thread.window()])
+    Diagnoser()(store, "run-1")
+    series = others_wait(client, "loader=train")
+    assert (series.mean, series.missing) == ([], "not measured")

@@ -16,7 +16,7 @@ import pytest
 
 from tests.app.made_windows import made_window, posted
 from tests.app.posting_agent import JSON, PostingAgent, require_every_step
-from tests.app.serving import Service, launch, start_service
+from tests.app.serving import Service, launch, start_service, started
 from underfed_server import __main__ as serving
 from underfed_server.__main__ import serve
 from underfed_server.store.store import Store
@@ -29,18 +29,18 @@ def database(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def service(database: Path) -> Iterator[Service]:
-    started = start_service(database)
-    yield started
-    started.kill()
+    served = started(launch(database))
+    yield served
+    served.kill()
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Path]]:
     """A service that no test stops, and its file."""
     file = tmp_path_factory.mktemp("running") / "data" / "underfed.db"
-    started = start_service(file)
-    yield started, file
-    started.kill()
+    served = start_service(file)
+    yield served, file
+    served.kill()
 
 
 def ask(address: str, path: str, body: bytes | None = None) -> Any:
@@ -99,14 +99,14 @@ def test_it_ends_promptly_with_streams_open(service: Service, number: int) -> No
 
 
 def test_it_ends_when_told_so_while_it_starts(database: Path) -> None:
-    _, said = stop(start_service(database), signal.SIGINT)
+    _, said = stop(started(launch(database)), signal.SIGINT)
     assert said == ""
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM] * 5)
 def test_it_ends_soon_when_told_so_while_it_starts(database: Path, number: int) -> None:
-    took, said = stop(start_service(database), number)
+    took, said = stop(started(launch(database)), number)
     assert took < 10
     assert said == ""
 

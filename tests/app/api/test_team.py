@@ -20,5 +20,6 @@ def test_a_service_without_a_run_has_a_team_with_nothing_to_tell(client: TestCli
     team = client.get("/api/v1/team").json()
     assert team.pop("since")
     assert team.pop("hours")["hours_recoverable"] is None
-    assert set(team) == {"on_gpu", "hit_rates", "shared_causes", "projects", "users", "datasets", "mounts", "hosts"}
+    groups = {"projects", "users", "datasets", "mounts", "hosts"}
+    assert set(team) == {"on_gpu", "gpu_hours_lost", "hit_rates", "shared_causes", *groups}
     assert not any(team.values())

@@ -22,10 +22,10 @@ WARMUP_STEPS = 5
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """Milliseconds. ``load_ms`` and ``pin_ms`` repeat over the batches."""
+    """Milliseconds. ``load_ms`` and ``pin_ms`` repeat over the batches, ``work_ms`` over the steps of an epoch."""
 
     load_ms: float | Sequence[float] = 40.0
-    work_ms: float = 50.0
+    work_ms: float | Sequence[float] = 50.0
     num_workers: int = 2
     prefetch_factor: int = 2
     delivery_ms: float = 0.2
@@ -63,13 +63,15 @@ def _of(cycle: float | Sequence[float], batch: int) -> float:
 class _Loop:
     played: Played
     now: float = 0.0
-    steps: list[tuple[float, float, float, int, int]] = field(default_factory=list)
-    """Start, end, wait, epoch, batch."""
-    batches: list[tuple[int, int, float, float, float]] = field(default_factory=list)
-    """Epoch, batch, start, load, received."""
+    steps: list[tuple[float, float, float, int, int, int]] = field(default_factory=list)
+    """Start, end, wait, epoch, batch, and how many batches were loaded and not handed out when it was asked for."""
+    batches: list[tuple[int, int, int, float, float, float]] = field(default_factory=list)
+    """Epoch, batch, worker, start, load, received."""
     _free: list[float] = field(default_factory=list)
     _pin_free: float = 0.0
     _begun: dict[int, float] = field(default_factory=dict)
+    _worker: dict[int, int] = field(default_factory=dict)
+    _sent: int = 0
     _loaded: list[tuple[float, int]] = field(default_factory=list)
     _received: dict[int, float] = field(default_factory=dict)
 
@@ -77,54 +79,63 @@ class _Loop:
         played, began = self.played, self.now
         self.now += played.startup_ms if played.num_workers else 0.0
         self._free, self._pin_free = [self.now] * max(1, played.num_workers), self.now
-        self._begun, self._loaded, self._received = {}, [], {}
-        for batch in range(min(played.epoch_steps, played.num_workers * played.prefetch_factor)):
-            self._dispatch(batch)
-        for batch in range(played.epoch_steps):
-            asked = began if batch == 0 else self.now
-            self._get(epoch, batch)
+        self._begun, self._loaded, self._received, self._sent = {}, [], {}, 0
+        for batch in range(played.num_workers * played.prefetch_factor):
+            self._dispatch(batch % played.num_workers)
+        for step in range(played.epoch_steps):
+            asked = began if step == 0 else self.now
+            depth = sum(ready <= asked for ready, _ in self._loaded) + len(self._received)
+            batch = self._get(epoch, step)
             given = self.now
-            self.now += played.work_ms
-            self.steps.append((asked, self.now, given - asked, epoch, batch))
+            self.now += _of(played.work_ms, step)
+            self.steps.append((asked, self.now, given - asked, epoch, batch, depth))
 
     def _load_of(self, batch: int) -> float:
         return _of(self.played.load_ms, batch)
 
-    def _dispatch(self, batch: int) -> None:
-        worker = batch % self.played.num_workers
+    def _dispatch(self, worker: int) -> None:
+        batch = self._sent
+        if batch == self.played.epoch_steps:
+            return
+        self._sent += 1
+        self._worker[batch] = worker
         self._begun[batch] = max(self._free[worker], self.now)
         self._free[worker] = self._begun[batch] + self._load_of(batch)
         heapq.heappush(self._loaded, (self._free[worker], batch))
 
-    def _get(self, epoch: int, batch: int) -> None:
+    def _get(self, epoch: int, batch: int) -> int:
+        """Which batch it is: that of its turn, or the first to arrive."""
         played = self.played
         if not played.num_workers:
             self._begun[batch] = self.now
             self.now += self._load_of(batch) + played.sampler_ms
             self._received[batch] = self.now
-        while batch not in self._received:
+        while batch not in self._received and (played.in_order or not self._received):
             ready, arrived = heapq.heappop(self._loaded)
             if played.pin_ms is not None:
                 ready = self._pin_free = max(self._pin_free, ready) + _of(played.pin_ms, arrived)
             self.now = max(self.now, ready) + played.delivery_ms
             self._received[arrived] = self.now
-        following = batch + played.num_workers * played.prefetch_factor
+        if batch not in self._received:
+            (batch,) = self._received
+        worker = self._worker.get(batch, 0)
         if played.num_workers:
             self.now += played.sampler_ms
-            if following < played.epoch_steps:
-                self._dispatch(following)
-        self.batches.append((epoch, batch, self._begun[batch], self._load_of(batch), self._received[batch]))
+            self._dispatch(worker if not played.in_order else self._sent % played.num_workers)
+        received = self._received.pop(batch)
+        self.batches.append((epoch, batch, worker, self._begun[batch], self._load_of(batch), received))
+        return batch
 
     def facts(self, changes: dict[str, object]) -> RunFacts:
         played = self.played
         columns = zip(*self.steps[WARMUP_STEPS:], strict=True)
-        start, end, wait, epoch, batch = (np.array(column, dtype=np.float64) for column in columns)
+        start, end, wait, epoch, batch, depth = (np.array(column, dtype=np.float64) for column in columns)
         usual = {"steps": len(start), "num_workers": played.num_workers, "busy_cores": 0.5, "process_cores": 0.1}
         facts = made_run(**{**usual, "prefetch_factor": played.prefetch_factor, **changes})  # type: ignore[arg-type]
         rank = facts.ranks[0]
         steps = replace(
             rank.steps, start_us=start * 1e3, step_us=(end - start) * 1e3, data_wait_us=wait * 1e3, epoch_index=epoch,
-            batch_index=batch,
+            batch_index=batch, queue_depth=depth if played.num_workers else np.full(len(start), np.nan),
             sampler_us=np.full(len(start), played.sampler_ms * 1e3),
         )  # fmt: skip
         settings = {"in_order": played.in_order, "pin_memory": played.pin_ms is not None}
@@ -136,13 +147,13 @@ class _Loop:
         ),))  # fmt: skip
 
     def _columns(self, rank: RankFacts) -> BatchRows:
-        epoch, batch, start, load, received = (
+        epoch, batch, owner, start, load, received = (
             np.array(column, dtype=np.float64) for column in zip(*self.batches, strict=True)
         )
         share = self._parts(rank.batches, load * 1e3)
         pinned = self.played.pin_ms
         pin = np.array([np.nan if pinned is None else _of(pinned, int(each)) * 1e3 for each in batch])
-        worker = np.where(self.played.num_workers > 0, batch % max(1, self.played.num_workers), np.nan)
+        worker = np.where(self.played.num_workers > 0, owner, np.nan)
         each = {
             name: np.full(len(load), getattr(rank.batches, name)[0])
             for name in ("asked_bytes", "read_bytes", "samples")
@@ -166,7 +177,7 @@ class _Loop:
             made_epoch(
                 epoch, int(start * 1e3), iterator_us=int(self.played.startup_ms * 1e3), startup_us=int(wait * 1e3)
             )
-            for start, _, wait, epoch, batch in self.steps
+            for start, _, wait, epoch, batch, _ in self.steps
             if batch == 0
         )
 

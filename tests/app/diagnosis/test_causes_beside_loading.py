@@ -17,8 +17,8 @@ from tests.app.diagnosis.altered import (
 from tests.app.diagnosis.found import causes, finding, is_growing
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
-from underfed_server.diagnosis.bound import judged_rank, reported_rank
 from underfed_server.diagnosis.judge import judge
+from underfed_server.diagnosis.slow_ranks import reported_rank, slow_ranks
 from underfed_server.facts.record import RunFacts
 
 NAN = float("nan")
@@ -223,6 +223,15 @@ def test_a_slow_rank_decides_over_all_and_is_marked_with_its_reason() -> None:
     assert "Rank 2" in verdict.causes[0].sentence and "num_workers=0" in verdict.causes[0].sentence
 
 
+def test_a_slow_rank_costs_all_the_time_that_the_others_wait_for_it() -> None:
+    verdict = judge(lockstep(*[2.0] * 7, 39.0))
+    assert verdict.hours_lost is not None and verdict.hours_used is not None
+    assert verdict.hours_lost / verdict.hours_used == pytest.approx(0.39, abs=0.01)
+    alone = judge(of_ranks(*(starved(wait_ms=wait, work_ms=98.0, load_cpu_ms=wait) for wait in (2.0, 2.0, 300.0))))
+    assert alone.hours_lost is not None and alone.hours_used is not None
+    assert alone.hours_lost / alone.hours_used == pytest.approx(304 / 598, abs=0.01), "each at its own pace"
+
+
 def test_of_several_slow_ranks_the_one_that_waits_longest_is_named() -> None:
     """Though another's steps are a little longer, by what is lost of their measurement."""
     usual, less, most = ((wait_ms, 100.0 - wait_ms) for wait_ms in (2.0, 40.0, 60.0))
@@ -241,7 +250,7 @@ def test_ranks_at_their_own_pace_are_judged_by_the_median() -> None:
 def test_the_rank_that_a_verdict_tells_of_is_the_one_that_was_judged(count: int) -> None:
     runs = [starved(wait_ms=wait_ms, work_ms=98.0) for wait_ms in (20.0, 300.0, 90.0, 600.0, 150.0)[:count]]
     facts = of_ranks(*runs)
-    assert reported_rank(judge(facts).ranks) == judged_rank(facts).rank
+    assert reported_rank(judge(facts).ranks) == slow_ranks(facts.ranks).judged.rank
 
 
 def test_ranks_that_all_wait_alike_have_no_slow_one() -> None:
@@ -320,7 +329,7 @@ def test_a_rank_that_works_longer_is_told_from_one_whose_loader_is_slow() -> Non
         assert "slow_rank" not in [each.cause for each in verdict.causes]
         slow = 2 if len(facts.ranks) == 4 else 1
         assert verdict.why is not None and f"Rank {slow} works longer" in verdict.why
-        assert judged_rank(facts).rank == reported_rank(verdict.ranks) == slow
+        assert slow_ranks(facts.ranks).judged.rank == reported_rank(verdict.ranks) == slow
         assert verdict.data_stall_fraction == pytest.approx(4 / 35)
         assert verdict.hours_lost is not None and verdict.hours_used is not None
         assert verdict.hours_lost / verdict.hours_used == pytest.approx(4 / 35)

@@ -212,6 +212,14 @@ def test_slow_collate_costs_its_share_of_loading() -> None:
     assert cost(0.95) == pytest.approx(0.95 * 120 / 170, abs=0.01)
 
 
+def test_waiting_for_a_core_says_nothing_of_collating() -> None:
+    """Of 120 ms, a load waits for a core half of the time."""
+    shared = starved(load_cpu_ms=60.0, load_runqueue_ms=60.0)
+    joining, other = (with_batches(shared, collate_us=share * 60e3) for share in (0.6, 0.2))
+    assert finding(joining, "slow_collate").cost_fraction == pytest.approx(0.3 * 120 / 170, abs=0.01)
+    assert "slow_collate" not in causes(other)
+
+
 def test_slow_collate_is_silent_where_samples_take_the_time() -> None:
     assert "slow_collate" not in causes(with_batches(starved(), collate_us=0.2 * 120e3))
     assert "slow_collate" not in causes(with_batches(starved(), collate_us=NAN))
@@ -229,10 +237,19 @@ def oversubscribed(runqueue_ms: float = 60.0, helper_share: float = 0.7, threads
     return with_workers(with_batches(facts, process_cpu_us=cpu / (1 - helper_share)), threads=threads)
 
 
+def on_cores(usable: float, facts: RunFacts) -> RunFacts:
+    return replace(facts, host=facts.host.model_copy(update={"usable_cores": usable}))
+
+
 def test_thread_oversubscription_costs_more_the_longer_loads_queue_for_a_core() -> None:
     costs = [finding(oversubscribed(ms), "thread_oversubscription").cost_fraction for ms in (30.0, 60.0, 200.0)]
     assert is_growing(costs)
     assert causes(oversubscribed(60.0))[0] == "thread_oversubscription"
+    # Each waits for a core three fifths of the time, and three in ten of those that do are the loading threads.
+    assert (
+        "of which 7 want a core at once; there are 2 cores"
+        in finding(oversubscribed(60.0), "thread_oversubscription").sentence
+    )
 
 
 @pytest.mark.parametrize(
@@ -242,9 +259,10 @@ def test_thread_oversubscription_costs_more_the_longer_loads_queue_for_a_core() 
         oversubscribed(helper_share=0.05),
         oversubscribed(runqueue_ms=2.0),
         oversubscribed(threads=None),
-        replace(oversubscribed(), host=oversubscribed().host.model_copy(update={"usable_cores": 64.0})),
+        on_cores(64.0, oversubscribed()),
+        on_cores(4.0, oversubscribed(runqueue_ms=10.0, helper_share=0.35)),
     ],
-    ids=["own threads", "idle pool", "no queue", "not measured", "cores for all"],
+    ids=["own threads", "idle pool", "no queue", "not measured", "cores for all", "threads that sleep"],
 )
 def test_thread_oversubscription_wants_pools_that_compute_and_too_few_cores(facts: RunFacts) -> None:
     assert "thread_oversubscription" not in causes(facts)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.app.made_facts import made_run, starved
-from underfed_server.diagnosis.instant_data import instant_step_us, shares_cores
+from underfed_server.diagnosis.instant_data import instant_step_us, read_ceiling, shares_cores
 from underfed_server.diagnosis.judge import judge
 from underfed_server.facts.record import RunFacts
 
@@ -62,3 +63,18 @@ def test_the_device_s_own_work_remains_whatever_the_host_saves() -> None:
 def test_the_verdict_says_the_same() -> None:
     facts = crowded(queued=0.1)
     assert judge(facts).instant_data_steps_per_s == pytest.approx(1 / 0.050)
+
+
+@pytest.mark.parametrize(("work_ms", "least"), [(60.0, 0.0), ([40.0] * 150 + [80.0] * 150, 0.1)])
+def test_what_instant_data_would_gain_is_known_as_well_as_the_step_without_its_wait(
+    work_ms: float | list[float], least: float
+) -> None:
+    facts = made_run(wait_ms=40.0, work_ms=work_ms, usable_cores=8.0, busy_cores=1.0)
+    ceiling = read_ceiling(facts.ranks[0], facts.host)
+    assert ceiling.speedup == pytest.approx(100 / 60)
+    assert math.log(ceiling.highest / ceiling.speedup) >= least - 1e-9
+
+
+def test_where_loading_takes_cores_from_the_step_more_may_be_gained() -> None:
+    full = read_ceiling(crowded().ranks[0], crowded().host)
+    assert full.highest > 1.2 * full.speedup

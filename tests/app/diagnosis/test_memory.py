@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.app.diagnosis.altered import GB, with_host, with_memory, with_workers
+from tests.app.diagnosis.altered import GB, of_ranks, with_host, with_memory, with_rank, with_workers
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
 from underfed_server.diagnosis.judge import judge
@@ -24,29 +26,69 @@ def falling(gb_per_hour: float, facts: RunFacts = CALM, left_gb: float = 40.0) -
     return with_host(with_memory(facts), memory_available_bytes=((left_gb + lost) * GB, left_gb * GB))
 
 
+def taking(gb_per_hour: float, facts: RunFacts) -> RunFacts:
+    """The training process grows."""
+    process = replace(facts.ranks[0].process, bytes_per_hour=gb_per_hour * GB, is_growing=gb_per_hour > 0)
+    return with_rank(facts, process=process)
+
+
 @pytest.mark.parametrize(("gb_per_hour", "when"), [(30.0, "80 minutes"), (17.0, "2 hours"), (8.0, "5 hours")])
 def test_memory_that_shrinks_is_told_with_the_time_when_it_is_used_up(gb_per_hour: float, when: str) -> None:
-    found = pressure(falling(gb_per_hour, left_gb=40.0))
+    facts = taking(gb_per_hour, falling(gb_per_hour, left_gb=40.0))
+    found = pressure(facts)
     assert found is not None and f"In {when} memory is used up" in found.sentence
-    verdict = judge(falling(gb_per_hour, left_gb=40.0))
+    verdict = judge(facts)
     assert verdict.bound == "compute"
     assert verdict.why == found.sentence
 
 
+def test_what_other_processes_take_is_not_foretold() -> None:
+    assert pressure(falling(20.0)) is None
+    assert pressure(taking(0.5, falling(20.0))) is None
+    limited = with_memory(CALM, limit=32.0, shm=10.0)
+    filled = with_host(limited, memory_used_bytes=(20 * GB, 24 * GB), shm_free_bytes=(9 * GB, 5 * GB))
+    assert pressure(filled) is None
+
+
+def test_what_other_processes_take_is_told_beside_what_the_run_takes() -> None:
+    found = pressure(taking(8.0, falling(20.0, left_gb=40.0)))
+    assert found is not None and "In 5 hours memory is used up: this run takes 8 GB more an hour" in found.sentence
+    told = {each.what: each.value for each in found.evidence}
+    assert told["Growth of other processes in an hour"] == pytest.approx(12 * GB, rel=0.01)
+
+
+def test_files_that_the_training_maps_use_up_no_memory() -> None:
+    assert pressure(taking(20.0, falling(0.0))) is None
+    assert pressure(taking(20.0, falling(0.5))) is None
+
+
+def test_all_ranks_of_a_host_use_up_its_memory_together() -> None:
+    assert pressure(taking(1.0, falling(4.0))) is None
+    one = with_workers(falling(4.0), bytes_per_hour=0.25 * GB, is_growing=True)
+    assert pressure(one) is None
+    assert pressure(of_ranks(one, one, one, one)) is not None
+
+
+def test_shared_memory_that_the_run_fills_is_foretold() -> None:
+    facts = with_host(with_memory(CALM, shm=10.0), shm_free_bytes=(9 * GB, 5 * GB))
+    found = pressure(taking(12.0, facts))
+    assert found is not None and "In 25 minutes /dev/shm is used up" in found.sentence
+
+
 def test_growth_that_lasts_for_days_or_is_jitter_is_not_told() -> None:
-    assert pressure(falling(0.5)) is None
-    assert pressure(falling(-30.0)) is None
+    assert pressure(taking(0.5, falling(0.5))) is None
+    assert pressure(taking(0.0, falling(-30.0))) is None
 
 
 def test_a_minute_is_too_short_for_a_forecast() -> None:
     facts = with_host(with_memory(CALM), minutes=0.5, memory_available_bytes=(45 * GB, 40 * GB))
-    assert pressure(facts) is None
+    assert pressure(taking(600.0, facts)) is None
 
 
 def test_the_limit_of_the_group_counts_though_the_host_has_memory() -> None:
     facts = with_memory(CALM, total=1000.0, limit=32.0)
     facts = with_host(facts, memory_used_bytes=(20 * GB, 24 * GB), memory_available_bytes=(800 * GB, 800 * GB))
-    found = pressure(facts)
+    found = pressure(taking(24.0, facts))
     assert found is not None and "the memory limit" in found.sentence
 
 

@@ -245,6 +245,25 @@ def test_what_a_worker_received_is_growth_over_the_judged_span(store: Store) -> 
     assert worker.connections == 3
 
 
+def test_what_came_through_connections_that_were_gone_too_soon_is_not_0(store: Store) -> None:
+    """The first samples were taken before a connection was seen."""
+    samples = {"loader": "train", "worker": 0, "at_us": [500_000 + 100_000 * place for place in range(5)]}
+    seen = {"received_bytes": [None, 0, 0, None, None], "connections": [None, 0, 0, 1, 1]}
+    post(store, [even_window(worker_samples=[samples | seen])])
+    (worker,) = rank_of(store).workers
+    assert (worker.received_bytes_per_s, worker.connections) == (None, 1)
+
+
+def test_the_training_process_grows_by_its_resident_memory(store: Store) -> None:
+    at_us = [SECOND_US * (1 + second) for second in range(119)]
+    process = {"at_us": at_us, "rss_bytes": [1_000_000_000 + each for each in at_us]}
+    windows = [even_window(index) for index in range(120)]
+    post(store, [*windows[:-1], windows[-1] | {"process": process}])
+    share = rank_of(store).process
+    assert share.bytes_per_hour == pytest.approx(3.6e9)
+    assert share.is_growing
+
+
 def test_sampler_time_and_pinning_are_condensed(store: Store) -> None:
     window = even_window(0)
     window["steps"][0]["sampler_us"] = list(range(10))

@@ -34,5 +34,5 @@ def victim(databases: Databases, tmp_path_factory: pytest.TempPathFactory) -> It
     directory = tmp_path_factory.mktemp("victim")
     url = databases.new(directory)
     arguments = ("--db", url, "--log-level", "debug", "--requests-per-s", "0")
-    with running(directory, *arguments, process={"env": environment}) as service:
+    with running(directory, *arguments, environment=environment) as service:
         yield Victim(service.address, service.log, url, directory)

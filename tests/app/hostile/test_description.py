@@ -11,6 +11,8 @@ from tests.app.hostile.fuzzing import ask_everything
 from tests.app.made_windows import made_stream, posted
 from tests.app.operations.asking import lines_of
 
+pytestmark = pytest.mark.long
+
 SEED = 1
 """What is asked is the same each time: whether a change is right must not be a matter of luck."""
 

@@ -48,7 +48,7 @@ def test_for_ten_minutes_nothing_fails_hangs_or_grows(tmp_path: Path) -> None:
     directory.mkdir()
     environment = clean_environment(UNDERFED_TOKEN=TOKEN, UNDERFED_DIR=str(directory))
     arguments = ("--requests-per-s", "0", "--bytes-per-s", "0", "--log-level", "error")
-    with running(directory, *arguments, process={"env": environment}) as service, Growth(service.process.pid) as grown:
+    with running(directory, *arguments, environment=environment) as service, Growth(service.process.pid) as grown:
         ends_at = time.monotonic() + SECONDS
         posted: list[Found] = []
         agents = [

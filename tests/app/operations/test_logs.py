@@ -169,9 +169,8 @@ def test_what_a_statement_was_given_is_not_in_the_log(store: Store, caplog: pyte
 
 def test_a_terminal_gets_lines_for_people(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    started = start(tmp_path / "underfed.db", "--log-level", "info", stderr=theirs)
+    started = start(tmp_path / "underfed.db", "--log-level", "info", errors=theirs)
     os.close(theirs)
-    assert started.stdout is not None
     with started.stdout as output, os.fdopen(ours, encoding="utf-8") as terminal:
         assert output.readline().startswith("Underfed")
         said = next(line for line in terminal if "uvicorn.error" in line)

@@ -13,6 +13,7 @@ from tests.app.made_windows import LOADER, RUN, made_window
 from tests.app.store.clock import WallClock
 from tests.app.store.listing import listed
 from tests.app.store.posting import post
+from underfed_server.model import Advice
 from underfed_server.store.store import Store
 from underfed_server.team.lost_hours import read_team, written
 from underfed_server.team.shared_causes import read_shared
@@ -49,7 +50,7 @@ def judge(
     window["storage"] = [{"loader": "train", **PLACE}]
     window["loaders"] = [LOADER | {"dataset_type": "ImageFolder"}]
     post(store, [window])
-    advice = [] if speedup is None else [made_advice(speedup).model_copy(update=interval)]
+    advice = [] if speedup is None else [Advice.model_validate(dict(made_advice(speedup)) | interval)]
     store.save_diagnosis(made_diagnosis(run_id, causes=[made_cause(cause)], advice=advice))
 
 
@@ -118,9 +119,26 @@ def test_an_advice_without_an_interval_leaves_none_to_the_sum(store: Store) -> N
     assert (hours.hours_recoverable_low, hours.hours_recoverable_high) == (None, None)
 
 
-def test_a_gain_below_one_saves_nothing(store: Store) -> None:
+def test_a_gain_that_may_be_none_is_not_counted_as_recoverable(store: Store) -> None:
     judge(store, "a", speedup=1.05, interval={"low": 0.9, "high": 1.2})
-    assert read_team(store).hours.hours_recoverable_low == 0.0
+    assert read_team(store).hours.hours_recoverable is None
+
+
+def test_of_a_gain_in_one_loop_what_the_run_gains_is_recoverable(store: Store) -> None:
+    run = {"run_speedup": 1.19, "run_low": 1.15, "run_high": 1.22}
+    judge(store, "a", speedup=1.67, interval={"low": 1.5, "high": 1.8, **run})
+    hours = read_team(store).hours
+    assert hours.hours_recoverable == pytest.approx(5.0 * (1 - 1 / 1.19))
+    assert hours.hours_recoverable_low == pytest.approx(5.0 * (1 - 1 / 1.15))
+    assert hours.hours_recoverable_high == pytest.approx(5.0 * (1 - 1 / 1.22))
+
+
+def test_of_runs_with_gpus_and_without_it_is_said_how_many_hours_gpus_lost(store: Store) -> None:
+    judge(store, "a")
+    judge(store, "b")
+    store.save_diagnosis(made_diagnosis("b", gpu_hours_lost=2.0))
+    team = read_team(store)
+    assert (team.on_gpu, team.hours.hours_lost, team.gpu_hours_lost) == (False, 4.0, 2.0)
 
 
 def test_data_sets_and_mounts_have_their_hours_and_each_group_is_found_by_its_search(store: Store) -> None:

@@ -37,5 +37,13 @@ def test_misses_and_hits_are_counted_for_each_cause_and_change() -> None:
     assert rates[-1].median_error is None
 
 
+def test_an_interval_too_wide_to_be_missed_is_not_hit_but_may_be_missed() -> None:
+    wide = LedgerEntry.model_validate(dict(made_entry("r", 1.6)) | {"low": 1.1, "high": 2.4})
+    assert not wide.is_narrow
+    inside, outside = (wide.model_copy(update={"inside_interval": is_inside}) for is_inside in (True, False))
+    (rates, *_) = hit_rates([entry(1.6, True), inside, outside])
+    assert (rates.proven, rates.predicted, rates.inside) == (3, 2, 1)
+
+
 def test_without_a_proof_there_is_no_rate() -> None:
     assert hit_rates([]) == []

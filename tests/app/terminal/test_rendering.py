@@ -9,7 +9,9 @@ from rich.console import Console, RenderableType
 
 from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis, made_entry
 from underfed_server.model import (
+    Advice,
     Anatomy,
+    BestAdvice,
     EpochInfo,
     Evidence,
     LoaderLine,
@@ -25,7 +27,6 @@ from underfed_server.model import (
     WorkerInfo,
     WorkersPage,
 )
-from underfed_server.terminal import figures
 from underfed_server.terminal.rendering import render_diagnosis, render_runs
 from underfed_server.terminal.surroundings import render_run
 
@@ -77,12 +78,12 @@ def test_a_starved_run_is_printed_from_verdict_to_diff() -> None:
     text = "\n".join(lines)
     (bar,) = [line for line in lines if line.startswith("Mean step")]
     assert (bar.count("▨"), bar.count("█"), bar.endswith("100 ms")) == (11, 17, True)
-    assert "62.5 ms  × 1.60 with num_workers=4" in text
+    assert "62.5 ms  × 1.40–1.80 with num_workers=4" in text
     assert "           ▨ data wait 40 ms  █ the rest 60 ms" in lines
     assert "no workers  costs 40% of a step" in text
     assert any(line.split() == ["Workers", "0"] for line in lines)
     assert any(line.split() == ["Disk", "–/s"] or line.split() == ["Disk", "–"] for line in lines)
-    assert "Use workers   × 1.60   1.40 to 1.80   about × 1.90 with instant data" in text
+    assert "Use workers   × 1.40–1.80   about × 1.90 with instant data" in text
     assert "  +    num_workers=4," in lines
     assert max(map(len, lines)) <= 80
 
@@ -136,13 +137,55 @@ def test_a_gain_that_was_not_computed_says_why_and_the_line_to_try_stands_below(
         }
     )  # fmt: skip
     lines = shown(render_diagnosis(made_diagnosis(advice=[advice])))
-    at = lines.index("Use workers   gain not computed")
+    at = lines.index("Use workers   try it   gain not computed")
     assert lines[at + 1 :] == [
         "  So.",
         "  Changes the order of batches for the same seed.",
         "  Not computed: no batch was seen with workers",
         "  Try it: underfed run --set in_order=false -- ./t",
     ]
+
+
+def gaining(speedup: float | None, low: float, high: float, **said: Any) -> Advice:
+    figures = {"predicted_speedup": speedup, "low": low, "high": high}
+    return Advice.model_validate(dict(made_advice()) | figures | said)
+
+
+OF_VAL = {"loader": "val", "run_speedup": 1.19, "run_low": 1.15, "run_high": 1.22}
+
+
+def test_the_gain_of_one_loop_is_said_beside_that_of_the_run() -> None:
+    lines = shown(render_diagnosis(made_diagnosis(advice=[gaining(1.67, 1.5, 1.8, **OF_VAL)])), width=120)
+    assert "Use workers   × 1.50–1.80 in the loop over val, × 1.15–1.22 for the run" in lines
+
+
+def test_an_advice_whose_interval_holds_1_is_one_to_try_and_shortens_no_step() -> None:
+    anatomy = Anatomy(step_us=62_500, data_wait_us=2_500, h2d_exposed_us=None, compute_us=60_000)
+    to_try = gaining(1.3, 0.94, 1.6, anatomy=anatomy)
+    text = "\n".join(shown(render_diagnosis(made_diagnosis(advice=[to_try]))))
+    assert "Use workers   try it   it may be × 0.94–1.60" in text
+    assert "Predicted" not in text
+
+
+def test_the_step_is_shown_as_it_is_with_the_advice_that_promises_a_gain() -> None:
+    anatomy = Anatomy(step_us=62_500, data_wait_us=2_500, h2d_exposed_us=None, compute_us=60_000)
+    promised = gaining(1.5, 1.3, 1.6, change="prefetch_factor", anatomy=anatomy)
+    text = "\n".join(shown(render_diagnosis(made_diagnosis(advice=[made_advice(None), promised])), width=100))
+    assert "× 1.30–1.60 with prefetch_factor=4" in text
+
+
+@pytest.mark.parametrize(
+    ("advice", "said"),
+    [
+        (gaining(1.6, 1.4, 1.8), "× 1.40–1.80 number of workers"),
+        (gaining(1.2, 0.9, 1.4), "try it number of workers"),
+        (made_advice(None), "try it number of workers"),
+        (gaining(1.67, 1.5, 1.8, **OF_VAL), "× 1.15–1.22 number of workers of val, its loop × 1.50–1.80"),
+    ],
+)
+def test_the_runs_table_says_what_the_run_gains_and_by_which_change(advice: Advice, said: str) -> None:
+    best = {name: getattr(advice, name) for name in BestAdvice.model_fields}
+    assert shown(render_runs(page(summary(best_advice=best)), ""), width=160)[1].endswith(said)
 
 
 def test_runs_that_share_the_cause_are_named() -> None:
@@ -172,6 +215,7 @@ def test_the_computed_speed_of_instant_data_stands_beside_the_measured_one() -> 
     ("changes", "reading"),
     [
         ({"inside_interval": True}, "✓ inside the predicted interval"),
+        ({"inside_interval": True, "is_narrow": False}, "inside the predicted interval, which was too wide"),
         ({"inside_interval": None}, "No gain was predicted"),
         ({"observed_speedup": None, "why_not": "not comparable, changed as well: batch_size (32 → 64)"}, "not comp"),
         ({"observed_speedup": None}, "not enough steps yet"),
@@ -190,11 +234,11 @@ def test_the_runs_table_fits_its_words() -> None:
         best_advice={"change": "num_workers", "from": 0, "to": 2, "predicted_speedup": 1.85, "low": None, "high": None},
     )  # fmt: skip
     head, first, second = shown(render_runs(page(starved, summary()), ""), width=120)
-    assert head.split() == ["run", "status", "verdict", "cause", "data", "wait", "step", "advice", "steps"]
+    assert head.split() == ["run", "status", "verdict", "cause", "data", "wait", "step", "steps", "fix", "gains"]
     assert first.split("  ")[0] == "photographs-1"
-    for word in ("◆ data-bound", "no workers", "63%", "193 ms", "× 1.85", "1,234"):
+    for word in ("◆ data-bound", "no workers", "63%", "193 ms", "1,234", "× 1.85 number of workers"):
         assert word in first
-    assert second.split() == ["r1", "running", "◌", "measuring", "–", "–", "–", "0"]
+    assert second.split() == ["r1", "running", "◌", "measuring", "–", "–", "0", "–"]
     for status, why, word in (
         ("finished", None, "no verdict"),
         ("finished", "no loader seen: a shell script", "no loader"),
@@ -204,7 +248,9 @@ def test_the_runs_table_fits_its_words() -> None:
 
 
 def test_no_run_yet_is_a_sentence_and_not_an_empty_table() -> None:
-    assert shown(render_runs(page(), "")) == ["No run yet: underfed.watch(loader) in a training script starts one."]
+    assert shown(render_runs(page(), ""), width=100) == [
+        "No run yet. To record one: underfed run -- python train.py; to see one: underfed demo"
+    ]
     assert shown(render_runs(page(), "bound:data")) == ["No run matches bound:data"]
 
 
@@ -255,9 +301,9 @@ def test_what_a_run_ran_on_is_told_in_a_few_lines_of_80_columns() -> None:
     lines = shown(render_run(made_diagnosis(), told, page))
     at = lines.index("What it ran on")
     assert lines[at + 1 :] == [
-        "  Each worker       1.2 GB to 1.9 GB resident, 400 MB to 500 MB of it not",
+        "  Each worker       1.12 GiB to 1.77 GiB resident, 381 MiB to 477 MiB of it not",
         "                    shared, 5 threads",
-        "  Worker 1          grows by 1.1 GB an hour",
+        "  Worker 1          grows by 1.02 GiB an hour",
         "  Sampler           3.2 ms when the newest epoch began",
         "  Pinning a batch   1.4 ms, in a thread of the training process",
         "  Data of train     /mnt/imagenet (ext4, NVMe on nvme0n1p2), 1,204 files seen",
@@ -284,23 +330,15 @@ def test_a_run_of_which_nothing_more_is_known_ends_with_its_diagnosis() -> None:
     assert shown(render_run(made_diagnosis(), run(), workers_page())) == shown(render_diagnosis(made_diagnosis()))
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (0.5, "us", "0.5 µs"), (41_200, "us", "41.2 ms"), (999_999, "us", "1 s"), (90e6, "us", "1.5 min"),
-        (7.2e9, "us", "2 h"), (0.032, "fraction", "3.2%"), (0.634, "fraction", "63%"), (0, "cores", "0"),
-        (212e6, "bytes", "212 MB"), (2.5e12, "bytes", "2.5 TB"), (1_200, "bytes_per_s", "1.2 kB/s"),
-        (3.14159, "cores", "3.14"), (1.85, "factor", "× 1.85"), ("spawn", "setting", "spawn"), (None, "us", "–"),
-        (12_345, "per_s", "12,345/s"),
-    ],
-)  # fmt: skip
-def test_figures_have_three_digits_and_their_unit(value: float | str | None, unit: str, text: str) -> None:
-    assert figures.evidence(Evidence.model_validate({"what": "x", "value": value, "unit": unit})) == text
-
-
 def test_the_loaders_of_a_run_with_several_are_listed() -> None:
     val = line(
-        "val", role="validation", bound="data", data_stall_fraction=0.9, hours_lost=1.5, share_of_run_fraction=0.4
+        "val",
+        role="validation",
+        bound="data",
+        level="bound",
+        data_stall_fraction=0.9,
+        hours_lost=1.5,
+        share_of_run_fraction=0.4,
     )
     lines = shown(render_diagnosis(made_diagnosis(loader="val", loaders=[line("train"), val])))
     first = lines.index("Loaders") + 1

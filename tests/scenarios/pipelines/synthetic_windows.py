@@ -12,6 +12,7 @@ STEPS_A_WINDOW = 10
 WORKERS = 2
 GB = 1 << 30
 MEMORY_BYTES = 64 * GB
+BATCH_BYTES = 150_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,10 @@ class SyntheticRun:
     """At the start, of 64 GiB; the growth of the workers is subtracted."""
     memory_pressure_fraction: float = 0.0
     swap_bytes_per_s: int = 0
+    collate_us: int = 300
+    """Of a load."""
+    fits_uint8: bool | None = None
+    """Whether bytes would hold the numbers of a batch, which are float32."""
     shares_a_rate: bool = False
     """In each third window half as many loads are in progress, and each takes half as long."""
 
@@ -61,7 +66,9 @@ def _run(run_id: str) -> dict[str, Any]:
 
 def _loader(run: SyntheticRun) -> dict[str, Any]:
     settings = {"num_workers": WORKERS, "prefetch_factor": 2, "batch_size": 32, "pin_memory": run.is_pinned}
-    return {"loader": "train", "settings": settings, "batch_tensors": 2, "batch_bytes": 150_000_000}
+    loader = {"loader": "train", "settings": settings, "batch_tensors": 2, "batch_bytes": BATCH_BYTES}
+    floats = {"batch_dtypes": {"float32": BATCH_BYTES}, "batch_fits_uint8": run.fits_uint8}
+    return loader if run.fits_uint8 is None else loader | floats
 
 
 def _steps(run: SyntheticRun, index: int, begin_us: int) -> dict[str, Any]:
@@ -99,7 +106,7 @@ def _batches(run: SyntheticRun, index: int, begin_us: int) -> dict[str, Any]:
         "worker": [number % WORKERS for number in numbers],
         "start_us": [max(0, at - early_us - load_us) for at in given],
         **{name: [value] * STEPS_A_WINDOW for name, value in columns.items()},
-        "collate_us": [300] * STEPS_A_WINDOW,
+        "collate_us": [run.collate_us] * STEPS_A_WINDOW,
         "asked_bytes": [10_000_000] * STEPS_A_WINDOW,
         "read_bytes": [0] * STEPS_A_WINDOW,
         "samples": [32] * STEPS_A_WINDOW,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from underfed.collector.reading.dispatched import Row, one_batch
 from underfed.collector.wire import STEPS, Batches
 
 WAITING = 4096
@@ -12,15 +13,16 @@ WAITING = 4096
 Key = tuple[int, int]
 """Epoch and batch index."""
 
-Row = dict[str, int | None]
-"""One batch's values of the columns of ``wire.Batches``, except its arrival and pinning."""
-
 
 class LoaderBatches:
     """Either half may come first. ``take()`` hands out the batches that are complete."""
 
     def __init__(self, loader: str) -> None:
         self.loader = loader
+        self.requests_a_step: dict[int, int] = {}
+        """Of epochs in which one rank asks for others, too."""
+        self._parts: dict[Key, list[Row]] = {}
+        """Of the batch of a step, in such epochs."""
         self._loads: dict[Key, Row] = {}
         self._arrivals: dict[Key, int] = {}
         self._pins: dict[Key, int] = {}
@@ -64,8 +66,9 @@ class LoaderBatches:
         self._over = {epoch for epoch in self._over if epoch > epoch_index - 64} | {epoch_index}
         for key in [key for key in self._loads if key[0] == epoch_index]:
             self._join_unreceived(key)
-        for key in [key for key in self._arrivals if key[0] == epoch_index]:
-            del self._arrivals[key]
+        for waiting in (self._arrivals, self._parts):
+            for key in [key for key in waiting if key[0] == epoch_index]:
+                del waiting[key]
 
     def finish(self) -> None:
         for key in list(self._loads):
@@ -94,4 +97,13 @@ class LoaderBatches:
         self._join(key, self._loads.pop(key), None)
 
     def _join(self, key: Key, row: Row, received_us: int | None) -> None:
-        self._joined.append((key[0], {**row, "received_us": received_us, "pin_us": self._pins.pop(key, None)}))
+        row = {**row, "received_us": received_us, "pin_us": self._pins.pop(key, None)}
+        ranks = self.requests_a_step.get(key[0], 1)
+        if ranks > 1:
+            step = key[0], key[1] // ranks
+            parts = self._parts.setdefault(step, [])
+            parts.append(row)
+            if len(parts) < ranks:
+                return
+            row = one_batch(self._parts.pop(step), ranks)
+        self._joined.append((key[0], row))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from underfed.collector.reading.batches import LoaderBatches, Row
+from underfed.collector.reading.batches import LoaderBatches
+from underfed.collector.reading.dispatched import DispatchedRequests, Row
 from underfed.collector.reading.overhead import Overhead
 from underfed.collector.reading.repeats import LoaderRepeats
 from underfed.collector.reading.resume import LoaderResume
@@ -36,6 +37,9 @@ class LoaderRecords:
         self.steps = LoaderSteps(loader, is_pause, resume.next_step)
         self.steps.open = {epoch.epoch_index: epoch for epoch in resume.open_epochs}
         self.batches = LoaderBatches(loader)
+        self._dispatched: dict[int, DispatchedRequests] = {}
+        for epoch in resume.open_epochs:
+            self._dispatch(epoch)
         self.shape = resume.shape
         """Tensors and bytes of the loader's first batch, ``NOT_MEASURED`` where it was too large to count."""
         self.dtypes = dict(resume.dtypes)
@@ -105,23 +109,24 @@ class LoaderRecords:
 
     def _begin_epoch(self, epoch: int, each: Record) -> None:
         _, iterator, number, started_ns, constructed_ns, first_step, packed, _ = each
-        sampler_ns, grad_enabled, fetches_ahead = ring_format.unpack_pass(packed)
+        sampler_ns, grad_enabled, fetches_ahead, requests_a_step = ring_format.unpack_pass(packed)
         for left in list(self.steps.open):
             self.batches.end_epoch(left)
         start_us = self._us(started_ns)
         iterator_us = None if constructed_ns == NOT_MEASURED else self._us(constructed_ns) - start_us
-        self.steps.begin_epoch(
-            OpenEpoch(
-                epoch,
-                start_us,
-                first_step,
-                iterator_us,
-                last_us=start_us,
-                sampler_us=ring_format.known(_us(sampler_ns)),
-                fetches_ahead=fetches_ahead,
-                grad_enabled=grad_enabled,
-            )
+        begun = OpenEpoch(
+            epoch,
+            start_us,
+            first_step,
+            iterator_us,
+            last_us=start_us,
+            sampler_us=ring_format.known(_us(sampler_ns)),
+            fetches_ahead=fetches_ahead,
+            requests_a_step=requests_a_step,
+            grad_enabled=grad_enabled,
         )
+        self._dispatch(begun)
+        self.steps.begin_epoch(begun)
         self._epochs[iterator, number] = epoch
         if len(self._epochs) > PASSES:
             del self._epochs[next(iter(self._epochs))]
@@ -134,7 +139,21 @@ class LoaderRecords:
         if received_ns >= entered_ns:
             self.batches.arrived(epoch, batch_index, self._us(received_ns))
         entered_us, left_us = self._us(entered_ns), self._us(left_ns)
-        self.steps.step(epoch, Request(step_index, batch_index, entered_us, left_us, depth, _us(sampler_ns), is_timed))
+        request = Request(step_index, batch_index, entered_us, left_us, depth, _us(sampler_ns), is_timed)
+        dispatched = self._dispatched.get(epoch)
+        step = request if dispatched is None else dispatched.step(request)
+        if step is not None:
+            self.steps.step(epoch, step)
+
+    def _dispatch(self, epoch: OpenEpoch) -> None:
+        """Where one rank requests for others, too."""
+        index, ranks = epoch.epoch_index, epoch.requests_a_step
+        if ranks > 1:
+            self._dispatched[index] = DispatchedRequests(ranks, epoch.first_step_index)
+            self.batches.requests_a_step[index] = ranks
+            if len(self._dispatched) > PASSES:
+                oldest = min(self._dispatched)
+                del self._dispatched[oldest], self.batches.requests_a_step[oldest]
 
     def _detail(self, ring: RingName, _: int, each: Record) -> None:
         if ring.worker is None:
@@ -145,6 +164,8 @@ class LoaderRecords:
 
     def _later(self, each: Record) -> None:
         """Columns are in the unit that their names end in."""
+        if self._dispatched:
+            return  # they are of requests
         columns: dict[str, int | None] = {}
         names = ring_format.LATER_COLUMNS[each[0] & ring_format.KIND_MASK]
         for name, value in zip(names, each[2:], strict=False):
@@ -163,6 +184,10 @@ class LoaderRecords:
         self.batches.pinned(epoch, each[1], min(LONGEST_US, self._us(each[3]) - self._us(each[2])))
 
     def _end_epoch(self, epoch: int, each: Record, ended: str) -> None:
+        dispatched = self._dispatched.get(epoch)
+        rest = dispatched.rest() if dispatched is not None and ended == "exhausted" else None
+        if rest is not None:
+            self.steps.step(epoch, rest)
         self.steps.end_epoch(epoch, self._us(each[1]), self._us(each[2]), ended)
         self.batches.end_epoch(epoch)
 

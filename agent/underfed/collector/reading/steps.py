@@ -96,6 +96,8 @@ class OpenEpoch:
     """Sampler time while the iterator was constructed or reset."""
     fetches_ahead: bool = False
     """Its consumer asks for the batch after the one that it hands out."""
+    requests_a_step: int = 1
+    """More where one rank asks for others, too."""
     grad_enabled: bool | None = None
     graph_built: bool | None = None
     """Between its batches, so far."""

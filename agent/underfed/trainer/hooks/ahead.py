@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
+from underfed.exchange.ring_format import MOST_REQUESTS
 from underfed.trainer.settings.loader_parts import attributes_of, samplers_of
 
 FRAMES = 24
@@ -24,17 +25,15 @@ ENDLESS = float("inf")
 
 def fetches_ahead(consumer: Any) -> bool:
     kinds = _kinds(consumer)
-    if "DataLoaderDispatcher" in kinds:
-        return _ranks_served(consumer) == 1
-    return "DataLoaderShard" in kinds or ("_PrefetchDataFetcher" in kinds and not _knows_end(attributes_of(consumer)))
+    is_accelerates = "DataLoaderShard" in kinds or "DataLoaderDispatcher" in kinds
+    return is_accelerates or ("_PrefetchDataFetcher" in kinds and not _knows_end(attributes_of(consumer)))
 
 
-def why_no_steps(consumer: Any) -> str | None:
-    """Why a request of the iterator under construction is not a training step; ``None``: it is."""
-    if "DataLoaderDispatcher" not in _kinds(consumer):
-        return None
-    ranks = _ranks_served(consumer)
-    return f"Accelerate's DataLoaderDispatcher takes batches on rank 0 for all {ranks} ranks" if ranks > 1 else None
+def requests_a_step(consumer: Any) -> int:
+    """A dispatcher asks for a batch for each rank, except where it splits one batch among them."""
+    if "DataLoaderDispatcher" not in _kinds(consumer) or attributes_of(consumer).get("split_batches"):
+        return 1
+    return min(MOST_REQUESTS, _ranks(consumer))
 
 
 def dispatches(consumer: Any) -> bool:
@@ -61,11 +60,6 @@ def consumer_of(loader: Any) -> Any:
 
 def _kinds(consumer: Any) -> list[str]:
     return [kind.__name__ for kind in type(consumer).__mro__]
-
-
-def _ranks_served(dispatcher: Any) -> int:
-    """For how many ranks it requests a batch each; 1 where it splits one batch among them."""
-    return 1 if attributes_of(dispatcher).get("split_batches") else _ranks(dispatcher)
 
 
 def _ranks(adapter: Any) -> int:

@@ -56,11 +56,11 @@ KEY = "_underfed"
 """The session's place in the iterator's ``__dict__``: one dictionary look-up, and it goes with the iterator."""
 
 
-def open_session(loader: WatchedLoader, fetches_ahead: bool = False) -> Session:
+def open_session(loader: WatchedLoader, fetches_ahead: bool = False, requests_a_step: int = 1) -> Session:
     """For a new iterator of the loader. Creates the step ring for the first."""
     if loader.ring is None:
         loader.ring = RingWriter(run_files.step_ring(loader.directory, loader.index), STEP_CAPACITY)
-    session = Session(loader, loader.ring, loader.iterators, fetches_ahead)
+    session = Session(loader, loader.ring, loader.iterators, fetches_ahead, requests_a_step)
     loader.iterators += 1
     if session.iterator >= KEPT_ITERATORS:
         run_files.remove_batch_rings(loader.directory, loader.index, session.iterator - KEPT_ITERATORS)
@@ -85,6 +85,8 @@ class Session:
     """Its number among the loader's iterators."""
     fetches_ahead: bool
     """Its consumer requests the batch after the one that it hands out."""
+    requests_a_step: int = 1
+    """Of it: one rank may request for others, too."""
     pass_index: int = -1
     epoch: int = 0
     step_head: int = 0
@@ -133,6 +135,7 @@ class Session:
     def _begin_pass(self) -> None:
         self.epoch = self.loader.epochs
         self.loader.epochs += 1
+        self.loader.number_steps(self.requests_a_step)
         self.pass_index += 1
         self.step_head = head(ring_format.STEP, self.epoch)
         self.arrived = self.received_ns = 0
@@ -252,7 +255,7 @@ class Session:
 
     def _write_epoch(self, constructed_ns: int) -> None:
         sampler_ns, self.sampler_ns = self.sampler_ns, min(self.sampler_ns, 0)
-        last = pack_pass(sampler_ns, grad_enabled(), self.fetches_ahead)
+        last = pack_pass(sampler_ns, grad_enabled(), self.fetches_ahead, self.requests_a_step)
         steps = self.loader.steps
         self._write(ring_format.EPOCH, self.iterator, self.pass_index, self.started_ns, constructed_ns, steps, last)
 
@@ -275,7 +278,7 @@ class Session:
             return
         self.due_ns = 0
         self.probe = Probe()
-        self.collate = CollateTimer()
+        self.collate = CollateTimer(self.probe)
         iterator._dataset_fetcher.__dict__[COLLATE] = self.collate
 
     def _read_queues(self, iterator: Any, sees_arrivals: bool) -> None:

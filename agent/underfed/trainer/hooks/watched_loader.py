@@ -37,6 +37,10 @@ class WatchedLoader:
     clock: DeviceClock | None = None
     facts: LoaderFacts | None = None
     steps: int = 0
+    first_step: int = 0
+    """Of the pass that goes on."""
+    requests_a_step: int = 1
+    """In it. More where one rank requests for others, too: then its ``steps`` are requests."""
     epochs: int = 0
     iterators: int = 0
     shape_is_known: bool = False
@@ -46,6 +50,12 @@ class WatchedLoader:
     """As ``--set threads_per_worker`` asked."""
     samples_stacks: bool = True
     _first_workers_ns: int | None = None
+
+    def number_steps(self, requests_a_step: int) -> None:
+        """A pass begins: requests before it become steps."""
+        requests = self.steps - self.first_step
+        self.steps = self.first_step - -requests // self.requests_a_step
+        self.first_step, self.requests_a_step = self.steps, requests_a_step
 
     def report(self, facts: LoaderFacts) -> None:
         """Write the loader's facts where the collector finds them."""

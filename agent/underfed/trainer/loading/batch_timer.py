@@ -12,7 +12,7 @@ from underfed.exchange.ring_format import RECEIVED, head
 from underfed.host.clock import now_ns
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.loading.collate import CollateTimer, awaited
-from underfed.trainer.loading.probe import Probe, write_batch, write_batch_detail
+from underfed.trainer.loading.probe import write_batch, write_batch_detail
 from underfed.trainer.loading.received import Received
 
 NO_BATCHES = ("_IterableDatasetStopIteration", "ExceptionWrapper")
@@ -36,7 +36,6 @@ class BatchTimer:
 
     ring: RingWriter
     collate: CollateTimer
-    probe: Probe = field(default_factory=Probe)
     pass_index: int = 0
     """A persistent worker gets ``_ResumeIteration`` when the iterator begins another pass."""
     is_loading: bool = False
@@ -48,7 +47,7 @@ class BatchTimer:
         if isinstance(task, tuple):
             self.batch_index = task[0]
             self.collate.restart()
-            self.probe.begin()
+            self.collate.probe.begin()
             self.started_ns = now_ns()
             self.is_loading = True
             return
@@ -63,7 +62,7 @@ class BatchTimer:
             return False
         ended_ns = now_ns()
         self.is_loading = False
-        usage = self.probe.end()
+        usage = self.collate.probe.end()
         if is_no_batch(item[1]):
             return False
         ring, epoch, index, collate = self.ring, self.pass_index, self.batch_index, self.collate

@@ -6,11 +6,14 @@ Torch's fetchers call ``begin`` and ``end`` around it (see ``splice``); the user
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import now_ns
+from underfed.trainer.loading.probe import Probe
 from underfed.trainer.splice import AtCall, Spliced, splice
 
 Batch = TypeVar("Batch")
@@ -24,8 +27,12 @@ SEAM = AtCall("self.collate_fn", ("self", "data"), "begin", "end")
 
 @dataclass(slots=True, eq=False)
 class CollateTimer:
-    """What collating took since ``restart()``. Off until then."""
+    """What collating took since ``restart()``, waiting for a core left out. Off until then.
 
+    On a machine whose cores are shared, a collate function of microseconds may wait for milliseconds.
+    """
+
+    probe: Probe
     is_on: bool = False
     elapsed_ns: int = 0
     samples: int = 0
@@ -35,6 +42,12 @@ class CollateTimer:
         self.is_on = True
         self.is_collating = False
         self.elapsed_ns = self.samples = 0
+
+    def clock_ns(self) -> int:
+        """Stands still while the thread waits for a core; where the system does not tell how long it does, while it is
+        not on one."""
+        waited_ns = self.probe.waited_ns()
+        return time.thread_time_ns() if waited_ns == NOT_MEASURED else now_ns() - waited_ns
 
 
 class Awaited(threading.local):
@@ -56,13 +69,13 @@ def begin(fetcher: Any, samples: Any) -> Token | None:
         return None
     timer.samples += len(samples) if isinstance(samples, list) else 1
     timer.is_collating = True
-    return timer, now_ns()
+    return timer, timer.clock_ns()
 
 
 def end(token: Token | None, batch: Batch) -> Batch:
     if token is not None:
         timer, started_ns = token
-        timer.elapsed_ns += now_ns() - started_ns
+        timer.elapsed_ns += max(0, timer.clock_ns() - started_ns)
         timer.is_collating = False
     return batch
 

@@ -46,7 +46,7 @@ class Probe:
             # The open file belongs to the thread that opened it.
             _close(self._schedstat)
             self._schedstat, self._thread = _open("/proc/thread-self/schedstat"), thread
-        runqueue = self._runqueue_ns()
+        runqueue = self.waited_ns()
         asked, read = self._bytes()
         self._at_begin = (time.thread_time_ns(), runqueue, time.process_time_ns(), asked, read)
 
@@ -55,7 +55,7 @@ class Probe:
         process_cpu, cpu = time.process_time_ns(), time.thread_time_ns()
         own_bytes = self._own_bytes
         asked, read = self._bytes()
-        runqueue = self._runqueue_ns()
+        runqueue = self.waited_ns()
         cpu_0, runqueue_0, process_cpu_0, asked_0, read_0 = self._at_begin
         return BatchUsage(
             cpu - cpu_0,
@@ -64,6 +64,14 @@ class Probe:
             NOT_MEASURED if asked < 0 else max(0, asked - asked_0 - own_bytes),
             NOT_MEASURED if read < 0 else read - read_0,
         )
+
+    def waited_ns(self) -> int:
+        """How long the thread has waited for a core since it started. Between ``begin()`` and ``end()``."""
+        if self._schedstat < 0:
+            return NOT_MEASURED
+        content = os.pread(self._schedstat, 64, 0)
+        self._own_bytes += len(content)
+        return int(content.split()[1])
 
     def __del__(self) -> None:
         for name in ("_io", "_schedstat"):
@@ -81,11 +89,6 @@ class Probe:
         self._own_bytes = len(content)
         words = content.split()
         return int(words[ASKED]), int(words[READ])
-
-    def _runqueue_ns(self) -> int:
-        if self._schedstat < 0:
-            return NOT_MEASURED
-        return int(os.pread(self._schedstat, 64, 0).split()[1])
 
 
 def write_batch(

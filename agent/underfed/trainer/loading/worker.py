@@ -21,6 +21,7 @@ from underfed.exchange.run_files import batch_ring, stacks_file
 from underfed.host.clock import now_ns
 from underfed.trainer.loading.batch_timer import BatchTimer
 from underfed.trainer.loading.collate import CollateTimer, awaited, splice_fetchers
+from underfed.trainer.loading.probe import Probe
 from underfed.trainer.loading.stack_sampler import StackSampler
 
 Loop = Callable[..., None]
@@ -191,6 +192,8 @@ def apply_threads(count: int) -> None:
     torch.set_num_threads(count)
     if (cv2 := sys.modules.get("cv2")) is not None:
         cv2.setNumThreads(count)
+    if (arrow := sys.modules.get("pyarrow")) is not None:
+        arrow.set_cpu_count(count)  # OpenMP's number reaches its pool only at its import
     try:
         from threadpoolctl import threadpool_limits  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -200,7 +203,7 @@ def apply_threads(count: int) -> None:
 
 def _await_fetcher(bound: Mapping[str, Any]) -> CollateTimer:
     """Torch's loop is about to create its fetcher. The class is spliced again: in a worker it is as torch has it."""
-    timer = CollateTimer()
+    timer = CollateTimer(Probe())
     splice_fetchers()
     holder = bound.get("dataset_holder")  # torch 2.15: a list of one, which the loop empties
     dataset = holder[0] if holder else bound.get("dataset")

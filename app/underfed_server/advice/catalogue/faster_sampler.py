@@ -39,7 +39,7 @@ def consider(case: Case) -> Offer:
         changes_batch_order=True,
         gain=gain_without(rank.steps.step_us, sampler_us(rank), at_most=case.cost_fraction(case.change)),
         assumption="The sampler then costs next to nothing, and the workers keep up as they do now.",
-        ceiling=case.instant_data_speedup(rank),
+        ceiling=case.ceiling(rank),
     )
 
 

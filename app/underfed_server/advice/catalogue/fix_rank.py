@@ -35,7 +35,7 @@ def consider(case: Case) -> Offer | None:
         from_=slow.rank,
         gain=gain_without(slow.steps.step_us, np.maximum(0.0, slow.steps.data_wait_us - usual.data_wait_us)),
         assumption="All ranks then wait as long as the median rank does; until now they kept pace with the slow one.",
-        ceiling=case.instant_data_speedup(slow),
+        ceiling=case.ceiling(slow),
     )
 
 

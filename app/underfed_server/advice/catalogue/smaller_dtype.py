@@ -8,12 +8,12 @@ import numpy as np
 
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
-from underfed_server.advice.offer import Offer
+from underfed_server.advice.offer import Offer, refuse
 from underfed_server.advice.proof.traits import halved
 from underfed_server.advice.shares import Gain, gain_without
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence
+from underfed_server.model import Evidence, Refusal
 from underfed_server.names import CauseName
 
 SIZES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
@@ -34,37 +34,46 @@ US_A_MB: Mapping[CauseName, float] = {
 DIFF = """\
  class YourDataset(Dataset):
      def __getitem__(self, index):
--        return image.float() / 255, label
+-        return (image.float() / 255 - mean) / deviation, label
 +        return image, label  # uint8
  for images, labels in loader:
 -    images = images.to(device)
-+    images = images.to(device, non_blocking=True).float().div_(255)  # normalise here, too"""
++    images = images.to(device, non_blocking=True).float().div_(255)
++    images = images.sub_(mean).div_(deviation)  # both on the device, too"""
 
 
-def consider(case: Case) -> Offer | None:
-    cause, saved = case.cause, _saved_bytes(case)
-    if cause is None or not case.loader.batch_fits_uint8 or saved is None or not _matters(case, cause.cause, saved):
+def consider(case: Case) -> Offer | Refusal | None:
+    cause, saved, fits = case.cause, _saved_bytes(case), case.loader.batch_fits_uint8
+    if cause is None or fits is None or saved is None or not _matters(case, cause.cause, saved):
         return None
+    if not fits:
+        return refuse(case, "Batches as bytes", "Its numbers take more values than a byte has.", _evidence(case))
     risk = "What is done to samples as floating-point numbers, normalising too, then follows the copy: compare a batch."
     if not case.facts.uses_gpu:
         risk += " Without a GPU the training process converts them, in its own time."
     return Offer(
         to="uint8",
         title="Hand batches over as bytes",
-        why="A batch holds whole numbers from 0 to 255, or such divided by 255, in a type larger than a byte.",
+        why=(
+            "A batch holds no more different values than a byte has, in a larger type: whole numbers from 0 to 255, "
+            "divided by 255 or normalised."
+        ),
         risk=risk,
         diff=DIFF,
-        evidence=[
-            evidence.batch_bytes(case.loader),
-            Evidence(what="Of these saved as bytes", value=saved, unit="bytes"),
-            evidence.setting("Type of its numbers", _float(case)),
-            evidence.mean_us("Joining one batch", case.rank.batches.collate_us),
-            Evidence(what="Handing over one loaded batch", value=measures.handover_us(case.rank), unit="us"),
-        ],
+        evidence=[Evidence(what="Saved of a batch as bytes", value=saved, unit="bytes"), *_evidence(case)],
         from_=_float(case),
         gain=_gain(case, cause.cause, saved / (case.loader.batch_bytes or saved)),
         assumption="Copying takes as much less time as there are fewer bytes; converting on the device takes none.",
     )
+
+
+def _evidence(case: Case) -> list[Evidence]:
+    return [
+        evidence.batch_bytes(case.loader),
+        evidence.setting("Type of its numbers", _float(case)),
+        evidence.mean_us("Joining one batch", case.rank.batches.collate_us),
+        Evidence(what="Handing over one loaded batch", value=measures.handover_us(case.rank), unit="us"),
+    ]
 
 
 def _float(case: Case) -> str | None:

@@ -7,6 +7,7 @@ from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer
 from underfed_server.advice.proof.traits import grown
 from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.model import Evidence
 
 ENOUGH = 50
@@ -37,7 +38,7 @@ def consider(case: Case) -> Offer | None:
         ],
         from_=interval,
         gain="how long a batch takes without the state was not seen in this run. Try it",
-        ceiling=1 / (1 - min(0.99, found.cost_fraction)),
+        ceiling=Ceiling(1 / (1 - min(0.99, found.cost_fraction))),
         in_call=True,
     )
 

@@ -16,6 +16,7 @@ DIFF = """\
 +def limit_threads(worker_id: int) -> None:
 +    torch.set_num_threads(1)
 +    cv2.setNumThreads(0)  # where OpenCV is used: no threads of its own
++    pyarrow.set_cpu_count(1)  # where Arrow is used: no other setting reaches its pool
 +    threadpoolctl.threadpool_limits(1)  # OpenMP, MKL and OpenBLAS of the other libraries
 +"""
 

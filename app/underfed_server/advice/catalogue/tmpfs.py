@@ -12,8 +12,9 @@ from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer, refuse
 from underfed_server.advice.proof.traits import Traits
 from underfed_server.diagnosis import evidence, measures
-from underfed_server.diagnosis.examination import KINDS, storage_place, waits_only_at_first
+from underfed_server.diagnosis.examination import KINDS, waits_only_at_first
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.places import storage_place
 from underfed_server.model import Evidence, Refusal, StoragePlace
 
 GIB = 1 << 30

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer
@@ -24,8 +26,9 @@ SMALL_SAMPLE_US = 100.0
 """CPU time of one sample below which calling Python for each is the work: an index into an array in memory takes
 5–50 µs, decoding a small JPEG a millisecond."""
 
-REQUESTED_SAMPLE_US = 1_000.0
-"""CPU time of one sample that is mostly waited for: what is requested from a store takes less, decoding it more."""
+WAIT_FACTOR = 2.0
+"""How many times as long as it computes a sample has to be waited for: with one wait for all of a batch, loading takes
+a third of the time. What is decoded after it was read computes longer."""
 
 MANY_SAMPLES = 32
 """In a batch, from which one call for all of them saves calls worth saving."""
@@ -35,10 +38,10 @@ WAITED_FOR = "Each sample is waited for by itself: one call can ask for all of a
 
 
 def consider(case: Case) -> Offer | None:
-    sample, is_waited_for = _sample_us(case), do_workers_sleep(case)
+    sample, is_waited_for = _sample_us(case), _is_waited_for(case)
     if not case.waits_for_data or case.loader.is_iterable or case.loader.fetches_batches:
         return None
-    if sample is None or sample >= (REQUESTED_SAMPLE_US if is_waited_for else SMALL_SAMPLE_US):
+    if sample is None or (sample >= SMALL_SAMPLE_US and not is_waited_for):
         return None
     return Offer(
         to="__getitems__",
@@ -55,6 +58,18 @@ def consider(case: Case) -> Offer | None:
     )
 
 
+def _is_waited_for(case: Case) -> bool:
+    """Loading is a wait for each sample, with little work between."""
+    blocked, cpu = (measures.mean(part) or 0.0 for part in (case.rank.batches.blocked_us, case.rank.batches.cpu_us))
+    return do_workers_sleep(case) and blocked >= WAIT_FACTOR * cpu
+
+
+def _have_no_core(case: Case) -> bool:
+    """Where there are as many workers as cores, which wait for samples side by side, one wait takes the place of many.
+    More workers would only be more that wait."""
+    return _is_waited_for(case) and case.num_workers >= (case.facts.host.usable_cores or math.inf)
+
+
 def _sample_us(case: Case) -> float | None:
     """CPU time of one sample, joining left out; ``None``: not measured, or too few in a batch to save calls."""
     batches = case.rank.batches
@@ -67,4 +82,5 @@ def _sample_us(case: Case) -> float | None:
 CHANGE = Change(
     label="batched fetching",
     consider=consider,
+    goes_first=_have_no_core,
 )

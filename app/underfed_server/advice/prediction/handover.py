@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from underfed_server.advice.prediction.simulate import Handover
 from underfed_server.diagnosis.measures import mean
@@ -122,15 +123,34 @@ def interrupted_us(rank: RankFacts) -> float:
 
 
 def _ready_waits(rank: RankFacts, usual: Handover) -> tuple[Column, Column, Column]:
-    """Waits for ready batches: of an idle worker, of one that loads its next, and for those received early."""
+    """Waits for a ready batch: of an idle worker, of one that loads its next, and for those received early.
+
+    Ready is what was loaded when it was asked for: batches also lie in the queue behind one that is still loading. Of a
+    wait in which others were received as well, each has its part.
+    """
     steps = rank.steps
-    ready = steps.queue_depth >= 1
-    early = ready & (
-        steps.data_wait_us - np.nan_to_num(steps.sampler_us) < 0.5 * (usual.receive_us + usual.receive_wait_us)
-    )
-    busy = _owner_loads(rank)
     waits = np.maximum(0.0, steps.data_wait_us - np.nan_to_num(steps.sampler_us))
-    return waits[ready & ~early & ~busy], waits[ready & ~early & busy], waits[early]
+    ready = ~(steps.queue_depth < 1) & (_loaded_us(rank) <= steps.start_us)
+    early = ready & (waits < 0.5 * (usual.receive_us + usual.receive_wait_us))
+    busy = _owner_loads(rank)
+    each = waits / np.maximum(1, _received(rank))
+    return each[ready & ~early & ~busy], each[ready & ~early & busy], waits[early]
+
+
+def _loaded_us(rank: RankFacts) -> Column:
+    """When the batch of each step was loaded; NaN: it is not recorded."""
+    if not len(rank.batches):
+        return np.full(len(rank.steps), np.nan)
+    row = rows_of_steps(rank)
+    loaded: Column = np.where(row >= 0, (rank.batches.start_us + rank.batches.load_us)[row], np.nan)
+    return loaded
+
+
+def _received(rank: RankFacts) -> NDArray[np.intp]:
+    """How many batches came to the training process within the wait of each step."""
+    begun, at = rank.steps.start_us, np.sort(rank.batches.received_us)
+    until = begun + rank.steps.data_wait_us
+    return np.searchsorted(at, until, side="right") - np.searchsorted(at, begun, side="right")
 
 
 def _owner_loads(rank: RankFacts) -> Mask:
@@ -154,10 +174,7 @@ def _spans(rank: RankFacts, worker: int) -> tuple[Column, Column]:
 
 def _awaited_us(rank: RankFacts) -> float | None:
     """Median time from a worker finishing a batch that the loop waited for until the loop has it."""
-    steps, row = rank.steps, rows_of_steps(rank)
-    if not len(rank.batches):
-        return None
-    ready = np.where(row >= 0, (rank.batches.start_us + rank.batches.load_us)[row], np.nan)
+    steps, ready = rank.steps, _loaded_us(rank)
     got = steps.start_us + steps.data_wait_us - np.nan_to_num(steps.sampler_us)
     late = (got - ready)[(steps.start_us < ready) & (ready <= got)]
     return float(np.median(late)) if len(late) >= FEW else None

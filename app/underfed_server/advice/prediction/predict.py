@@ -18,7 +18,7 @@ from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import UNLIMITED, Handover, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, read_workload, usable_cores
-from underfed_server.diagnosis.instant_data import instant_step_us, shares_cores
+from underfed_server.diagnosis.instant_data import read_ceiling
 from underfed_server.diagnosis.storage_rate import UNKNOWN, Elsewhere, most_readers_seen, usual_readers
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.model import LoaderInfo, StoragePlace
@@ -27,10 +27,6 @@ Item = TypeVar("Item")
 
 BLOCKS = 4
 """Blocks of consecutive steps left out in turn, to see how much the figure depends on a part of the run."""
-
-PASSED = 0.20
-"""As a logarithm, by how much the ceiling may be passed where loading takes cores from the step (× 2.3 was seen where
-× 1.97 was estimated)."""
 
 HANDOVER_SPAN = (0.5, 1.8)
 """Hand-over times differ by this much between machines and loads of the training process (own study)."""
@@ -60,8 +56,7 @@ class Predictor:
     ceiling: float
     """Speed-up if every batch were there at once, an estimate: no prediction is above it."""
     highest: float
-    """Nor is an end of an interval above this: where loading takes cores from the step, the step without it may be
-    faster than estimated."""
+    """Nor is an end of an interval above this."""
     own_error: float
     """Of simulating the recorded setting, as a logarithm."""
     most_readers: float | None
@@ -138,6 +133,8 @@ class Predictor:
             found.append(replace(known, readers=self.most_readers))
         if setting.num_workers and not known.saw_workers:
             found += [replace(known, handover=_scaled(known.handover, scale)) for scale in HANDOVER_SPAN]
+        if not setting.num_workers and known.saw_workers and known.lightest != known.alone:
+            found.append(replace(known, alone=known.lightest))
         return found
 
     def _under(self, reading: Workload, setting: SimulatedSetting) -> float:
@@ -181,7 +178,7 @@ def make_predictor(
         most_readers = max(most_readers, elsewhere.most_readers or 0.0)
     epochs = read_epochs(rank, workload.setting, workload.handover)
     recorded = _outcome(workload, rank, epochs, workload.setting)
-    ceiling = rank.step_us / max(instant_step_us(rank, host, ranks.together), 1.0)
+    ceiling = read_ceiling(rank, host, ranks.together)
     return Predictor(
         workload=workload,
         rank=rank,
@@ -189,11 +186,12 @@ def make_predictor(
         host=host,
         epochs=epochs,
         recorded=recorded,
-        ceiling=ceiling,
-        highest=ceiling * (math.exp(PASSED) if shares_cores(rank, host) else 1.0),
+        ceiling=ceiling.speedup,
+        highest=ceiling.highest,
         own_error=abs(math.log(recorded.step_us / rank.step_us)),
         most_readers=most_readers,
         proven=proven,
+        known={workload.setting: recorded},
     )
 
 

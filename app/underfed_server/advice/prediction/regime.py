@@ -45,7 +45,7 @@ class Place:
 
     regime: Regime
     exposure: float
-    """How far an error of loading shows in the step: 1 where it waits for half of its time."""
+    """How far an error shows in the step: 1 where it waits, or computes on full cores, for half of its time."""
 
 
 def place_of(
@@ -70,8 +70,14 @@ def place_of(
         "full cores": mostly > NEARLY_ALL * workload.cores.usable,
     }
     regime: Regime = next((regime for regime, does in holds.items() if does), "free cores")
-    waits = max(each.data_wait_us / each.step_us for each in (recorded, outcome))
-    return Place(regime, min(1.0, max(LEAST_EXPOSED, EXPOSED * waits)))
+    # On full cores what the step itself computes takes longer, too.
+    computed = _work_us(workload) if holds["full cores"] else 0.0
+    return Place(regime, exposure(max((each.data_wait_us + computed) / each.step_us for each in (recorded, outcome))))
+
+
+def exposure(waits: float) -> float:
+    """``waits``: the share of a step that may be mispredicted."""
+    return min(1.0, max(LEAST_EXPOSED, EXPOSED * waits))
 
 
 def computed_share(workload: Workload) -> float:
@@ -84,7 +90,12 @@ def computed_share(workload: Workload) -> float:
 def cpu_demand(workload: Workload, step_us: float) -> float:
     """Cores that loading and training would use together at this pace, others' included."""
     load = float(np.mean([batch.cpu_us + batch.helpers_us for batch in workload.batches]))
-    work = float(np.mean([work.cpu_us for work in workload.works]))
+    work = _work_us(workload)
     handover = workload.handover.feed_us + workload.handover.receive_us
     ranks = workload.ranks.simulated
     return ranks * (load + work + handover) / max(step_us, 1.0) + workload.cores.others
+
+
+def _work_us(workload: Workload) -> float:
+    """CPU time of a step beside its data wait."""
+    return float(np.mean([work.cpu_us for work in workload.works]))

@@ -29,6 +29,10 @@ A_PIPELINE = 20
 AS_MANY = 8.0
 """As so many residuals of its own counts what a group takes from the larger one."""
 
+WIDENED: Mapping[Regime, float] = {"to none": 1.5, "from none": 1.5}
+"""By how much wider intervals have to be to hold as many of a pipeline that is not in the table, as each pipeline shows
+by the table without it. In the other regimes they hold as many as they are."""
+
 FEWEST_PROVEN = 8
 """Gains observed on a host from which they count."""
 
@@ -61,20 +65,25 @@ class Sample:
         return float(values[low]), float(values[::-1][high])
 
 
-def interval(regime: Regime, proven: Sequence[float] = ()) -> tuple[float, float]:
-    """Residuals at both ends, at most and at least 0. ``proven``: those of the host."""
-    sample = _of_regimes()[regime]
+def interval(regime: Regime | None, proven: Sequence[float] = ()) -> tuple[float, float]:
+    """Residuals at both ends, at most and at least 0. ``regime``: ``None`` for any. ``proven``: those of the host."""
+    sample = _of_regimes(TABLE)[regime]
     low, high = (sample.within(proven) if len(proven) >= FEWEST_PROVEN else sample).ends()
     return min(0.0, low), max(0.0, high)
 
 
 @cache
-def _of_regimes() -> Mapping[Regime, Sample]:
+def _of_regimes(table: Path) -> Mapping[Regime | None, Sample]:
     known: dict[Regime, list[float]] = {regime: [] for regime in get_args(Regime)}
-    for row in json.loads(TABLE.read_text())["residuals"]:
+    for row in json.loads(table.read_text())["residuals"]:
         known[row["regime"]] += row["values"]
-    pooled = np.array([value for values in known.values() for value in values])
-    return {regime: Sample(pooled, np.ones(len(pooled))).within(values) for regime, values in known.items()}
+    values = np.array([value for values in known.values() for value in values])
+    pooled = Sample(values, np.ones(len(values)))
+    return {None: pooled} | {regime: _widened(pooled.within(own), regime) for regime, own in known.items()}
+
+
+def _widened(sample: Sample, regime: Regime) -> Sample:
+    return Sample(WIDENED.get(regime, 1.0) * sample.values, sample.weights)
 
 
 def thinned(values: Sequence[float]) -> list[float]:

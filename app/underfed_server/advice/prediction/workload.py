@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,6 +37,13 @@ is alone."""
 MOST_SIMULATED = STEPS
 """Batches and steps, used in turn: as many as are simulated, so that each counts once."""
 
+LOADED_SHARE = 0.3
+"""Of the CPU time of a load, what is left of it at least."""
+
+WRITE_SPAN = 4.0
+"""How many times as much writing to shared memory may cost as on an idle host: 0.5 to 2 ms a megabyte were seen on one
+machine, and of a tensor four times as much where the loop asks for the next batch at once."""
+
 HELPERS_FRACTION = 0.25
 """Of the loading thread's CPU, from which other threads of a worker are taken to load too, not only to hand over."""
 
@@ -52,6 +60,8 @@ class Workload:
     """As a worker loads them."""
     alone: tuple[Batch, ...]
     """As the training process loads them itself: nothing is written to shared memory."""
+    lightest: tuple[Batch, ...]
+    """The same as far as writing to shared memory may have cost more than is usual: all that collating took."""
     works: tuple[Work, ...]
     """Beside workers: the shared memory of each batch has to be released."""
     works_alone: tuple[Work, ...]
@@ -106,17 +116,18 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
     batches = ranks.slowest(_batches(rank, rate, busy))
     works = _works(rank, loader, handover, ranks)
     if loader.num_workers:
-        alone = tuple(
-            replace(batch, cpu_us=max(0.3 * batch.cpu_us, batch.cpu_us - shared.write_us)) for batch in batches
-        )
+        alone = _unwritten(batches, shared.write_us)
+        most = min(WRITE_SPAN * shared.write_us, mean(rank.batches.collate_us) or 0.0)
+        lightest = _unwritten(batches, max(shared.write_us, most))
         works_alone = tuple(replace(work, cpu_us=max(0.0, work.cpu_us - shared.free_us)) for work in works)
     else:
-        alone, works_alone = batches, works
+        alone, lightest, works_alone = batches, batches, works
         batches = tuple(replace(batch, cpu_us=batch.cpu_us + shared.write_us) for batch in batches)
         works = tuple(replace(work, cpu_us=work.cpu_us + shared.free_us) for work in works)
     return Workload(
         batches=batches,
         alone=alone,
+        lightest=lightest,
         works=works,
         works_alone=works_alone,
         handover=handover,
@@ -132,6 +143,11 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
         slowdown_measured=host.cpu_slowdown is not None or company.is_seen,
         handover_measured=loader.num_workers > 0 or host.handover is not None,
     )
+
+
+def _unwritten(batches: Iterable[Batch], write_us: float) -> tuple[Batch, ...]:
+    """As they are loaded where nothing is written to shared memory, which took ``write_us`` of each."""
+    return tuple(replace(each, cpu_us=max(LOADED_SHARE * each.cpu_us, each.cpu_us - write_us)) for each in batches)
 
 
 def steady(rank: RankFacts) -> RankFacts:
@@ -251,8 +267,7 @@ def _host_shares(rank: RankFacts, loader: LoaderInfo, handover: Handover, rest: 
     """Shares of a step outside the wait that the training process computed, and that it queued for a CPU."""
     process, mean_step, mean_rest = rank.process, float(np.nanmean(rank.steps.step_us)), float(np.mean(rest))
     if process.process_cores is None or mean_rest <= 0:
-        # Unknown: a device does the work where there is one, else the CPU does.
-        return (0.0, 0.0) if rank.uses_gpu else (1.0, 0.0)
+        return _most_computed(rank, mean_step, mean_rest), 0.0
     cpu = process.process_cores * mean_step
     queued = (process.main_runqueue_fraction or 0.0) * mean_step
     sampler_us = mean(rank.steps.sampler_us) or 0.0
@@ -265,3 +280,15 @@ def _host_shares(rank: RankFacts, loader: LoaderInfo, handover: Handover, rest: 
         queued -= mean(rank.batches.runqueue_us) or 0.0
     cpu_share = min(1.0, max(0.0, cpu / mean_rest))
     return cpu_share, min(1.0 - cpu_share, max(0.0, queued / mean_rest))
+
+
+def _most_computed(rank: RankFacts, mean_step: float, mean_rest: float) -> float:
+    """Share of a step that the training process may compute, where that was not measured: a device does the work where
+    there is one, else the CPU does, as far as the host was busy with more than loading.
+    """
+    busy = rank.process.host_busy_cores
+    if rank.uses_gpu or mean_rest <= 0:
+        return 0.0 if rank.uses_gpu else 1.0
+    if busy is None:
+        return 1.0
+    return min(1.0, max(0.0, busy * mean_step - (mean(rank.batches.cpu_us) or 0.0)) / mean_rest)

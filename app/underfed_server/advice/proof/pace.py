@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from underfed_server.diagnosis.bound import judged_rank
+from underfed_server.diagnosis.slow_ranks import slow_ranks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import Places, RunFacts, epoch_starts
 from underfed_server.measurements import Column, StepRows
@@ -46,7 +46,7 @@ class Paces:
 def paces_of(facts: RunFacts) -> Paces:
     if facts.judged_steps < THRESHOLDS.needed_steps:
         return Paces(None, None)
-    steps = judged_rank(facts).steps
+    steps = slow_ranks(facts.ranks).judged.steps
     epochs, within = epoch_blocks(steps), step_blocks(steps)
     return Paces(pace(steps, epochs) if epochs else None, pace(steps, within) if within else None)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from underfed_server.advice.loader_settings import normalised
-from underfed_server.diagnosis.bound import judged_rank
 from underfed_server.diagnosis.measures import mean
+from underfed_server.diagnosis.slow_ranks import slow_ranks
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Setting
 
@@ -61,7 +61,7 @@ def _storage(facts: RunFacts) -> str | None:
 def _measured(facts: RunFacts) -> dict[str, Setting]:
     if not facts.judged_steps:
         return {}
-    rank = judged_rank(facts)
+    rank = slow_ranks(facts.ranks).judged
     return {"collate_us": mean(rank.batches.collate_us), "sampler_us": mean(rank.steps.sampler_us)}
 
 

@@ -1,12 +1,13 @@
-"""Memory, its limit or /dev/shm is nearly used up, or will be within a day at the growth that was measured.
+"""Memory, its limit or /dev/shm is nearly used up, or will be within a day as the run's own processes grow.
 
 A forecast failure, a killed worker and a full /dev/shm are reported of every run, whatever they cost now; the rest only
-of a run that waits for data.
+of a run that waits for data. What other processes take is told, and not foretold: they may end.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -47,11 +48,14 @@ class Room:
     left_bytes: int
     """As last sampled."""
     bytes_per_hour: float | None
-    """Growth of what is used; ``None``: it does not grow, or too little was sampled to tell."""
+    """Growth of what is used, by any process; ``None``: it does not grow, or too little was sampled to tell."""
+    own_bytes_per_hour: float | None
+    """Growth of this run's processes in it; ``None``: none was seen to grow."""
 
     @property
     def hours_left(self) -> float | None:
-        return self.left_bytes / self.bytes_per_hour if self.bytes_per_hour else None
+        """Until the run's own growth has used it up."""
+        return self.left_bytes / self.own_bytes_per_hour if self.own_bytes_per_hour else None
 
     @property
     def is_near_full(self) -> bool:
@@ -60,16 +64,20 @@ class Room:
 
 def find(examined: Examination) -> Found | None:
     """Reports the most pressing of what was found."""
-    sentence = _failure(examined) or (_shortage(examined) if examined.bound == "data" else None)
+    sampled = rooms(examined)
+    near = _nearly_full(sampled)
+    sentence = _failure(examined, near, first_to_fill(sampled))
+    if sentence is None and examined.bound == "data":
+        sentence = _shortage(examined, near)
     if sentence is None:
         return None
-    return Found(min(examined.unexplained, memory_stall(examined.rank) or 0.0), sentence, _evidence(examined))
+    cost = min(examined.unexplained, memory_stall(examined.rank) or 0.0)
+    return Found(cost, sentence, _evidence(examined, sampled))
 
 
-def _failure(examined: Examination) -> str | None:
+def _failure(examined: Examination, near: Room | None, soon: Room | None) -> str | None:
     """The sentence on a failure that has happened or is forecast."""
     rank = examined.rank
-    near, soon = _nearly_full(examined), first_to_fill(rank, examined.facts.host)
     if died_workers(rank) and (near is not None or _is_short_now(examined)):
         return f"A worker was killed while {NAMES[near.store] if near else 'memory'} was short."
     if soon is not None and (soon.hours_left or 0.0) <= FORECAST_HOURS:
@@ -79,9 +87,8 @@ def _failure(examined: Examination) -> str | None:
     return None
 
 
-def _shortage(examined: Examination) -> str | None:
+def _shortage(examined: Examination, near: Room | None) -> str | None:
     """The sentence on a shortage that slows loading or is near."""
-    near = _nearly_full(examined)
     if _is_short_now(examined):
         return "Memory is short: the host swaps, and loading waits for pages."
     if near is not None and near.store == "limit":
@@ -89,8 +96,8 @@ def _shortage(examined: Examination) -> str | None:
     return None
 
 
-def _nearly_full(examined: Examination) -> Room | None:
-    room = fullest(examined.rank, examined.facts.host)
+def _nearly_full(sampled: Sequence[Room]) -> Room | None:
+    room = fullest(sampled)
     return room if room is not None and room.is_near_full else None
 
 
@@ -101,20 +108,20 @@ def _is_short_now(examined: Examination) -> bool:
 
 
 def _forecast(examined: Examination, room: Room) -> str:
-    workers, hours = workers_growth_per_hour(examined.rank), room.hours_left or 0.0
+    workers = workers_growth_per_hour(examined.facts.on_host_of(examined.rank))
+    hours, own = room.hours_left or 0.0, room.own_bytes_per_hour
     when = f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.0f} hours"
-    if workers and room.bytes_per_hour and workers >= 0.5 * room.bytes_per_hour and room.store != "shm":
+    if workers and own and workers >= 0.5 * own and room.store != "shm":
         return f"The workers' memory grows by {workers / 1e9:.2g} GB an hour: in {when} {NAMES[room.store]} is used up."
-    return f"In {when} {NAMES[room.store]} is used up, at {(room.bytes_per_hour or 0.0) / 1e9:.2g} GB an hour."
+    return f"In {when} {NAMES[room.store]} is used up: this run takes {(own or 0.0) / 1e9:.2g} GB more an hour."
 
 
-def _evidence(examined: Examination) -> list[Evidence]:
-    rank, host = examined.rank, examined.facts.host
-    soon = first_to_fill(rank, host)
+def _evidence(examined: Examination, sampled: Sequence[Room]) -> list[Evidence]:
+    rank, soon = examined.rank, first_to_fill(sampled)
     hours = soon.hours_left if soon else None
     return [
         Evidence(what="Used up in", value=None if hours is None else hours * US_PER_HOUR, unit="us"),
-        Evidence(what="Growth of all workers in an hour", value=workers_growth_per_hour(rank), unit="bytes"),
+        *_growth(examined, sampled),
         *(
             Evidence(
                 what=f"Left of {NAMES[room.store]}, of {room.total_bytes / 1e9:.3g} GB",
@@ -122,7 +129,7 @@ def _evidence(examined: Examination) -> list[Evidence]:
                 unit="bytes",
                 series=SERIES[room.store],
             )
-            for room in rooms(rank, host)
+            for room in sampled
         ),
         Evidence(what="Time in which tasks waited for memory", value=memory_stall(rank), unit="fraction"),
         Evidence(what="Growth of swap in use in an hour", value=swap_growth_per_hour(rank), unit="bytes"),
@@ -130,8 +137,20 @@ def _evidence(examined: Examination) -> list[Evidence]:
     ]
 
 
+def _growth(examined: Examination, sampled: Sequence[Room]) -> list[Evidence]:
+    """In an hour, of this run's processes, and of others on the host."""
+    ranks = examined.facts.on_host_of(examined.rank)
+    beside = [(room.bytes_per_hour or 0.0) - (room.own_bytes_per_hour or 0.0) for room in sampled]
+    others = max(beside, default=0.0)
+    return [
+        Evidence(what="Growth of all workers in an hour", value=workers_growth_per_hour(ranks), unit="bytes"),
+        Evidence(what="Growth of the training in an hour", value=training_growth_per_hour(ranks), unit="bytes"),
+        Evidence(what="Growth of other processes in an hour", value=others if others > 0 else None, unit="bytes"),
+    ]
+
+
 def _signal(examined: Examination, is_found: bool) -> Signal | None:
-    room = fullest(examined.rank, examined.facts.host)
+    room = fullest(rooms(examined))
     left = None if room is None else room.least_left_bytes / room.total_bytes
     reading = "not_measured" if left is None else "symptom" if left < NEAR_FULL_FRACTION else "ruled_out"
     measured = Evidence(what="of it", value=left, unit="fraction")
@@ -140,34 +159,41 @@ def _signal(examined: Examination, is_found: bool) -> Signal | None:
     return signal(name, measured, healthy, "cause" if is_found else reading, "memory short")
 
 
-def rooms(rank: RankFacts, host: HostShare) -> tuple[Room, ...]:
+def rooms(examined: Examination) -> tuple[Room, ...]:
     """Those that were sampled over the judged span."""
-    sampled = rank.host
+    sampled, host = examined.rank.host, examined.facts.host
     if sampled is None:
         return ()
-    known = (
-        _room("memory", host.memory_total_bytes, sampled.at_us, sampled.memory_available_bytes),
-        _room("limit", host.memory_limit_bytes, sampled.at_us, _left_of(host, sampled.memory_used_bytes)),
-        _room("shm", host.shm_total_bytes, sampled.at_us, sampled.shm_free_bytes),
-    )
-    return tuple(_with_workers(room, rank) for room in known if room is not None)
+    left: dict[Store, tuple[int | None, Column]] = {
+        "memory": (host.memory_total_bytes, sampled.memory_available_bytes),
+        "limit": (host.memory_limit_bytes, _left_of(host, sampled.memory_used_bytes)),
+        "shm": (host.shm_total_bytes, sampled.shm_free_bytes),
+    }
+    known = (_room(examined, store, *of_it, sampled.at_us) for store, of_it in left.items())
+    return tuple(room for room in known if room is not None)
 
 
-def first_to_fill(rank: RankFacts, host: HostShare) -> Room | None:
-    """The one that is used up first at its growth; ``None``: none grows."""
-    growing = [room for room in rooms(rank, host) if room.hours_left is not None]
+def first_to_fill(sampled: Sequence[Room]) -> Room | None:
+    """The one that the run uses up first as it grows; ``None``: it does not grow."""
+    growing = [room for room in sampled if room.hours_left is not None]
     return min(growing, key=lambda room: room.hours_left or 0.0, default=None)
 
 
-def fullest(rank: RankFacts, host: HostShare) -> Room | None:
+def fullest(sampled: Sequence[Room]) -> Room | None:
     """The one with the smallest share left; ``None``: not sampled."""
-    return min(rooms(rank, host), key=lambda room: room.least_left_bytes / room.total_bytes, default=None)
+    return min(sampled, key=lambda room: room.least_left_bytes / room.total_bytes, default=None)
 
 
-def workers_growth_per_hour(rank: RankFacts) -> float | None:
-    """Bytes by which all growing workers together grow; ``None``: none was seen to."""
-    growing = [each.bytes_per_hour for each in rank.workers if each.is_growing and each.bytes_per_hour]
-    return sum(growing) if growing else None
+def workers_growth_per_hour(ranks: Sequence[RankFacts]) -> float | None:
+    """``None``: no worker was seen to grow."""
+    workers = [each for rank in ranks for each in rank.workers]
+    return sum(each.bytes_per_hour for each in workers if each.is_growing and each.bytes_per_hour) or None
+
+
+def training_growth_per_hour(ranks: Sequence[RankFacts]) -> float | None:
+    """Of training processes, with the shared memory that they have mapped; ``None``: none was seen to grow."""
+    processes = [rank.process for rank in ranks]
+    return sum(each.bytes_per_hour for each in processes if each.is_growing and each.bytes_per_hour) or None
 
 
 def swap_growth_per_hour(rank: RankFacts) -> float | None:
@@ -191,21 +217,26 @@ def _left_of(host: HostShare, used_bytes: Column) -> Column:
     return used_bytes * np.nan if host.memory_limit_bytes is None else host.memory_limit_bytes - used_bytes
 
 
-def _room(store: Store, total_bytes: int | None, at_us: Column, left_bytes: Column) -> Room | None:
+def _room(
+    examined: Examination, store: Store, total_bytes: int | None, left_bytes: Column, at_us: Column
+) -> Room | None:
     known = left_bytes[np.isfinite(left_bytes)]
     if not total_bytes or not len(known):
         return None
     used = total_bytes - left_bytes
     growth = growth_per_hour(at_us, used) if is_growing(at_us, used) else None
-    return Room(store, total_bytes, max(0, int(np.min(known))), max(0, int(known[-1])), growth)
+    own = _own_in(examined, store, growth or 0.0)
+    return Room(store, total_bytes, max(0, int(np.min(known))), max(0, int(known[-1])), growth, own or None)
 
 
-def _with_workers(room: Room, rank: RankFacts) -> Room:
-    """While others free what the workers take, the memory left does not shrink yet, and will."""
-    growth = workers_growth_per_hour(rank)
-    if room.store == "shm" or growth is None or growth <= (room.bytes_per_hour or 0.0):
-        return room
-    return replace(room, bytes_per_hour=growth)
+def _own_in(examined: Examination, store: Store, growth: float) -> float:
+    """What the run's processes gain, at most ``growth``: files that they map are resident, and take no memory. Workers
+    gain memory also while others free as much: what is left does not shrink yet, and will.
+    """
+    ranks = examined.facts.on_host_of(examined.rank)
+    workers = workers_growth_per_hour(ranks) or 0.0
+    within = min(growth, workers + (training_growth_per_hour(ranks) or 0.0))
+    return within if store == "shm" else max(workers, within)
 
 
 CAUSE = Cause(

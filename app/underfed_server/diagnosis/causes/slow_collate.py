@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.cause import Cause, Found, load_signal
+from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.model import Evidence
 
 LEAST_SHARE = 0.40
-"""Share of load time from which joining samples is the main part of a load, the rest being spread over reading,
-decoding and transforming: with less, making it instant does not even gain a factor of 1.7."""
+"""Share of load time, without waiting for a core, from which joining samples is the main part of a load, the rest being
+spread over reading, decoding and transforming: with less, making it instant does not even gain a factor of 1.7."""
 
 
 def find(examined: Examination) -> Found | None:
     share, loader, batches = examined.loads.collate, examined.loader, examined.rank.batches
-    if share is None or share < LEAST_SHARE:
+    of_work = _share_of_work(examined)
+    if share is None or of_work is None or of_work < LEAST_SHARE:
         return None
     collate = (loader.collate_type if loader else None) or "the collate function"
     return Found(
@@ -22,6 +23,7 @@ def find(examined: Examination) -> Found | None:
         f"Most of a load is joining samples into a batch ({collate}), not reading or decoding them.",
         [
             Evidence(what="Joining samples, of load time", value=share, unit="fraction", series="collate_us"),
+            evidence.runqueue_share(examined.loads.runqueue),
             evidence.mean_us("Joining one batch", batches.collate_us, "collate_us"),
             evidence.load(examined.rank),
             evidence.batch_bytes(loader),
@@ -30,10 +32,25 @@ def find(examined: Examination) -> Found | None:
     )
 
 
+def _share_of_work(examined: Examination) -> float | None:
+    """Of loading without waiting for a core, which joining is measured without, too."""
+    collate, work = examined.loads.collate, 1 - (examined.loads.runqueue or 0.0)
+    return None if collate is None or work <= 0 else min(1.0, collate / work)
+
+
 CAUSE = Cause(
     label="slow collate",
     find=find,
     cured_by=("smaller_dtype", "vectorize_collate"),
-    signals=(load_signal("Joining samples into batches", "collate_us", LEAST_SHARE, "slow collate"),),
+    signals=(
+        share_signal(
+            "Joining samples into batches",
+            _share_of_work,
+            LEAST_SHARE,
+            "of load time, waiting for a core left out",
+            "slow collate",
+            series="collate_us",
+        ),
+    ),
     is_of_loading=True,
 )

@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.bound import STRAGGLER_FRACTION, stragglers
 from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.slow_ranks import STRAGGLER_FRACTION
 from underfed_server.facts.lockstep import Lockstep
 from underfed_server.model import Evidence
 
@@ -19,7 +19,7 @@ def find(examined: Examination) -> Found | None:
     rank, usual = examined.rank, examined.facts.median_rank
     if examined.together is not None:
         return _in_turn(examined, examined.together)
-    if rank.rank not in {each.rank for each in stragglers(examined.facts)}:
+    if rank.rank not in {each.rank for each in examined.overview.slow.stragglers}:
         return None
     where = f" (host {rank.hostname})" if rank.hostname else ""
     return Found(

@@ -6,14 +6,7 @@ from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, Shared, has_workers, share_signal
 from underfed_server.diagnosis.examination import Examination, read_from
 from underfed_server.diagnosis.sentence import three_digits
-from underfed_server.diagnosis.storage_rate import (
-    CLEARLY_MORE,
-    LIMITED_GROWTH,
-    Elsewhere,
-    reads_files,
-    seen_elsewhere,
-    storage_rate,
-)
+from underfed_server.diagnosis.storage_rate import CLEARLY_MORE, LIMITED_GROWTH, Elsewhere, reads_files
 from underfed_server.model import Evidence
 
 LEAST_SHARE = 0.25
@@ -22,10 +15,10 @@ LEAST_SHARE = 0.25
 
 def find(examined: Examination) -> Found | None:
     rank = examined.rank
-    blocked, rate = measures.load_share(rank, rank.batches.blocked_us), storage_rate(rank)
+    blocked, rate = measures.load_share(rank, rank.batches.blocked_us), examined.storage.rate
     if rate is None or not rate.is_limited or blocked is None or blocked < LEAST_SHARE or not reads_files(rank):
         return None
-    where, elsewhere = read_from(examined), seen_elsewhere(examined.facts, rank)
+    where, elsewhere = read_from(examined), examined.storage.elsewhere
     return Found(
         min(examined.unexplained, examined.wait.loading * blocked),
         f"Loads that read from {where} at the same time share one rate: more readers get no more of it together."
@@ -54,7 +47,7 @@ def _elsewhere(elsewhere: Elsewhere, own_bytes_per_s: float | None) -> str:
 
 
 def _growth(examined: Examination) -> float | None:
-    rate = storage_rate(examined.rank) if reads_files(examined.rank) else None
+    rate = examined.storage.rate if reads_files(examined.rank) else None
     return None if rate is None else max(0.0, min(1.0, rate.growth))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, Shared, load_signal, share_signal
-from underfed_server.diagnosis.examination import Examination, read_from, storage_place, waits_only_at_first
-from underfed_server.diagnosis.storage_rate import seen_elsewhere
+from underfed_server.diagnosis.examination import Examination, read_from, waits_only_at_first
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.places import storage_place
 from underfed_server.model import Evidence
 
 LEAST_SHARE = 0.25
@@ -36,7 +36,7 @@ def find(examined: Examination) -> Found | None:
             Evidence(what="Read from storage", value=read_per_s, unit="bytes_per_s", series="read_bytes"),
             Evidence(what="Read from storage for one batch", value=measures.mean(batches.read_bytes), unit="bytes"),
             Evidence(what="Asked for by one batch", value=measures.mean(batches.asked_bytes), unit="bytes"),
-            *evidence.read_elsewhere(seen_elsewhere(examined.facts, rank).most),
+            *evidence.read_elsewhere(examined.storage.elsewhere.most),
             evidence.setting("The data lies on", where if place else None),
             evidence.setting("File system", place.file_system if place else None),
         ],

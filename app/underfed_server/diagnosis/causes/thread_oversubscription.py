@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from underfed_server.diagnosis import evidence
+from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -26,28 +26,41 @@ def find(examined: Examination) -> Found | None:
     loads, usable, threads = examined.loads, examined.facts.host.usable_cores, _threads_a_worker(examined)
     if not usable or threads is None or loads.helpers is None or loads.runqueue is None:
         return None
-    pool = threads - OWN_WORKER_THREADS
-    wanted = (1 + pool) * examined.workers
+    runnable = _runnable(examined)
     if (
-        pool < 1
-        or wanted <= usable
+        threads <= OWN_WORKER_THREADS
+        or runnable is None
+        or runnable <= usable
         or loads.helpers < HELPERS_FRACTION
         or loads.runqueue < THRESHOLDS.runqueue_fraction
     ):
         return None
     share = min(1.0, loads.runqueue + (loads.blocked_else or 0.0) * loads.helpers)
+    workers = "1 worker computes" if examined.workers == 1 else f"{examined.workers} workers compute"
     return Found(
         min(examined.unexplained, examined.wait.loading * share),
-        f"{examined.workers} workers compute with {1 + pool:.0f} threads each, on {usable:g} cores.",
+        f"{workers} with pools of threads, of which {runnable:.0f} want a core at once; there are {usable:g} cores.",
         [
             Evidence(what="Threads of one worker", value=threads, unit="count"),
-            Evidence(what="Threads that compute, all workers", value=float(wanted), unit="count"),
+            Evidence(what="Threads of all workers that compute or wait for a core", value=runnable, unit="count"),
             evidence.usable_cores(examined.facts.host),
             Evidence(what="CPU time of its other threads, of a worker's", value=loads.helpers, unit="fraction"),
             evidence.runqueue_share(loads.runqueue),
             evidence.cores_in_use(examined.rank),
         ],
     )
+
+
+def _runnable(examined: Examination) -> float | None:
+    """Mean number of the workers' threads that compute or are ready to: others sleep. ``None``: not measured.
+
+    While a loading thread is ready it gets a core for part of the time, and the pool's threads, ready as often, get as
+    much each.
+    """
+    loads, busy = examined.loads, measures.busy_workers_fraction(examined.rank, examined.workers)
+    if not loads.cpu or loads.runqueue is None or loads.helpers is None or loads.helpers >= 1 or busy is None:
+        return None
+    return (loads.cpu + loads.runqueue) / (1 - loads.helpers) * examined.workers * busy
 
 
 def _threads_a_worker(examined: Examination) -> float | None:

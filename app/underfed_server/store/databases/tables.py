@@ -121,6 +121,7 @@ run = Table(
     Column("gpu_hours_lost", Float),
     Column("hours_used", Float),
     Column("predicted_speedup", Float),
+    Column("least_speedup", Float),
     Column("best_advice", JSON(none_as_null=True)),
     Column("observed_speedup", Float),
     Column("spark", JSON, nullable=False),

@@ -78,12 +78,14 @@ def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
         "loader", "bound", "level", "data_stall_fraction", "steps_per_s", "samples_per_s", "hours_lost",
         "gpu_hours_lost", "hours_used",
     )  # fmt: skip
-    best = diagnosis.advice[0] if diagnosis.advice else None
+    best = diagnosis.best_advice
+    gain, least, _ = best.gain_of_run if best else (None, None, None)
     carried = [entry.observed_speedup for entry in diagnosis.ledger if entry.run_id == diagnosis.run_id]
     return {name: getattr(diagnosis, name) for name in same} | {
         "cause": diagnosis.causes[0].cause if diagnosis.causes else None,
         "step_us": diagnosis.anatomy.step_us if diagnosis.anatomy else None,
-        "predicted_speedup": best.predicted_speedup if best else None,
+        "predicted_speedup": gain,
+        "least_speedup": gain if least is None else least,
         "best_advice": best.model_dump(include=set(BestAdvice.model_fields), by_alias=True) if best else None,
         "observed_speedup": carried[0] if carried else None,
     }

@@ -38,7 +38,7 @@ _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "name": bytewise(NAME),
     "data_stall_fraction": tables.run.c.data_stall_fraction,
     "hours_lost": tables.run.c.hours_lost,
-    "predicted_speedup": tables.run.c.predicted_speedup,
+    "predicted_speedup": tables.run.c.least_speedup,
     "step_us": tables.run.c.step_us,
     "started_at": type_coerce(tables.run.c.started_at, BigInteger),
 }

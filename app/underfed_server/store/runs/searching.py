@@ -35,7 +35,7 @@ _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "reason": _run.exit_reason,
     "ranks": _run.world_size,
     "stall": _run.data_stall_fraction,
-    "gain": _run.predicted_speedup,
+    "gain": _run.least_speedup,
     "gained": _run.observed_speedup,
     "started": _run.started_at,
     "ended": _run.ended_at,

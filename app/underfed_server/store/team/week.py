@@ -38,6 +38,7 @@ def read_week(connection: Connection, project: str | None, now: datetime) -> Wee
         previous_hours_lost=float(lost_a_day[:half].sum()),
         previous_hours_used=float(used_a_day[:half].sum()),
         on_gpu=bool(on_gpu) and all(on_gpu),
+        gpu_hours_lost=float(lost[np.array(on_gpu, dtype=bool), half:].sum()),
         by_cause=_by_cause(causes, lost[:, half:].sum(axis=1)),
         days=[
             DayHours(day=str((first + day * DAY).date()), hours_lost=lost_a_day[day], hours_used=used_a_day[day])

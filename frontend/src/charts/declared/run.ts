@@ -42,13 +42,29 @@ interface Rest extends Required<Pick<DeclaredLine<ShownRun>, 'label' | 'end' | '
   name: string
 }
 
-function stack({ name, ...rest }: Rest): Declared<ShownRun> {
+const OTHERS: DeclaredLine<ShownRun> = {
+  metric: 'others_wait_us',
+  label: 'waiting for other loaders',
+  end: 'others',
+  stroke: 'wait',
+  fill: 'wait-soft',
+}
+const COMPUTE: Rest = {
+  name: 'compute_us',
+  label: 'compute',
+  end: 'compute',
+  stroke: 'compute',
+  fill: 'compute-fill',
+}
+
+function stack({ name, ...rest }: Rest, ...others: DeclaredLine<ShownRun>[]): Declared<ShownRun> {
   return {
     ...STEP,
     title: 'Stacked step time over the run',
     isStacked: true,
     lines: [
       { metric: 'data_wait_us', label: 'data wait', end: 'data wait', stroke: 'wait', fill: 'hatch' },
+      ...others,
       {
         metric: 'h2d_exposed_us',
         label: 'copy',
@@ -69,19 +85,17 @@ function stack({ name, ...rest }: Rest): Declared<ShownRun> {
 
 export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
   {
-    ...stack({
-      name: 'compute_us',
-      label: 'compute',
-      end: 'compute',
-      stroke: 'compute',
-      fill: 'compute-fill',
-    }),
+    ...stack(COMPUTE),
     isFor: shown => !hasPercentiles(shown) && !shown.hasOtherWaits,
+  },
+  {
+    ...stack(COMPUTE, OTHERS),
+    isFor: shown => !hasPercentiles(shown) && shown.hasOtherWaits && !isRestMixed(shown),
   },
   {
     // What of it is waits for other loaders is not known step by step: neither word nor colour says compute.
     ...stack({ name: 'rest_us', label: 'rest of the step', end: 'the rest', stroke: 'ink-3', fill: 'sunk' }),
-    isFor: shown => !hasPercentiles(shown) && shown.hasOtherWaits,
+    isFor: shown => !hasPercentiles(shown) && isRestMixed(shown),
   },
   {
     ...STEP,
@@ -124,10 +138,14 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
   },
 ]
 
-/** Metrics requested from the series API; step time first, since its buckets are those of the whole page. */
-export const RUN_METRICS: readonly string[] = [
+const METRICS: readonly string[] = [
   ...new Set(['step_us', ...RUN_CHARTS.flatMap(chart => chart.lines.map(line => line.metric))]),
 ]
+
+/** Metrics requested from the series API; step time first, since its buckets are those of the whole page. */
+export function runMetrics(loaders: number): readonly string[] {
+  return loaders > 1 ? METRICS : METRICS.filter(name => name !== 'others_wait_us')
+}
 
 /** `null`: no step was recorded yet. */
 export function runCharts(shown: ShownRun, workers: WorkersPage | null): ChartSet | null {
@@ -223,12 +241,18 @@ function settingsOf({ run, page }: ShownRun): LoaderInfo['settings'] | undefined
   return run.loaders.find(loader => loader.loader === page.loader)?.settings
 }
 
+/** Waits for other loaders are in the mean step, and not known over run time: until the run was judged again. */
+export function isRestMixed({ hasOtherWaits, page }: Pick<ShownRun, 'hasOtherWaits' | 'page'>): boolean {
+  return hasOtherWaits && last(find(page, 'others_wait_us')?.values ?? []) === null
+}
+
 /** What of the step is neither wait nor copy; a copy that was not measured is inside it. In µs. */
 function restOf(column: (metric: string) => Column): Column {
-  const [wait, copy] = [column('data_wait_us'), column('h2d_exposed_us')]
+  const [wait, ...others] = ['data_wait_us', 'others_wait_us', 'h2d_exposed_us'].map(column)
   return column('step_us').map((step, index) => {
-    const waited = wait[index] ?? null
-    return step === null || waited === null ? null : Math.max(0, step - waited - (copy[index] ?? 0))
+    const waited = wait?.[index] ?? null
+    const besides = others.reduce((sum, each) => sum + (each[index] ?? 0), waited ?? 0)
+    return step === null || waited === null ? null : Math.max(0, step - besides)
   })
 }
 

@@ -1,12 +1,13 @@
-/** Where a step goes, now and with the first fix, to one scale. */
+/** Where a step goes, now and with the fix that promises a gain, to one scale. */
 import type { Advice, Anatomy } from '../../api/schema'
 import { partsOf } from '../../charts/declared/anatomy'
-import { formatDuration, formatFactor, formatSetting } from '../../format'
+import { formatDuration, formatSetting } from '../../format'
+import { gainOf } from '../../gain'
 import { anatomy as say } from '../../text/shared'
 import './AnatomyBars.css'
 
 export function AnatomyBars({ now, advice }: { now: Anatomy; advice: Advice | null }) {
-  const predicted = advice?.anatomy ?? null
+  const predicted = advice?.is_promised ? advice.anatomy : null
   const longestUs = Math.max(now.step_us, predicted?.step_us ?? 0)
   return (
     <div class="anatomy">
@@ -16,7 +17,7 @@ export function AnatomyBars({ now, advice }: { now: Anatomy; advice: Advice | nu
           label={say.withChange(settingOf(advice))}
           anatomy={predicted}
           longestUs={longestUs}
-          gain={advice.predicted_speedup}
+          gain={gainOf(advice)}
         />
       )}
       <Within anatomy={now} />
@@ -49,7 +50,7 @@ interface BarProps {
   label: string
   anatomy: Anatomy
   longestUs: number
-  gain: number | null
+  gain: string | null
 }
 
 function Bar({ label, anatomy, longestUs, gain }: BarProps) {
@@ -58,7 +59,7 @@ function Bar({ label, anatomy, longestUs, gain }: BarProps) {
       <div class="anatomy-label quiet">{label}</div>
       <StepBar label={label} anatomy={anatomy} longestUs={longestUs} />
       <div class="anatomy-total">
-        {formatDuration(anatomy.step_us)} {gain !== null && <small>{formatFactor(gain)}</small>}
+        {formatDuration(anatomy.step_us)} {gain !== null && <small>{gain}</small>}
       </div>
     </>
   )

@@ -53,14 +53,18 @@ function Entry({ entry, run, names }: EntryProps) {
   )
 }
 
-function tone({ inside_interval }: LedgerEntry): string {
-  return inside_interval === null ? '' : inside_interval ? 'kept' : 'missed'
+/** A hit is inside an interval that could have been missed. */
+function tone({ inside_interval, is_narrow }: LedgerEntry): string {
+  if (inside_interval === null) return ''
+  if (inside_interval) return is_narrow ? 'kept' : ''
+  return 'missed'
 }
 
 function outcome(entry: LedgerEntry): string {
   if (entry.observed_speedup === null) return entry.why_not ? asSentence(entry.why_not) : say.pending
   if (entry.inside_interval === null) return say.unpredicted
-  return entry.inside_interval ? say.inside : say.outside
+  if (!entry.inside_interval) return say.outside
+  return entry.is_narrow ? say.inside : say.wide
 }
 
 function RunLink({ runId, run, names }: Omit<EntryProps, 'entry'> & { runId: string }) {

@@ -1,7 +1,8 @@
 /** What to do, the largest gain first and open; and what would not help, with the reason. */
 
 import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/schema'
-import { formatDuration, formatEvidence, formatFactor } from '../../format'
+import { formatDuration, formatEvidence, formatFactor, formatFactors } from '../../format'
+import { gainOf, runGainOf } from '../../gain'
 import type { Still } from '../../store/run'
 import { advice as say } from '../../text/run'
 import { isOpen } from '../../verdict'
@@ -63,6 +64,7 @@ function AdviceCard({ advice, index, loader }: { advice: Advice; index: number; 
             {say.ofLoader} <b class="firm">{loader}</b>
           </span>
         )}
+        <GainOfRun advice={advice} />
       </summary>
       <GainRange advice={advice} />
       {advice.changes_batch_order && <p class="badge">{say.order}</p>}
@@ -71,7 +73,7 @@ function AdviceCard({ advice, index, loader }: { advice: Advice; index: number; 
       <Diff advice={advice} shortcut={isFirst ? 'd' : undefined} />
       {advice.command && (
         <>
-          <p>{say.tryIt}</p>
+          <p>{say.command}</p>
           <Snippet code={advice.command} />
         </>
       )}
@@ -80,15 +82,32 @@ function AdviceCard({ advice, index, loader }: { advice: Advice; index: number; 
   )
 }
 
+/** What it may gain as its range, and in one loop of several whose that is; or that it is to be tried, and why. */
 function Gain({ advice }: { advice: Advice }) {
-  if (advice.predicted_speedup === null) return <span class="detail">{say.unpredicted}</span>
-  return <span class="gain">{formatFactor(advice.predicted_speedup)}</span>
+  const gain = gainOf(advice)
+  if (gain !== null) return <span class="gain">{gain}</span>
+  const { low, high } = advice
+  return (
+    <span class="to-try">
+      <b>{say.tryIt}</b>{' '}
+      <span class="detail">
+        {low === null || high === null ? say.unpredicted : say.possible(formatFactors(low, high))}
+      </span>
+    </span>
+  )
+}
+
+/** Where the gain is that of one loop of several. */
+function GainOfRun({ advice }: { advice: Advice }) {
+  const gain = runGainOf(advice)
+  if (gain === null || gain === gainOf(advice)) return null
+  return <span class="of-loader detail">{say.runGain(gain)}</span>
 }
 
 /** On a line from "as now" to the ceiling: the point, its interval, and what instant data would gain. */
 function GainRange({ advice }: { advice: Advice }) {
   const { predicted_speedup: gain, low, high, ceiling } = advice
-  if (gain === null || low === null || high === null) return null
+  if (!advice.is_promised || gain === null || low === null || high === null) return null
   const end = Math.max(ceiling ?? 0, high, gain, 1.05)
   const figures = [low, high].map(factor => factor.toFixed(2)) as [string, string]
   const label = say.rangeLabel(gain.toFixed(2), ...figures, ceiling === null ? '–' : ceiling.toFixed(2))

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks'
 import type { Diagnosis, Series } from '../../api/schema'
 import type { Mark } from '../../charts/annotate'
 import type { ChartSet } from '../../charts/declared/declaration'
-import { runCharts } from '../../charts/declared/run'
+import { isRestMixed, runCharts } from '../../charts/declared/run'
 import { formatDuration, formatNumber } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore, Still } from '../../store/run'
@@ -52,7 +52,7 @@ export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
       notes={
         <>
           <KeptNote series={step} />
-          <OthersNote us={otherWaitsUs(store)} />
+          {isRestMixed({ page, hasOtherWaits }) && <OthersNote us={otherWaitsUs(store)} />}
           <StragglerNote store={store} shown={page.rank} />
         </>
       }
@@ -81,7 +81,7 @@ function otherWaitsUs(store: RunStore): number {
 
 /** Which part of the rest is waits is known of the mean step alone. */
 function OthersNote({ us }: { us: number }) {
-  return us > 0 ? <p class="detail">{say.otherWaits(formatDuration(us))}</p> : null
+  return <p class="detail">{say.otherWaits(formatDuration(us))}</p>
 }
 
 /** The verdict is about a straggler, whose charts show why; those of other ranks show next to nothing. */

@@ -1,7 +1,8 @@
 /** The verdict: a sentence, set as the largest thing on the page, its reason, the step it is about, its cost. */
 
 import type { Diagnosis, Outlook, Run, SharedCause } from '../../api/schema'
-import { asSentence, capital, formatAge, formatHours, formatNumber } from '../../format'
+import { asSentence, capital, formatAge, formatHours, formatNumber, formatRange } from '../../format'
+import { bestOf, loopFactors, runFactors } from '../../gain'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
 import { run as say, shared as sayShared } from '../../text/run'
@@ -44,7 +45,7 @@ export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
         ) : (
           isUndecided && run.status === 'running' && <Progress diagnosis={diagnosis} />
         )}
-        {diagnosis.anatomy && <AnatomyBars now={diagnosis.anatomy} advice={diagnosis.advice[0] ?? null} />}
+        {diagnosis.anatomy && <AnatomyBars now={diagnosis.anatomy} advice={bestOf(diagnosis.advice)} />}
       </div>
       {!isUndecided && (
         <Cost outlook={isOfRun ? run.outlook : null} diagnosis={diagnosis} isOfRun={isOfRun} />
@@ -112,6 +113,7 @@ function Cost({ outlook, diagnosis, isOfRun }: CostProps) {
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
   const { now, unit } = rates(diagnosis)
   const saved = savedHours(diagnosis, lost, isOfRun)
+  const fix = bestOf(diagnosis.advice)?.title ?? ''
   const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
   return (
     <div class="cost">
@@ -127,7 +129,7 @@ function Cost({ outlook, diagnosis, isOfRun }: CostProps) {
             )}
         </p>
       )}
-      {outlook && diagnosis.bound === 'data' && <Ahead outlook={outlook} noun={noun} />}
+      {outlook && diagnosis.bound === 'data' && <Ahead outlook={outlook} noun={noun} fix={fix} />}
       {now !== null && (!outlook?.saved_fraction || diagnosis.replay) && (
         <p>
           <b>{`${formatNumber(now)} ${unit}`}</b>
@@ -136,8 +138,8 @@ function Cost({ outlook, diagnosis, isOfRun }: CostProps) {
       )}
       {!outlook && saved !== null && (
         <p>
-          <b>{formatHours(saved, noun)}</b>
-          {say.saved}
+          <b>{saved.map(hours => formatHours(hours, noun)).reduce(formatRange)}</b>
+          {say.saved(fix)}
         </p>
       )}
     </div>
@@ -145,9 +147,11 @@ function Cost({ outlook, diagnosis, isOfRun }: CostProps) {
 }
 
 /** Until the last step where that is known, else per further hour. */
-function Ahead({ outlook, noun }: { outlook: Outlook; noun: ReturnType<typeof hourNoun> }) {
-  const { last_step, basis, hours_to_lose, hours_lost_per_hour, saved_s, saved_fraction } = outlook
+function Ahead({ outlook, noun, fix }: { outlook: Outlook; noun: ReturnType<typeof hourNoun>; fix: string }) {
+  const { last_step, basis, hours_to_lose, hours_lost_per_hour, left_s, saved_fraction } = outlook
+  const { saved_low_fraction: low, saved_high_fraction: high } = outlook
   const isKnown = last_step !== null
+  const ends = saved_fraction === null ? [] : [low ?? saved_fraction, high ?? saved_fraction]
   return (
     <>
       <p>
@@ -155,10 +159,10 @@ function Ahead({ outlook, noun }: { outlook: Outlook; noun: ReturnType<typeof ho
         {isKnown ? say.ahead(formatNumber(last_step)) : say.aheadAnHour}
         {basis && <small>{basis}</small>}
       </p>
-      {saved_fraction !== null && (
+      {ends.length > 0 && (
         <p>
-          <b>{formatAge(isKnown ? (saved_s ?? 0) : saved_fraction * 3_600)}</b>
-          {isKnown ? say.sooner : say.soonerAnHour}
+          <b>{ends.map(end => formatAge(end * (left_s ?? 3_600))).reduce(formatRange)}</b>
+          {isKnown ? say.sooner(fix) : say.soonerAnHour(fix)}
         </p>
       )}
     </>
@@ -183,15 +187,17 @@ function rateDetail({ steps_per_s, instant_data_steps_per_s, replay }: Diagnosis
   return computed === null ? '' : say.rate(computed)
 }
 
-/** The same steps at the predicted speed; never more than what was lost to waiting. */
+/** The same steps at the predicted speed, by the ends of its interval; never more than what was lost to waiting. */
 function savedHours(
-  { advice, hours_used, loader, loaders }: Diagnosis,
+  { advice, hours_used }: Diagnosis,
   lost: number | null,
   isOfRun: boolean,
-): number | null {
-  const gain = advice[0]?.predicted_speedup ?? null
-  if (gain === null || gain <= 1 || hours_used === null || lost === null) return null
-  // A run's hours are those of all its loops, and the gain is that of one.
-  const line = isOfRun && loaders.find(one => one.loader === loader)
-  return Math.min(lost, hours_used * (line ? line.share_of_run_fraction : 1) * (1 - 1 / gain))
+): readonly number[] | null {
+  const best = bestOf(advice)
+  if (best === null || hours_used === null || lost === null) return null
+  // A run's hours are those of all its loops, those of a requested loader are its own.
+  const { gain, low, high } = isOfRun ? runFactors(best) : loopFactors(best)
+  return gain === null
+    ? null
+    : [low ?? gain, high ?? gain].map(end => Math.min(lost, hours_used * (1 - 1 / end)))
 }

@@ -1,4 +1,4 @@
-/** No run yet: the two lines that start one, with the address of this service. */
+/** No run yet: the commands that record one, with the address of this service, and the one that shows one. */
 import { formatClock } from '../../format'
 import { service } from '../../store/connection'
 import { empty } from '../../text/runs'
@@ -15,13 +15,18 @@ export function Empty() {
     <div class="empty">
       <h1>{info?.project ? empty.titleOf(info.project) : empty.title}</h1>
       <p>{empty.lead}</p>
-      <Snippet code={text.snippet} />
-      {(isElsewhere || info?.token_required) && (
+      {isElsewhere || info?.token_required ? (
         <>
           <p>{info.token_required ? empty.withToken : empty.elsewhere}</p>
           <Snippet code={empty.address(info)} />
         </>
+      ) : (
+        <Snippet code={empty.command} />
       )}
+      <p>{empty.watch}</p>
+      <Snippet code={text.snippet} />
+      <p>{empty.demo}</p>
+      <Snippet code={empty.demoCommand} />
       {info && <p class="detail">{empty.listening(info.url, formatClock(new Date(info.started_at)))}</p>}
     </div>
   )

@@ -29,7 +29,9 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
   const whole = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLTableSectionElement>(null)
   const narrow = isNarrow.value
-  const columns = useColumns()
+  const onGpu = ids.map(id => Boolean(rows.get(id)?.peek().gpus))
+  const isGpu = ids.length > 0 && onGpu.every(Boolean)
+  const columns = useColumns(!isGpu && onGpu.some(Boolean))
   useRoom(whole)
   const height = narrow ? NARROW_ROW_PX : ROW_PX
   const { from, to } = useRowWindow(body, ids.length, height)
@@ -38,7 +40,6 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
     if (to >= ids.length - ROWS_AHEAD) void more()
   }, [to, ids.length, more])
 
-  const isGpu = ids.length > 0 && ids.every(id => Boolean(rows.get(id)?.peek().gpus))
   return (
     <div class="runs-table" ref={whole}>
       <Pending />
@@ -91,8 +92,8 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
 }
 
 /** On a phone a run has two lines, and its wait beside them. */
-export function useColumns(): readonly Column[] {
-  const ids = isNarrow.value ? (['wait'] as const) : (chosen.value ?? fitting(room.value))
+export function useColumns(isMixed = false): readonly Column[] {
+  const ids = isNarrow.value ? (['wait'] as const) : (chosen.value ?? fitting(room.value, isMixed))
   const key = COLUMN_IDS.filter(id => ids.includes(id)).join()
   // The same array while the columns are the same: rows that did not change are then not drawn again.
   return useMemo(() => (key ? key.split(',').map(id => columnOf(id as ColumnId)) : []), [key])

@@ -41,6 +41,7 @@ function Sentence({ week }: { week: Week }) {
         <>
           {say.before}
           <em>{lostOfUsed(week)}</em>
+          {onGpus(week)}
           {say.after(share, change(week, share))}
         </>
       )}
@@ -54,6 +55,11 @@ function lostOfUsed(week: Week): string {
   const [lost, used] = [formatHours(week.hours_lost, noun), formatHours(week.hours_used, noun)]
   const [figure, unit] = lost.split(' ')
   return say.lost(used.split(' ')[1] === unit ? (figure ?? lost) : lost, used)
+}
+
+/** Where some runs compute on GPUs and others do not; hours are of both. */
+function onGpus({ on_gpu, gpu_hours_lost: lost = 0 }: Week): string {
+  return on_gpu || lost === 0 ? '' : say.onGpus(formatHours(lost, 'GPU-hour'))
 }
 
 function change(week: Week, share: string): string {

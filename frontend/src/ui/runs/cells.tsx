@@ -2,6 +2,7 @@
 import type { RunSummary } from '../../api/schema'
 import { sparkPath } from '../../charts/spark'
 import { formatFactor, formatFraction, NOT_MEASURED } from '../../format'
+import { gainOf, isOfOneLoop, runGainOf } from '../../gain'
 import { runs as say } from '../../text/runs'
 import './cells.css'
 
@@ -32,18 +33,29 @@ export function SparkCell({ run }: { run: RunSummary }) {
   )
 }
 
-export function Gain({ run }: { run: RunSummary }) {
-  const predicted = run.best_advice?.predicted_speedup ?? null
-  if (run.observed_speedup !== null)
+export function Gain({ run: { best_advice: best, observed_speedup: observed } }: { run: RunSummary }) {
+  if (observed !== null)
     return (
-      <span class="gained" title={say.gained(formatFactor(run.observed_speedup))}>
+      <span class="gained" title={say.gained(formatFactor(observed))}>
         <span class="visually-hidden">{say.gainedWord}</span>
-        <span aria-hidden="true">✓</span> {formatFactor(run.observed_speedup)}
+        <span aria-hidden="true">✓</span> {formatFactor(observed)}
       </span>
     )
-  return predicted === null ? (
-    <span class="faint">{NOT_MEASURED}</span>
-  ) : (
-    <b class="strong">{formatFactor(predicted)}</b>
+  if (!best) return <span class="faint">{NOT_MEASURED}</span>
+  const gain = runGainOf(best)
+  return (
+    <div class="fix-cell" title={fixInWords(best)}>
+      {gain === null ? <span class="faint">{say.tryIt}</span> : <b class="strong">{gain}</b>}
+      <small class="cut">
+        {isOfOneLoop(best) ? say.changeOf(best.change_label ?? '', best.loader ?? '') : best.change_label}
+      </small>
+    </div>
   )
+}
+
+/** Whose gain it is, and what that makes of the run. */
+function fixInWords(best: NonNullable<RunSummary['best_advice']>): string {
+  const [change, gain, ofRun] = [best.change_label ?? best.change, gainOf(best), runGainOf(best)]
+  if (gain === null || ofRun === null) return say.toTry(change)
+  return isOfOneLoop(best) ? say.fixOfLoop(change, best.loader ?? '', gain, ofRun) : say.fix(change, gain)
 }

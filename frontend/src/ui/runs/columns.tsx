@@ -74,7 +74,13 @@ export const COLUMNS: readonly Column[] = [
       <span class={(hours ?? 0) >= HEAVY_HOURS ? 'strong' : ''}>{formatHoursCell(hours)}</span>
     ),
   },
-  { id: 'gain', width: 74, sort: 'predicted_speedup', isFigure: true, cell: run => <Gain run={run} /> },
+  {
+    id: 'lostGpu',
+    width: 112,
+    isFigure: true,
+    cell: ({ gpu_hours_lost: hours }) => formatHoursCell(hours),
+  },
+  { id: 'gain', width: 134, sort: 'predicted_speedup', isFigure: true, cell: run => <Gain run={run} /> },
   { id: 'step', width: 70, sort: 'step_us', isFigure: true, cell: run => formatDuration(run.step_us) },
   { id: 'rate', width: 82, isFigure: true, cell: run => formatNumber(run.samples_per_s) },
   { id: 'steps', width: 84, isFigure: true, cell: run => figure(run.steps) },
@@ -96,18 +102,19 @@ export const COLUMNS: readonly Column[] = [
 
 /** Where room is short the last go first: what a run loses, and why, stays longest. */
 const BY_WEIGHT: readonly ColumnId[] = [
-  ...(['wait', 'verdict', 'lost', 'status', 'gain', 'gpus', 'spark', 'host', 'user'] as const),
+  ...(['wait', 'verdict', 'lost', 'lostGpu', 'status', 'gain', 'gpus', 'spark', 'host', 'user'] as const),
   ...(['started', 'step', 'ranks', 'workers', 'project', 'rate'] as const),
 ]
 
-/** Those that fit into `room` pixels beside a run's name. */
-export function fitting(room: number): readonly ColumnId[] {
+/** Those that fit into `room` pixels beside a run's name. `isMixed`: some of the runs are on GPUs, and others are not. */
+export function fitting(room: number, isMixed = false): readonly ColumnId[] {
   let left = room - TICK_PX - NAME_PX
-  const first = BY_WEIGHT.findIndex(id => {
+  const wanted = BY_WEIGHT.filter(id => isMixed || id !== 'lostGpu')
+  const first = wanted.findIndex(id => {
     left -= columnOf(id).width
     return left < 0
   })
-  return first === -1 ? BY_WEIGHT : BY_WEIGHT.slice(0, first)
+  return first === -1 ? wanted : wanted.slice(0, first)
 }
 
 export function columnOf(id: ColumnId): Column {

@@ -1,6 +1,6 @@
 /** Hours lost by one kind of group, ranked: the darker part of a bar could be recovered with the best advice. */
 import type { GroupHours } from '../../api/schema'
-import { formatHoursCell } from '../../format'
+import { formatHoursCell, formatRange } from '../../format'
 import { withQuery } from '../../router'
 import { team as say } from '../../text/team'
 import { type FigureColumn, figuresOf } from '../parts/figures'
@@ -87,8 +87,11 @@ function GroupName({ group }: { group: GroupHours }) {
   )
 }
 
-function recoverable({ hours_recoverable }: GroupHours): string {
-  return hours_recoverable === null ? say.notPredicted : say.recoverable(formatHoursCell(hours_recoverable))
+function recoverable(group: GroupHours): string {
+  const { hours_recoverable: hours, hours_recoverable_low: low, hours_recoverable_high: high } = group
+  if (hours === null) return say.notPredicted
+  const ends = [low ?? hours, high ?? hours].map(each => formatHoursCell(each))
+  return say.recoverable(ends.reduce(formatRange))
 }
 
 function recoverablePercent({ hours_recoverable, hours_lost }: GroupHours): number {

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Series, SeriesPage, WorkersPage } from '../../../src/api/schema'
 import { type ChartSet, readoutAt, type ShownChart } from '../../../src/charts/declared/declaration'
-import { RUN_CHARTS, RUN_METRICS, runCharts, type ShownRun } from '../../../src/charts/declared/run'
+import { RUN_CHARTS, runCharts, runMetrics, type ShownRun } from '../../../src/charts/declared/run'
 import { run, series, seriesPage, workersPage } from '../../made'
 import { record, stubBrowser } from '../recording'
 
@@ -43,12 +43,14 @@ const values = ({ quantities }: ShownChart, name: string) =>
   quantities.find(quantity => quantity.name === name)?.values
 
 test('each metric is asked for once', () => {
-  expect(new Set(RUN_METRICS).size).toBe(RUN_METRICS.length)
+  const asked = runMetrics(2)
+  expect(new Set(asked).size).toBe(asked.length)
+  expect(runMetrics(1)).toEqual(asked.filter(name => name !== 'others_wait_us'))
 })
 
 test('a metric that is declared is asked for, drawn, read out, and named for table and file', () => {
   const declared = RUN_CHARTS.flatMap(chart => chart.lines.map(line => line.metric))
-  expect(declared.filter(metric => !RUN_METRICS.includes(metric))).toEqual([])
+  expect(declared.filter(metric => !runMetrics(2).includes(metric))).toEqual([])
   const queue = titled('Batches ready', charts(STEP, WAIT, QUEUE))
   expect(draw(queue).recording.strokes('ink')).toHaveLength(1)
   expect(queue.quantities).toMatchObject([{ name: 'queue_depth', label: 'batches ready', unit: 'count' }])
@@ -118,6 +120,17 @@ describe('where the step time goes', () => {
     expect(values(chart, 'compute_us')).toBeUndefined()
     expect(chart.label).toContain('rest of the step 245 ms')
     expect(draw(chart).recording.texts()).toEqual(expect.arrayContaining(['data wait', 'the rest']))
+  })
+
+  test('waits for other loaders are a part of their own where they are known step by step', () => {
+    const others = series('others_wait_us', [50_000, 40_000, 45_000])
+    const from = shown(seriesPage(STEP, WAIT, others), { hasOtherWaits: true })
+    const [chart] = set(from).charts as [ShownChart]
+    expect(values(chart, 'others_wait_us')).toEqual([50_000, 40_000, 45_000])
+    expect(values(chart, 'compute_us')).toEqual([200_000, 200_000, 200_000])
+    expect(values(chart, 'rest_us')).toBeUndefined()
+    expect(chart.label).toContain('waiting for other loaders 45 ms')
+    expect(draw(chart).recording.texts()).toEqual(expect.arrayContaining(['data wait', 'others', 'compute']))
   })
 
   test('percentiles are three lines of the whole step, not a stack', () => {

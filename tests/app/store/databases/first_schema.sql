@@ -45,6 +45,7 @@ CREATE TABLE run (
   gpu_hours_lost FLOAT,
   hours_used FLOAT,
   predicted_speedup FLOAT,
+  least_speedup FLOAT,
   best_advice JSON,
   observed_speedup FLOAT,
   spark JSON NOT NULL,

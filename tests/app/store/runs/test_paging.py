@@ -30,7 +30,7 @@ def add_seven(store: Store) -> Store:
         add(store, f"run-{number}", name, number // 2)
     for number in range(4):
         figures = {"hours_lost": (0.1 + 0.2, 0.3, 0.3, 9.0)[number], "data_stall_fraction": number // 2 / 3}
-        store.save_diagnosis(made_diagnosis(f"run-{number}", advice=[made_advice(1.0 + number // 2)], **figures))
+        store.save_diagnosis(made_diagnosis(f"run-{number}", advice=[made_advice(1.5 + number // 2)], **figures))
     post(store, [made_window(1, run_id="run-1", end={"status": "finished"})])
     return store
 

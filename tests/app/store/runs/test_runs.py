@@ -12,6 +12,7 @@ from tests.app.store.clock import WallClock
 from tests.app.store.listing import listed
 from tests.app.store.posting import post
 from underfed_server.errors import InvalidError, NotFoundError
+from underfed_server.model import Advice
 from underfed_server.store.runs import listing
 from underfed_server.store.runs.listing import SORTS
 from underfed_server.store.store import Store
@@ -120,6 +121,40 @@ def test_a_line_shows_what_was_recorded_and_judged(store: Store) -> None:
     assert (run.step_us, run.observed_speedup, run.hours_lost) == (100_000, 1.5, 2.0)
     assert run.best_advice is not None
     assert (run.best_advice.change, run.best_advice.to, run.best_advice.predicted_speedup) == ("num_workers", 4, 1.6)
+
+
+def advised(change: str, speedup: float | None, low: float | None, high: float | None, **figures: Any) -> Advice:
+    told = {"change": change, "predicted_speedup": speedup, "low": low, "high": high}
+    return Advice.model_validate(dict(made_advice()) | told | figures)
+
+
+def test_the_list_shows_the_gain_of_the_advice_that_promises_one_and_says_which(store: Store) -> None:
+    post(store, made_stream(1))
+    store.save_diagnosis(made_diagnosis(advice=[made_advice(None), advised("in_order", 1.5, 1.3, 1.6)]))
+    best = store.summary("run-1").best_advice
+    assert best is not None
+    assert (best.change, best.predicted_speedup, best.is_promised) == ("in_order", 1.5, True)
+
+
+def test_where_no_advice_promises_a_gain_the_list_shows_the_first_as_one_to_try(store: Store) -> None:
+    post(store, made_stream(1))
+    store.save_diagnosis(made_diagnosis(advice=[made_advice(None), advised("in_order", 1.2, 0.9, 1.6)]))
+    best = store.summary("run-1").best_advice
+    assert best is not None
+    assert (best.change, best.is_promised) == ("num_workers", False)
+    assert listed(store, q="gain>0").runs == []
+
+
+def test_runs_are_in_order_of_what_they_gain_at_least(three: Store) -> None:
+    gains = {
+        "alpha": advised("num_workers", 1.9, 1.1, 2.0),
+        "beta": advised("num_workers", 1.4, 1.3, 1.5),
+        "gamma": advised("num_workers", 1.67, 1.5, 1.8, run_speedup=1.19, run_low=1.15, run_high=1.22),
+    }
+    for run_id, advice in gains.items():
+        three.save_diagnosis(made_diagnosis(run_id, advice=[advice]))
+    assert ids(three, sort="-predicted_speedup") == ["beta", "gamma", "alpha"]
+    assert set(ids(three, q="gain>1.12")) == {"gamma", "beta"}
 
 
 def test_a_judgement_that_takes_back_a_verdict_takes_back_its_figures(store: Store) -> None:

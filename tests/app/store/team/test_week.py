@@ -62,6 +62,14 @@ def test_a_run_from_before_the_two_weeks_counts_for_what_lies_in_them(store: Sto
     assert seen.hours_used + seen.previous_hours_used == pytest.approx(13.5 * 24)
 
 
+def test_of_runs_with_gpus_and_without_it_is_said_how_many_hours_gpus_lost(store: Store, clock: WallClock) -> None:
+    add(store, clock, "on_gpus", days_ago=0, hours=4, lost=3, cause="no_workers")
+    add(store, clock, "on_cpus", days_ago=0, hours=4, lost=1, cause="no_workers")
+    store.save_diagnosis(made_diagnosis("on_gpus", hours_lost=3.0, hours_used=4.0, gpu_hours_lost=3.0))
+    seen = week(store)
+    assert (seen.on_gpu, seen.hours_lost, seen.gpu_hours_lost) == (False, 4, 3)
+
+
 def test_hours_are_gpu_hours_when_all_runs_were_on_gpus(store: Store, clock: WallClock) -> None:
     add(store, clock, "a", days_ago=0, hours=1, lost=0, cause="no_workers")
     assert not week(store).on_gpu

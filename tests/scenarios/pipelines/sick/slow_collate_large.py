@@ -19,7 +19,7 @@ class InMemory(Dataset[Tensor]):
 
     def __init__(self, length: int, size_bytes: int) -> None:
         self.length = length
-        self.volume = torch.zeros(size_bytes // 4)
+        self.volume = torch.rand(size_bytes // 4)
 
     def __len__(self) -> int:
         return self.length

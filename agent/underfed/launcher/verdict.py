@@ -1,0 +1,74 @@
+"""The last lines of ``underfed run``: the verdict on the run, the first fix, and its page, as the service judged it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from underfed.errors import ConfigError
+from underfed.exchange import launch
+from underfed.exchange.config import Config
+from underfed.exchange.guard import Guard
+from underfed.launcher.advice import Service
+from underfed.trainer.recording import say
+
+MOST_WAITED_S, WAITED_FRACTION = 3.0, 0.5
+"""How long the last windows and their judgement are waited for, of a short command no longer than it took itself."""
+
+POLL_S, ANSWER_S = 0.1, 1.0
+"""How often the service is asked, and how long it may take for an answer."""
+
+
+def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float) -> None:
+    """Print what the service says of the newest run; nothing where it does not answer, or judges later. Raises nothing.
+
+    ``ran_s``: how long the command ran.
+    """
+    try:
+        for run_id in run_ids[-1:]:
+            service = Service(config.url, os.environ.get("UNDERFED_TOKEN"), ANSWER_S)
+            found = final_diagnosis(service, run_id, min(MOST_WAITED_S, WAITED_FRACTION * ran_s))
+            for line in lines_of(found, f"{config.url}/runs/{run_id}") if found else ():
+                launch.first_rank_only(os.environ, say)(line)
+    except ConfigError:
+        return
+    except Exception as error:
+        Guard().failed("verdict of the command's run", error)
+
+
+def final_diagnosis(service: Service, run_id: str, most_s: float) -> Mapping[str, Any] | None:
+    """Once the run has ended and was judged; ``None``: not within the time, or the service does not know it.
+
+    Raises:
+        ConfigError: the service does not answer.
+    """
+    deadline = time.monotonic() + most_s
+    while time.monotonic() < deadline:
+        found = service.get(f"/runs/{run_id}/diagnosis")
+        if isinstance(found, dict) and found.get("judged_at") and found.get("status") != "running":
+            return found
+        time.sleep(POLL_S)
+    return None
+
+
+def lines_of(diagnosis: Mapping[str, Any], page: str) -> Iterator[str]:
+    """The verdict, the first fix, the page."""
+    yield str(diagnosis["sentence"])
+    for first in diagnosis["advice"][:1]:
+        yield f"first fix: {first['title']} ({gain_of(first)})"
+        if first.get("command"):
+            yield f"try it: {first['command']}"
+    yield f"why, and all else: {page}"
+
+
+def gain_of(advice: Mapping[str, Any]) -> str:
+    """Of the run, as its interval."""
+    if not advice.get("is_promised"):
+        return "to be tried: no gain is promised"
+    is_part = advice.get("run_speedup") is not None
+    low, high = (advice.get(f"run_{end}" if is_part else end) for end in ("low", "high"))
+    if low is None or high is None:
+        return f"× {advice['predicted_speedup']:.2f}"
+    return f"{'the run ' if is_part else ''}× {low:.2f}–{high:.2f}"

@@ -1,0 +1,51 @@
+/** What an advice gains, in the words of a cell. The service decides whether a gain is promised, and which is the run's. */
+import type { Advice, BestAdvice } from './api/schema'
+import { formatFactor, formatFactors } from './format'
+
+type Gains = Pick<BestAdvice, 'predicted_speedup' | 'low' | 'high' | 'is_promised'> &
+  Partial<Pick<BestAdvice, 'run_speedup' | 'run_low' | 'run_high'>>
+
+/** The first that promises a gain; where none does, the first to try. */
+export function bestOf(advice: readonly Advice[]): Advice | null {
+  return advice.find(one => one.is_promised) ?? advice[0] ?? null
+}
+
+/** As predicted, at least, at most. */
+export type Factors = Readonly<Record<'gain' | 'low' | 'high', number | null>>
+const NONE: Factors = { gain: null, low: null, high: null }
+
+/** Of the loop of its loader. Nothing where nothing is promised. */
+export function loopFactors({ is_promised, predicted_speedup, low, high }: Gains): Factors {
+  return is_promised ? { gain: predicted_speedup, low, high } : NONE
+}
+
+export function runFactors(one: Gains): Factors {
+  const { is_promised, run_speedup: gain = null, run_low: low = null, run_high: high = null } = one
+  return is_promised && gain !== null ? { gain, low, high } : loopFactors(one)
+}
+
+/** Of the loop of its loader. `null`: it promises none. */
+export function gainOf(one: Gains): string | null {
+  return written(loopFactors(one))
+}
+
+export function runGainOf(one: Gains): string | null {
+  return written(runFactors(one))
+}
+
+/** The run has other loops, so that it gains less than this one. */
+export function isOfOneLoop({ run_speedup }: Gains): boolean {
+  return (run_speedup ?? null) !== null
+}
+
+/** What the run gains at least, as the service sorts it; without an interval, as predicted. `null`: nothing is promised. */
+export function leastGainOf(one: Gains): number | null {
+  const { gain, low } = runFactors(one)
+  return low ?? gain
+}
+
+/** As the interval, else as predicted. */
+function written({ gain, low, high }: Factors): string | null {
+  if (gain === null) return null
+  return low === null || high === null ? formatFactor(gain) : formatFactors(low, high)
+}

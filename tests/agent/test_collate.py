@@ -1,0 +1,51 @@
+"""What the collate function takes, as its timer sees it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.trainer.loading import collate
+from underfed.trainer.loading.collate import CollateTimer
+from underfed.trainer.loading.probe import Probe
+
+MS = 1_000_000
+
+
+def collated(waited_ns: list[int]) -> CollateTimer:
+    waits = iter(waited_ns)
+    timer = CollateTimer(SimpleNamespace(waited_ns=lambda: next(waits)))  # type: ignore[arg-type]
+    timer.restart()
+    collate.end(collate.begin(SimpleNamespace(**{collate.KEY: timer}), [1, 2]), None)
+    return timer
+
+
+def test_waiting_for_a_core_is_no_collating(monkeypatch: pytest.MonkeyPatch) -> None:
+    instants = iter([100 * MS, 130 * MS])
+    monkeypatch.setattr(collate, "now_ns", lambda: next(instants))
+    assert collated([5 * MS, 33 * MS]).elapsed_ns == 2 * MS
+
+
+def test_where_waiting_is_not_told_only_computing_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed = iter([7 * MS, 9 * MS])
+    monkeypatch.setattr("time.thread_time_ns", lambda: next(computed))
+    assert collated([NOT_MEASURED, NOT_MEASURED]).elapsed_ns == 2 * MS
+
+
+def test_a_wait_that_ends_between_two_looks_takes_nothing_from_other_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    instants = iter([100 * MS, 101 * MS])
+    monkeypatch.setattr(collate, "now_ns", lambda: next(instants))
+    assert collated([5 * MS, 9 * MS]).elapsed_ns == 0
+
+
+def test_what_the_timer_reads_of_proc_is_not_counted_as_the_programs() -> None:
+    def asked(looks: int) -> int:
+        probe = Probe()
+        probe.begin()
+        for _ in range(looks):
+            probe.waited_ns()
+        return probe.end().asked_bytes
+
+    assert asked(looks=20) <= asked(looks=0)

@@ -1,0 +1,93 @@
+"""``underfed run`` ends with what the service says of its run: verdict, first fix, page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from underfed.errors import ConfigError
+from underfed.exchange.config import read_config
+from underfed.launcher import verdict
+from underfed.launcher.verdict import lines_of, report_verdict
+
+RAISE = {"title": "Raise num_workers from 0 to 4", "is_promised": True, "predicted_speedup": 1.62, "low": 1.48}
+RAISE |= {"high": 1.71, "command": "underfed run --set num_workers=4 -- python train.py"}
+JUDGED: dict[str, Any] = {"status": "finished", "judged_at": "2026-11-21T10:00:00Z", "sentence": "It waits.",
+                          "advice": [RAISE]}  # fmt: skip
+
+
+@dataclass
+class Answers:
+    """A service that gives these answers one after the other, and the last one from then on."""
+
+    each: list[Any]
+    asked: list[str] = field(default_factory=list)
+
+    def get(self, path: str) -> Any:
+        self.asked.append(path)
+        answer = self.each.pop(0) if len(self.each) > 1 else self.each[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    lines: list[str] = []
+    monkeypatch.setattr(verdict, "say", lines.append)
+    monkeypatch.setattr(verdict, "POLL_S", 0.0)
+    yield lines
+
+
+def after_run(monkeypatch: pytest.MonkeyPatch, *answers: Any, ran_s: float = 3_600.0) -> Answers:
+    service = Answers(list(answers))
+    monkeypatch.setattr(verdict, "Service", lambda *_: service)
+    report_verdict(read_config({"UNDERFED_URL": "http://head:7077"}), ["before", "run-1"], ran_s)
+    return service
+
+
+def test_the_verdict_is_printed_once_the_run_has_ended_and_was_judged(
+    printed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = after_run(monkeypatch, None, JUDGED | {"status": "running"}, JUDGED | {"judged_at": None}, JUDGED)
+    assert service.asked == ["/runs/run-1/diagnosis"] * 4
+    assert printed == [
+        "It waits.",
+        "first fix: Raise num_workers from 0 to 4 (× 1.48–1.71)",
+        "try it: underfed run --set num_workers=4 -- python train.py",
+        "why, and all else: http://head:7077/runs/run-1",
+    ]
+
+
+@pytest.mark.parametrize("answer", [None, {}, "hello", ConfigError("no service answers")])
+def test_of_a_service_that_says_nothing_nothing_is_said(
+    answer: Any, printed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after_run(monkeypatch, answer, ran_s=0.02)
+    assert printed == []
+
+
+def test_a_command_that_ran_for_no_time_waits_for_none(printed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert after_run(monkeypatch, JUDGED, ran_s=0.0).asked == []
+    assert printed == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "gain"),
+    [
+        ({"run_speedup": 1.19, "run_low": 1.15, "run_high": 1.22}, "the run × 1.15–1.22"),
+        ({"is_promised": False}, "to be tried: no gain is promised"),
+        ({"low": None, "high": None}, "× 1.62"),
+    ],
+)
+def test_the_fix_is_named_with_what_the_run_gains(changes: dict[str, Any], gain: str) -> None:
+    found = list(lines_of(JUDGED | {"advice": [RAISE | changes]}, "http://head:7077/runs/run-1"))
+    assert found[1] == f"first fix: Raise num_workers from 0 to 4 ({gain})"
+
+
+def test_a_run_that_needs_nothing_gets_its_verdict_and_its_page() -> None:
+    page = "http://head:7077/runs/run-1"
+    assert list(lines_of(JUDGED | {"advice": []}, page)) == ["It waits.", f"why, and all else: {page}"]

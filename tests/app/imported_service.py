@@ -1,0 +1,29 @@
+"""What a service has imported and built before it reads its settings: the fork server that starts services for tests
+imports this.
+"""
+
+from __future__ import annotations
+
+import os
+
+import uvicorn.lifespan.on
+import uvicorn.loops.auto
+import uvicorn.protocols.http.auto  # noqa: F401  # uvicorn imports these when it starts
+from pytest import MonkeyPatch
+
+import underfed_server.main
+from underfed_server import logs
+from underfed_server.api import application as api
+
+__all__ = ["underfed_server"]
+
+
+def _be_another_process() -> None:
+    """What each process draws for itself when it imports the service."""
+    logs._PROCESS = os.urandom(4).hex()
+
+
+os.register_at_fork(after_in_child=_be_another_process)
+
+_routes = api.skeleton()
+MonkeyPatch().setattr(api, "skeleton", lambda: _routes)
