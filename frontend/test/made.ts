@@ -221,6 +221,7 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     ledger: [],
     shared: [],
     hotspots: [],
+    step_hotspots: [],
     slow_samples: [],
     loaders: [],
     judged_at: '2026-11-21T13:06:00Z',

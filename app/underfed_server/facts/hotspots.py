@@ -1,11 +1,14 @@
-"""Where loading spends its time: the functions and lines that its threads were seen in, with their shares."""
+"""Where loading spends its time: the functions and lines that its threads were seen in, with their shares. And, where
+it was sampled, what the training thread does between its batches."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from underfed_server.model import Hotspot, SlowSample, Stage
+from underfed_server.model import Hotspot, Sampled, SlowSample, Stage
 from underfed_server.store.reading.stacks import LoaderStacks, Place, Samples, read_stacks
 from underfed_server.store.store import Store
 
@@ -15,7 +18,10 @@ LEAST_SAMPLES = 100
 LEAST_FRACTION = 0.005
 MOST_HOTSPOTS = 100
 
-NO_WORKERS = "it has no workers, and the process that trains is not sampled"
+NO_WORKERS = "it has no workers, and the process that trains is sampled with --profile alone"
+NO_PROFILE = "the training thread is sampled with --profile alone"
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +29,24 @@ class LoaderHotspots:
     hotspots: list[Hotspot]
     missing: str | None
     """Why there are none."""
-    slow_samples: list[SlowSample]
     samples: Samples
+    slow_samples: list[SlowSample]
+    has_step: bool
+    """The training thread was sampled, too."""
 
 
-def read_hotspots(store: Store, run_id: str, loader: str | None, rank: int | None = None) -> LoaderHotspots:
+def read_hotspots(
+    store: Store, run_id: str, loader: str | None, rank: int | None = None, of: Sampled = "loading"
+) -> LoaderHotspots:
     """``rank`` ``None``: of all ranks together."""
     if loader is None:
-        return LoaderHotspots([], "no step was recorded yet", [], {})
+        return LoaderHotspots([], "no step was recorded yet", {}, [], False)
     with store.reading() as reader:
         found = read_stacks(reader.connection, run_id, loader, rank)
-    return LoaderHotspots(hotspots_of(found.samples), _why_none(found), list(found.slow_samples), found.samples)
+    samples = found.loading if of == "loading" else found.step
+    return LoaderHotspots(
+        hotspots_of(samples), _why_none(found, of), samples, list(found.slow_samples), bool(found.step)
+    )
 
 
 def hotspots_of(samples: Samples) -> list[Hotspot]:
@@ -42,13 +55,7 @@ def hotspots_of(samples: Samples) -> list[Hotspot]:
     seen = sum(samples.values())
     if seen < LEAST_SAMPLES:
         return []
-    own: Counter[tuple[Stage, Place]] = Counter()
-    total: Counter[tuple[Stage, Place]] = Counter()
-    for (stage, places), count in samples.items():
-        for place in dict.fromkeys(places):  # one that calls itself counts once
-            total[stage, place] += count
-        if places:
-            own[stage, places[-1]] += count
+    own, total = counted(samples, lambda place: place)
     found = [
         Hotspot(
             function=place[0], file=place[1], line=place[2], stage=stage,
@@ -60,10 +67,26 @@ def hotspots_of(samples: Samples) -> list[Hotspot]:
     return found[:MOST_HOTSPOTS]
 
 
-def _why_none(found: LoaderStacks) -> str | None:
-    seen = sum(found.samples.values())
+def counted(
+    samples: Samples, key: Callable[[Place], Key]
+) -> tuple[Counter[tuple[Stage, Key]], Counter[tuple[Stage, Key]]]:
+    """By stage and ``key`` of a place: how often it was seen itself, and how often with what it calls."""
+    own: Counter[tuple[Stage, Key]] = Counter()
+    total: Counter[tuple[Stage, Key]] = Counter()
+    for (stage, places), count in samples.items():
+        for each in dict.fromkeys(map(key, places)):  # one that calls itself counts once
+            total[stage, each] += count
+        if places:
+            own[stage, key(places[-1])] += count
+    return own, total
+
+
+def _why_none(found: LoaderStacks, of: Sampled) -> str | None:
+    seen = sum((found.loading if of == "loading" else found.step).values())
     if seen >= LEAST_SAMPLES:
         return None
+    if of == "step":
+        return f"its thread was sampled {seen} times, {LEAST_SAMPLES} are needed" if seen else NO_PROFILE
     if found.reason is not None:
         return found.reason
     if not seen and found.num_workers == 0:

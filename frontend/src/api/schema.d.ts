@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 38b7cfb66bb3b614274ef92c14b11dc14fa365f1f0b5067aac810a6c76ee7023. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 1144775b66a6b432c398746ecb50ee2e23e0bab817bcc4e17bc08b38b65ea2c9. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -668,6 +668,34 @@ export interface components {
             sentence: string;
         };
         /**
+         * ComparedHotspot
+         * @description A function in which loading spends time in any of the runs. Lists have one value a run, in their order; ``None``:
+         *     that run was not sampled, or how long it loads was not measured.
+         */
+        ComparedHotspot: {
+            /** Differs */
+            differs: boolean;
+            /** File */
+            file: string;
+            /** Function */
+            function: string;
+            /** Lines */
+            lines: (number | null)[];
+            /** Self Fractions */
+            self_fractions: (number | null)[];
+            /** Self Us */
+            self_us: (number | null)[];
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "getitem" | "collate" | "other" | "step";
+            /** Total Fractions */
+            total_fractions: (number | null)[];
+            /** Total Us */
+            total_us: (number | null)[];
+        };
+        /**
          * ComparedRun
          * @description Figures are of the compared steps; ``None`` where ``why_not`` says why there are none.
          */
@@ -677,6 +705,8 @@ export interface components {
             batch_samples: number | null;
             /** Epochs */
             epochs: components["schemas"]["EpochStart"][];
+            /** Hotspots Missing */
+            hotspots_missing: string | null;
             /** Label */
             label: string;
             run: components["schemas"]["RunSummary"];
@@ -728,6 +758,8 @@ export interface components {
             basis: "epochs" | "steps";
             /** Cautions */
             cautions: components["schemas"]["Caution"][];
+            /** Hotspots */
+            hotspots: components["schemas"]["ComparedHotspot"][];
             /** Ledger */
             ledger: components["schemas"]["LedgerEntry"][];
             /**
@@ -752,7 +784,7 @@ export interface components {
              * Stage
              * @enum {string}
              */
-            stage: "getitem" | "collate" | "other";
+            stage: "getitem" | "collate" | "other" | "step";
         };
         /** DayHours */
         DayHours: {
@@ -876,6 +908,11 @@ export interface components {
              * @default
              */
             status_label: string;
+            /**
+             * Step Hotspots
+             * @default []
+             */
+            step_hotspots: components["schemas"]["Hotspot"][];
             /** Steps */
             steps: number;
             /** Steps Per S */
@@ -1308,7 +1345,7 @@ export interface components {
         };
         /**
          * Hotspot
-         * @description A function and line that loading spends time in.
+         * @description A function and line that loading, or the training thread between its batches, spends time in.
          */
         Hotspot: {
             /** File */
@@ -1323,23 +1360,30 @@ export interface components {
              * Stage
              * @enum {string}
              */
-            stage: "getitem" | "collate" | "other";
+            stage: "getitem" | "collate" | "other" | "step";
             /** Total Fraction */
             total_fraction: number;
         };
         /**
          * HotspotsPage
-         * @description What a loader's loading threads were seen to execute: each sample stands for the same time.
+         * @description What threads were seen to execute: each sample stands for the same time.
          */
         HotspotsPage: {
             /** Frames */
             frames: components["schemas"]["StackFrame"][];
+            /** Has Step */
+            has_step: boolean;
             /** Hotspots */
             hotspots: components["schemas"]["Hotspot"][];
             /** Loader */
             loader: string | null;
             /** Missing */
             missing: string | null;
+            /**
+             * Of
+             * @enum {string}
+             */
+            of: "loading" | "step";
             /** Rank */
             rank: number | null;
             /** Run Id */
@@ -2526,6 +2570,7 @@ export type BestAdvice = components['schemas']['BestAdvice'];
 export type CauseFinding = components['schemas']['CauseFinding'];
 export type CauseHours = components['schemas']['CauseHours'];
 export type Caution = components['schemas']['Caution'];
+export type ComparedHotspot = components['schemas']['ComparedHotspot'];
 export type ComparedRun = components['schemas']['ComparedRun'];
 export type ComparedSetting = components['schemas']['ComparedSetting'];
 export type Comparison = components['schemas']['Comparison'];
@@ -3991,6 +4036,8 @@ export interface operations {
             query?: {
                 /** @description Default: the one that was judged */
                 loader?: string | null;
+                /** @description `step`: the training thread between batches (`--profile`) */
+                of?: "loading" | "step";
                 /** @description Default: all ranks together */
                 rank?: number | null;
             };

@@ -1,4 +1,4 @@
-"""What loading threads were seen to execute, of all ranks and incarnations of a run together."""
+"""What loading threads and the training thread were seen to execute, of all ranks and incarnations together."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ _WORKERS = select(_loader.num_workers).where(
 
 @dataclass(frozen=True, slots=True)
 class LoaderStacks:
-    samples: Samples
+    loading: Samples
+    step: Samples
+    """Of the training thread between batches, all of that stage."""
     slow_samples: tuple[SlowSample, ...]
     """The slowest first."""
     num_workers: int | None
@@ -46,7 +48,8 @@ class LoaderStacks:
 def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | None = None) -> LoaderStacks:
     """``rank`` ``None``: of all."""
     place = {"run_id": run_id, "loader": loader}
-    samples: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
+    loading: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
+    step: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
     slow: list[SlowSample] = []
     for of, body in connection.execute(_OF_LOADER, place):
         if rank is not None and rank != of:
@@ -54,13 +57,15 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         sent = unpacked(body)
         places = [_place(frame) for frame in sent.frames]
         for stack in sent.stacks:
+            samples = step if stack.stage == "step" else loading
             samples[stack.stage, tuple(places[frame] for frame in stack.frames)] += stack.samples
         slow += (
             SlowSample(index=each.index, file=each.file, load_us=each.load_us, rank=of) for each in sent.slow_samples
         )
     reasons = read_reasons(connection, run_id, loader)
     return LoaderStacks(
-        samples,
+        loading,
+        step,
         _slowest(slow),
         num_workers=connection.execute(_WORKERS, place).scalar(),
         reason=reasons.get("hotspots", reasons.get("load_us")),
