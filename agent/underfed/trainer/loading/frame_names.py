@@ -9,6 +9,7 @@ from __future__ import annotations
 import opcode
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 from types import CodeType
 from typing import NamedTuple
