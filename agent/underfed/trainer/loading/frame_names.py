@@ -67,9 +67,7 @@ class FrameNames:
         key = self._key(code, at)
         if key not in self._called:
             name, frame = called_at(code, at), self.frame(code, at)
-            self._called[key] = (
-                None if name is None else Frame(name[:TEXT_LENGTH], frame.file, frame.line, frame.is_own)
-            )
+            self._called[key] = None if name is None else replace(frame, function=name[:TEXT_LENGTH])
         return self._called[key]
 
     def _key(self, code: CodeType, at: int) -> tuple[int, int]:
