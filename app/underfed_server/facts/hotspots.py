@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
-from underfed_server.model import Hotspot, SlowSample, Stage
+from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
+from underfed_server.model import Hotspot, Stage
 from underfed_server.store.reading.stacks import LoaderStacks, Place, Samples, read_stacks
 from underfed_server.store.store import Store
-
-LEAST_SAMPLES = 100
-"""Of fewer a share is known to ten points either way at best (twice its standard error)."""
 
 LEAST_FRACTION = 0.005
 MOST_HOTSPOTS = 100
 
 NO_WORKERS = "it has no workers, and the process that trains is not sampled"
-
-
-@dataclass(frozen=True, slots=True)
-class LoaderHotspots:
-    hotspots: list[Hotspot]
-    missing: str | None
-    """Why there are none."""
-    slow_samples: list[SlowSample]
-    samples: Samples
 
 
 def read_hotspots(store: Store, run_id: str, loader: str | None, rank: int | None = None) -> LoaderHotspots:
@@ -33,7 +21,9 @@ def read_hotspots(store: Store, run_id: str, loader: str | None, rank: int | Non
         return LoaderHotspots([], "no step was recorded yet", [], {})
     with store.reading() as reader:
         found = read_stacks(reader.connection, run_id, loader, rank)
-    return LoaderHotspots(hotspots_of(found.samples), _why_none(found), list(found.slow_samples), found.samples)
+    return LoaderHotspots(
+        hotspots_of(found.samples), _why_none(found), list(found.slow_samples), found.samples, found.own_files
+    )
 
 
 def hotspots_of(samples: Samples) -> list[Hotspot]:
