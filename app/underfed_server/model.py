@@ -339,6 +339,21 @@ class Hotspot(Model):
     stage: Stage
 
 
+class HotLine(Model):
+    """A line of the program that loading, or the training thread between its batches, spends time in: each look counts
+    for one line. Where none of the program's is in the stack, that of a library's innermost function."""
+
+    function: str
+    """That the line is in."""
+    file: str
+    line: int | None
+    called: str | None
+    """What is called there, and takes the time; `None`: the function itself does."""
+    fraction: float
+    sentence: str
+    """`Image.resize at data.py:41, in Photos.__getitem__`"""
+
+
 class SlowSample(Model):
     """Known to about a tenth of a second."""
 
@@ -378,8 +393,12 @@ class Diagnosis(Verdict):
     """Of that loader, those with most of its loading first."""
     slow_samples: list[SlowSample] = []
     """Of that loader, the slowest first."""
+    hot_lines: list[HotLine] = []
+    """The program's lines that most of its loading is in."""
     step_hotspots: list[Hotspot] = []
     """What the training thread does between batches of that loader, where ``--profile`` asked for it."""
+    step_lines: list[HotLine] = []
+    """The program's lines of these."""
     judged_at: datetime | None
 
     @property

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 6edccee804f65ca7d57f339998cc5fb8d809d965e008f2fe16df83a94813ce01. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 4f6b8cb125ae5f62c469afb6ead95e3f521a586394580f143929339d6f8dee41. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * Export
-         * @description Every step with the batch it was given; those that retention deleted are left out.
+         * @description Every step with the batch it was given, those that retention deleted left out; or the stacks that were seen.
          */
         get: operations["export_api_v1_runs__run_id__export_get"];
         put?: never;
@@ -837,6 +837,11 @@ export interface components {
             /** Gpu Hours Lost */
             gpu_hours_lost: number | null;
             /**
+             * Hot Lines
+             * @default []
+             */
+            hot_lines: components["schemas"]["HotLine"][];
+            /**
              * Hotspots
              * @default []
              */
@@ -913,6 +918,11 @@ export interface components {
              * @default []
              */
             step_hotspots: components["schemas"]["Hotspot"][];
+            /**
+             * Step Lines
+             * @default []
+             */
+            step_lines: components["schemas"]["HotLine"][];
             /** Steps */
             steps: number;
             /** Steps Per S */
@@ -1342,6 +1352,25 @@ export interface components {
              * Format: date-time
              */
             since: string;
+        };
+        /**
+         * HotLine
+         * @description A line of the program that loading, or the training thread between its batches, spends time in: each look counts
+         *     for one line. Where none of the program's is in the stack, that of a library's innermost function.
+         */
+        HotLine: {
+            /** Called */
+            called: string | null;
+            /** File */
+            file: string;
+            /** Fraction */
+            fraction: number;
+            /** Function */
+            function: string;
+            /** Line */
+            line: number | null;
+            /** Sentence */
+            sentence: string;
         };
         /**
          * Hotspot
@@ -2599,6 +2628,7 @@ export type HostHistory = components['schemas']['HostHistory'];
 export type HostRun = components['schemas']['HostRun'];
 export type HostSeries = components['schemas']['HostSeries'];
 export type HostsPage = components['schemas']['HostsPage'];
+export type HotLine = components['schemas']['HotLine'];
 export type Hotspot = components['schemas']['Hotspot'];
 export type HotspotsPage = components['schemas']['HotspotsPage'];
 export type LedgerEntry = components['schemas']['LedgerEntry'];
@@ -3932,8 +3962,8 @@ export interface operations {
     export_api_v1_runs__run_id__export_get: {
         parameters: {
             query?: {
-                /** @description `trace` opens in Perfetto */
-                format?: "csv" | "parquet" | "json" | "trace";
+                /** @description `trace` opens in Perfetto; `collapsed` and `speedscope` are flame graphs of the loading */
+                format?: "csv" | "parquet" | "json" | "trace" | "collapsed" | "speedscope";
             };
             header?: never;
             path: {
