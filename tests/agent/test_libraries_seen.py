@@ -68,11 +68,10 @@ class Streamed(IterableDataset[Any]):
 
 def fetching(dataset: Any, collate: Callable[[list[Any]], Any] = default_collate) -> Callable[[], Any]:
     """What torch's loop does for each batch."""
-    if isinstance(dataset, IterableDataset):
-        fetcher = _IterableDatasetFetcher(dataset, True, collate, False)
-        return lambda: fetcher.fetch([None] * 2)
-    fetcher = _MapDatasetFetcher(dataset, True, collate, False)
-    return lambda: fetcher.fetch([0, 1])
+    is_streamed = isinstance(dataset, IterableDataset)
+    kind: Any = _IterableDatasetFetcher if is_streamed else _MapDatasetFetcher
+    fetcher = kind(dataset, True, collate, False)
+    return lambda: fetcher.fetch([None] * 2 if is_streamed else [0, 1])
 
 
 def seen(fetch: Callable[[], Any], tmp_path: Path, is_enough: Callable[[Stacks], bool]) -> Stacks:
