@@ -196,8 +196,8 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         title="Make tensors of arrays, not of lists",
         why="A tensor made of a list is filled number by number, or array by array with a copy of each.",
         write="""\
--return torch.tensor(values)  # a list of numbers or of arrays
-+return torch.from_numpy(np.asarray(values, dtype=np.float32))  # one array, no further copy""",
+-return torch.tensor(values.tolist())  # or of a list of arrays, or of numbers appended one by one
++return torch.from_numpy(values)  # an array from the beginning; of several: np.stack(arrays)""",
         risk="The tensor shares its memory with the array.",
         source="https://github.com/pytorch/pytorch/issues/13918",
         seen_as=re.compile(r"^torch\.(tensor|as_tensor|Tensor|FloatTensor|LongTensor|DoubleTensor|IntTensor) "),

@@ -179,4 +179,4 @@ def test_slow_samples_without_a_name_are_not_advised_about() -> None:
 def test_what_all_samples_do_holds_none_of_them_up() -> None:
     assert [one.to for one in cheaper(waiting({RESIZE: 60}, SLOW), slow_samples=0.4)] == ["slow samples prepared"]
     both = cheaper(waiting({RESIZE: 60}, SLOW), slow_samples=0.2, cpu_limited=0.4)
-    assert {one.to for one in both} == {"slow samples prepared", "resized copies"}
+    assert [one.to for one in both] == ["resized copies"], "they are not what the run waits for most"

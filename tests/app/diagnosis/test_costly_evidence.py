@@ -20,9 +20,8 @@ DECODE = "Photos.__getitem__ data.py:40 > Image.convert PIL/Image.py:1067"
 RESIZE = "Photos.__getitem__ data.py:41 > Image.resize PIL/Image.py:2440"
 READ = "Photos.__getitem__ data.py:39 > read data.py:39"
 PAD = "collate: pad train.py:9"
-CHOOSE = (
-    "WeightedRandomSampler.__iter__ torch/utils/data/sampler.py:280 > torch.multinomial torch/utils/data/sampler.py:280"
-)
+SAMPLER = "WeightedRandomSampler.__iter__ torch/utils/data/sampler.py:280"
+CHOOSE = f"{SAMPLER} > torch.multinomial torch/utils/data/sampler.py:280"
 
 SEEN = {RESIZE: 300, DECODE: 200, READ: 100, PAD: 250, CHOOSE: 150}
 
@@ -91,10 +90,9 @@ def test_a_sampler_that_was_not_seen_is_not_blamed_for_the_work_of_others() -> N
 
 def test_storage_names_the_costliest_line_that_reads() -> None:
     facts = starved(wait_ms=120.0, load_cpu_ms=40.0, load_blocked_ms=80.0, read_bytes=9e5)
-    loading = made_loading({RESIZE: 600, f"{READ}0": 300, "Photos.__getitem__ data.py:38 > np.load data.py:38": 100})
-    assert told(replace(facts, loading=loading), "storage_wait")[
-        "Of loading, in read at data.py:390, in Photos.__getitem__"
-    ] == pytest.approx(0.3)
+    load = "Photos.__getitem__ data.py:38 > np.load data.py:38"
+    evidence = told(replace(facts, loading=made_loading({RESIZE: 500, READ: 100, load: 400})), "storage_wait")
+    assert evidence["Of loading, in np.load at data.py:38, in Photos.__getitem__"] == pytest.approx(0.4)
 
 
 SLOW = [

@@ -65,12 +65,12 @@ def consider(case: Case) -> list[Offer]:
     loading = case.facts.loading
     if loading is None or not case.waits_for_data:
         return []
-    uneven = list(_slow_samples(case, loading))
-    if all(each.cause == "slow_samples" for each in case.verdict.causes if cures(case.change, each)):
-        return uneven  # what takes long in most samples holds nothing up
+    leading = next(each for each in case.verdict.causes if cures(case.change, each))
+    if leading.cause == "slow_samples":
+        # What most samples take long for holds none of them up.
+        return list(_slow_samples(case, loading, leading.cost_fraction))
     known = sorted(_known(case, loading), key=lambda found: -found[0])
-    offers = [offer for _share, offer in known[:MOST_OFFERED]]
-    return [*uneven, *(offers or _any_line(case, loading))]
+    return [offer for _share, offer in known[:MOST_OFFERED]] or list(_any_line(case, loading))
 
 
 def _known(case: Case, loading: LoaderHotspots) -> Iterator[tuple[float, Offer]]:
@@ -114,13 +114,12 @@ def _any_line(case: Case, loading: LoaderHotspots) -> Iterator[Offer]:
         yield offer
 
 
-def _slow_samples(case: Case, loading: LoaderHotspots) -> Iterator[Offer]:
+def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> Iterator[Offer]:
     """Those that hold others up, where it is known which they are."""
-    found, rows = case.found("slow_samples"), slowest(loading.slow_samples)
     first = next((each for each in loading.slow_samples if named(each) is not None), None)
-    if found is None or first is None:
+    if first is None:
         return
-    ceiling = min(1 / (1 - min(found.cost_fraction, MOST_SHARE)), case.ceiling(case.rank).speedup)
+    ceiling = min(1 / (1 - min(cost_fraction, MOST_SHARE)), case.ceiling(case.rank).speedup)
     if not is_worthwhile(ceiling):
         return
     limit, alike = files_alike(loading.slow_samples)
@@ -133,7 +132,10 @@ def _slow_samples(case: Case, loading: LoaderHotspots) -> Iterator[Offer]:
         why=f"{named(first)} takes {three_digits(first.load_us / 1e6)} s to load, and ready batches wait for it.{like}",
         risk="What is prepared differs from the original where it is cropped or resized: compare a sample.",
         diff=WRITE_SLOW,
-        evidence=[*rows, Evidence(what="Speed-up if none held others up", value=ceiling, unit="factor")],
+        evidence=[
+            *slowest(loading.slow_samples),
+            Evidence(what="Speed-up if none held others up", value=ceiling, unit="factor"),
+        ],
         gain=(
             "how fast these samples load once they are prepared was not seen in this run. If none of them held others "
             f"up, it would be about × {ceiling:.2f}"

@@ -1,17 +1,20 @@
-"""The demo's own job with two workers: its ``__getitem__`` decodes, crops and changes colours with Pillow."""
+"""The demo's own data set with two workers: its ``__getitem__`` decodes, crops and changes colours with Pillow."""
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
+from torch.utils.data import DataLoader
 
-from tests.scenarios.pipelines.photographs import SECONDS
+from tests.scenarios.pipelines.loop import train_for
+from tests.scenarios.pipelines.photographs import SECONDS, photographs
 from tests.scenarios.pipelines.pipeline import Pipeline, Strength
-from underfed_server.demo.train import train
+from underfed_server.demo.train import BATCH, Photographs
+
+WORK_MS: dict[Strength, float] = {"none": 500, "weak": 60, "clear": 10, "strong": 2}
 
 
 def run(strength: Strength) -> None:
-    train(Path(tempfile.gettempdir()) / "underfed-photographs", num_workers=2, prefetch_factor=None, seconds=SECONDS)
+    loader = DataLoader(Photographs(photographs()), batch_size=BATCH, shuffle=True, num_workers=2, drop_last=True)
+    train_for(loader, work_ms=WORK_MS[strength], seconds=SECONDS)
 
 
 PIPELINE = Pipeline("cpu_limited", run)
