@@ -276,7 +276,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
 -        row = self.table.iloc[index]
 +        path, label = self.paths[index], self.labels[index]""",
         risk="None for the values; columns of mixed types stay arrays of objects.",
-        source="https://pandas.pydata.org/docs/user_guide/enhancingperf.html",
+        source="https://pandas.pydata.org/docs/user_guide/indexing.html#fast-scalar-value-getting-and-setting",
         seen_as=re.compile(r" pandas/"),
         stage="getitem",
     ),

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 38b7cfb66bb3b614274ef92c14b11dc14fa365f1f0b5067aac810a6c76ee7023. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 ff5cee5e32961d20e44dc6ed7ec41f3de1cb1eeb4f02883ceb31cb6a25f7f8b4. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -517,7 +517,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -596,7 +596,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -1042,7 +1042,7 @@ export interface components {
             /** Cause Label */
             cause_label?: string | null;
             /** Change */
-            change?: ("cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem") | null;
+            change?: ("cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem") | null;
             /** Change Label */
             change_label?: string | null;
             /** Inside */
@@ -1366,7 +1366,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -1663,7 +1663,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -2168,6 +2168,8 @@ export interface components {
         SlowSample: {
             /** File */
             file: string | null;
+            /** File Bytes */
+            file_bytes?: number | null;
             /** Index */
             index: number | null;
             /** Load Us */
