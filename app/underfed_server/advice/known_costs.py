@@ -125,7 +125,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
 +    images = augment(images)  # torchvision.transforms.v2 or kornia.augmentation, taken out of the data set""",
         risk="A transform of torchvision draws its random numbers once for a batch, kornia for each picture. "
         "It takes time of the GPU.",
-        source="https://docs.pytorch.org/vision/stable/transforms.html#performance-considerations",
+        source="https://kornia.readthedocs.io/en/latest/augmentation.html",
         seen_as=re.compile(
             r"^(adjust_\w+|gaussian_blur|blur|rotate|affine|perspective|elastic\w*|solarize|posterize|autocontrast"
             r"|equalize|shift_hsv|clahe) (torchvision|albu\w+|kornia)"
