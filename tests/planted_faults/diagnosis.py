@@ -218,8 +218,8 @@ DIAGNOSIS = (
     Fault(
         "a run with exactly as many steps as a verdict needs gets none",
         "app/underfed_server/diagnosis/judge.py",
-        "if facts.judged_steps < THRESHOLDS.needed_steps:",
-        "if facts.judged_steps <= THRESHOLDS.needed_steps:",
+        "return facts.judged_steps < THRESHOLDS.needed_steps",
+        "return facts.judged_steps <= THRESHOLDS.needed_steps",
         ("tests/app/diagnosis/test_judge.py",),
         escapes_before=True,
     ),
