@@ -22,7 +22,10 @@ Confidence = Literal["high", "medium", "low"]
 Scope = Literal["ingest", "view", "admin"]
 WorkerEnd = Literal["returned", "raised", "died"]
 StorageKind = Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"]
-Stage = Literal["getitem", "collate", "other"]
+Stage = Literal["getitem", "collate", "other", "step"]
+"""Of loading; ``step``: what the training thread does between its batches."""
+
+Sampled = Literal["loading", "step"]
 Role = Literal["train", "validation", "other"]
 CautionOf = Literal["batch_size", "model", "gpu", "world_size", "compute"]
 Unit = Literal["us", "fraction", "bytes", "bytes_per_s", "per_s", "count", "cores", "factor", "setting", "w"]
@@ -324,17 +327,32 @@ class ReadRate(Model):
 
 
 class Hotspot(Model):
-    """A function and line that loading spends time in."""
+    """A function and line that loading, or the training thread between its batches, spends time in."""
 
     function: str
     """With its class; of one that is not written in Python, as it is called there."""
     file: str
     line: int | None
     self_fraction: float
-    """Of loading, in this function itself."""
+    """Of loading, or of the time between batches, in this function itself."""
     total_fraction: float
     """And in all that it calls."""
     stage: Stage
+
+
+class HotLine(Model):
+    """A line of the program that loading, or the training thread between its batches, spends time in: each look counts
+    for one line. Where none of the program's is in the stack, that of a library's innermost function."""
+
+    function: str
+    """That the line is in."""
+    file: str
+    line: int | None
+    called: str | None
+    """What is called there, and takes the time; `None`: the function itself does."""
+    fraction: float
+    sentence: str
+    """`Image.resize at data.py:41, in Photos.__getitem__`"""
 
 
 class SlowSample(Model):
@@ -376,6 +394,12 @@ class Diagnosis(Verdict):
     """Of that loader, those with most of its loading first."""
     slow_samples: list[SlowSample] = []
     """Of that loader, the slowest first."""
+    hot_lines: list[HotLine] = []
+    """The program's lines that most of its loading is in."""
+    step_hotspots: list[Hotspot] = []
+    """What the training thread does between batches of that loader, where ``--profile`` asked for it."""
+    step_lines: list[HotLine] = []
+    """The program's lines of these."""
     judged_at: datetime | None
 
     @property
@@ -885,13 +909,17 @@ class CountedStack(Model):
 
 
 class HotspotsPage(Model):
-    """What a loader's loading threads were seen to execute: each sample stands for the same time."""
+    """What threads were seen to execute: each sample stands for the same time."""
 
     run_id: str
     rank: int | None
     """`None`: all ranks together."""
     loader: str | None
+    of: Sampled
+    """Those that load its batches, or the training thread between them: all below is of these."""
     samples: int
+    has_step: bool
+    """The training thread was sampled, too: ``--profile``."""
     hotspots: list[Hotspot]
     frames: list[StackFrame]
     stacks: list[CountedStack]
@@ -1119,6 +1147,28 @@ class ComparedRun(Model):
     """In a step of the judged rank."""
     epochs: list[EpochStart]
     """Of the judged rank and loader, the newest that are known: by them steps become epochs."""
+    hotspots_missing: str | None
+    """Why none are known of it."""
+
+
+class ComparedHotspot(Model):
+    """A function in which loading spends time in any of the runs. Lists have one value a run, in their order; ``None``:
+    that run was not sampled, or how long it loads was not measured."""
+
+    function: str
+    file: str
+    stage: Stage
+    lines: list[int | None]
+    """The one it was seen at most often; also ``None`` where it was not seen."""
+    self_fractions: list[float | None]
+    total_fractions: list[float | None]
+    self_us: list[float | None]
+    """Of loading a step, or a sample where these are compared."""
+    total_us: list[float | None]
+    """And in all that it calls."""
+    differs: bool
+    """One of the runs from the first, in itself or in what it calls, by more than chance: in time where both are known,
+    else in share."""
 
 
 class ComparedSetting(Model):
@@ -1152,6 +1202,8 @@ class Comparison(Model):
     cautions: list[Caution]
     settings: list[ComparedSetting]
     """Also those that are equal."""
+    hotspots: list[ComparedHotspot]
+    """Those that differ first, and of these the one that changed most."""
     ledger: list[LedgerEntry]
     """Where one of the runs carries the advice of another."""
 

@@ -1,4 +1,4 @@
-"""``/runs/{run_id}/hotspots``: what a loader's loading threads were seen to execute, and its slowest samples."""
+"""``/runs/{run_id}/hotspots``: what loading threads, or the training thread, were seen to execute, and slow samples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 
 from underfed_server.api.dependencies import ALLOWED, MOST_RANK, LoaderQuery, StoreDep, choose
 from underfed_server.facts.hotspots import read_hotspots
-from underfed_server.model import CountedStack, HotspotsPage, StackFrame, Stage
+from underfed_server.model import CountedStack, HotspotsPage, Sampled, StackFrame, Stage
 from underfed_server.store.reading.stacks import Place, Samples
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
@@ -21,15 +21,23 @@ OneRankQuery = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Defa
 
 
 @router.get("/runs/{run_id}/hotspots")
-def hotspots(run_id: str, store: StoreDep, rank: OneRankQuery = None, loader: LoaderQuery = None) -> HotspotsPage:
+def hotspots(
+    run_id: str,
+    store: StoreDep,
+    rank: OneRankQuery = None,
+    loader: LoaderQuery = None,
+    of: Annotated[Sampled, Query(description="`step`: the training thread between batches (`--profile`)")] = "loading",
+) -> HotspotsPage:
     """Functions and lines with their shares of loading, the stacks that they were found in, and the slowest samples."""
     run, _, name = choose(store, run_id, rank, loader)
-    found = read_hotspots(store, run_id, name, rank)
+    found = read_hotspots(store, run_id, name, rank, of)
     frames, stacks = _numbered(found.samples)
     return HotspotsPage(
         run_id=run_id,
         rank=rank,
         loader=name,
+        of=of,
+        has_step=found.has_step,
         samples=sum(found.samples.values()),
         hotspots=found.hotspots,
         frames=frames,

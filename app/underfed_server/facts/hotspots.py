@@ -1,28 +1,42 @@
-"""Where loading spends its time: the functions and lines that its threads were seen in, with their shares."""
+"""Where loading spends its time: the functions and lines that its threads were seen in, with their shares. And, where
+it was sampled, what the training thread does between its batches."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Hashable
+from typing import TypeVar
 
+from underfed_server.facts.costly_lines import costly_lines
 from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
-from underfed_server.model import Hotspot, Stage
+from underfed_server.model import HotLine, Hotspot, Sampled, Stage
 from underfed_server.store.reading.stacks import LoaderStacks, Place, Samples, read_stacks
 from underfed_server.store.store import Store
 
 LEAST_FRACTION = 0.005
 MOST_HOTSPOTS = 100
+MOST_LINES = 20
 
-NO_WORKERS = "it has no workers, and the process that trains is not sampled"
+NO_WORKERS = "it has no workers, and the process that trains is sampled with --profile alone"
+NO_PROFILE = "the training thread is sampled with --profile alone"
+
+Key = TypeVar("Key", bound=Hashable)
 
 
-def read_hotspots(store: Store, run_id: str, loader: str | None, rank: int | None = None) -> LoaderHotspots:
+def read_hotspots(
+    store: Store, run_id: str, loader: str | None, rank: int | None = None, of: Sampled = "loading"
+) -> LoaderHotspots:
     """``rank`` ``None``: of all ranks together."""
     if loader is None:
         return LoaderHotspots([], "no step was recorded yet", [], {})
     with store.reading() as reader:
-        found = read_stacks(reader.connection, run_id, loader, rank)
+        return loading_in(read_stacks(reader.connection, run_id, loader, rank), of)
+
+
+def loading_in(found: LoaderStacks, of: Sampled = "loading") -> LoaderHotspots:
+    samples = found.loading if of == "loading" else found.step
     return LoaderHotspots(
-        hotspots_of(found.samples), _why_none(found), list(found.slow_samples), found.samples, found.own_files
+        hotspots_of(samples), _why_none(found, of), list(found.slow_samples), samples, found.own_files, bool(found.step)
     )
 
 
@@ -32,13 +46,7 @@ def hotspots_of(samples: Samples) -> list[Hotspot]:
     seen = sum(samples.values())
     if seen < LEAST_SAMPLES:
         return []
-    own: Counter[tuple[Stage, Place]] = Counter()
-    total: Counter[tuple[Stage, Place]] = Counter()
-    for (stage, places), count in samples.items():
-        for place in dict.fromkeys(places):  # one that calls itself counts once
-            total[stage, place] += count
-        if places:
-            own[stage, places[-1]] += count
+    own, total = counted(samples, lambda place: place)
     found = [
         Hotspot(
             function=place[0], file=place[1], line=place[2], stage=stage,
@@ -50,10 +58,38 @@ def hotspots_of(samples: Samples) -> list[Hotspot]:
     return found[:MOST_HOTSPOTS]
 
 
-def _why_none(found: LoaderStacks) -> str | None:
-    seen = sum(found.samples.values())
+def hot_lines(loading: LoaderHotspots) -> list[HotLine]:
+    """Most first."""
+    return [
+        HotLine(
+            function=line.function, file=line.file, line=line.line, called=line.called,
+            fraction=round(line.fraction, 4), sentence=str(line),
+        )
+        for line in costly_lines(loading)[:MOST_LINES]
+        if line.fraction >= LEAST_FRACTION
+    ]  # fmt: skip
+
+
+def counted(
+    samples: Samples, key: Callable[[Place], Key]
+) -> tuple[Counter[tuple[Stage, Key]], Counter[tuple[Stage, Key]]]:
+    """By stage and ``key`` of a place: how often it was seen itself, and how often with what it calls."""
+    own: Counter[tuple[Stage, Key]] = Counter()
+    total: Counter[tuple[Stage, Key]] = Counter()
+    for (stage, places), count in samples.items():
+        for each in dict.fromkeys(map(key, places)):  # one that calls itself counts once
+            total[stage, each] += count
+        if places:
+            own[stage, key(places[-1])] += count
+    return own, total
+
+
+def _why_none(found: LoaderStacks, of: Sampled) -> str | None:
+    seen = sum((found.loading if of == "loading" else found.step).values())
     if seen >= LEAST_SAMPLES:
         return None
+    if of == "step":
+        return f"its thread was sampled {seen} times, {LEAST_SAMPLES} are needed" if seen else NO_PROFILE
     if found.reason is not None:
         return found.reason
     if not seen and found.num_workers == 0:

@@ -1,4 +1,4 @@
-"""What a loader's workers were seen to execute, as it is judged by and served."""
+"""What a loader's loading threads, or the training thread, were seen to execute, as it is judged by and served."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ class LoaderHotspots:
     samples: Samples
     own_files: frozenset[str] = frozenset()
     """Those of the project among the files of ``samples``."""
+    has_step: bool = False
+    """The training thread was sampled, too."""
 
     @property
     def seen(self) -> int:

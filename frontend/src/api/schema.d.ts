@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 ff5cee5e32961d20e44dc6ed7ec41f3de1cb1eeb4f02883ceb31cb6a25f7f8b4. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 4f6b8cb125ae5f62c469afb6ead95e3f521a586394580f143929339d6f8dee41. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * Export
-         * @description Every step with the batch it was given; those that retention deleted are left out.
+         * @description Every step with the batch it was given, those that retention deleted left out; or the stacks that were seen.
          */
         get: operations["export_api_v1_runs__run_id__export_get"];
         put?: never;
@@ -668,6 +668,34 @@ export interface components {
             sentence: string;
         };
         /**
+         * ComparedHotspot
+         * @description A function in which loading spends time in any of the runs. Lists have one value a run, in their order; ``None``:
+         *     that run was not sampled, or how long it loads was not measured.
+         */
+        ComparedHotspot: {
+            /** Differs */
+            differs: boolean;
+            /** File */
+            file: string;
+            /** Function */
+            function: string;
+            /** Lines */
+            lines: (number | null)[];
+            /** Self Fractions */
+            self_fractions: (number | null)[];
+            /** Self Us */
+            self_us: (number | null)[];
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "getitem" | "collate" | "other" | "step";
+            /** Total Fractions */
+            total_fractions: (number | null)[];
+            /** Total Us */
+            total_us: (number | null)[];
+        };
+        /**
          * ComparedRun
          * @description Figures are of the compared steps; ``None`` where ``why_not`` says why there are none.
          */
@@ -677,6 +705,8 @@ export interface components {
             batch_samples: number | null;
             /** Epochs */
             epochs: components["schemas"]["EpochStart"][];
+            /** Hotspots Missing */
+            hotspots_missing: string | null;
             /** Label */
             label: string;
             run: components["schemas"]["RunSummary"];
@@ -728,6 +758,8 @@ export interface components {
             basis: "epochs" | "steps";
             /** Cautions */
             cautions: components["schemas"]["Caution"][];
+            /** Hotspots */
+            hotspots: components["schemas"]["ComparedHotspot"][];
             /** Ledger */
             ledger: components["schemas"]["LedgerEntry"][];
             /**
@@ -752,7 +784,7 @@ export interface components {
              * Stage
              * @enum {string}
              */
-            stage: "getitem" | "collate" | "other";
+            stage: "getitem" | "collate" | "other" | "step";
         };
         /** DayHours */
         DayHours: {
@@ -804,6 +836,11 @@ export interface components {
             data_stall_fraction: number | null;
             /** Gpu Hours Lost */
             gpu_hours_lost: number | null;
+            /**
+             * Hot Lines
+             * @default []
+             */
+            hot_lines: components["schemas"]["HotLine"][];
             /**
              * Hotspots
              * @default []
@@ -876,6 +913,16 @@ export interface components {
              * @default
              */
             status_label: string;
+            /**
+             * Step Hotspots
+             * @default []
+             */
+            step_hotspots: components["schemas"]["Hotspot"][];
+            /**
+             * Step Lines
+             * @default []
+             */
+            step_lines: components["schemas"]["HotLine"][];
             /** Steps */
             steps: number;
             /** Steps Per S */
@@ -1307,8 +1354,27 @@ export interface components {
             since: string;
         };
         /**
+         * HotLine
+         * @description A line of the program that loading, or the training thread between its batches, spends time in: each look counts
+         *     for one line. Where none of the program's is in the stack, that of a library's innermost function.
+         */
+        HotLine: {
+            /** Called */
+            called: string | null;
+            /** File */
+            file: string;
+            /** Fraction */
+            fraction: number;
+            /** Function */
+            function: string;
+            /** Line */
+            line: number | null;
+            /** Sentence */
+            sentence: string;
+        };
+        /**
          * Hotspot
-         * @description A function and line that loading spends time in.
+         * @description A function and line that loading, or the training thread between its batches, spends time in.
          */
         Hotspot: {
             /** File */
@@ -1323,23 +1389,30 @@ export interface components {
              * Stage
              * @enum {string}
              */
-            stage: "getitem" | "collate" | "other";
+            stage: "getitem" | "collate" | "other" | "step";
             /** Total Fraction */
             total_fraction: number;
         };
         /**
          * HotspotsPage
-         * @description What a loader's loading threads were seen to execute: each sample stands for the same time.
+         * @description What threads were seen to execute: each sample stands for the same time.
          */
         HotspotsPage: {
             /** Frames */
             frames: components["schemas"]["StackFrame"][];
+            /** Has Step */
+            has_step: boolean;
             /** Hotspots */
             hotspots: components["schemas"]["Hotspot"][];
             /** Loader */
             loader: string | null;
             /** Missing */
             missing: string | null;
+            /**
+             * Of
+             * @enum {string}
+             */
+            of: "loading" | "step";
             /** Rank */
             rank: number | null;
             /** Run Id */
@@ -2528,6 +2601,7 @@ export type BestAdvice = components['schemas']['BestAdvice'];
 export type CauseFinding = components['schemas']['CauseFinding'];
 export type CauseHours = components['schemas']['CauseHours'];
 export type Caution = components['schemas']['Caution'];
+export type ComparedHotspot = components['schemas']['ComparedHotspot'];
 export type ComparedRun = components['schemas']['ComparedRun'];
 export type ComparedSetting = components['schemas']['ComparedSetting'];
 export type Comparison = components['schemas']['Comparison'];
@@ -2554,6 +2628,7 @@ export type HostHistory = components['schemas']['HostHistory'];
 export type HostRun = components['schemas']['HostRun'];
 export type HostSeries = components['schemas']['HostSeries'];
 export type HostsPage = components['schemas']['HostsPage'];
+export type HotLine = components['schemas']['HotLine'];
 export type Hotspot = components['schemas']['Hotspot'];
 export type HotspotsPage = components['schemas']['HotspotsPage'];
 export type LedgerEntry = components['schemas']['LedgerEntry'];
@@ -3887,8 +3962,8 @@ export interface operations {
     export_api_v1_runs__run_id__export_get: {
         parameters: {
             query?: {
-                /** @description `trace` opens in Perfetto */
-                format?: "csv" | "parquet" | "json" | "trace";
+                /** @description `trace` opens in Perfetto; `collapsed` and `speedscope` are flame graphs of the loading */
+                format?: "csv" | "parquet" | "json" | "trace" | "collapsed" | "speedscope";
             };
             header?: never;
             path: {
@@ -3993,6 +4068,8 @@ export interface operations {
             query?: {
                 /** @description Default: the one that was judged */
                 loader?: string | null;
+                /** @description `step`: the training thread between batches (`--profile`) */
+                of?: "loading" | "step";
                 /** @description Default: all ranks together */
                 rank?: number | null;
             };

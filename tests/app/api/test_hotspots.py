@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from tests.app.made_windows import made_stream, made_window, posted
 from tests.app.store.posting import post
 from underfed_server.errors import InvalidError
+from underfed_server.facts.hotspots import NO_PROFILE, NO_WORKERS
 from underfed_server.ingest.decode import decode
 from underfed_server.model import Diagnosis, HotspotsPage
 from underfed_server.store.store import Store
@@ -93,6 +94,17 @@ def test_a_diagnosis_names_the_hotspots_of_its_loader(client: TestClient, store:
     assert diagnosis.slow_samples[0].index == 7
 
 
+def test_a_diagnosis_names_the_lines_of_the_program(client: TestClient, store: Store) -> None:
+    frames = [{**frame, "is_own": frame["file"] == "data.py"} for frame in FRAMES]
+    stacks = [*seen()["stacks"], {"stage": "step", "frames": [2], "samples": 300}]
+    post(store, [made_window(0, stacks=[seen(frames=frames, stacks=stacks)])])
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
+    first, second, *_ = diagnosis.hot_lines
+    assert (first.sentence, first.fraction) == ("Image.resize at data.py:41, in Photos.__getitem__", 0.6)
+    assert (second.function, second.called, second.line, second.fraction) == ("Photos.__getitem__", None, 40, 0.25)
+    assert [(line.line, line.fraction) for line in diagnosis.step_lines] == [(40, 1.0)]
+
+
 def test_a_few_samples_say_nothing(client: TestClient, store: Store) -> None:
     post(store, [made_window(0, stacks=[seen(resizing=6, reading=0, collating=0, other=0)])])
     page = shown(client)
@@ -107,7 +119,29 @@ def test_it_is_said_why_nothing_was_sampled(client: TestClient, store: Store) ->
 
 def test_without_workers_it_is_said_that_nothing_is_sampled(client: TestClient, store: Store) -> None:
     post(store, [made_window(0, loaders=[{"loader": "train", "settings": {"num_workers": 0}}])])
-    assert shown(client).missing == "it has no workers, and the process that trains is not sampled"
+    assert shown(client).missing == NO_WORKERS
+
+
+def test_the_training_thread_is_apart_from_loading(client: TestClient, store: Store) -> None:
+    both = seen()
+    both["stacks"] = [*both["stacks"], {"stage": "step", "frames": [3], "samples": 300}]
+    post(store, [made_window(0, stacks=[both])])
+    loading, step = shown(client), shown(client, "&of=step")
+    assert (loading.of, loading.samples, loading.has_step) == ("loading", 100, True)
+    assert {each.stage for each in loading.hotspots} == {"getitem", "collate"}
+    assert (step.of, step.samples, step.missing) == ("step", 300, None)
+    assert [(each.function, each.self_fraction, each.stage) for each in step.hotspots] == [
+        ("default_collate", 1, "step")
+    ]
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
+    assert [each.stage for each in diagnosis.step_hotspots] == ["step"]
+    assert {each.stage for each in diagnosis.hotspots} == {"getitem", "collate"}
+
+
+def test_without_a_profile_the_training_thread_has_a_reason(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, stacks=[seen()])])
+    page = shown(client, "&of=step")
+    assert (page.hotspots, page.stacks, page.has_step, page.missing) == ([], [], False, NO_PROFILE)
 
 
 def test_the_loader_that_the_run_is_about_is_shown(client: TestClient, store: Store) -> None:

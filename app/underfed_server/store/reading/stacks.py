@@ -1,4 +1,4 @@
-"""What loading threads were seen to execute, of all ranks and incarnations of a run together."""
+"""What loading threads and the training thread were seen to execute, of all ranks and incarnations together."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ _WORKERS = select(_loader.num_workers).where(
 
 @dataclass(frozen=True, slots=True)
 class LoaderStacks:
-    samples: Samples
+    loading: Samples
+    step: Samples
+    """Of the training thread between batches, all of that stage."""
     slow_samples: tuple[SlowSample, ...]
     """The slowest first."""
     num_workers: int | None
@@ -48,7 +50,8 @@ class LoaderStacks:
 def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | None = None) -> LoaderStacks:
     """``rank`` ``None``: of all."""
     place = {"run_id": run_id, "loader": loader}
-    samples: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
+    loading: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
+    step: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
     slow: list[SlowSample] = []
     own_files: set[str] = set()
     for of, body in connection.execute(_OF_LOADER, place):
@@ -58,6 +61,7 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         places = [_place(frame) for frame in sent.frames]
         own_files |= {frame.file for frame in sent.frames if frame.is_own}
         for stack in sent.stacks:
+            samples = step if stack.stage == "step" else loading
             samples[stack.stage, tuple(places[frame] for frame in stack.frames)] += stack.samples
         slow += (
             SlowSample(index=each.index, file=each.file, file_bytes=each.file_bytes, load_us=each.load_us, rank=of)
@@ -65,7 +69,8 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         )
     reasons = read_reasons(connection, run_id, loader)
     return LoaderStacks(
-        samples,
+        loading,
+        step,
         _slowest(slow),
         num_workers=connection.execute(_WORKERS, place).scalar(),
         reason=reasons.get("hotspots", reasons.get("load_us")),
