@@ -29,7 +29,16 @@ function compared(runId: string, changes: Partial<ComparedRun> = {}): ComparedRu
 }
 
 function comparison(...runs: ComparedRun[]): Comparison {
-  return { sentence: '', basis: 'steps', per: 'steps', runs, cautions: [], settings: [], hotspots: [], ledger: [] }
+  return {
+    sentence: '',
+    basis: 'steps',
+    per: 'steps',
+    runs,
+    cautions: [],
+    settings: [],
+    hotspots: [],
+    ledger: [],
+  }
 }
 
 const A = seriesPage(series('step_us', [100_000, 110_000, 120_000]))
