@@ -92,7 +92,7 @@ describe('where loading spends its time', () => {
     const [hotspot] = hotspotsPage().hotspots as [Hotspot]
     await show({ hotspots: [{ ...hotspot, function: name, file, line: 3 }] })
     expect(screen.getByRole('button', { name: new RegExp(`^Find ${name}`) }).title).toBe(name)
-    expect(document.querySelector('.hotspot-place')?.getAttribute('title')).toBe(`${file}:3`)
+    expect(document.querySelector('.code-place')?.getAttribute('title')).toBe(`${file}:3`)
   })
 
   test('is exported as collapsed stacks and for speedscope, of what is shown', async () => {

@@ -3,11 +3,11 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { address } from '../../../api/client'
 import type { Hotspot, HotspotsPage } from '../../../api/schema'
-import { placeOf } from '../../../charts/flame/tree'
 import { formatFraction, formatNumber } from '../../../format'
 import { hotspots as say, stages } from '../../../text/hotspots'
 import { Button } from '../../parts/Button'
 import { Choices } from '../../parts/Choice'
+import { CodePlace } from '../../parts/CodePlace'
 import { DataTable } from '../../parts/DataTable'
 import { type FigureColumn, figuresOf } from '../../parts/figures'
 import { Menu } from '../../parts/Menu'
@@ -105,11 +105,9 @@ function cellsOf(hotspot: Hotspot, samples: number, search: Signal<string>) {
   ]
 }
 
-/** Too long a name ends in an ellipsis; of too long a path its folders do. */
+/** The whole of a long name is in its title. */
 function Name({ hotspot, search }: { hotspot: Hotspot; search: Signal<string> }) {
-  const { function: name, file } = hotspot
-  const place = placeOf(hotspot)
-  const folder = file.slice(0, file.lastIndexOf('/') + 1)
+  const { function: name, file, line, stage } = hotspot
   const isFound = search.value === name
   return (
     <>
@@ -123,11 +121,9 @@ function Name({ hotspot, search }: { hotspot: Hotspot; search: Signal<string> })
       >
         <code>{name}</code>
       </button>
-      <small class="hotspot-place" title={place}>
-        <span class="hotspot-stage">{stages[hotspot.stage].name}</span>
-        <span class="cut">{folder}</span>
-        <span>{place.slice(folder.length)}</span>
-      </small>
+      <CodePlace file={file} line={line}>
+        <span class="hotspot-stage">{stages[stage].name}</span>
+      </CodePlace>
     </>
   )
 }
