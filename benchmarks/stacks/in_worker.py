@@ -20,7 +20,7 @@ from benchmarks.overhead.jobs import bench, load
 from benchmarks.overhead.pairs import estimate
 from benchmarks.stacks.pipelines import pillow, python_then_released
 from underfed.trainer import control
-from underfed.trainer.loading import stack_sampler
+from underfed.trainer.loading import bursts
 
 TURN_S = 0.3
 KINDS = ("alone", "in a burst", "between bursts")
@@ -55,7 +55,7 @@ def turns(age_ns: int, _: int) -> bool:
 
 def measure() -> dict[str, Any]:
     torch.set_num_threads(1)
-    vars(stack_sampler)["is_burst"] = turns
+    vars(bursts)["is_burst"] = turns
     loader = DataLoader(Loading(), batch_size=4, num_workers=1, prefetch_factor=4)
     underfed.watch(loader, name="train")
     iterator: Any = iter(loader)

@@ -22,11 +22,14 @@ import underfed
 from tests.fakes.service import Service, wait_until
 from underfed.errors import ConfigError
 from underfed.exchange.guard import Guard
-from underfed.trainer.loading import stack_sampler
 from underfed.trainer.loading.batch_timer import BatchTimer
+from underfed.trainer.loading.bursts import SWITCH_S, Bursts, is_burst
 from underfed.trainer.loading.collate import CollateTimer
+from underfed.trainer.loading.frame_names import FrameNames
+from underfed.trainer.loading.loading_thread import LoadingThread, within_fetcher
 from underfed.trainer.loading.probe import Probe
-from underfed.trainer.loading.stack_sampler import MOST_FRAMES, SWITCH_S, StackSampler, is_burst
+from underfed.trainer.loading.seen_code import MOST_FRAMES, SeenCode, named
+from underfed.trainer.loading.stack_sampler import StackSampler
 
 S = 1_000_000_000
 HERE = "tests/agent/test_stack_sampler.py"
@@ -34,8 +37,7 @@ HERE = "tests/agent/test_stack_sampler.py"
 
 @pytest.fixture
 def bursts_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nearly: what was seen is handed over when a burst ends. In forked workers too."""
-    monkeypatch.setattr(stack_sampler, "is_burst", lambda age_ns, _: age_ns % S < 0.8 * S)
+    monkeypatch.setenv("UNDERFED_STACKS", "always")
 
 
 Shares = dict[str, float]
@@ -209,18 +211,16 @@ def standing(act: Callable[[threading.Event, threading.Event], None]) -> Iterato
     thread.join()
 
 
-def sampler(tmp_path: Path) -> StackSampler:
+def sampler(tmp_path: Path) -> tuple[StackSampler, SeenCode]:
+    code = SeenCode(tmp_path / "loader-0.0.0.stacks")
     timer = BatchTimer(ring=None, collate=CollateTimer(Probe()))  # type: ignore[arg-type]
-    timer.is_loading = True
-    return StackSampler(timer, tmp_path / "loader-0.0.0.stacks", Guard(), worker=0, since_ns=0)
+    return StackSampler(LoadingThread(timer, code), Bursts(0), Guard()), code
 
 
-def seen_of(sampler: StackSampler, ident: int) -> list[str]:
+def seen_of(ident: int) -> list[str]:
     """Functions, the outermost first."""
-    frame = sys._current_frames()[ident]
-    _, stack = sampler._read(frame)
-    places = [(sampler._codes[place], at) for place, at in zip(stack[::2], stack[1::2], strict=True)]
-    return [each.function for each in stack_sampler.named(places, sampler._names)]
+    _, places = within_fetcher(sys._current_frames()[ident], "", "")
+    return [each.function for each in named(places, FrameNames())]
 
 
 def deep(depth: int, there: threading.Event, go: threading.Event) -> None:
@@ -231,40 +231,40 @@ def deep(depth: int, there: threading.Event, go: threading.Event) -> None:
     go.wait()
 
 
-def test_of_a_deep_stack_both_ends_are_kept(tmp_path: Path) -> None:
+def test_of_a_deep_stack_both_ends_are_kept() -> None:
     with standing(lambda there, go: deep(200, there, go)) as ident:
-        found = seen_of(sampler(tmp_path), ident)
+        found = seen_of(ident)
     assert len(found) == MOST_FRAMES
-    assert "Thread._bootstrap" in found[0]
+    assert found[0].endswith("_bootstrap")
     assert "acquire" in found[-1] or "wait" in found[-1]
 
 
-def test_a_burst_leaves_the_switch_interval_as_it_was(tmp_path: Path) -> None:
+def test_a_burst_leaves_the_switch_interval_as_it_was() -> None:
     before_s = sys.getswitchinterval()
-    one = sampler(tmp_path)
-    one._hurry()
+    bursts = Bursts(0)
+    bursts.begin()
     assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
-    one._hurry()
-    one._calm()
+    bursts.begin()
+    bursts.end()
     assert sys.getswitchinterval() == before_s
-    one._hurry()
+    bursts.begin()
     try:
         sys.setswitchinterval(0.002)
-        one._calm()
+        bursts.end()
         assert sys.getswitchinterval() == pytest.approx(0.002), "the program's own, since then"
     finally:
         sys.setswitchinterval(before_s)
 
 
 def test_what_the_collector_has_not_read_is_kept_for_later(tmp_path: Path) -> None:
-    one = sampler(tmp_path)
-    one.seen.add("getitem", (), 3)
+    one, code = sampler(tmp_path)
+    code.seen.add("getitem", (), 3)
     one.close()
-    assert one.path.exists() and not one.seen
-    other = sampler(tmp_path)
-    other.seen.add("getitem", (), 4)
+    assert code.path.exists() and not code.seen
+    other, code = sampler(tmp_path)
+    code.seen.add("getitem", (), 4)
     other.close()
-    assert other.seen.samples == {("getitem", ()): 4}
+    assert code.seen.samples == {("getitem", ()): 4}
 
 
 class Noticing(Dataset[Tensor]):
@@ -348,8 +348,8 @@ def test_shares_are_those_that_a_clock_tells(service: Service) -> None:
 
 
 def test_what_cannot_be_written_now_is_kept(tmp_path: Path) -> None:
-    one = sampler(tmp_path / "not there")
-    one.seen.add("getitem", (), 3)
+    one, code = sampler(tmp_path / "not there")
+    code.seen.add("getitem", (), 3)
     one.close()
-    assert one.seen.samples == {("getitem", ()): 3}
+    assert code.seen.samples == {("getitem", ()): 3}
     assert one.guard.failures == 0

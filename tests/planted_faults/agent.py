@@ -342,7 +342,7 @@ AGENT = (
     ),
     Fault(
         "a burst leaves threads of the worker asking for the interpreter lock as often as it does",
-        "agent/underfed/trainer/loading/stack_sampler.py",
+        "agent/underfed/trainer/loading/bursts.py",
         "sys.setswitchinterval(before_s)",
         "sys.setswitchinterval(SWITCH_S)",
         ("tests/agent/test_stack_sampler.py",),
@@ -364,7 +364,7 @@ AGENT = (
     Fault(
         "another collector of a run begins its sums of stacks anew",
         "agent/underfed/collector/reading/stacks.py",
-        "if not name.is_workers and name.loader not in self._seen",
+        "if name.is_sum and name.loader not in self._seen",
         "if False",
         ("tests/agent/test_stacks.py",),
     ),

@@ -7,6 +7,7 @@ ROOT/underfed-UID/                 newest: the last incarnation of any run
         loader-N.steps             its step ring
         loader-N.I.W.batches       the ring of worker W of the loader's Ith iterator
         loader-N.I.W.stacks        what that worker saw of its loading thread, until the collector has read it
+        loader-N.training.stacks   what the training thread was seen to execute, with --profile
         loader-N.stacks            all that the collector has read of those
 """
 
@@ -65,8 +66,8 @@ class StacksName:
     """Which file of stacks one is."""
 
     loader: int
-    is_workers: bool
-    """``False``: it is the sum of them."""
+    is_sum: bool
+    """Of all that was read, kept by the collector."""
 
 
 def disk_root(data_directory: Path) -> Path:
@@ -217,14 +218,18 @@ def stacks_file(prefix: str, worker: int) -> str:
     return f"{prefix}.{worker}.stacks"
 
 
+def training_stacks_file(directory: Path, loader: int) -> Path:
+    return directory / f"loader-{loader}.training.stacks"
+
+
 def loader_stacks_file(directory: Path, loader: int) -> Path:
     return directory / f"loader-{loader}.stacks"
 
 
 def stacks_name(file_name: str) -> StacksName | None:
-    """The inverse of both; ``None`` for any other file."""
-    found = re.fullmatch(r"loader-(\d+)(\.\d+\.\d+)?\.stacks", file_name)
-    return None if found is None else StacksName(int(found[1]), found[2] is not None)
+    """The inverse of the three; ``None`` for any other file."""
+    found = re.fullmatch(r"loader-(\d+)(\.\d+\.\d+|\.training)?\.stacks", file_name)
+    return None if found is None else StacksName(int(found[1]), is_sum=found[2] is None)
 
 
 def loader_facts_file(directory: Path, loader: int) -> Path:

@@ -1,5 +1,5 @@
-"""What loading threads were seen to execute: counts of stacks, and the slowest samples. Workers write them, the
-collector adds them up and sends them.
+"""What threads were seen to execute: counts of stacks, and the slowest samples. Workers write them, and the training
+process where it is profiled; the collector adds them up and sends them.
 
 Names of functions, files and lines only: no value, no argument and no line of source.
 """
@@ -13,10 +13,15 @@ from typing import Any, Literal
 
 from underfed.host.files import write_atomically
 
-Stage = Literal["getitem", "collate", "other"]
+Stage = Literal["getitem", "collate", "other", "step"]
+"""Of loading; ``step``: what the training thread does between its batches."""
 
 MOST_STACKS = 500
-"""Of a loader, kept and sent; those that were seen least often are only counted. 15 to 30 KB, compressed a tenth."""
+"""Of a loader's loading, and as many of the training thread, kept and sent; those that were seen least often are only
+counted. 15 to 30 KB, compressed a tenth."""
+
+MOST_HELD = 3 * MOST_STACKS
+"""In memory, until the rarest are dropped."""
 
 MOST_SLOW = 20
 
@@ -71,7 +76,7 @@ class SeenStacks:
     def add(self, stage: Stage, frames: tuple[Frame, ...], samples: int) -> None:
         key = stage, frames
         self.samples[key] = self.samples.get(key, 0) + samples
-        if len(self.samples) > 2 * MOST_STACKS:
+        if len(self.samples) > MOST_HELD:
             self._drop_rare()
 
     def add_slow(self, sample: SlowSample) -> None:
@@ -91,8 +96,7 @@ class SeenStacks:
 
     def counts(self) -> StackCounts:
         """Those seen most often first, and the slowest first."""
-        if len(self.samples) > MOST_STACKS:
-            self._drop_rare()
+        self._drop_rare()
         places: dict[Frame, int] = {}
         stacks = [
             StackCount(stage, [places.setdefault(frame, len(places)) for frame in frames], samples)
@@ -103,9 +107,13 @@ class SeenStacks:
     def _drop_rare(self) -> None:
         """A stack that is dropped, and comes again, is counted anew."""
         often = sorted(self.samples.items(), key=lambda item: -item[1])
-        self.samples = dict(often[:MOST_STACKS])
-        for (stage, _), samples in often[MOST_STACKS:]:
-            self.samples[stage, ()] = self.samples.get((stage, ()), 0) + samples
+        self.samples = {}
+        left = {False: MOST_STACKS, True: MOST_STACKS}  # by whether it is of the training thread
+        for (stage, frames), samples in often:
+            is_kept = left[stage == "step"] > 0
+            left[stage == "step"] -= 1
+            key = stage, frames if is_kept else ()
+            self.samples[key] = self.samples.get(key, 0) + samples
 
 
 def write_stacks(path: Path, seen: SeenStacks) -> None:

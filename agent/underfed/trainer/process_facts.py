@@ -72,7 +72,7 @@ def make_run_facts(config: Config, rank: Rank, started_by: str) -> RunFacts:
 def _not_measured(config: Config, rank: Rank) -> dict[str, str]:
     reasons = {
         "other_hosts": rank.why_apart,
-        "hotspots": None if config.samples_stacks else f"switched off by {STACKS}=0",
+        "hotspots": f"switched off by {STACKS}=0" if config.stacks == "0" else None,
     }
     return {name: reason for name, reason in reasons.items() if reason is not None}
 

@@ -32,7 +32,7 @@ class RankStacks:
         for path, name in self._files():
             if self._add(path, name.loader):
                 read.add(name.loader)
-                if name.is_workers:
+                if not name.is_sum:
                     path.unlink(missing_ok=True)
         for loader in read:
             # Where memory is full, the next collector begins anew.
@@ -51,10 +51,10 @@ class RankStacks:
         self._unsent |= self._seen.keys()
 
     def _files(self) -> Iterator[tuple[Path, StacksName]]:
-        """Workers' files, and before them the sums of loaders that an earlier collector has read."""
+        """What is new, and before it the sums of loaders that an earlier collector has read."""
         named = [(path, name) for path in self._directory.glob("*.stacks") if (name := stacks_name(path.name))]
-        yield from ((path, name) for path, name in named if not name.is_workers and name.loader not in self._seen)
-        yield from ((path, name) for path, name in named if name.is_workers)
+        yield from ((path, name) for path, name in named if name.is_sum and name.loader not in self._seen)
+        yield from ((path, name) for path, name in named if not name.is_sum)
 
     def _add(self, path: Path, loader: int) -> bool:
         try:

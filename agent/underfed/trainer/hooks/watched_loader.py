@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from underfed.exchange import run_files
+from underfed.exchange.config import Stacks
 from underfed.exchange.facts import LoaderFacts, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.ring import RingWriter
@@ -20,6 +21,16 @@ from underfed.trainer.settings.sharding import Sharding
 
 DEVICE_FACTS, COPY_FACTS = LATER_COLUMNS[DEVICE], LATER_COLUMNS[COPY]
 NOT_PREFETCHED = "copies are timed where underfed.prefetch does them"
+
+
+class Passes(Protocol):
+    """Called by the thread that asks for batches."""
+
+    def pass_begins(self, loader: WatchedLoader) -> None:
+        """Its steps are numbered."""
+
+    def pass_ended(self, loader: WatchedLoader) -> None:
+        """There are no more batches, or one could not be had."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +59,8 @@ class WatchedLoader:
     """Whether ``underfed.prefetch`` iterates it."""
     threads_per_worker: int | None = None
     """As ``--set threads_per_worker`` asked."""
-    samples_stacks: bool = True
+    stacks: Stacks = "1"
+    profiler: Passes | None = None
     _first_workers_ns: int | None = None
 
     def number_steps(self, requests_a_step: int) -> None:
@@ -73,7 +85,7 @@ class WatchedLoader:
 
     def stacks_since_ns(self) -> int | None:
         """When its first workers were started; ``None``: their stacks are not sampled."""
-        if not self.samples_stacks:
+        if self.stacks == "0":
             return None
         if self._first_workers_ns is None:
             self._first_workers_ns = now_ns()

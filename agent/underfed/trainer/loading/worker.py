@@ -20,8 +20,11 @@ from underfed.exchange.ring_format import WORKER_END, WORKER_START, head
 from underfed.exchange.run_files import batch_ring, stacks_file
 from underfed.host.clock import now_ns
 from underfed.trainer.loading.batch_timer import BatchTimer
+from underfed.trainer.loading.bursts import Bursts
 from underfed.trainer.loading.collate import CollateTimer, awaited, splice_fetchers
+from underfed.trainer.loading.loading_thread import LoadingThread
 from underfed.trainer.loading.probe import Probe
+from underfed.trainer.loading.seen_code import SeenCode
 from underfed.trainer.loading.stack_sampler import StackSampler
 
 Loop = Callable[..., None]
@@ -43,6 +46,8 @@ class WorkerPlan:
     """``None``: the program's own number."""
     stacks_since_ns: int | None = None
     """From when on bursts are counted in which stacks are sampled; ``None``: none are."""
+    stacks_always: bool = False
+    """A burst follows upon the other."""
 
 
 class _Planned(threading.local):
@@ -182,7 +187,9 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> tup
 def _make_sampler(plan: WorkerPlan, guard: Guard, worker: int, timer: BatchTimer) -> StackSampler | None:
     if plan.stacks_since_ns is None:
         return None
-    return StackSampler(timer, Path(stacks_file(plan.rings, worker)), guard, worker, plan.stacks_since_ns)
+    code = SeenCode(Path(stacks_file(plan.rings, worker)))
+    bursts = Bursts(plan.stacks_since_ns, plan.stacks_always, turn=worker)
+    return StackSampler(LoadingThread(timer, code), bursts, guard)
 
 
 def apply_threads(count: int) -> None:
