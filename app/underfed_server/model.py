@@ -346,6 +346,8 @@ class SlowSample(Model):
     """In the data set; `None`: it has no such number."""
     file: str | None
     """Opened while the sample was loaded; `None`: none was seen open."""
+    file_bytes: int | None = None
+    """The size of that file."""
     load_us: int
     rank: int
 

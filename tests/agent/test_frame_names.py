@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from underfed.trainer.loading.frame_names import FrameNames, called_at, is_beginning, relative
+from underfed.trainer.loading.frame_names import FrameNames, called_at, is_beginning, is_own, relative
 
 names_calls = pytest.mark.skipif(sys.version_info < (3, 11), reason="this Python does not tell places within a line")
 
@@ -138,6 +138,24 @@ def test_equal_code_of_two_files_is_not_mistaken() -> None:
 def test_a_path_is_told_from_where_it_is_imported(path: str, shown: str) -> None:
     roots = ["/home/ada/project/.venv/lib/python3.11/site-packages/", "/usr/lib/python3.11/", "/home/ada/project/"]
     assert relative(path, roots) == shown
+
+
+@pytest.mark.parametrize(("path", "own"), [
+    ("/home/ada/project/data.py", True), ("/home/ada/project/.venv/lib/python3.11/site-packages/PIL/Image.py", False),
+    ("/usr/lib/python3.11/copy.py", False), ("/usr/lib/python3/dist-packages/numpy/core.py", False),
+    ("/home/ada/shared/transforms.py", True), ("<ipython-input-3>", True), ("<frozen importlib._bootstrap>", False),
+])  # fmt: skip
+def test_code_of_the_project_is_told_from_what_is_installed(
+    path: str, own: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", ["/home/ada/project", "/usr/lib/python3.11"])
+    assert is_own(path) is own
+
+
+def test_a_script_that_is_itself_installed_is_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["/opt/lib/python3.11/site-packages/recipes/vision"])
+    assert is_own("/opt/lib/python3.11/site-packages/recipes/vision/train.py")
+    assert not is_own("/opt/lib/python3.11/site-packages/torchvision/io.py")
 
 
 def test_a_relative_path_is_of_the_working_directory() -> None:

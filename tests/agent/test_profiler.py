@@ -65,7 +65,7 @@ def functions(service: Service) -> Seen:
 
 
 def train(
-    service: Service, loader: DataLoader[Any], is_enough: Callable[[], bool], after_pass: Callable[[], None] = int
+    service: Service, loader: DataLoader[Any], is_enough: Callable[[], bool], after_pass: Callable[[], object] = int
 ) -> None:
     watched = underfed.watch(loader, name="train")
     deadline = time.monotonic() + 120

@@ -60,13 +60,13 @@ def test_the_file_that_is_open_meanwhile_is_told(tmp_path: Path) -> None:
     (tmp_path / "training.log").touch()
     with (tmp_path / "training.log").open():
         slow = SlowSamples(stacks)
-        (tmp_path / "0481.dcm").touch()
+        (tmp_path / "0481.dcm").write_bytes(b"scan")
         slow.look((0, 0, 3), 3, 1000 * MS, 1000 * MS)
         with (tmp_path / "0481.dcm").open():
             slow.look((0, 0, 3), 3, 1050 * MS, 1050 * MS)
         slow.look(None, None, 1100 * MS, 1100 * MS)
     (sample,) = stacks.slow.values()
-    assert sample.file == str(tmp_path / "0481.dcm")
+    assert (sample.file, sample.file_bytes) == (str(tmp_path / "0481.dcm"), 4)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are seen in /proc")

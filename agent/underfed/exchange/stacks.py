@@ -36,6 +36,8 @@ class Frame:
     file: str
     """Relative to the project, or to where packages are installed."""
     line: int | None
+    is_own: bool = False
+    """It is the project's, not Python's or an installed package's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class SlowSample:
     """In the data set; ``None``: it has none, or it is no whole number."""
     file: str | None
     """Opened while it was loaded, and still open when somebody looked."""
+    file_bytes: int | None = None
+    """The size of that file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ import numpy as np
 
 from underfed_server.comparison.side import Side
 from underfed_server.comparison.wording import Per
-from underfed_server.facts.hotspots import LEAST_SAMPLES, counted
+from underfed_server.facts.hotspots import counted
+from underfed_server.facts.loading import LEAST_SAMPLES
 from underfed_server.model import ComparedHotspot, Stage
 from underfed_server.store.reading.stacks import Samples
 

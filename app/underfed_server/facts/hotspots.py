@@ -5,15 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import TypeVar
 
-from underfed_server.model import Hotspot, Sampled, SlowSample, Stage
+from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
+from underfed_server.model import Hotspot, Sampled, Stage
 from underfed_server.store.reading.stacks import LoaderStacks, Place, Samples, read_stacks
 from underfed_server.store.store import Store
-
-LEAST_SAMPLES = 100
-"""Of fewer a share is known to ten points either way at best (twice its standard error)."""
 
 LEAST_FRACTION = 0.005
 MOST_HOTSPOTS = 100
@@ -24,28 +21,17 @@ NO_PROFILE = "the training thread is sampled with --profile alone"
 Key = TypeVar("Key", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class LoaderHotspots:
-    hotspots: list[Hotspot]
-    missing: str | None
-    """Why there are none."""
-    samples: Samples
-    slow_samples: list[SlowSample]
-    has_step: bool
-    """The training thread was sampled, too."""
-
-
 def read_hotspots(
     store: Store, run_id: str, loader: str | None, rank: int | None = None, of: Sampled = "loading"
 ) -> LoaderHotspots:
     """``rank`` ``None``: of all ranks together."""
     if loader is None:
-        return LoaderHotspots([], "no step was recorded yet", {}, [], False)
+        return LoaderHotspots([], "no step was recorded yet", [], {})
     with store.reading() as reader:
         found = read_stacks(reader.connection, run_id, loader, rank)
     samples = found.loading if of == "loading" else found.step
     return LoaderHotspots(
-        hotspots_of(samples), _why_none(found, of), samples, list(found.slow_samples), bool(found.step)
+        hotspots_of(samples), _why_none(found, of), list(found.slow_samples), samples, found.own_files, bool(found.step)
     )
 
 

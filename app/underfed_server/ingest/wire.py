@@ -240,6 +240,7 @@ class Frame(Part, frozen=True, kw_only=True):
     function: Name
     file: Name
     line: Count | None = None
+    is_own: bool = False
 
 
 class StackCount(Part, frozen=True, kw_only=True):
@@ -254,6 +255,7 @@ class SlowSample(Part, frozen=True, kw_only=True):
     load_us: Count
     index: Count | None = None
     file: Name | None = None
+    file_bytes: Count | None = None
 
 
 class Stacks(Part, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 1144775b66a6b432c398746ecb50ee2e23e0bab817bcc4e17bc08b38b65ea2c9. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 6edccee804f65ca7d57f339998cc5fb8d809d965e008f2fe16df83a94813ce01. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -517,7 +517,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -596,7 +596,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -1079,7 +1079,7 @@ export interface components {
             /** Cause Label */
             cause_label?: string | null;
             /** Change */
-            change?: ("cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem") | null;
+            change?: ("cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem") | null;
             /** Change Label */
             change_label?: string | null;
             /** Inside */
@@ -1410,7 +1410,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -1707,7 +1707,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -2212,6 +2212,8 @@ export interface components {
         SlowSample: {
             /** File */
             file: string | null;
+            /** File Bytes */
+            file_bytes?: number | null;
             /** Index */
             index: number | null;
             /** Load Us */

@@ -9,6 +9,7 @@ from __future__ import annotations
 import opcode
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 from types import CodeType
 from typing import NamedTuple
@@ -48,7 +49,8 @@ class FrameNames:
         """By identity: code of two files is equal where it does the same."""
         self._frames: dict[tuple[int, int], Frame] = {}
         self._called: dict[tuple[int, int], Frame | None] = {}
-        self._files: dict[str, str] = {}
+        self._files: dict[str, tuple[str, bool]] = {}
+        """As they are told, and whether they are the project's own."""
         self._roots: list[str] = []
 
     def frame(self, code: CodeType, at: int) -> Frame:
@@ -56,7 +58,8 @@ class FrameNames:
         key = self._key(code, at)
         if key not in self._frames:
             name = getattr(code, "co_qualname", code.co_name).replace(".<locals>", "")
-            self._frames[key] = Frame(name[:TEXT_LENGTH], self._file(code.co_filename), _line(code, at))
+            file, is_own = self._file(code.co_filename)
+            self._frames[key] = Frame(name[:TEXT_LENGTH], file, _line(code, at), is_own)
         return self._frames[key]
 
     def called(self, code: CodeType, at: int) -> Frame | None:
@@ -64,7 +67,7 @@ class FrameNames:
         key = self._key(code, at)
         if key not in self._called:
             name, frame = called_at(code, at), self.frame(code, at)
-            self._called[key] = None if name is None else Frame(name[:TEXT_LENGTH], frame.file, frame.line)
+            self._called[key] = None if name is None else replace(frame, function=name[:TEXT_LENGTH])
         return self._called[key]
 
     def _key(self, code: CodeType, at: int) -> tuple[int, int]:
@@ -75,10 +78,10 @@ class FrameNames:
         self._codes[id(code)] = code
         return id(code), at
 
-    def _file(self, path: str) -> str:
+    def _file(self, path: str) -> tuple[str, bool]:
         self._roots = self._roots or _roots()
         if path not in self._files:
-            self._files[path] = relative(path, self._roots)[-TEXT_LENGTH:]
+            self._files[path] = relative(path, self._roots)[-TEXT_LENGTH:], is_own(path)
         return self._files[path]
 
 
@@ -93,6 +96,14 @@ def relative(path: str, roots: Sequence[str]) -> str:
     path = str(Path(path).absolute())
     inside = next((path.removeprefix(root) for root in roots if path.startswith(root)), None)
     return inside or str(PurePath(*PurePath(path).parts[-2:]))
+
+
+def is_own(path: str) -> bool:
+    """Below the script, wherever that lies, or outside of where Python and packages are installed."""
+    if path.startswith("<frozen"):
+        return False
+    within = path.removeprefix(str(Path(sys.path[0]).absolute())) if sys.path else path
+    return not any(part in within for part in INSTALLED)
 
 
 def _roots() -> list[str]:

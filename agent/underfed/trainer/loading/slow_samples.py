@@ -37,6 +37,7 @@ class SlowSamples:
     _position: Position | None = None
     _index: int | None = None
     _file: str | None = None
+    _file_bytes: int | None = None
     _looks: int = 0
     _first_ns: int = 0
     _last_ns: int = 0
@@ -49,12 +50,14 @@ class SlowSamples:
         if position is None or position != self._position:
             gap_ns = due_ns - self._last_ns
             self._end(gap_ns)
-            self._position, self._index, self._file, self._looks = position, index, None, 0
+            self._position, self._index, self._looks = position, index, 0
+            self._file = self._file_bytes = None
             self._first_ns, self._gap_ns = due_ns, gap_ns
         elif self._file is None and self._looks < MOST_LOOKS:
             self._looks += 1
-            opened = (path for path in open_files() if path not in self._open_before)
-            self._file = next((path.removeprefix(self._here) for path in opened), None)
+            opened = next((path for path in open_files() if path not in self._open_before), None)
+            if opened is not None:
+                self._file, self._file_bytes = opened.removeprefix(self._here), _size_of(opened)
         self._last_ns = now_ns
 
     def _end(self, gap_ns: int) -> None:
@@ -62,7 +65,7 @@ class SlowSamples:
         seen_ns = self._last_ns - self._first_ns
         if self._position is not None and seen_ns >= LEAST_NS:
             unseen_ns = (min(self._gap_ns, seen_ns) + min(gap_ns, seen_ns)) // 2
-            self.seen.add_slow(SlowSample((seen_ns + unseen_ns) // 1000, self._index, self._file))
+            self.seen.add_slow(SlowSample((seen_ns + unseen_ns) // 1000, self._index, self._file, self._file_bytes))
 
 
 def sample_of(frame: FrameType) -> tuple[int, int | None] | None:
@@ -100,3 +103,10 @@ def _path_of(descriptor: int) -> str | None:
         return None
     is_data = path.startswith("/") and not path.startswith(NO_DATA) and len(path) <= TEXT_LENGTH
     return path if is_data and os.path.isfile(path) else None  # noqa: PTH113
+
+
+def _size_of(path: str) -> int | None:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return None

@@ -43,6 +43,8 @@ class LoaderStacks:
     num_workers: int | None
     reason: str | None
     """Why nothing is sampled, where the agent said so."""
+    own_files: frozenset[str] = frozenset()
+    """Those of the project among the files of ``samples``."""
 
 
 def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | None = None) -> LoaderStacks:
@@ -51,16 +53,19 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
     loading: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
     step: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
     slow: list[SlowSample] = []
+    own_files: set[str] = set()
     for of, body in connection.execute(_OF_LOADER, place):
         if rank is not None and rank != of:
             continue
         sent = unpacked(body)
         places = [_place(frame) for frame in sent.frames]
+        own_files |= {frame.file for frame in sent.frames if frame.is_own}
         for stack in sent.stacks:
             samples = step if stack.stage == "step" else loading
             samples[stack.stage, tuple(places[frame] for frame in stack.frames)] += stack.samples
         slow += (
-            SlowSample(index=each.index, file=each.file, load_us=each.load_us, rank=of) for each in sent.slow_samples
+            SlowSample(index=each.index, file=each.file, file_bytes=each.file_bytes, load_us=each.load_us, rank=of)
+            for each in sent.slow_samples
         )
     reasons = read_reasons(connection, run_id, loader)
     return LoaderStacks(
@@ -69,6 +74,7 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         _slowest(slow),
         num_workers=connection.execute(_WORKERS, place).scalar(),
         reason=reasons.get("hotspots", reasons.get("load_us")),
+        own_files=frozenset(own_files),
     )
 
 
