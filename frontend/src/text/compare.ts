@@ -39,7 +39,7 @@ export const compare = {
     samples: 'share of loading, and time of a sample',
   },
   hotspotsNone: 'No function differs by more than chance.',
-  hotspotsMissing: (label: string, why: string) => `${label}: ${why}`,
+  hotspotsMissing: (label: string, why: string) => `${label}: ${why}.`,
   hotspotsEqual: (count: number) => `Show ${count} without a difference`,
   hotspotsBy: 'Which share',
   shares: { self: 'Self', total: 'Total' },

@@ -72,7 +72,7 @@ describe('hotspots of compared runs', () => {
 
   test('of a run that was not sampled say why', () => {
     show([hotspot({ self_fractions: [0.5, null], self_us: [10_000, null] })], [null, 'it has no workers'])
-    expect(document.querySelector('.missing')?.textContent).toBe('Quick: it has no workers.')
+    expect(document.querySelector('.missing')?.textContent).toBe('quick: it has no workers.')
   })
 
   test('are not there where no run was sampled, and none where nothing differs', () => {

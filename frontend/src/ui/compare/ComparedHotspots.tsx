@@ -1,7 +1,7 @@
 /** In which functions loading spends its time, a column for each compared run, and what changed against the first. */
 import { useSignal } from '@preact/signals'
 import type { ComparedHotspot, ComparedRun, Comparison } from '../../api/schema'
-import { asSentence, formatDuration, formatFraction, NOT_MEASURED } from '../../format'
+import { formatDuration, formatFraction, NOT_MEASURED } from '../../format'
 import { compare as say } from '../../text/compare'
 import { Button } from '../parts/Button'
 import { Choices } from '../parts/Choice'
@@ -55,7 +55,7 @@ export function ComparedHotspots({ runs, hotspots, per }: Comparison) {
     >
       {missing.map(({ run, label, hotspots_missing: why }) => (
         <p key={run.run_id} class="missing">
-          {asSentence(say.hotspotsMissing(label, why ?? ''))}
+          {say.hotspotsMissing(label, why ?? '')}
         </p>
       ))}
       {missing.length < runs.length - 1 && shown.length === 0 && <p class="missing">{say.hotspotsNone}</p>}
