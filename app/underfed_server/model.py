@@ -337,6 +337,8 @@ class Hotspot(Model):
     total_fraction: float
     """And in all that it calls."""
     stage: Stage
+    is_own: bool = False
+    """In a file of the project, not of an installed package."""
 
 
 class SlowSample(Model):
@@ -350,6 +352,8 @@ class SlowSample(Model):
     """The size of that file."""
     load_us: int
     rank: int
+    worker: int | None = None
+    """`None`: the training process loaded it."""
 
 
 class Diagnosis(Verdict):
@@ -879,6 +883,8 @@ class StackFrame(Model):
     function: str
     file: str
     line: int | None
+    is_own: bool
+    """In a file of the project, not of an installed package."""
 
 
 class CountedStack(Model):

@@ -41,7 +41,8 @@ def with_hotspots(store: Store, found: Diagnosis) -> Diagnosis:
         return found
     with store.reading() as reader:
         seen = read_stacks(reader.connection, found.run_id, found.loader)
-    told = {"hotspots": hotspots_of(seen.loading), "step_hotspots": hotspots_of(seen.step)}
+    hotspots, of_step = (hotspots_of(samples, seen.own_files) for samples in (seen.loading, seen.step))
+    told = {"hotspots": hotspots, "step_hotspots": of_step}
     return found.model_copy(update={**told, "slow_samples": list(seen.slow_samples)})
 
 

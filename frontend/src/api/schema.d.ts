@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 6edccee804f65ca7d57f339998cc5fb8d809d965e008f2fe16df83a94813ce01. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 5d4043badc7a56c97bdf2dd580ce3fcd37d87996ba1d1db8c0c66403a270e765. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1352,6 +1352,11 @@ export interface components {
             file: string;
             /** Function */
             function: string;
+            /**
+             * Is Own
+             * @default false
+             */
+            is_own: boolean;
             /** Line */
             line: number | null;
             /** Self Fraction */
@@ -2220,6 +2225,8 @@ export interface components {
             load_us: number;
             /** Rank */
             rank: number;
+            /** Worker */
+            worker?: number | null;
         };
         /**
          * Speed
@@ -2241,6 +2248,8 @@ export interface components {
             file: string;
             /** Function */
             function: string;
+            /** Is Own */
+            is_own: boolean;
             /** Line */
             line: number | null;
         };
