@@ -30,6 +30,7 @@ export const hotspots = {
   },
   order: 'Order by',
   columns: { function: 'Function', stage: 'Stage', self: 'Self', total: 'Total' },
+  own: 'your code',
   selfIs: 'in the function itself',
   totalIs: 'with all that it calls',
   margin: (points: string) => `± ${points}`,
@@ -50,7 +51,7 @@ export const hotspots = {
 
 export const flame = {
   title: 'Flame graph',
-  detail: 'width: share of it all; colour: share in the function itself',
+  detail: 'width: share; colour: share in the function itself; bold: your code',
   label: (of: Sampled, loader: string, samples: string) =>
     `Flame graph of ${WHOLE[of]}, ${loader}, ${samples} samples. Arrow keys move along the calls, Enter zooms in, Escape zooms out.`,
   search: 'Find a function or file',
@@ -70,9 +71,6 @@ export const flame = {
 
 export const slowSamples = {
   title: 'Slowest samples',
-  detail: 'known to about a tenth of a second',
-  one: (time: string, name: string) => `${time}, ${name}`,
-  index: (index: string) => `index ${index}`,
-  noIndex: 'a sample without an index',
+  detail: (loader: string) => `${loader}, known to about a tenth of a second`,
   noFile: 'none seen open',
 } as const

@@ -76,7 +76,7 @@ describe('where loading spends its time', () => {
         line: index,
         stage: 'getitem' as const,
       },
-      ...{ self_fraction: (30 - index) / 1_000, total_fraction: 0.5 },
+      ...{ self_fraction: (30 - index) / 1_000, total_fraction: 0.5, is_own: false },
     }))
     await show({ hotspots })
     expect(names()).toHaveLength(7)
@@ -86,22 +86,30 @@ describe('where loading spends its time', () => {
     expect(names()).toHaveLength(7)
   })
 
+  test('tells the reader’s own code from that of packages', async () => {
+    await show()
+    const own = screen.getAllByRole('button', { name: /\(your code\)/ })
+    expect(own.map(({ title, className }) => [title, className])).toEqual([
+      ['Photos.__getitem__ (your code)', 'hotspot-name cut strong'],
+    ])
+  })
+
   test('has the whole of a long name and path in reach', async () => {
     const name = `Very${'Long'.repeat(60)}.method`
     const file = `${'deep/'.repeat(50)}data.py`
     const [hotspot] = hotspotsPage().hotspots as [Hotspot]
-    await show({ hotspots: [{ ...hotspot, function: name, file, line: 3 }] })
+    await show({ hotspots: [{ ...hotspot, function: name, file, line: 3, is_own: false }] })
     expect(screen.getByRole('button', { name: new RegExp(`^Find ${name}`) }).title).toBe(name)
     expect(document.querySelector('.code-place')?.getAttribute('title')).toBe(`${file}:3`)
   })
 
-  test('is exported as collapsed stacks and for speedscope, of what is shown', async () => {
-    await show({ rank: 3 })
+  test('is exported as collapsed stacks and for speedscope', async () => {
+    await show()
     fireEvent.click(screen.getByRole('button', { name: 'Export: the stacks' }))
     const hrefs = [...document.querySelectorAll('.menu a')].map(one => one.getAttribute('href'))
     expect(hrefs).toEqual([
-      '/api/v1/runs/run-1/hotspots/export?format=collapsed&loader=train&rank=3&of=loading',
-      '/api/v1/runs/run-1/hotspots/export?format=speedscope&loader=train&rank=3&of=loading',
+      '/api/v1/runs/run-1/export?format=collapsed',
+      '/api/v1/runs/run-1/export?format=speedscope',
     ])
   })
 
@@ -269,18 +277,22 @@ describe('too little to show', () => {
 describe('the slowest samples', () => {
   const slow = Array.from({ length: 9 }, (_, place) => ({
     ...{ index: place === 0 ? null : 18_233 + place, file: place === 0 ? null : `scans/${place}.dcm` },
-    ...{ load_us: 4e6 - place * 1e5, rank: place % 2 },
+    ...{ load_us: 4e6 - place * 1e5, rank: place % 2, worker: place === 0 ? null : place },
+    file_bytes: place === 0 ? null : place * 2 ** 20,
   }))
 
-  test('have index, file and time; of several ranks the rank, too', async () => {
-    await show({ slow_samples: slow }, { ranks: [0, 1] })
+  test('have index, file, size, time and worker; of several ranks the rank, too', async () => {
+    await show({ slow_samples: slow, loader: 'train' }, { ranks: [0, 1] })
     const rows = [...document.querySelectorAll('#slow-samples tbody tr')].map(row =>
       [...row.children].map(cell => cell.textContent),
     )
     expect(rows).toHaveLength(4)
-    expect(rows[0]).toEqual(['–', '4 s', 'none seen open', '0'])
-    expect(rows[1]).toEqual(['18,234', '3.9 s', 'scans/1.dcm', '1'])
+    expect(rows[0]).toEqual(['–', '4 s', 'main process', '0', '–', 'none seen open'])
+    expect(rows[1]).toEqual(['18,234', '3.9 s', 'worker 1', '1', '1 MiB', 'scans/1.dcm'])
     fireEvent.click(screen.getByRole('button', { name: 'Show all 9' }))
     expect(document.querySelectorAll('#slow-samples tbody tr')).toHaveLength(9)
+    cleanup()
+    await show({ slow_samples: slow })
+    expect(document.querySelectorAll('#slow-samples th[scope=col]')).toHaveLength(5)
   })
 })

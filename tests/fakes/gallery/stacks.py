@@ -26,7 +26,7 @@ def outline(text: str) -> Shares:
 
 DECODED = outline("""
 getitem
-  torchvision/datasets/folder.py:247 DatasetFolder.__getitem__
+  vit/data.py:41 Photos.__getitem__
     torchvision/datasets/folder.py:284 default_loader
       torchvision/datasets/folder.py:262 pil_loader
         PIL/Image.py:3465 open
@@ -34,7 +34,7 @@ getitem
         PIL/Image.py:993 Image.convert
           PIL/ImageFile.py:300 ImageFile.load = 3.1
             PIL/ImageFile.py:316 decoder.decode = 41.7
-  torchvision/datasets/folder.py:249 DatasetFolder.__getitem__
+  vit/data.py:44 Photos.__getitem__
     torchvision/transforms/transforms.py:95 Compose.__call__
       torchvision/transforms/transforms.py:986 RandomResizedCrop.forward
         torchvision/transforms/transforms.py:944 torch.empty = 0.5
@@ -60,7 +60,7 @@ RARE = "\n".join(f"          PIL/ImageOps.py:{60 + each} _apply_{each:02} = 0.16
 
 AUGMENTED = {places: 0.56 * share for places, share in DECODED.items()} | outline(f"""
 getitem
-  torchvision/datasets/folder.py:249 DatasetFolder.__getitem__
+  vit/data.py:44 Photos.__getitem__
     torchvision/transforms/transforms.py:95 Compose.__call__
       torchvision/transforms/autoaugment.py:388 RandAugment.forward = 2.6
         torchvision/transforms/autoaugment.py:15 _apply_op
@@ -147,6 +147,9 @@ OF_RUN: Mapping[str, Shares | None] = {
 }
 """Of all others ``DECODED``; ``None``: switched off."""
 
+OWN = ("ast/", "clip/", "gpt/", "vit/")
+"""Folders of the people's own programs."""
+
 SAMPLES, FEW = 640, 14
 """Of a rank; of one with a few steps."""
 FEW_STEPS = 20
@@ -189,7 +192,7 @@ def _shares(job: Job) -> Shares | None:
 def _frame(place: str) -> dict[str, Any]:
     where, _, function = place.partition(" ")
     file, _, line = where.partition(":")
-    return {"function": function, "file": file, "line": int(line)}
+    return {"function": function, "file": file, "line": int(line), "is_own": file.startswith(OWN)}
 
 
 def _slow(figures: random.Random) -> Iterator[dict[str, Any]]:
@@ -197,4 +200,7 @@ def _slow(figures: random.Random) -> Iterator[dict[str, Any]]:
         index = figures.randrange(118_287)
         # Small files are opened and closed between two looks.
         file = None if place % 5 == 3 else f"train2017/{index:012}.jpg"
-        yield {"index": index, "file": file, "load_us": round(seconds * 1e6 * figures.uniform(0.97, 1.03))}
+        yield {
+            "index": index, "file": file, "file_bytes": None if file is None else round(seconds * 2_400_000),
+            "load_us": round(seconds * 1e6 * figures.uniform(0.97, 1.03)), "worker": figures.randrange(4),
+        }  # fmt: skip

@@ -1,4 +1,4 @@
-/** The picture of a flame graph: the darker a bar, the more of loading is spent in that function itself. */
+/** The picture of a flame graph: the stronger its colour, the more is spent in that function itself; bold is the project’s own. */
 import { formatFraction } from '../../format'
 import { type Scale, scaleOf } from '../axes'
 import { fitted } from '../labels'
@@ -95,7 +95,7 @@ function drawName(context: CanvasRenderingContext2D, bar: Bar, shown: Flame, pla
   const name = frame ? frame.function : shown.nameOf(bar)
   context.textAlign = 'left'
   context.fillStyle = palette().ink
-  context.font = frame ? FONT : LABEL_FONT
+  context.font = frame?.is_own ? LABEL_FONT : FONT
   const room = width - 2 * PAD
   context.fillText(fitted(context, name, room), left + PAD, baseline)
   const used = context.measureText(name).width + SHARE_GAP

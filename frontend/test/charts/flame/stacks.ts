@@ -9,7 +9,10 @@ export function stacksOf(...lines: readonly (readonly [Stage, string, number])[]
   const names = [...new Set(lines.flatMap(([, path]) => path.split(' ').filter(Boolean)))]
   const file = (name: string) => `${name.split('.')[0]?.toLowerCase()}.py`
   return {
-    frames: names.map((name, index) => ({ function: name, file: file(name), line: 10 + index })),
+    frames: names.map((name, index) => ({
+      ...{ function: name, file: file(name), line: 10 + index },
+      is_own: name.includes('__getitem__'),
+    })),
     stacks: lines.map(([stage, path, samples]) => ({
       stage,
       frames: path
@@ -39,6 +42,7 @@ export function randomStacks(seed: number, count: number, deepest = 12): Stacks 
     function: `f${index}`,
     file: `m${index % 7}.py`,
     line: index % 11 === 0 ? null : index,
+    is_own: index % 5 === 0,
   }))
   const stages = ['getitem', 'collate', 'other'] as const
   const stacks = Array.from({ length: count }, () => ({

@@ -23,6 +23,7 @@ const FILED: readonly FigureColumn<Hotspot>[] = [
   { name: 'file' },
   { name: 'line' },
   { name: 'stage' },
+  { name: 'is_own', value: one => (one.is_own ? 1 : 0) },
   { name: 'self_fraction' },
   { name: 'total_fraction' },
 ]
@@ -107,16 +108,17 @@ function cellsOf(hotspot: Hotspot, samples: number, search: Signal<string>) {
 
 /** The whole of a long name is in its title. */
 function Name({ hotspot, search }: { hotspot: Hotspot; search: Signal<string> }) {
-  const { function: name, file, line, stage } = hotspot
+  const { function: name, file, line, stage, is_own: isOwn = false } = hotspot
   const isFound = search.value === name
+  const title = isOwn ? `${name} (${say.own})` : name
   return (
     <>
       <button
         type="button"
-        class="hotspot-name cut"
-        title={name}
+        class={`hotspot-name cut ${isOwn ? 'strong' : ''}`}
+        title={title}
         aria-pressed={isFound}
-        aria-label={say.find(name)}
+        aria-label={say.find(title)}
         onClick={() => (search.value = isFound ? '' : name)}
       >
         <code>{name}</code>
@@ -141,10 +143,11 @@ function Share({ fraction, samples }: { fraction: number; samples: number }) {
   )
 }
 
-function exportsOf({ run_id, loader, rank, of }: HotspotsPage) {
+/** Of all loaders and ranks. */
+function exportsOf({ run_id }: HotspotsPage) {
   return (['collapsed', 'speedscope'] as const).map(format => {
     const [label, detail] = say.formats[format]
-    const asked = { path: { run_id }, query: { format, loader, rank, of } }
-    return { label, detail, href: address('/api/v1/runs/{run_id}/hotspots/export', asked) }
+    const asked = { path: { run_id }, query: { format } }
+    return { label, detail, href: address('/api/v1/runs/{run_id}/export', asked) }
   })
 }
