@@ -1,4 +1,4 @@
-"""Where loading spends its time, in a real browser: by keyboard, in every theme and width, and where there is nothing."""
+"""Where loading spends its time, in a real browser: by keyboard, for everyone, exported, and where there is nothing."""
 
 from __future__ import annotations
 
