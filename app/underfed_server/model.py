@@ -341,6 +341,21 @@ class Hotspot(Model):
     """In a file of the project, not of an installed package."""
 
 
+class HotLine(Model):
+    """A line of the program that loading, or the training thread between its batches, spends time in: each look counts
+    for one line. Where none of the program's is in the stack, that of a library's innermost function."""
+
+    function: str
+    """That the line is in."""
+    file: str
+    line: int | None
+    called: str | None
+    """What is called there, and takes the time; `None`: the function itself does."""
+    fraction: float
+    sentence: str
+    """`Image.resize at data.py:41, in Photos.__getitem__`"""
+
+
 class SlowSample(Model):
     """Known to about a tenth of a second."""
 
@@ -382,8 +397,12 @@ class Diagnosis(Verdict):
     """Of that loader, those with most of its loading first."""
     slow_samples: list[SlowSample] = []
     """Of that loader, the slowest first."""
+    hot_lines: list[HotLine] = []
+    """The program's lines that most of its loading is in."""
     step_hotspots: list[Hotspot] = []
     """What the training thread does between batches of that loader, where ``--profile`` asked for it."""
+    step_lines: list[HotLine] = []
+    """The program's lines of these."""
     judged_at: datetime | None
 
     @property
@@ -907,6 +926,8 @@ class HotspotsPage(Model):
     has_step: bool
     """The training thread was sampled, too: ``--profile``."""
     hotspots: list[Hotspot]
+    hot_lines: list[HotLine]
+    """The program's lines that most of it is in."""
     frames: list[StackFrame]
     stacks: list[CountedStack]
     slow_samples: list[SlowSample]

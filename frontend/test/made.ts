@@ -189,9 +189,21 @@ export function hotspotsPage(changes: Partial<HotspotsPage> = {}): HotspotsPage 
       ...(stacks.frames[place] as HotspotsPage['frames'][number]),
       ...{ stage, self_fraction, total_fraction },
     })),
+    hot_lines: [
+      line('Image.resize', 0.6),
+      line('Image.open', 0.2),
+      { ...line(null, 0.13), function: 'default_collate', file: 'default_collate.py', line: 13 },
+    ],
     slow_samples: [],
     missing: null,
     ...changes,
+  }
+}
+
+function line(called: string | null, fraction: number): HotspotsPage['hot_lines'][number] {
+  return {
+    ...{ function: 'Photos.__getitem__', file: 'photos.py', line: 10, called, fraction },
+    sentence: `${called} at photos.py:10, in Photos.__getitem__`,
   }
 }
 
@@ -256,7 +268,9 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     ledger: [],
     shared: [],
     hotspots: [],
+    hot_lines: [],
     step_hotspots: [],
+    step_lines: [],
     slow_samples: [],
     loaders: [],
     judged_at: '2026-11-21T13:06:00Z',

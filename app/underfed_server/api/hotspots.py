@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from underfed_server.api.dependencies import ALLOWED, MOST_RANK, LoaderQuery, StoreDep, choose
-from underfed_server.facts.hotspots import read_hotspots
+from underfed_server.facts.hotspots import hot_lines, read_hotspots
 from underfed_server.model import CountedStack, HotspotsPage, Sampled, StackFrame, Stage
 from underfed_server.store.reading.stacks import Place, Samples
 
@@ -40,6 +40,7 @@ def hotspots(
         has_step=found.has_step,
         samples=sum(found.samples.values()),
         hotspots=found.hotspots,
+        hot_lines=hot_lines(found),
         frames=[
             StackFrame(function=function, file=file, line=line, is_own=file in found.own_files)
             for function, file, line in places

@@ -6,7 +6,7 @@ from underfed_server.diagnosis.judge import without_figures
 from underfed_server.diagnosis.sentence import NO_LOADER, no_verdict, why_no_loader
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.errors import NotFoundError
-from underfed_server.facts.hotspots import hotspots_of
+from underfed_server.facts.hotspots import hot_lines, loading_in
 from underfed_server.ingest.permission import Permission
 from underfed_server.model import Diagnosis, RunSummary
 from underfed_server.store.reading.stacks import read_stacks
@@ -40,10 +40,10 @@ def with_hotspots(store: Store, found: Diagnosis) -> Diagnosis:
     if found.loader is None:
         return found
     with store.reading() as reader:
-        seen = read_stacks(reader.connection, found.run_id, found.loader)
-    hotspots, of_step = (hotspots_of(samples, seen.own_files) for samples in (seen.loading, seen.step))
-    told = {"hotspots": hotspots, "step_hotspots": of_step}
-    return found.model_copy(update={**told, "slow_samples": list(seen.slow_samples)})
+        stacks = read_stacks(reader.connection, found.run_id, found.loader)
+    loading, step = loading_in(stacks), loading_in(stacks, "step")
+    told = {"hotspots": loading.hotspots, "hot_lines": hot_lines(loading), "slow_samples": loading.slow_samples}
+    return found.model_copy(update={**told, "step_hotspots": step.hotspots, "step_lines": hot_lines(step)})
 
 
 def visible_to(permission: Permission, store: Store, found: Diagnosis) -> Diagnosis:

@@ -46,17 +46,22 @@ class CostlyLine:
 
 def costliest_line(loading: LoaderHotspots, is_meant: IsMeant | None = None) -> CostlyLine | None:
     """Of the stacks that are meant, that which most of them are in. ``None``: none is, or too little was seen."""
+    return next(iter(costly_lines(loading, is_meant)), None)
+
+
+def costly_lines(loading: LoaderHotspots, is_meant: IsMeant | None = None) -> list[CostlyLine]:
+    """Most first; each stack counts for one. None where too little was seen."""
     seen = loading.seen
     if seen < LEAST_SAMPLES:
-        return None
+        return []
     counts: Counter[_Line] = Counter()
     for (stage, places), count in loading.samples.items():
         if places and (is_meant is None or is_meant(stage, places)):
             counts[_line_of(places, loading.own_files)] += count
-    if not counts:
-        return None
-    line, count = max(counts.items(), key=lambda item: item[1])
-    return CostlyLine(*line.place, called=line.called, below=line.below, fraction=count / seen)
+    return [
+        CostlyLine(*line.place, called=line.called, below=line.below, fraction=count / seen)
+        for line, count in counts.most_common()
+    ]
 
 
 def share_of(loading: LoaderHotspots, is_meant: IsMeant) -> float | None:

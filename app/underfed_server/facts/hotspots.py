@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Set
 from typing import TypeVar
 
+from underfed_server.facts.costly_lines import costly_lines
 from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
-from underfed_server.model import Hotspot, Sampled, Stage
+from underfed_server.model import HotLine, Hotspot, Sampled, Stage
 from underfed_server.store.reading.stacks import LoaderStacks, Place, Samples, read_stacks
 from underfed_server.store.store import Store
 
 LEAST_FRACTION = 0.005
 MOST_HOTSPOTS = 100
+MOST_LINES = 20
 
 NO_WORKERS = "it has no workers, and the process that trains is sampled with --profile alone"
 NO_PROFILE = "the training thread is sampled with --profile alone"
@@ -28,7 +30,10 @@ def read_hotspots(
     if loader is None:
         return LoaderHotspots([], "no step was recorded yet", [], {})
     with store.reading() as reader:
-        found = read_stacks(reader.connection, run_id, loader, rank)
+        return loading_in(read_stacks(reader.connection, run_id, loader, rank), of)
+
+
+def loading_in(found: LoaderStacks, of: Sampled = "loading") -> LoaderHotspots:
     samples = found.loading if of == "loading" else found.step
     return LoaderHotspots(
         hotspots_of(samples, found.own_files), _why_none(found, of), list(found.slow_samples), samples,
@@ -36,7 +41,7 @@ def read_hotspots(
     )  # fmt: skip
 
 
-def hotspots_of(samples: Samples, own_files: Set[str] = frozenset()) -> list[Hotspot]:
+def hotspots_of(samples: Samples, own_files: Set[str]) -> list[Hotspot]:
     """Those that most loading is in first, whatever they call included; of two alike, the caller first. None where too
     little was seen."""
     seen = sum(samples.values())
@@ -52,6 +57,18 @@ def hotspots_of(samples: Samples, own_files: Set[str] = frozenset()) -> list[Hot
         if count >= LEAST_FRACTION * seen
     ]  # fmt: skip
     return found[:MOST_HOTSPOTS]
+
+
+def hot_lines(loading: LoaderHotspots) -> list[HotLine]:
+    """Most first."""
+    return [
+        HotLine(
+            function=line.function, file=line.file, line=line.line, called=line.called,
+            fraction=round(line.fraction, 4), sentence=str(line),
+        )
+        for line in costly_lines(loading)[:MOST_LINES]
+        if line.fraction >= LEAST_FRACTION
+    ]  # fmt: skip
 
 
 def counted(

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 5d4043badc7a56c97bdf2dd580ce3fcd37d87996ba1d1db8c0c66403a270e765. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 72cdf86e59da5461bf17e5f6157930482ecaed23ee0c7c81f02ada8ec0e658aa. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * Export
-         * @description Every step with the batch it was given; those that retention deleted are left out.
+         * @description Every step with the batch it was given, those that retention deleted left out; or the stacks that were seen.
          */
         get: operations["export_api_v1_runs__run_id__export_get"];
         put?: never;
@@ -837,6 +837,11 @@ export interface components {
             /** Gpu Hours Lost */
             gpu_hours_lost: number | null;
             /**
+             * Hot Lines
+             * @default []
+             */
+            hot_lines: components["schemas"]["HotLine"][];
+            /**
              * Hotspots
              * @default []
              */
@@ -913,6 +918,11 @@ export interface components {
              * @default []
              */
             step_hotspots: components["schemas"]["Hotspot"][];
+            /**
+             * Step Lines
+             * @default []
+             */
+            step_lines: components["schemas"]["HotLine"][];
             /** Steps */
             steps: number;
             /** Steps Per S */
@@ -1344,6 +1354,25 @@ export interface components {
             since: string;
         };
         /**
+         * HotLine
+         * @description A line of the program that loading, or the training thread between its batches, spends time in: each look counts
+         *     for one line. Where none of the program's is in the stack, that of a library's innermost function.
+         */
+        HotLine: {
+            /** Called */
+            called: string | null;
+            /** File */
+            file: string;
+            /** Fraction */
+            fraction: number;
+            /** Function */
+            function: string;
+            /** Line */
+            line: number | null;
+            /** Sentence */
+            sentence: string;
+        };
+        /**
          * Hotspot
          * @description A function and line that loading, or the training thread between its batches, spends time in.
          */
@@ -1378,6 +1407,8 @@ export interface components {
             frames: components["schemas"]["StackFrame"][];
             /** Has Step */
             has_step: boolean;
+            /** Hot Lines */
+            hot_lines: components["schemas"]["HotLine"][];
             /** Hotspots */
             hotspots: components["schemas"]["Hotspot"][];
             /** Loader */
@@ -2608,6 +2639,7 @@ export type HostHistory = components['schemas']['HostHistory'];
 export type HostRun = components['schemas']['HostRun'];
 export type HostSeries = components['schemas']['HostSeries'];
 export type HostsPage = components['schemas']['HostsPage'];
+export type HotLine = components['schemas']['HotLine'];
 export type Hotspot = components['schemas']['Hotspot'];
 export type HotspotsPage = components['schemas']['HotspotsPage'];
 export type LedgerEntry = components['schemas']['LedgerEntry'];
@@ -3941,8 +3973,8 @@ export interface operations {
     export_api_v1_runs__run_id__export_get: {
         parameters: {
             query?: {
-                /** @description `trace` opens in Perfetto */
-                format?: "csv" | "parquet" | "json" | "trace";
+                /** @description `trace` opens in Perfetto; `collapsed` and `speedscope` are flame graphs of the loading */
+                format?: "csv" | "parquet" | "json" | "trace" | "collapsed" | "speedscope";
             };
             header?: never;
             path: {

@@ -28,11 +28,16 @@ export const hotspots = {
     if (rank !== null) return `, rank ${rank}`
     return count > 1 ? `, all ${count} ranks` : ''
   },
-  order: 'Order by',
-  columns: { function: 'Function', stage: 'Stage', self: 'Self', total: 'Total' },
+  order: 'Lines of your program, or functions by what they do themselves or in total',
+  by: { line: 'Lines', self: 'Self', total: 'Total' },
+  columns: { line: 'Line', function: 'Function', stage: 'Stage', share: 'Share' },
   own: 'your code',
-  selfIs: 'in the function itself',
-  totalIs: 'with all that it calls',
+  lineIs: 'with what the line calls',
+  shares: [
+    ['Self', 'in the function itself'],
+    ['Total', 'with all that it calls'],
+  ],
+  within: (name: string) => `in ${name}`,
   margin: (points: string) => `± ${points}`,
   samples: (count: string) => `seen in ${count} samples`,
   find: (name: string) => `Find ${name} in the flame graph`,

@@ -51,9 +51,22 @@ const press = (key: string) => fireEvent.keyDown(tree(), { key })
 const here = () => screen.getByRole('treeitem')
 
 describe('where loading spends its time', () => {
-  test('is a list of functions, each with line, stage, shares and what chance may add', async () => {
+  test('is a list of the program’s lines, each with what takes the time there', async () => {
     await show()
     expect(seen()).toContain('Where loading spends its timetrain, 1,000 samples')
+    expect([...document.querySelectorAll('.hotspots tbody tr')].map(row => row.textContent)).toEqual([
+      expect.stringMatching(/^Image\.resize.*photos\.py:10getitem60%± 3$/),
+      expect.stringMatching(/^Image\.open.*photos\.py:10getitem20%± 3$/),
+      expect.stringMatching(/^default_collate.*default_collate\.py:13collate13%± 2$/),
+    ])
+    expect(
+      screen.getByRole('button', { name: /^Find Image\.resize, in Photos\.__getitem__, your code/ }),
+    ).toBeTruthy()
+  })
+
+  test('is a list of functions, each with line, stage, shares and what chance may add', async () => {
+    await show()
+    fireEvent.click(screen.getByRole('button', { name: 'Self' }))
     expect(names()).toEqual(['Image.resize', 'Image.open', 'default_collate', 'Photos.__getitem__'])
     const [first] = document.querySelectorAll('.hotspots tbody tr')
     expect(first?.textContent).toMatch(/Image\.resize.*image\.py:11getitem60%± 360%± 3/)
@@ -78,7 +91,7 @@ describe('where loading spends its time', () => {
       },
       ...{ self_fraction: (30 - index) / 1_000, total_fraction: 0.5, is_own: false },
     }))
-    await show({ hotspots })
+    await show({ hotspots, hot_lines: [] })
     expect(names()).toHaveLength(7)
     fireEvent.click(screen.getByRole('button', { name: 'Show all 30' }))
     expect(names()).toHaveLength(30)
@@ -87,10 +100,10 @@ describe('where loading spends its time', () => {
   })
 
   test('tells the reader’s own code from that of packages', async () => {
-    await show()
-    const own = screen.getAllByRole('button', { name: /\(your code\)/ })
+    await show({ hot_lines: [] })
+    const own = screen.getAllByRole('button', { name: /your code/ })
     expect(own.map(({ title, className }) => [title, className])).toEqual([
-      ['Photos.__getitem__ (your code)', 'hotspot-name cut strong'],
+      ['Photos.__getitem__, your code', 'hotspot-name cut strong'],
     ])
   })
 
@@ -98,7 +111,7 @@ describe('where loading spends its time', () => {
     const name = `Very${'Long'.repeat(60)}.method`
     const file = `${'deep/'.repeat(50)}data.py`
     const [hotspot] = hotspotsPage().hotspots as [Hotspot]
-    await show({ hotspots: [{ ...hotspot, function: name, file, line: 3, is_own: false }] })
+    await show({ hotspots: [{ ...hotspot, function: name, file, line: 3, is_own: false }], hot_lines: [] })
     expect(screen.getByRole('button', { name: new RegExp(`^Find ${name}`) }).title).toBe(name)
     expect(document.querySelector('.code-place')?.getAttribute('title')).toBe(`${file}:3`)
   })

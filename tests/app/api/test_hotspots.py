@@ -66,6 +66,7 @@ def test_code_of_the_project_is_told_from_that_of_packages(client: TestClient, s
     assert {each.file for each in page.hotspots if each.is_own} == {"data.py"}
     assert {each.file for each in page.frames if each.is_own} == {"data.py"}
     assert {each.file for each in page.frames} > {"data.py"}
+    assert page.hot_lines[0].sentence == "Image.resize at data.py:41, in Photos.__getitem__"
 
 
 def test_what_is_seen_rarely_in_many_ranks_is_counted(
@@ -102,6 +103,17 @@ def test_a_diagnosis_names_the_hotspots_of_its_loader(client: TestClient, store:
     diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
     assert [each.line for each in diagnosis.hotspots] == [41, 2440, 40, 401]
     assert diagnosis.slow_samples[0].index == 7
+
+
+def test_a_diagnosis_names_the_lines_of_the_program(client: TestClient, store: Store) -> None:
+    frames = [{**frame, "is_own": frame["file"] == "data.py"} for frame in FRAMES]
+    stacks = [*seen()["stacks"], {"stage": "step", "frames": [2], "samples": 300}]
+    post(store, [made_window(0, stacks=[seen(frames=frames, stacks=stacks)])])
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
+    first, second, *_ = diagnosis.hot_lines
+    assert (first.sentence, first.fraction) == ("Image.resize at data.py:41, in Photos.__getitem__", 0.6)
+    assert (second.function, second.called, second.line, second.fraction) == ("Photos.__getitem__", None, 40, 0.25)
+    assert [(line.line, line.fraction) for line in diagnosis.step_lines] == [(40, 1.0)]
 
 
 def test_a_few_samples_say_nothing(client: TestClient, store: Store) -> None:

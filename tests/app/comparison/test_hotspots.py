@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from tests.app.comparison.made_side import made_side
 from tests.app.made_facts import made_run
 from underfed_server.comparison.side import Side
 from underfed_server.comparison.side_by_side import compare_sides
 from underfed_server.model import ComparedHotspot, Comparison
+from underfed_server.terminal.comparison import render_comparison
 
 GETITEM, RESIZE, DECODE = ("__getitem__", "data.py", 41), ("resize", "PIL/Image.py", 2440), ("decode", "data.py", 52)
 
@@ -86,3 +88,22 @@ def test_a_run_that_was_not_sampled_has_no_values_and_says_why() -> None:
     assert [run.hotspots_missing for run in found.runs] == [None, "switched off by UNDERFED_STACKS=0"]
     assert functions(found)["resize"].total_fractions == [0.5, None]
     assert not any(each.differs for each in found.hotspots)
+
+
+def printed(found: Comparison) -> list[str]:
+    console = Console(width=80, highlight=False, force_terminal=False)
+    with console.capture() as capture:
+        console.print(render_comparison(found))
+    return [" ".join(line.split()) for line in capture.get().splitlines()]
+
+
+def test_the_terminal_prints_what_changed() -> None:
+    lines = printed(compare_sides([side("a", 500, 500, 20.0), side("b", 200, 800, 12.5)]))
+    at = lines.index("Loading that changed time of a step's loading")
+    assert lines[at + 2 : at + 4] == ["resize PIL/Image.py 10 ms 2.5 ms", "__getitem__ data.py 20 ms 12.5 ms"]
+    lines = printed(compare_sides([side("a", 500, 500, None), side("b", 200, 800, None)]))
+    at = lines.index("Loading that changed share of loading")
+    assert sorted(lines[at + 2 : at + 4]) == ["decode data.py 50% 80%", "resize PIL/Image.py 50% 20%"]
+    assert not any(
+        "Loading that changed" in line for line in printed(compare_sides([side("a", 9, 9), side("b", 9, 9)]))
+    )

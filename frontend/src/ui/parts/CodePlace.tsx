@@ -5,10 +5,10 @@ import './CodePlace.css'
 interface CodePlaceProps {
   file: string
   line: number | null
+  /** Before it. */
   children?: ComponentChildren
 }
 
-/** `children` come before it. */
 export function CodePlace({ file, line, children }: CodePlaceProps) {
   const place = line === null ? file : `${file}:${line}`
   const folder = file.slice(0, file.lastIndexOf('/') + 1)

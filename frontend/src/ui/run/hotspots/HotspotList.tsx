@@ -1,4 +1,4 @@
-/** Functions by their share of loading, each with its line. Choosing one finds it in the flame graph. */
+/** The program's lines, or functions, by their share of loading. Choosing one finds it in the flame graph. */
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { address } from '../../../api/client'
@@ -28,12 +28,19 @@ const FILED: readonly FigureColumn<Hotspot>[] = [
   { name: 'total_fraction' },
 ]
 
-const ORDERS = {
-  self_fraction: [say.columns.self, say.selfIs],
-  total_fraction: [say.columns.total, say.totalIs],
-} as const
+/** One row of either list. */
+interface Place {
+  name: string
+  file: string
+  line: number | null
+  isOwn: boolean
+  /** The function that the line is in. */
+  within: string | null
+  stage: Hotspot['stage'] | null
+  fractions: readonly number[]
+}
 
-type Order = keyof typeof ORDERS
+type By = keyof typeof say.by
 
 interface HotspotListProps {
   page: HotspotsPage
@@ -45,11 +52,11 @@ interface HotspotListProps {
 }
 
 export function HotspotList({ page, ranks, search, controls }: HotspotListProps) {
-  const order = useSignal<Order>('self_fraction')
-  const showsAll = useSignal(false)
   const { of, loader, rank, samples } = page
-  const ranked = page.hotspots.toSorted((one, other) => other[order.value] - one[order.value])
-  const shown = showsAll.value ? ranked : ranked.slice(0, FIRST)
+  const by = useSignal<By>(page.hot_lines.length > 0 ? 'line' : 'self')
+  const showsAll = useSignal(false)
+  const places = placesOf(page, by.value)
+  const shown = showsAll.value ? places : places.slice(0, FIRST)
   return (
     <Panel
       title={say.titles[of]}
@@ -58,64 +65,99 @@ export function HotspotList({ page, ranks, search, controls }: HotspotListProps)
       controls={
         <>
           {controls}
-          <OrderChoice order={order} />
+          <ByChoice by={by} />
           <Menu label={say.export} title={`${say.export}: ${say.stacks}`} items={exportsOf(page)} small />
         </>
       }
-      figures={{ file: figuresOf(FILED, ranked).file }}
+      figures={{ file: figuresOf(FILED, page.hotspots).file }}
     >
       <DataTable
         caption={say.titles[of]}
-        columns={[
-          say.columns.function,
-          say.columns.stage,
-          ...Object.values(ORDERS).map(([name, is]) => <span title={is}>{name}</span>),
-        ]}
+        columns={headsOf(by.value)}
         class="hotspots"
-        rows={shown.map(hotspot => cellsOf(hotspot, samples, search))}
+        rows={shown.map(place => cellsOf(place, samples, search))}
       />
-      {ranked.length > FIRST && (
+      {places.length > FIRST && (
         <Button kind="small" onClick={() => (showsAll.value = !showsAll.value)}>
-          {showsAll.value ? say.fewer : say.all(ranked.length)}
+          {showsAll.value ? say.fewer : say.all(places.length)}
         </Button>
       )}
     </Panel>
   )
 }
 
-function OrderChoice({ order }: { order: Signal<Order> }) {
-  const options = Object.entries(ORDERS) as [Order, (typeof ORDERS)[Order]][]
+function ByChoice({ by }: { by: Signal<By> }) {
+  const options = Object.entries(say.by) as [By, string][]
   return (
     <Choices
       label={say.order}
-      value={order.value}
-      options={options.map(([fraction, [name]]) => [fraction, name])}
+      value={by.value}
+      options={options}
       small
-      onChoose={chosen => (order.value = chosen)}
+      onChoose={next => (by.value = next)}
     />
   )
 }
 
-function cellsOf(hotspot: Hotspot, samples: number, search: Signal<string>) {
-  const { stage, self_fraction: own, total_fraction: total } = hotspot
+function placesOf({ hotspots, hot_lines: lines }: HotspotsPage, by: By): readonly Place[] {
+  if (by === 'line') {
+    return lines.map(({ function: within, called, file, line, fraction }) => {
+      const seen = hotspots.find(each => each.file === file && each.line === line)
+      const place = { file, line, stage: seen?.stage ?? null, isOwn: seen?.is_own ?? false }
+      return {
+        ...place,
+        name: called ?? within,
+        within: called === null ? null : within,
+        fractions: [fraction],
+      }
+    })
+  }
+  const share = `${by}_fraction` as const
+  return hotspots
+    .toSorted((one, other) => other[share] - one[share])
+    .map(({ function: name, file, line, stage, is_own: isOwn, self_fraction, total_fraction }) => ({
+      ...{ name, file, line, stage, isOwn, within: null },
+      fractions: [self_fraction, total_fraction],
+    }))
+}
+
+function headsOf(by: By) {
+  const { columns } = say
+  const shares = by === 'line' ? [[columns.share, say.lineIs] as const] : [...say.shares]
   return [
-    <Name hotspot={hotspot} search={search} />,
-    <span title={stages[stage].is}>{stages[stage].name}</span>,
-    <Share fraction={own} samples={samples} />,
-    <Share fraction={total} samples={samples} />,
+    by === 'line' ? columns.line : columns.function,
+    columns.stage,
+    ...shares.map(([name, is]) => (
+      <span key={name} title={is}>
+        {name}
+      </span>
+    )),
+  ]
+}
+
+function cellsOf(place: Place, samples: number, search: Signal<string>) {
+  const { stage, fractions } = place
+  return [
+    <Name key="name" place={place} search={search} />,
+    stage && (
+      <span key="stage" title={stages[stage].is}>
+        {stages[stage].name}
+      </span>
+    ),
+    ...fractions.map((fraction, index) => <Share key={index} fraction={fraction} samples={samples} />),
   ]
 }
 
 /** The whole of a long name is in its title. */
-function Name({ hotspot, search }: { hotspot: Hotspot; search: Signal<string> }) {
-  const { function: name, file, line, stage, is_own: isOwn = false } = hotspot
+function Name({ place, search }: { place: Place; search: Signal<string> }) {
+  const { name, file, line, within, stage, isOwn } = place
   const isFound = search.value === name
-  const title = isOwn ? `${name} (${say.own})` : name
+  const title = [name, within && say.within(within), isOwn && say.own].filter(Boolean).join(', ')
   return (
     <>
       <button
         type="button"
-        class={`hotspot-name cut ${isOwn ? 'strong' : ''}`}
+        class={`hotspot-name cut ${isOwn && within === null ? 'strong' : ''}`}
         title={title}
         aria-pressed={isFound}
         aria-label={say.find(title)}
@@ -124,7 +166,7 @@ function Name({ hotspot, search }: { hotspot: Hotspot; search: Signal<string> })
         <code>{name}</code>
       </button>
       <CodePlace file={file} line={line}>
-        <span class="hotspot-stage">{stages[stage].name}</span>
+        {stage && <span class="hotspot-stage">{stages[stage].name}</span>}
       </CodePlace>
     </>
   )
