@@ -55,8 +55,8 @@ describe('where loading spends its time', () => {
     await show()
     expect(seen()).toContain('Where loading spends its timetrain, 1,000 samples')
     expect([...document.querySelectorAll('.hotspots tbody tr')].map(row => row.textContent)).toEqual([
-      expect.stringMatching(/^Image\.resize.*photos\.py:10getitem60%± 3$/),
-      expect.stringMatching(/^Image\.open.*photos\.py:10getitem20%± 3$/),
+      expect.stringMatching(/^Image\.resize.*photos\.py:10in Photos\.__getitem__getitem60%± 3$/),
+      expect.stringMatching(/^Image\.open.*photos\.py:10in Photos\.__getitem__getitem20%± 3$/),
       expect.stringMatching(/^default_collate.*default_collate\.py:13collate13%± 2$/),
     ])
     expect(

@@ -5,11 +5,13 @@ import './CodePlace.css'
 interface CodePlaceProps {
   file: string
   line: number | null
+  /** After it, where there is room. */
+  within?: string | null
   /** Before it. */
   children?: ComponentChildren
 }
 
-export function CodePlace({ file, line, children }: CodePlaceProps) {
+export function CodePlace({ file, line, within = null, children }: CodePlaceProps) {
   const place = line === null ? file : `${file}:${line}`
   const folder = file.slice(0, file.lastIndexOf('/') + 1)
   return (
@@ -17,6 +19,7 @@ export function CodePlace({ file, line, children }: CodePlaceProps) {
       {children}
       <span class="cut">{folder}</span>
       <span>{place.slice(folder.length)}</span>
+      {within && <span class="cut wide-only code-within">{within}</span>}
     </small>
   )
 }

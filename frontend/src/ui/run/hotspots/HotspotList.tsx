@@ -165,7 +165,7 @@ function Name({ place, search }: { place: Place; search: Signal<string> }) {
       >
         <code>{name}</code>
       </button>
-      <CodePlace file={file} line={line}>
+      <CodePlace file={file} line={line} within={within && say.within(within)}>
         {stage && <span class="hotspot-stage">{stages[stage].name}</span>}
       </CodePlace>
     </>
