@@ -338,6 +338,8 @@ class Hotspot(Model):
     total_fraction: float
     """And in all that it calls."""
     stage: Stage
+    is_own: bool = False
+    """In a file of the project, not of an installed package."""
 
 
 class HotLine(Model):
@@ -366,6 +368,8 @@ class SlowSample(Model):
     """The size of that file."""
     load_us: int
     rank: int
+    worker: int | None = None
+    """`None`: the training process loaded it."""
 
 
 class Diagnosis(Verdict):
@@ -899,6 +903,8 @@ class StackFrame(Model):
     function: str
     file: str
     line: int | None
+    is_own: bool
+    """In a file of the project, not of an installed package."""
 
 
 class CountedStack(Model):
@@ -921,6 +927,8 @@ class HotspotsPage(Model):
     has_step: bool
     """The training thread was sampled, too: ``--profile``."""
     hotspots: list[Hotspot]
+    hot_lines: list[HotLine]
+    """The program's lines that most of it is in."""
     frames: list[StackFrame]
     stacks: list[CountedStack]
     slow_samples: list[SlowSample]

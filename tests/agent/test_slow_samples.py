@@ -102,11 +102,11 @@ def test_a_sample_is_told_by_the_variables_of_torchs_fetcher() -> None:
 def test_a_file_of_the_project_is_told_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     stacks = SeenStacks()
-    slow = SlowSamples(stacks)
+    slow = SlowSamples(stacks, worker=2)
     Path("0481.dcm").touch()
     with Path("0481.dcm").open():
         for at_ms in (1000, 1100):
             slow.look((0, 0, 3), 3, at_ms * MS, at_ms * MS)
     slow.look(None, None, 1200 * MS, 1200 * MS)
     (sample,) = stacks.slow.values()
-    assert sample.file == "0481.dcm"
+    assert (sample.file, sample.worker) == ("0481.dcm", 2)

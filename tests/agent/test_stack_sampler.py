@@ -215,7 +215,7 @@ def standing(act: Callable[[threading.Event, threading.Event], None]) -> Iterato
 def sampler(tmp_path: Path) -> tuple[StackSampler, SeenCode]:
     code = SeenCode(tmp_path / "loader-0.0.0.stacks")
     timer = BatchTimer(ring=None, collate=CollateTimer(Probe()))  # type: ignore[arg-type]
-    return StackSampler(LoadingThread(timer, code), Bursts(0), Guard()), code
+    return StackSampler(LoadingThread(timer, code, worker=0), Bursts(0), Guard()), code
 
 
 def seen_of(ident: int) -> list[str]:

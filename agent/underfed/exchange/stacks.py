@@ -57,6 +57,8 @@ class SlowSample:
     """Opened while it was loaded, and still open when somebody looked."""
     file_bytes: int | None = None
     """The size of that file."""
+    worker: int | None = None
+    """That loaded it; ``None``: the training process did."""
 
 
 @dataclass(frozen=True, slots=True)

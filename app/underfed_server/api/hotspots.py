@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from underfed_server.api.dependencies import ALLOWED, MOST_RANK, LoaderQuery, StoreDep, choose
-from underfed_server.facts.hotspots import read_hotspots
+from underfed_server.facts.hotspots import hot_lines, read_hotspots
 from underfed_server.model import CountedStack, HotspotsPage, Sampled, StackFrame, Stage
 from underfed_server.store.reading.stacks import Place, Samples
 
@@ -31,7 +31,7 @@ def hotspots(
     """Functions and lines with their shares of loading, the stacks that they were found in, and the slowest samples."""
     run, _, name = choose(store, run_id, rank, loader)
     found = read_hotspots(store, run_id, name, rank, of)
-    frames, stacks = _numbered(found.samples)
+    places, stacks = _numbered(found.samples)
     return HotspotsPage(
         run_id=run_id,
         rank=rank,
@@ -40,15 +40,19 @@ def hotspots(
         has_step=found.has_step,
         samples=sum(found.samples.values()),
         hotspots=found.hotspots,
-        frames=frames,
+        hot_lines=hot_lines(found),
+        frames=[
+            StackFrame(function=function, file=file, line=line, is_own=file in found.own_files)
+            for function, file, line in places
+        ],
         stacks=stacks,
         slow_samples=found.slow_samples,
         missing=run.no_loader or found.missing,
     )
 
 
-def _numbered(samples: Samples) -> tuple[list[StackFrame], list[CountedStack]]:
-    """Each frame once, and stacks by the places of theirs; those that were seen most often first."""
+def _numbered(samples: Samples) -> tuple[list[Place], list[CountedStack]]:
+    """Each place once, and stacks by the places of theirs; those that were seen most often first."""
     numbers: dict[Place, int] = {}
     often = sorted(samples.items(), key=lambda item: -item[1])
     stacks = [
@@ -59,4 +63,4 @@ def _numbered(samples: Samples) -> tuple[list[StackFrame], list[CountedStack]]:
     for (stage, _), count in often[MOST_STACKS:]:
         left[stage] += count
     stacks += (CountedStack(stage=stage, frames=[], samples=count) for stage, count in left.items())
-    return [StackFrame(function=function, file=file, line=line) for function, file, line in numbers], stacks
+    return [*numbers], stacks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from underfed_server.comparison.against import Against
 from underfed_server.comparison.cautions import cautions_of
@@ -66,6 +67,8 @@ def _read_side(store: Store, run: Run, label: str) -> Side:
     if len(steps.steps) < THRESHOLDS.needed_steps:
         are_deleted = store.rows_deleted_at(run.run_id) is not None
         why_not = "retention deleted its single steps" if are_deleted else "it has too few steps"
+    # For how long they took to load: shares of loading become time by it.
+    steps = replace(steps, batches=store.batches(run.run_id, rank, loader, last=THRESHOLDS.judged_steps))
     sampled = read_hotspots(store, run.run_id, loader)
     return Side(run, label, diagnosis, None if why_not else steps, why_not, epochs, sampled.samples, sampled.missing)
 

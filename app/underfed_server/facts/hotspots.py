@@ -4,7 +4,7 @@ it was sampled, what the training thread does between its batches."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Set
 from typing import TypeVar
 
 from underfed_server.facts.costly_lines import costly_lines
@@ -36,11 +36,12 @@ def read_hotspots(
 def loading_in(found: LoaderStacks, of: Sampled = "loading") -> LoaderHotspots:
     samples = found.loading if of == "loading" else found.step
     return LoaderHotspots(
-        hotspots_of(samples), _why_none(found, of), list(found.slow_samples), samples, found.own_files, bool(found.step)
-    )
+        hotspots_of(samples, found.own_files), _why_none(found, of), list(found.slow_samples), samples,
+        found.own_files, bool(found.step),
+    )  # fmt: skip
 
 
-def hotspots_of(samples: Samples) -> list[Hotspot]:
+def hotspots_of(samples: Samples, own_files: Set[str]) -> list[Hotspot]:
     """Those that most loading is in first, whatever they call included; of two alike, the caller first. None where too
     little was seen."""
     seen = sum(samples.values())
@@ -49,7 +50,7 @@ def hotspots_of(samples: Samples) -> list[Hotspot]:
     own, total = counted(samples, lambda place: place)
     found = [
         Hotspot(
-            function=place[0], file=place[1], line=place[2], stage=stage,
+            function=place[0], file=place[1], line=place[2], stage=stage, is_own=place[1] in own_files,
             self_fraction=round(own[stage, place] / seen, 4), total_fraction=round(count / seen, 4),
         )
         for (stage, place), count in total.most_common()

@@ -256,6 +256,7 @@ class SlowSample(Part, frozen=True, kw_only=True):
     index: Count | None = None
     file: Name | None = None
     file_bytes: Count | None = None
+    worker: Count | None = None
 
 
 class Stacks(Part, frozen=True, kw_only=True):

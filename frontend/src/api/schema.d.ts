@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 4f6b8cb125ae5f62c469afb6ead95e3f521a586394580f143929339d6f8dee41. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 72cdf86e59da5461bf17e5f6157930482ecaed23ee0c7c81f02ada8ec0e658aa. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1381,6 +1381,11 @@ export interface components {
             file: string;
             /** Function */
             function: string;
+            /**
+             * Is Own
+             * @default false
+             */
+            is_own: boolean;
             /** Line */
             line: number | null;
             /** Self Fraction */
@@ -1402,6 +1407,8 @@ export interface components {
             frames: components["schemas"]["StackFrame"][];
             /** Has Step */
             has_step: boolean;
+            /** Hot Lines */
+            hot_lines: components["schemas"]["HotLine"][];
             /** Hotspots */
             hotspots: components["schemas"]["Hotspot"][];
             /** Loader */
@@ -2249,6 +2256,8 @@ export interface components {
             load_us: number;
             /** Rank */
             rank: number;
+            /** Worker */
+            worker?: number | null;
         };
         /**
          * Speed
@@ -2270,6 +2279,8 @@ export interface components {
             file: string;
             /** Function */
             function: string;
+            /** Is Own */
+            is_own: boolean;
             /** Line */
             line: number | null;
         };

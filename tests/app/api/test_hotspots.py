@@ -59,6 +59,16 @@ def test_stacks_are_handed_out_for_a_flame_graph(client: TestClient, store: Stor
     assert (first.samples, sum(stack.samples for stack in page.stacks)) == (60, 100)
 
 
+def test_code_of_the_project_is_told_from_that_of_packages(client: TestClient, store: Store) -> None:
+    frames = [{**FRAMES[0], "is_own": True}, *FRAMES[1:]]
+    post(store, [made_window(0, stacks=[seen(frames=frames)])])
+    page = shown(client)
+    assert {each.file for each in page.hotspots if each.is_own} == {"data.py"}
+    assert {each.file for each in page.frames if each.is_own} == {"data.py"}
+    assert {each.file for each in page.frames} > {"data.py"}
+    assert page.hot_lines[0].sentence == "Image.resize at data.py:41, in Photos.__getitem__"
+
+
 def test_what_is_seen_rarely_in_many_ranks_is_counted(
     client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +84,7 @@ def test_what_is_sent_again_replaces_what_was_known(client: TestClient, store: S
 
 
 def test_ranks_are_added_up(client: TestClient, store: Store) -> None:
-    slow = {"index": 7, "load_us": 900_000, "file": "scans/0481.dcm"}
+    slow = {"index": 7, "load_us": 900_000, "file": "scans/0481.dcm", "file_bytes": 109_051_904, "worker": 3}
     faster = {"index": 7, "load_us": 500_000, "file": "scans/0481.dcm"}
     post(store, [made_window(0, stacks=[seen(slow_samples=[faster])])])
     post(store, [made_window(0, rank=1, stacks=[seen(resizing=260, slow_samples=[slow, {"load_us": 400_000}])])])
@@ -83,6 +93,7 @@ def test_ranks_are_added_up(client: TestClient, store: Store) -> None:
     assert page.hotspots[0].total_fraction == 0.8
     slowest = [(each.index, each.load_us, each.rank) for each in page.slow_samples]
     assert slowest == [(7, 900_000, 1), (None, 400_000, 1)]
+    assert [(each.file_bytes, each.worker) for each in page.slow_samples] == [(109_051_904, 3), (None, None)]
     assert shown(client, "&rank=0").samples == 100
     assert shown(client, "&rank=5").missing == "its loading was sampled 0 times, 100 are needed"
 

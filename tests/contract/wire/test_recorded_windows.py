@@ -227,7 +227,7 @@ def test_devices_their_samples_and_stacks_are_written_as_by_hand() -> None:
                 "train",
                 [Frame("Image.resize", "PIL/Image.py", 2440)],
                 [StackCount("getitem", [0], 62)],
-                [SlowSample(2_104_000, 18_233, "scans/0481.dcm", 109_051_904)],
+                [SlowSample(2_104_000, 18_233, "scans/0481.dcm", 109_051_904, 3)],
             )
         ],
     )

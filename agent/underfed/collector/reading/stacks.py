@@ -15,9 +15,9 @@ from underfed.exchange.stacks import SeenStacks, read_stacks, write_stacks
 from underfed.host.clock import now_ns
 from underfed.host.files import Changes
 
-MOST_PAUSE_NS, PAUSE_SHARE = 10_000_000_000, 10
-"""Between two sendings a tenth of the time since the first, and at most this: all sums are sent anew, and with dozens
-of workers one of them has seen something in every second."""
+MOST_PAUSE_NS = 10_000_000_000
+"""Between two sendings as long as since the first, and at most this: all sums are sent anew, and with dozens of workers
+one of them has seen something in every second."""
 
 
 class RankStacks:
@@ -52,7 +52,7 @@ class RankStacks:
         if not self._unsent or (now < self._due_ns and not is_last):
             return []
         self._began_ns = self._began_ns or now
-        self._due_ns = now + min(MOST_PAUSE_NS, (now - self._began_ns) // PAUSE_SHARE)
+        self._due_ns = now + min(MOST_PAUSE_NS, now - self._began_ns)
         unsent, self._unsent = self._unsent, set()
         counts = {loader: self._seen[loader].counts() for loader in sorted(unsent)}
         return [Stacks(name(loader), each.frames, each.stacks, each.slow_samples) for loader, each in counts.items()]

@@ -25,6 +25,7 @@ class LoadingThread:
 
     timer: BatchTimer
     code: SeenCode
+    worker: int
     _slow: SlowSamples | None = None
     _fetchers: str = ""
     """The file with torch's fetchers."""
@@ -59,7 +60,7 @@ class LoadingThread:
         """By then torch's fetchers are imported."""
         from torch.utils.data._utils import fetch
 
-        self._fetchers, self._slow = str(fetch.__file__), SlowSamples(self.code.seen)
+        self._fetchers, self._slow = str(fetch.__file__), SlowSamples(self.code.seen, self.worker)
         return self._slow
 
 

@@ -32,6 +32,8 @@ NO_DATA = ("/dev/", "/proc/", "/sys/")
 @dataclass(slots=True, eq=False)
 class SlowSamples:
     seen: SeenStacks
+    worker: int | None = None
+    """Whose samples these are; ``None``: the training process's."""
     _here: tuple[str, ...] = field(default_factory=lambda: tuple(f"{place}/" for place in working_directory()))
     _open_before: set[str] = field(default_factory=lambda: set(open_files()))
     """Logs, archives: they are open while other samples are loaded, too."""
@@ -67,7 +69,8 @@ class SlowSamples:
         seen_ns = self._last_ns - self._first_ns
         if self._position is not None and seen_ns >= LEAST_NS:
             unseen_ns = (min(self._gap_ns, seen_ns) + min(gap_ns, seen_ns)) // 2
-            self.seen.add_slow(SlowSample((seen_ns + unseen_ns) // 1000, self._index, self._file, self._file_bytes))
+            load_us = (seen_ns + unseen_ns) // 1000
+            self.seen.add_slow(SlowSample(load_us, self._index, self._file, self._file_bytes, self.worker))
 
 
 def sample_of(frame: FrameType) -> tuple[int, int | None] | None:

@@ -189,7 +189,7 @@ def _make_sampler(plan: WorkerPlan, guard: Guard, worker: int, timer: BatchTimer
         return None
     code = SeenCode(Path(stacks_file(plan.rings, worker)))
     bursts = Bursts(plan.stacks_since_ns, plan.stacks_always, turn=worker)
-    return StackSampler(LoadingThread(timer, code), bursts, guard)
+    return StackSampler(LoadingThread(timer, code, worker), bursts, guard)
 
 
 def apply_threads(count: int) -> None:

@@ -64,7 +64,14 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
             samples = step if stack.stage == "step" else loading
             samples[stack.stage, tuple(places[frame] for frame in stack.frames)] += stack.samples
         slow += (
-            SlowSample(index=each.index, file=each.file, file_bytes=each.file_bytes, load_us=each.load_us, rank=of)
+            SlowSample(
+                index=each.index,
+                file=each.file,
+                file_bytes=each.file_bytes,
+                load_us=each.load_us,
+                rank=of,
+                worker=each.worker,
+            )
             for each in sent.slow_samples
         )
     reasons = read_reasons(connection, run_id, loader)
