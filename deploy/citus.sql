@@ -12,6 +12,7 @@ SELECT create_distributed_table('rank', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('read_rate', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('rollup', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('storage', 'run_id', colocate_with => 'run');
+SELECT create_distributed_table('stacks', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('peak', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('stream', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('tag', 'run_id', colocate_with => 'run');

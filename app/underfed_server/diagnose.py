@@ -9,12 +9,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.advice.run_gain import with_run_gains
 from underfed_server.diagnosis.chosen_loader import choose_loader, line_of, of_run
-from underfed_server.diagnosis.judge import Before, judge, without_figures
+from underfed_server.diagnosis.judge import Before, judge, waits_for_data, without_figures
 from underfed_server.diagnosis.overview import Overview, overview_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import (
@@ -29,6 +31,8 @@ from underfed_server.earlier import (
     with_proven,
 )
 from underfed_server.errors import NotFoundError
+from underfed_server.facts.hotspots import read_hotspots
+from underfed_server.facts.loading import LoaderHotspots
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Diagnosis, LedgerEntry, Status, Verdict
 from underfed_server.store.store import Store
@@ -41,6 +45,7 @@ class Diagnoser:
     def __init__(self) -> None:
         self._advised = Remembered[Recommendation]()
         self._paired = Remembered[Pairing | None]()
+        self._loading = Remembered[LoaderHotspots]()
 
     def __call__(self, store: Store, run_id: str) -> bool:
         """Diagnose the run and save it. ``False``: it says the same as the last diagnosis.
@@ -55,7 +60,11 @@ class Diagnoser:
         if of_same and facts.judged_steps < of_same.judged_steps and store.rows_deleted_at(run_id) is not None:
             return _keep(store, of_same, facts.status)
         overview = overview_of(facts)
-        verdict = judge(facts, Before.of(of_same), overview)
+        before = Before.of(of_same)
+        if waits_for_data(facts, before, overview):
+            seen = self._loading.of(facts, name_of(facts), partial(read_hotspots, store, run_id, name_of(facts)))
+            facts = replace(facts, loading=seen)
+        verdict = judge(facts, before, overview)
         basis = (name_of(facts), verdict.bound, verdict.causes[0].cause if verdict.causes else None)
         recommendation = self._advised.of(facts, basis, lambda: advise(with_proven(store, facts), verdict, overview))
         pairing = self._paired.of(facts, name_of(facts), lambda: find_pairing(store, facts))
@@ -111,6 +120,8 @@ class LoaderDiagnoses:
 def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     facts = read_facts(store, run_id, named(loader))
     overview = overview_of(facts)
+    if waits_for_data(facts, None, overview):
+        facts = replace(facts, loading=read_hotspots(store, run_id, loader))
     verdict = judge(facts, overview=overview)
     if verdict.bound == "unknown" and facts.steps > facts.judged_steps and store.rows_deleted_at(run_id) is not None:
         verdict = without_figures(verdict.sentence, "retention deleted its single steps", facts.judged_steps)

@@ -22,6 +22,10 @@ Confidence = Literal["high", "medium", "low"]
 Scope = Literal["ingest", "view", "admin"]
 WorkerEnd = Literal["returned", "raised", "died"]
 StorageKind = Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"]
+Stage = Literal["getitem", "collate", "other", "step"]
+"""Of loading; ``step``: what the training thread does between its batches."""
+
+Sampled = Literal["loading", "step"]
 Role = Literal["train", "validation", "other"]
 CautionOf = Literal["batch_size", "model", "gpu", "world_size", "compute"]
 Unit = Literal["us", "fraction", "bytes", "bytes_per_s", "per_s", "count", "cores", "factor", "setting", "w"]
@@ -129,7 +133,8 @@ class BestAdvice(Model):
 
 class Advice(BestAdvice):
     ceiling: float | None
-    """Speed-up with instant data, an estimate: loading may also slow the step itself down."""
+    """Speed-up with instant data, or with nothing left of the work that the change is about: an estimate, as loading
+    may also slow the step itself down."""
     settings: dict[str, Setting]
     """The complete loader settings to use, also for ``underfed run --set``."""
     title: str
@@ -321,6 +326,52 @@ class ReadRate(Model):
     """More loads at once read no more together."""
 
 
+class Hotspot(Model):
+    """A function and line that loading, or the training thread between its batches, spends time in."""
+
+    function: str
+    """With its class; of one that is not written in Python, as it is called there."""
+    file: str
+    line: int | None
+    self_fraction: float
+    """Of loading, or of the time between batches, in this function itself."""
+    total_fraction: float
+    """And in all that it calls."""
+    stage: Stage
+    is_own: bool = False
+    """In a file of the project, not of an installed package."""
+
+
+class HotLine(Model):
+    """A line of the program that loading, or the training thread between its batches, spends time in: each look counts
+    for one line. Where none of the program's is in the stack, that of a library's innermost function."""
+
+    function: str
+    """That the line is in."""
+    file: str
+    line: int | None
+    called: str | None
+    """What is called there, and takes the time; `None`: the function itself does."""
+    fraction: float
+    sentence: str
+    """`Image.resize at data.py:41, in Photos.__getitem__`"""
+
+
+class SlowSample(Model):
+    """Known to about a tenth of a second."""
+
+    index: int | None
+    """In the data set; `None`: it has no such number."""
+    file: str | None
+    """Opened while the sample was loaded; `None`: none was seen open."""
+    file_bytes: int | None = None
+    """The size of that file."""
+    load_us: int
+    rank: int
+    worker: int | None = None
+    """`None`: the training process loaded it."""
+
+
 class Diagnosis(Verdict):
     run_id: str
     status: Status
@@ -343,6 +394,16 @@ class Diagnosis(Verdict):
     """Other runs that share the leading cause of this one."""
     read_rate: ReadRate | None = None
     """``None``: its data come from no storage that can be told from others, or what it reads was not measured."""
+    hotspots: list[Hotspot] = []
+    """Of that loader, those with most of its loading first."""
+    slow_samples: list[SlowSample] = []
+    """Of that loader, the slowest first."""
+    hot_lines: list[HotLine] = []
+    """The program's lines that most of its loading is in."""
+    step_hotspots: list[Hotspot] = []
+    """What the training thread does between batches of that loader, where ``--profile`` asked for it."""
+    step_lines: list[HotLine] = []
+    """The program's lines of these."""
     judged_at: datetime | None
 
     @property
@@ -838,6 +899,43 @@ class TimelineStep(Model):
     queue_depth: int | None
 
 
+class StackFrame(Model):
+    function: str
+    file: str
+    line: int | None
+    is_own: bool
+    """In a file of the project, not of an installed package."""
+
+
+class CountedStack(Model):
+    stage: Stage
+    frames: list[int]
+    """Places in the page's ``frames``, the outermost first. None: all stacks that were not kept."""
+    samples: int
+
+
+class HotspotsPage(Model):
+    """What threads were seen to execute: each sample stands for the same time."""
+
+    run_id: str
+    rank: int | None
+    """`None`: all ranks together."""
+    loader: str | None
+    of: Sampled
+    """Those that load its batches, or the training thread between them: all below is of these."""
+    samples: int
+    has_step: bool
+    """The training thread was sampled, too: ``--profile``."""
+    hotspots: list[Hotspot]
+    hot_lines: list[HotLine]
+    """The program's lines that most of it is in."""
+    frames: list[StackFrame]
+    stacks: list[CountedStack]
+    slow_samples: list[SlowSample]
+    missing: str | None
+    """Why there are no hotspots."""
+
+
 class Timeline(RankPage):
     from_us: int
     to_us: int
@@ -1057,6 +1155,28 @@ class ComparedRun(Model):
     """In a step of the judged rank."""
     epochs: list[EpochStart]
     """Of the judged rank and loader, the newest that are known: by them steps become epochs."""
+    hotspots_missing: str | None
+    """Why none are known of it."""
+
+
+class ComparedHotspot(Model):
+    """A function in which loading spends time in any of the runs. Lists have one value a run, in their order; ``None``:
+    that run was not sampled, or how long it loads was not measured."""
+
+    function: str
+    file: str
+    stage: Stage
+    lines: list[int | None]
+    """The one it was seen at most often; also ``None`` where it was not seen."""
+    self_fractions: list[float | None]
+    total_fractions: list[float | None]
+    self_us: list[float | None]
+    """Of loading a step, or a sample where these are compared."""
+    total_us: list[float | None]
+    """And in all that it calls."""
+    differs: bool
+    """One of the runs from the first, in itself or in what it calls, by more than chance: in time where both are known,
+    else in share."""
 
 
 class ComparedSetting(Model):
@@ -1090,6 +1210,8 @@ class Comparison(Model):
     cautions: list[Caution]
     settings: list[ComparedSetting]
     """Also those that are equal."""
+    hotspots: list[ComparedHotspot]
+    """Those that differ first, and of these the one that changed most."""
     ledger: list[LedgerEntry]
     """Where one of the runs carries the advice of another."""
 

@@ -2,6 +2,7 @@
 import type {
   Advice,
   Diagnosis,
+  HotspotsPage,
   Run,
   RunSummary,
   Series,
@@ -10,6 +11,7 @@ import type {
   WorkerInfo,
   WorkersPage,
 } from '../src/api/schema'
+import { stacksOf } from './charts/flame/stacks'
 
 export function summary(changes: Partial<RunSummary> = {}): RunSummary {
   return {
@@ -160,6 +162,51 @@ export function workersPage(changes: Partial<WorkersPage> = {}): WorkersPage {
   }
 }
 
+/** A data set that resizes, opens and joins photographs: 1,000 samples. */
+export function hotspotsPage(changes: Partial<HotspotsPage> = {}): HotspotsPage {
+  const stacks = stacksOf(
+    ['getitem', 'Photos.__getitem__ Image.resize', 600],
+    ['getitem', 'Photos.__getitem__ Image.open', 200],
+    ['getitem', 'Photos.__getitem__', 50],
+    ['collate', 'default_collate', 130],
+    ['other', '', 20],
+  )
+  const shares = [
+    ['getitem', 0.05, 0.85],
+    ['getitem', 0.6, 0.6],
+    ['getitem', 0.2, 0.2],
+    ['collate', 0.13, 0.13],
+  ] as const
+  return {
+    ...stacks,
+    run_id: 'run-1',
+    rank: null,
+    loader: 'train',
+    of: 'loading',
+    has_step: false,
+    samples: 1_000,
+    hotspots: shares.map(([stage, self_fraction, total_fraction], place) => ({
+      ...(stacks.frames[place] as HotspotsPage['frames'][number]),
+      ...{ stage, self_fraction, total_fraction },
+    })),
+    hot_lines: [
+      line('Image.resize', 0.6),
+      line('Image.open', 0.2),
+      { ...line(null, 0.13), function: 'default_collate', file: 'default_collate.py', line: 13 },
+    ],
+    slow_samples: [],
+    missing: null,
+    ...changes,
+  }
+}
+
+function line(called: string | null, fraction: number): HotspotsPage['hot_lines'][number] {
+  return {
+    ...{ function: 'Photos.__getitem__', file: 'photos.py', line: 10, called, fraction },
+    sentence: `${called} at photos.py:10, in Photos.__getitem__`,
+  }
+}
+
 export function advice(changes: Partial<Advice> = {}): Advice {
   return {
     change: 'num_workers',
@@ -220,6 +267,11 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     ranks: [{ rank: 0, data_stall_fraction: 0.43, straggler: false, works_longer: false }],
     ledger: [],
     shared: [],
+    hotspots: [],
+    hot_lines: [],
+    step_hotspots: [],
+    step_lines: [],
+    slow_samples: [],
     loaders: [],
     judged_at: '2026-11-21T13:06:00Z',
     ...changes,

@@ -247,6 +247,12 @@ def test_a_notebooks_kernel_finds_the_parent_it_was_told() -> None:
     assert run_under(*command, variables={"JPY_PARENT_PID": str(os.getpid())}).stdout == b"True\n"
 
 
+def test_a_profile_is_asked_for_by_a_variable() -> None:
+    program = "import os; print(os.environ.get('UNDERFED_PROFILE'))"
+    assert run_under("--profile", sys.executable, "-c", program).stdout == b"1\n"
+    assert run_under("--", sys.executable, "-c", program).stdout == b"None\n"
+
+
 # Options are checked before anything is started.
 
 
@@ -292,6 +298,7 @@ def test_without_a_command_it_says_so() -> None:
         (["--name=x", "a"], ["--name=x"], ["a"]),
         (["--set", "k=v", "--", "--odd"], ["--set", "k=v"], ["--odd"]),
         (["--help", "a"], ["--help"], ["a"]),
+        (["--profile", "a", "--profile"], ["--profile"], ["a", "--profile"]),
         (["--name"], ["--name"], []),
     ],
 )

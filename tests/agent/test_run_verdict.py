@@ -91,3 +91,15 @@ def test_the_fix_is_named_with_what_the_run_gains(changes: dict[str, Any], gain:
 def test_a_run_that_needs_nothing_gets_its_verdict_and_its_page() -> None:
     page = "http://head:7077/runs/run-1"
     assert list(lines_of(JUDGED | {"advice": []}, page)) == ["It waits.", f"why, and all else: {page}"]
+
+
+def test_the_line_that_costs_most_stands_below_the_verdict_that_it_explains() -> None:
+    resize = {"fraction": 0.624, "sentence": "Image.resize at data.py:41, in Photos.__getitem__"}
+    saving = {"fraction": 0.31, "sentence": "torch.save at train.py:88, in train"}
+    known = JUDGED | {"advice": [], "hot_lines": [resize, saving], "step_lines": [saving]}
+    said = {bound: list(lines_of(known | {"bound": bound}, "…"))[1:-1] for bound in ("data", "host", "compute")}
+    assert said == {
+        "data": ["62% of loading: Image.resize at data.py:41, in Photos.__getitem__"],
+        "host": ["31% between batches: torch.save at train.py:88, in train"],
+        "compute": [],
+    }

@@ -21,6 +21,7 @@ ROUTES = {
     "/api/v1/runs/{run_id}/diagnosis": {"get"},
     "/api/v1/runs/{run_id}/series": {"get"},
     "/api/v1/runs/{run_id}/workers": {"get"},
+    "/api/v1/runs/{run_id}/hotspots": {"get"},
     "/api/v1/runs/{run_id}/timeline": {"get"},
     "/api/v1/runs/{run_id}/export": {"get"},
     "/api/v1/compare": {"get"},

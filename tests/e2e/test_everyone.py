@@ -130,8 +130,8 @@ RUN_KEYS: dict[str, tuple[str, Callable[[Page], None]]] = {
 }
 """The same of a run's own page."""
 
-FOCUSED = {"← →", "w s a d f", ", ."}
-"""Of a chart or the timeline that has the focus: tests/e2e/test_run_page.py."""
+FOCUSED = {"← →", "w s a d f", ", .", "↑ ↓ Enter"}
+"""Of a chart, the timeline or the flame graph that has the focus: tests/e2e/test_run_page.py, test_hotspots.py."""
 
 
 def press(page: Page, presses: str) -> None:

@@ -1,4 +1,5 @@
-"""Starts a framework's program once for all of its tests, with a service that keeps what the agent sent."""
+"""Starts a framework's program once for all of its tests, with a service that keeps what the agent sent. It is looked
+all the time what workers execute."""
 
 from __future__ import annotations
 
@@ -71,6 +72,7 @@ def ran(request: pytest.FixtureRequest) -> Iterator[Ran]:
             UNDERFED_DIR=rings,
             UNDERFED_RINGS=rings,
             UNDERFED_LINGER_S="60",
+            UNDERFED_STACKS="always",
             HF_HUB_OFFLINE="1",
             CUDA_VISIBLE_DEVICES="",
         )

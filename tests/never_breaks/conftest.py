@@ -13,6 +13,12 @@ from tests.fakes.service import Service
 __all__ = ["absent_service", "any_service", "guest", "rings", "run_id", "service", "short_linger"]
 
 
+@pytest.fixture(autouse=True)
+def bursts_always(guest: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All the time it is looked what workers execute."""
+    monkeypatch.setenv("UNDERFED_STACKS", "always")
+
+
 @pytest.fixture
 def short_linger(guest: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a job whose collector cannot use its service: the collector soon ends."""

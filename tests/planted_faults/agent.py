@@ -340,4 +340,32 @@ AGENT = (
         "for each in counters) if counters else 0",
         ("tests/agent/test_traffic.py",),
     ),
+    Fault(
+        "a burst leaves threads of the worker asking for the interpreter lock as often as it does",
+        "agent/underfed/trainer/loading/bursts.py",
+        "sys.setswitchinterval(before_s)",
+        "sys.setswitchinterval(SWITCH_S)",
+        ("tests/agent/test_stack_sampler.py",),
+    ),
+    Fault(
+        "what a thread is seen to begin is counted to the function that it has not run yet",
+        "agent/underfed/trainer/loading/frame_names.py",
+        "in BEGINNINGS",
+        "in ()",
+        ("tests/agent/test_frame_names.py",),
+    ),
+    Fault(
+        "paths of code tell where the user's home is",
+        "agent/underfed/trainer/loading/frame_names.py",
+        "return inside or str(PurePath(*PurePath(path).parts[-2:]))",
+        "return inside or path",
+        ("tests/agent/test_frame_names.py",),
+    ),
+    Fault(
+        "another collector of a run begins its sums of stacks anew",
+        "agent/underfed/collector/reading/stacks.py",
+        "if name.is_sum and name.loader not in self._seen",
+        "if False",
+        ("tests/agent/test_stacks.py",),
+    ),
 )

@@ -237,4 +237,11 @@ STORE = (
         "",
         ("tests/app/store/writing/test_set_aside.py",),
     ),
+    Fault(
+        "of several ranks only the last one's stacks count",
+        "app/underfed_server/store/reading/stacks.py",
+        "for frame in stack.frames)] += stack.samples",
+        "for frame in stack.frames)] = stack.samples",
+        ("tests/app/api/test_hotspots.py",),
+    ),
 )

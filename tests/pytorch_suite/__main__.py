@@ -4,7 +4,9 @@
 
 The file is PyTorch's (``test/test_dataloader.py`` of the installed release; it must keep its name) and needs
 ``expecttest`` beside pytest. It is run as it is; the second time under ``underfed run``, which records every loader in
-every process. Tests that differ are run again, alternating, since some of PyTorch's hang on time. A pass takes minutes.
+every process, and looks all the time what workers execute.
+
+Tests that differ are run again, alternating, since some of PyTorch's hang on time. A pass takes minutes.
 Exits with 1 where a test differs in every repetition, or where nothing was recorded.
 """
 
@@ -71,7 +73,8 @@ def run_recorded(file: Path, report: Path, selection: Sequence[str]) -> Pass:
     """Under ``underfed run``, with a service of its own that counts what arrives."""
     started = time.monotonic()
     with running_service() as service, TemporaryDirectory(prefix="underfed-suite-", dir="/dev/shm") as directory:
-        environment = clean_environment(UNDERFED_URL=service.url, UNDERFED_DIR=directory, UNDERFED_RINGS=directory)
+        places = {"UNDERFED_URL": service.url, "UNDERFED_DIR": directory, "UNDERFED_RINGS": directory}
+        environment = clean_environment(**places, UNDERFED_STACKS="always")
         command = [sys.executable, "-m", "underfed.commands.cli", "run", "--", sys.executable]
         outcomes = run_pytest(command, file, report, selection, environment)
         elapsed_s = time.monotonic() - started

@@ -12,6 +12,7 @@ from underfed.collector.reading.ends import SeenEnd, end_of, end_while_leaving, 
 from underfed.collector.reading.rank_content import Content, RankContent
 from underfed.collector.reading.rank_rings import RankRings
 from underfed.collector.reading.resume import Resume, WorkerResume, from_json
+from underfed.collector.reading.stacks import RankStacks
 from underfed.collector.reading.workers import Workers
 from underfed.collector.sampling.process_usage import ProcessSampler
 from underfed.collector.sampling.samples import Columns, Row
@@ -66,6 +67,7 @@ class RankStream:
         self._sampler = ProcessSampler(self.origin.pid)
         self._workers = Workers(self.origin.origin_ns, self._facts.name, _known_workers(self._resume))
         self._storage = RankStorage()
+        self._stacks = RankStacks(directory)
         self.failures = 0
         """Errors of the collector's own in this stream."""
         self._is_storages_turn = True
@@ -160,20 +162,23 @@ class RankStream:
         self._facts.send_again()
         self._workers.send_again()
         self._storage.send_again()
+        self._stacks.send_again()
 
     def close_window(self, host: HostPart, seen: SeenEnd | None = None) -> None:
         """Put what is new since the last window into another, if it is worth one."""
         self._facts.read()
+        self._stacks.read()
         end = seen.end if seen is not None else None
         if end is not None and not self.has_left:
             self._content.finish()
             self._workers.finish(self.now_us, end, is_end_marked=self.end_mark.exists())
         run, loaders = self._facts.take(host, self._complete)
         workers, storage = self._workers.take(), self._storage.take(self._facts.name)
+        stacks = self._stacks.take(self._facts.name, is_last=end is not None)
         contents = self._content.take()
         end_us = max(self.now_us, self._resume.end_us)
         is_due = end_us - self._resume.end_us >= HEARTBEAT_US
-        is_unsent = run or loaders or workers or storage or end
+        is_unsent = run or loaders or workers or storage or stacks or end
         if not (is_due or is_unsent or any(not content.is_empty for content in contents)):
             return
         start_us = self._resume.end_us
@@ -183,6 +188,7 @@ class RankStream:
             "workers": workers,
             "worker_samples": self._workers.take_samples(),
             "storage": storage,
+            "stacks": stacks,
             "process": self._process.take(),
             "host": self._host.take(),
             "gpus": [GpuSamples(index, taken) for index, each in self._gpus.items() if (taken := each.take())],
@@ -198,6 +204,10 @@ class RankStream:
         self._rings.close()
         if self.process_end is not None:
             self.process_end.close()
+
+    def _agent_errors(self) -> int:
+        own = self.failures + self._rings.failures + self._stacks.failures
+        return own + count_failures(self.directory / run_files.FAILURES)
 
     def _is_waited_for(self) -> bool:
         try:
@@ -246,7 +256,7 @@ class RankStream:
             counted,
             dropped_windows=self._spool.dropped[self.name],
             rejected_windows=self._spool.rejected[self.name],
-            agent_errors=count_failures(self.directory / run_files.FAILURES) + self._rings.failures + self.failures,
+            agent_errors=self._agent_errors(),
         )
         window = Window(
             run_id=self.origin.run_id,

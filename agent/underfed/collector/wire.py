@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 from underfed.exchange.facts import End, LoaderFacts, RunFacts
+from underfed.exchange.stacks import Frame, SlowSample, StackCount
 from underfed.host.handover import Handover
 
 VERSION = 1
@@ -171,6 +172,16 @@ class RunPart:
     host: HostPart
 
 
+@dataclass(frozen=True, slots=True)
+class Stacks:
+    """What a loader's workers were seen to execute since the incarnation began. Replaces what was sent before."""
+
+    loader: str
+    frames: list[Frame]
+    stacks: list[StackCount]
+    slow_samples: list[SlowSample]
+
+
 SampleColumns = Mapping[str, list[Any]]
 """Equally long; ``at_us`` is one of them."""
 
@@ -206,6 +217,7 @@ class Window:
     workers: list[Worker] = field(default_factory=list)
     worker_samples: list[WorkerSamples] = field(default_factory=list)
     storage: list[Storage] = field(default_factory=list)
+    stacks: list[Stacks] = field(default_factory=list)
     process: SampleColumns | None = None
     host: SampleColumns | None = None
     gpus: list[GpuSamples] = field(default_factory=list)

@@ -6,15 +6,18 @@ import math
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, cast
 
 from underfed.errors import ConfigError
 from underfed.host.signal_handlers import let_through
 
 Value = str | int | float | bool | None
+Stacks = Literal["0", "1", "always"]
 
+STACKS, PROFILE = "UNDERFED_STACKS", "UNDERFED_PROFILE"
 DEFAULT_URL = "http://127.0.0.1:7077"
 RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 NAME_LENGTH = 200
@@ -49,6 +52,10 @@ class Config:
     config: Mapping[str, Value]
     run_id: str | None
     data_directory: Path
+    stacks: Stacks = "1"
+    """Whether it is sampled what workers execute; ``always``: without pauses between bursts."""
+    profiles: bool = False
+    """And what the training process executes."""
 
 
 def read_config(
@@ -79,6 +86,8 @@ def read_config(
         config={key: _value(f"config[{key!r}]", value) for key, value in _entries("config", config or {}).items()},
         run_id=_run_id(environ.get("UNDERFED_RUN_ID")),
         data_directory=data_directory(environ),
+        stacks=cast("Stacks", _choice(environ, STACKS, ("1", "0", "always"))),
+        profiles=_choice(environ, PROFILE, ("0", "1")) == "1",
     )
 
 
@@ -165,6 +174,14 @@ def script_name() -> str:
         return "python"
     stem = Path(path).stem
     return (Path(path).absolute().parent.name if stem == "__main__" else stem) or "python"
+
+
+def _choice(environ: Mapping[str, str], variable: str, choices: Sequence[str]) -> str:
+    """The first of them unless another one is set."""
+    text = environ.get(variable) or choices[0]
+    if text not in choices:
+        raise ConfigError(f"{variable}: {text!r} is none of {', '.join(choices)}")
+    return text
 
 
 def _run_id(text: str | None) -> str | None:

@@ -6,6 +6,9 @@ ROOT/underfed-UID/                 newest: the last incarnation of any run
         loader-N.json              facts of a loader
         loader-N.steps             its step ring
         loader-N.I.W.batches       the ring of worker W of the loader's Ith iterator
+        loader-N.I.W.stacks        what that worker saw of its loading thread, until the collector has read it
+        loader-N.training.stacks   what the training thread was seen to execute, with --profile
+        loader-N.stacks            all that the collector has read of those
 """
 
 from __future__ import annotations
@@ -56,6 +59,15 @@ class RingName:
     loader: int
     iterator: int | None = None
     worker: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StacksName:
+    """Which file of stacks one is."""
+
+    loader: int
+    is_sum: bool
+    """Of all that was read, kept by the collector."""
 
 
 def disk_root(data_directory: Path) -> Path:
@@ -201,6 +213,25 @@ def batch_ring(prefix: str, worker: int) -> str:
     return f"{prefix}.{worker}.batches"
 
 
+def stacks_file(prefix: str, worker: int) -> str:
+    """``prefix``: of ``batch_rings``."""
+    return f"{prefix}.{worker}.stacks"
+
+
+def training_stacks_file(directory: Path, loader: int) -> Path:
+    return directory / f"loader-{loader}.training.stacks"
+
+
+def loader_stacks_file(directory: Path, loader: int) -> Path:
+    return directory / f"loader-{loader}.stacks"
+
+
+def stacks_name(file_name: str) -> StacksName | None:
+    """The inverse of the three; ``None`` for any other file."""
+    found = re.fullmatch(r"loader-(\d+)(\.\d+\.\d+|\.training)?\.stacks", file_name)
+    return None if found is None else StacksName(int(found[1]), is_sum=found[2] is None)
+
+
 def loader_facts_file(directory: Path, loader: int) -> Path:
     return directory / f"loader-{loader}.json"
 
@@ -220,5 +251,5 @@ def remove_batch_rings(directory: Path, loader: int, iterator: int) -> None:
     # ``glob()`` would compile another pattern for each iterator, which takes a third of what a pass costs.
     with passing(FileNotFoundError):
         for path in directory.iterdir():
-            if path.name.startswith(beginning) and path.suffix == ".batches":
+            if path.name.startswith(beginning) and path.suffix in (".batches", ".stacks"):
                 path.unlink(missing_ok=True)

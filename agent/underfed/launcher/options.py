@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from underfed.errors import ConfigError
 from underfed.exchange import launch
-from underfed.exchange.config import Value, read_config, read_tags
+from underfed.exchange.config import PROFILE, Value, read_config, read_tags
 from underfed.exchange.launch import first_rank_only
 from underfed.trainer.settings.tunable import NAMES, check_settings, format_settings, parse_settings
 
@@ -16,8 +16,11 @@ MOST_BATCHES = 10_000
 """Most batches of ``--replay``: they are kept in memory."""
 
 
+FLAGS = ("-h", "--help", "--profile")
+"""Every other option takes one value: ``run.split`` relies on it."""
+
+
 def make_parser() -> argparse.ArgumentParser:
-    """Every option but ``--help`` takes one value: ``run.split`` relies on it."""
     parser = argparse.ArgumentParser(
         prog="underfed run",
         usage="underfed run [OPTION …] -- COMMAND …",
@@ -42,6 +45,12 @@ def make_parser() -> argparse.ArgumentParser:
         help="feed N batches a second time at once, print what instant data would gain, and end the program there; "
         "weights that it leaves were trained on the same batches twice, so do not keep them",
     )
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="sample the stacks of the training process, too: what loads where there are no workers, and what a step "
+        "does between its batches; workers are sampled without it",
+    )
     return parser
 
 
@@ -63,6 +72,8 @@ def read_variables(options: argparse.Namespace) -> dict[str, str]:
     check_settings(settings)
     if settings:
         variables[launch.SET] = format_settings(settings)
+    if options.profile:
+        variables[PROFILE] = "1"
     if options.replay is not None:
         variables[launch.REPLAY] = str(read_batches(options.replay))
     return variables

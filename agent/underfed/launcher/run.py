@@ -20,7 +20,7 @@ from underfed.host.clock import now_ns, wall_clock
 from underfed.host.files import write_atomically
 from underfed.host.lock import is_held
 from underfed.launcher.command import StartedCommand, name_of
-from underfed.launcher.options import make_parser, read_variables
+from underfed.launcher.options import FLAGS, make_parser, read_variables
 from underfed.launcher.passthrough import exit_code_of, exit_like, replace_us, run_command
 from underfed.trainer.collector_process import package_paths
 
@@ -64,7 +64,7 @@ def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
             return words[:index], words[index + 1 :]
         if not word.startswith("-") or word == "-":
             break
-        index += 1 if "=" in word or word in ("-h", "--help") else 2
+        index += 1 if "=" in word or word in FLAGS else 2
     return words[:index], words[index:]
 
 

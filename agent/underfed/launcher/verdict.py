@@ -21,6 +21,10 @@ POLL_S, ANSWER_S = 0.1, 1.0
 """How often the service is asked, and how long it may take for an answer."""
 
 
+LINES = {"data": ("hot_lines", "of loading"), "host": ("step_lines", "between batches")}
+"""By what the run is bound by: the lines of its program that this time is spent in."""
+
+
 def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float) -> None:
     """Print what the service says of the newest run; nothing where it does not answer, or judges later. Raises nothing.
 
@@ -54,8 +58,11 @@ def final_diagnosis(service: Service, run_id: str, most_s: float) -> Mapping[str
 
 
 def lines_of(diagnosis: Mapping[str, Any], page: str) -> Iterator[str]:
-    """The verdict, the first fix, the page."""
+    """The verdict, the line that costs most, the first fix, the page."""
     yield str(diagnosis["sentence"])
+    lines, of = LINES.get(diagnosis.get("bound", ""), ("", ""))
+    for line in diagnosis.get(lines, [])[:1]:
+        yield f"{100 * line['fraction']:.0f}% {of}: {line['sentence']}"
     for first in diagnosis["advice"][:1]:
         yield f"first fix: {first['title']} ({gain_of(first)})"
         if first.get("command"):

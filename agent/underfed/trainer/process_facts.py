@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 
 from underfed.exchange import launch
-from underfed.exchange.config import Config, script_path
+from underfed.exchange.config import STACKS, Config, script_path
 from underfed.exchange.facts import Leaving, Origin, RunFacts
 from underfed.exchange.rank import Rank
 from underfed.host import procfs
@@ -65,8 +65,16 @@ def make_run_facts(config: Config, rank: Rank, started_by: str) -> RunFacts:
         launcher=rank.launcher,
         restart_count=rank.restart_count,
         advice_of=os.environ.get(launch.ADVICE_OF) or None,
-        not_measured={} if rank.why_apart is None else {"other_hosts": rank.why_apart},
+        not_measured=_not_measured(config, rank),
     )
+
+
+def _not_measured(config: Config, rank: Rank) -> dict[str, str]:
+    reasons = {
+        "other_hosts": rank.why_apart,
+        "hotspots": f"switched off by {STACKS}=0" if config.stacks == "0" else None,
+    }
+    return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def leaving() -> Leaving:

@@ -29,6 +29,7 @@ from underfed.host.lock import is_held
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
 from underfed.trainer.device.versions import with_versions
+from underfed.trainer.hooks.profiler import Profiler
 from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
@@ -55,6 +56,8 @@ class Recording:
         self.pid = os.getpid()
         self.guard = Guard(str(place.directory / run_files.FAILURES))
         self.registry = Registry()
+        is_profiled = config.profiles and config.stacks != "0"
+        self.profiler = Profiler(self.directory, self.guard, config.stacks == "always") if is_profiled else None
         self.origin = make_origin(config, place.rank, place.run_id, place.directory)
         self.facts = make_run_facts(config, place.rank, started_by)
         self.has_collector = False
@@ -78,7 +81,15 @@ class Recording:
             loader,
             name,
             site,
-            lambda index, name: WatchedLoader(index, name, self.directory, self.guard, self.report_versions),
+            lambda index, name: WatchedLoader(
+                index,
+                name,
+                self.directory,
+                self.guard,
+                self.report_versions,
+                stacks=self.config.stacks,
+                profiler=self.profiler,
+            ),
         )
         if watched is None:
             excess = RuntimeError(f"more than {WATCHED_LOADERS} loaders in one run, {site} is not recorded")
@@ -142,6 +153,8 @@ class Recording:
         """Mark the end, and wait at most ``DRAIN_S`` until the collector has read the records."""
         if self.has_ended or os.getpid() != self.pid:
             return
+        if self.profiler is not None:
+            self.profiler.close()
         try:
             for clock in [watched.clock for watched in self.registry.watched() if watched.clock is not None]:
                 for _ in range(LAST_POLLS):

@@ -37,15 +37,16 @@ def advise(facts: RunFacts, verdict: Verdict, overview: Overview | None = None) 
 
 
 def recommend(case: Case) -> Recommendation:
-    outcomes = [_outcome(case.considering(name), change) for name, change in all_changes().items()]
+    outcomes = [each for name, change in all_changes().items() for each in _outcomes(case.considering(name), change)]
     advice = _in_order(case, (outcome for outcome in outcomes if isinstance(outcome, Advice)))
     refusals = (outcome for outcome in outcomes if isinstance(outcome, Refusal))
     return Recommendation(tuple(_with_commands(case.facts, advice)), tuple(refusals))
 
 
-def _outcome(case: Case, change: Change) -> Advice | Refusal | None:
+def _outcomes(case: Case, change: Change) -> list[Advice | Refusal | None]:
     found = None if change.needs_cause and case.cause is None else change.consider(case)
-    return advice_of(case, found) if isinstance(found, Offer) else found
+    each = found if isinstance(found, Sequence) else [found]
+    return [advice_of(case, one) if isinstance(one, Offer) else one for one in each]
 
 
 def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:

@@ -5,7 +5,7 @@ Its name is that of its file; the first paragraph of its docstring is its line i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from underfed_server.advice.case import Case
@@ -20,8 +20,8 @@ class Change:
 
     label: str
     """What people read, in the page and the terminal."""
-    consider: Callable[[Case], Offer | Refusal | None]
-    """``None``: the change does not apply to the run."""
+    consider: Callable[[Case], Offer | Refusal | Sequence[Offer] | None]
+    """``None``: the change does not apply to the run. Several offers: each about another part of the work."""
     needs_cause: bool = True
     """It is considered only where the verdict names a cause that it cures."""
     sign: Sign | None = None

@@ -40,6 +40,8 @@ class Offer:
     """``None``: ``to`` as the argument of the ``DataLoader`` call that has the name of the change."""
     in_call: bool = False
     """``diff`` is of the ``DataLoader`` call."""
+    at: str | None = None
+    """File and line that ``diff`` is about, where it is not of that call."""
     from_: Setting = None
     """``None``: the loader's setting of that name."""
     settings: dict[str, Setting] | None = None
@@ -121,7 +123,7 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
         changes_batch_order=offer.changes_batch_order,
         risk=offer.risk,
         diff=diff_of(case.loader, {case.change: offer.to}, case.facts.overrides) if offer.diff is None else offer.diff,
-        diff_file=case.loader.watched_at if is_in_call else None,
+        diff_file=case.loader.watched_at if is_in_call else offer.at,
         command=None,
     )
 
@@ -131,7 +133,7 @@ def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> 
     nothing = dict.fromkeys(("predicted_speedup", "low", "high", "anatomy"))
     if gain is None or isinstance(gain, str):
         reason = gain or "what it costs was not measured in single steps"
-        return nothing | {"assumption": f"The gain cannot be computed: {reason.rstrip('.')}."}
+        return nothing | {"assumption": f"{reason.rstrip('.')}."}
     assumption = _assumption(case, gain) if isinstance(gain, Prediction) else offer.assumption
     if _says_nothing(case, gain):
         why = " ".join(text for text in (assumption, _try_it(case, gain)) if text)

@@ -14,6 +14,7 @@ from underfed_server.api import (
     events,
     exposition,
     failures,
+    hotspots,
     page,
     projects,
     runs,
@@ -106,7 +107,7 @@ def skeleton() -> FastAPI:
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
     asked = (
-        runs, projects, series, workers, timeline, download, team, events, tokens, service,
+        runs, projects, series, workers, hotspots, timeline, download, team, events, tokens, service,
     )  # fmt: skip
     for module in asked:
         api.include_router(module.router)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from underfed_server.advice.outlook import outlook
 from underfed_server.api.dependencies import ALLOWED, PartsDep, PermissionDep, StoreDep
-from underfed_server.api.served_diagnosis import unjudged, visible_to
+from underfed_server.api.served_diagnosis import unjudged, visible_to, with_hotspots
 from underfed_server.model import Bound, Diagnosis, ErrorBody, Run, RunsPage, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
 
@@ -103,5 +103,5 @@ def diagnosis(
     store = parts.store
     known = store.diagnosis(run_id)
     if loader is not None and (known is None or known.loader != loader):
-        return parts.loader_diagnoses.read(store, run_id, loader)
-    return visible_to(permission, store, known or unjudged(store.summary(run_id)))
+        return with_hotspots(store, parts.loader_diagnoses.read(store, run_id, loader))
+    return with_hotspots(store, visible_to(permission, store, known or unjudged(store.summary(run_id))))

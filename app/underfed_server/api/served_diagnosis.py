@@ -6,8 +6,10 @@ from underfed_server.diagnosis.judge import without_figures
 from underfed_server.diagnosis.sentence import NO_LOADER, no_verdict, why_no_loader
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.errors import NotFoundError
+from underfed_server.facts.hotspots import hot_lines, loading_in
 from underfed_server.ingest.permission import Permission
 from underfed_server.model import Diagnosis, RunSummary
+from underfed_server.store.reading.stacks import read_stacks
 from underfed_server.store.store import Store
 from underfed_server.team.shared_causes import read_shared
 
@@ -31,6 +33,17 @@ def unjudged(run: RunSummary) -> Diagnosis:
         ledger=[],
         judged_at=None,
     )
+
+
+def with_hotspots(store: Store, found: Diagnosis) -> Diagnosis:
+    """As sampled by now: they change with every burst, the verdict need not."""
+    if found.loader is None:
+        return found
+    with store.reading() as reader:
+        stacks = read_stacks(reader.connection, found.run_id, found.loader)
+    loading, step = loading_in(stacks), loading_in(stacks, "step")
+    told = {"hotspots": loading.hotspots, "hot_lines": hot_lines(loading), "slow_samples": loading.slow_samples}
+    return found.model_copy(update={**told, "step_hotspots": step.hotspots, "step_lines": hot_lines(step)})
 
 
 def visible_to(permission: Permission, store: Store, found: Diagnosis) -> Diagnosis:

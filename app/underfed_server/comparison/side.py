@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from underfed_server.advice.proof.pace import Blocks, Pace, epoch_blocks, pace, 
 from underfed_server.diagnosis.measures import anatomy_of
 from underfed_server.facts.record import RankFacts
 from underfed_server.model import Anatomy, Diagnosis, EpochStart, Run
+from underfed_server.store.reading.stacks import Samples
 
 Basis = Literal["epochs", "steps"]
 Part = Literal["wait", "copy", "compute"]
@@ -30,6 +31,9 @@ class Side:
     steps: RankFacts | None
     why_not: str | None
     epochs: tuple[EpochStart, ...] = ()
+    samples: Samples = field(default_factory=dict)
+    """Of its loading, by the stack that was seen."""
+    why_unsampled: str | None = None
 
     @property
     def batch(self) -> float | None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from underfed_server.comparison.against import Against
 from underfed_server.comparison.cautions import cautions_of
 from underfed_server.comparison.differences import settings_of
+from underfed_server.comparison.hotspots import hotspots_of
 from underfed_server.comparison.side import Side, common_basis, labels_of, measure
 from underfed_server.comparison.wording import Compared, Per, headline
 from underfed_server.diagnosis.sentence import no_verdict
 from underfed_server.diagnosis.slow_ranks import reported_rank
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.hotspots import read_hotspots
 from underfed_server.facts.loaders import read_steps
 from underfed_server.model import ComparedRun, Comparison, Diagnosis, EpochStart, LedgerEntry, Run, RunSummary
 from underfed_server.store.store import Store
@@ -42,6 +45,7 @@ def compare_sides(sides: Sequence[Side]) -> Comparison:
         runs=[_compared_run(each, baseline, one) for each, one in zip(all_of_them, [None, *found], strict=True)],
         cautions=cautions_of(sides, found),
         settings=settings_of(sides),
+        hotspots=hotspots_of(sides, per),
         ledger=_ledger(sides),
     )
 
@@ -50,7 +54,8 @@ def _read_side(store: Store, run: Run, label: str) -> Side:
     diagnosis = store.diagnosis(run.run_id)
     loader = diagnosis.loader if diagnosis else None
     if diagnosis is None or diagnosis.bound == "unknown" or loader is None:
-        return Side(run, label, diagnosis, None, _unjudged(run, diagnosis))
+        reason = _unjudged(run, diagnosis)
+        return Side(run, label, diagnosis, None, reason, why_unsampled=reason)
     rank = reported_rank(diagnosis.ranks)
     rank = min(run.ranks, default=0) if rank is None else rank
     limits = {"warmup_steps": THRESHOLDS.warmup_steps, "judged_steps": THRESHOLDS.judged_steps}
@@ -62,7 +67,10 @@ def _read_side(store: Store, run: Run, label: str) -> Side:
     if len(steps.steps) < THRESHOLDS.needed_steps:
         are_deleted = store.rows_deleted_at(run.run_id) is not None
         why_not = "retention deleted its single steps" if are_deleted else "it has too few steps"
-    return Side(run, label, diagnosis, None if why_not else steps, why_not, epochs)
+    # For how long they took to load: shares of loading become time by it.
+    steps = replace(steps, batches=store.batches(run.run_id, rank, loader, last=THRESHOLDS.judged_steps))
+    sampled = read_hotspots(store, run.run_id, loader)
+    return Side(run, label, diagnosis, None if why_not else steps, why_not, epochs, sampled.samples, sampled.missing)
 
 
 def _unjudged(run: Run, diagnosis: Diagnosis | None) -> str:
@@ -87,6 +95,7 @@ def _compared_run(one: Compared, baseline: Compared, found: Against | None) -> C
         samples_per_s=batch / step_s if step_s and batch else None,
         batch_samples=batch,
         epochs=list(side.epochs),
+        hotspots_missing=side.why_unsampled,
     )
 
 

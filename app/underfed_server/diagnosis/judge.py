@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from underfed_server.diagnosis import sentence
-from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
+from underfed_server.diagnosis.bound import Losses, find_bound, find_level, read_losses
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
 from underfed_server.diagnosis.instant_data import instant_step_us
@@ -43,14 +43,13 @@ def judge(facts: RunFacts, before: Before | None = None, overview: Overview | No
         before: what the last verdict said. An ended run is judged without it, so that its verdict can be repeated.
         overview: of ``facts``, where it serves more than the verdict.
     """
-    if facts.judged_steps < THRESHOLDS.needed_steps:
+    if _is_early(facts):
         return _not_yet(facts)
-    before = before if facts.status == "running" else None
     overview = overview or overview_of(facts)
     rank, together = overview.slow.judged, overview.slow.late_in_turn
     losses = read_losses(rank, together)
-    examined = examine(facts, overview, find_bound(losses, before.bound if before else None))
-    causes = find_causes(examined, before.cause if before else None)
+    examined = examine(facts, overview, _bound(facts, losses, before))
+    causes = find_causes(examined, before.cause if before and facts.status == "running" else None)
     lost, copies, used = _hours(facts, overview.slow)
     step_s, samples = rank.step_us / 1e6, _samples_per_step(facts, rank)
     instant_us = instant_step_us(rank, facts.host, together)
@@ -76,6 +75,22 @@ def judge(facts: RunFacts, before: Before | None = None, overview: Overview | No
         signals=read_signals(examined, causes),
         ranks=_ranks(overview.slow),
     )
+
+
+def waits_for_data(facts: RunFacts, before: Before | None, overview: Overview) -> bool:
+    """Whether :func:`judge` will say so: only then is what loading was seen to execute worth looking up."""
+    if _is_early(facts):
+        return False
+    losses = read_losses(overview.slow.judged, overview.slow.late_in_turn)
+    return _bound(facts, losses, before) == "data"
+
+
+def _is_early(facts: RunFacts) -> bool:
+    return facts.judged_steps < THRESHOLDS.needed_steps
+
+
+def _bound(facts: RunFacts, losses: Losses, before: Before | None) -> Bound:
+    return find_bound(losses, before.bound if before and facts.status == "running" else None)
 
 
 def _not_yet(facts: RunFacts) -> Verdict:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from underfed_server.facts.loading import LoaderHotspots
 from underfed_server.facts.lost import device_work_us, input_lost_us
 from underfed_server.measurements import BatchRows, Column, HostRows, StepRows, chosen
 from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, ReadRate, Role, Setting, Status, StoragePlace
@@ -302,6 +303,9 @@ class RunFacts:
     not_measured: Mapping[str, str] = field(default_factory=dict)
     proven: tuple[float, ...] = ()
     """Of earlier runs on its host that carried advice: logarithms of observed over predicted speed-up."""
+    loading: LoaderHotspots | None = None
+    """What the workers of the judged loader were seen to execute, on all ranks. ``None``: it was not looked up, as
+    nothing is explained by it."""
 
     @property
     def median_rank(self) -> RankFacts:

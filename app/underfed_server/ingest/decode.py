@@ -19,6 +19,7 @@ from underfed_server.ingest.wire import (
     HostSamples,
     Part,
     ProcessSamples,
+    Stacks,
     Steps,
     Window,
     WorkerSamples,
@@ -106,6 +107,8 @@ def check(window: Window) -> None:
         _check_steps(f"steps[{index}]", steps)
     for index, batches in enumerate(window.batches):
         _check_lengths(f"batches[{index}]", batches, len(batches.load_us))
+    for index, stacks in enumerate(window.stacks):
+        _check_frames(f"stacks[{index}]", stacks)
     if window.step_count > MOST_STEPS:
         raise _refused("steps", f"more than {MOST_STEPS} steps in a window")
     if sum(len(batches.load_us) for batches in window.batches) > MOST_BATCHES:
@@ -114,6 +117,12 @@ def check(window: Window) -> None:
         _check_lengths(place, samples, len(samples.at_us))
     if sum(len(samples.at_us) for _, samples in _samples(window)) > MOST_SAMPLES:
         raise _refused("samples", f"more than {MOST_SAMPLES} samples in a window")
+
+
+def _check_frames(place: str, stacks: Stacks) -> None:
+    for index, stack in enumerate(stacks.stacks):
+        if any(frame >= len(stacks.frames) for frame in stack.frames):
+            raise _refused(f"{place}.stacks[{index}].frames", "names a frame that is not there")
 
 
 def _check_order(window: Window) -> None:

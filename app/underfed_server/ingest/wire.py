@@ -234,6 +234,40 @@ class Storage(Part, frozen=True, kw_only=True):
     files_seen: Count = 0
 
 
+class Frame(Part, frozen=True, kw_only=True):
+    """A place in code."""
+
+    function: Name
+    file: Name
+    line: Count | None = None
+    is_own: bool = False
+
+
+class StackCount(Part, frozen=True, kw_only=True):
+    """How often a stack was seen. ``frames``: places in the loader's, the outermost first; none: any other stack."""
+
+    stage: model.Stage
+    frames: Annotated[list[Count], Meta(max_length=MOST_ENTRIES)] = []
+    samples: Count
+
+
+class SlowSample(Part, frozen=True, kw_only=True):
+    load_us: Count
+    index: Count | None = None
+    file: Name | None = None
+    file_bytes: Count | None = None
+    worker: Count | None = None
+
+
+class Stacks(Part, frozen=True, kw_only=True):
+    """What a loader's workers were seen to execute, since the incarnation began."""
+
+    loader: LoaderName
+    frames: Annotated[list[Frame], Meta(max_length=MOST_ENTRIES)] = []
+    stacks: Annotated[list[StackCount], Meta(max_length=MOST_ENTRIES)] = []
+    slow_samples: Annotated[list[SlowSample], Meta(max_length=MOST_ENTRIES)] = []
+
+
 @with_columns("process")
 class ProcessSamples(Rows, frozen=True, kw_only=True):
     at_us: Annotated[list[Count], OfSamples] = []
@@ -284,6 +318,7 @@ class Window(Part, frozen=True, kw_only=True):
     workers: Annotated[list[Worker], Meta(max_length=MOST_ENTRIES)] = []
     worker_samples: Annotated[list[WorkerSamples], Meta(max_length=MOST_ENTRIES)] = []
     storage: Annotated[list[Storage], Meta(max_length=1_000)] = []
+    stacks: Annotated[list[Stacks], Meta(max_length=MOST_ENTRIES)] = []
     process: ProcessSamples | None = None
     host: HostSamples | None = None
     gpus: Annotated[list[GpuSamples], Meta(max_length=1_000)] = []

@@ -118,11 +118,12 @@ def _print(find: Callable[[], Answer], *, as_json: bool) -> int:
     return answered(answer)
 
 
-FORMATS = ("csv", "parquet", "json", "trace")
+FORMATS = ("csv", "parquet", "json", "trace", "collapsed", "speedscope")
 
 
 def export(argv: Sequence[str]) -> int:
-    """Write every recorded step of a run to a file; trace opens in Perfetto."""
+    """Write every recorded step of a run to a file; trace opens in Perfetto. Or what its loading executes, for flame
+    graphs: collapsed, speedscope."""
     parser = _run_parser("export", export.__doc__)
     parser.add_argument("--format", choices=FORMATS, required=True)
     parser.add_argument("--out", type=Path, metavar="FILE", required=True, help="replaced once the new one is whole")

@@ -9,12 +9,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from underfed_server.model import ComparedRun, ComparedSetting, Comparison, Setting, Unit
+from underfed_server.model import ComparedHotspot, ComparedRun, ComparedSetting, Comparison, Setting, Unit
 from underfed_server.terminal import figures
 from underfed_server.terminal.rendering import LOUD, QUIET, WAIT, WORK, bar, mark_of, render_ledger
 
 BAR_COLUMNS = 20
 """With a name, a rate and an interval beside it a line fits into 80 columns."""
+
+MOST_CHANGED = 5
+"""Functions of loading."""
 
 NAMED_COLUMNS = 3
 """With more runs, columns of settings are headed by numbers: names do not fit."""
@@ -27,6 +30,9 @@ def render_comparison(found: Comparison) -> RenderableType:
     if len(found.runs) > 2:
         sentences = (Text(run.sentence) for run in found.runs if run.sentence)
         parts += ["", Padding(Group(*sentences), (0, 0, 0, 2))]
+    changed = [hotspot for hotspot in found.hotspots if hotspot.differs][:MOST_CHANGED]
+    if changed:
+        parts += ["", _changed(found, changed)]
     parts += ["", _settings(found)]
     if found.ledger:
         parts += ["", render_ledger(found.ledger)]
@@ -73,6 +79,17 @@ def _legend(found: Comparison) -> Text:
     return Text.assemble(("▨", WAIT), " data wait  ", ("█", WORK), " the rest", note)
 
 
+def _changed(found: Comparison, hotspots: Sequence[ComparedHotspot]) -> RenderableType:
+    """Of loading: what each function takes in each of the runs, with what it calls."""
+    is_timed = all(us is not None for hotspot in hotspots for us in hotspot.total_us)
+    unit = f"   time of a {found.per.removesuffix('s')}'s loading" if is_timed else "   share of loading"
+    table = _by_run(found.runs)
+    for one in hotspots:
+        cells = map(figures.duration, one.total_us) if is_timed else map(figures.fraction, one.total_fractions)
+        table.add_row(Text.assemble(one.function, (f"  {one.file}", QUIET)), *(Text(cell) for cell in cells))
+    return Group(Text.assemble(("Loading that changed", LOUD), (unit, QUIET)), Padding(table, (0, 0, 0, 2)))
+
+
 def _settings(found: Comparison) -> RenderableType:
     differing = [one for one in found.settings if one.differs]
     equal = len(found.settings) - len(differing)
@@ -83,12 +100,17 @@ def _settings(found: Comparison) -> RenderableType:
     return Group(title, Padding(Group(_rows(found.runs, differing), rest), (0, 0, 0, 2)))
 
 
-def _rows(runs: Sequence[ComparedRun], settings: Sequence[ComparedSetting]) -> Table:
+def _by_run(runs: Sequence[ComparedRun]) -> Table:
     table = Table(box=None, pad_edge=False, header_style=QUIET)
     table.add_column("", no_wrap=True)
     for number, run in enumerate(runs, 1):
         # Text: rich takes a name in brackets for markup.
         table.add_column(Text(run.label if len(runs) <= NAMED_COLUMNS else str(number)), overflow="fold")
+    return table
+
+
+def _rows(runs: Sequence[ComparedRun], settings: Sequence[ComparedSetting]) -> Table:
+    table = _by_run(runs)
     for one in settings:
         name = Text.assemble(("◆ ", WAIT) if one.matters else "  ", one.name)
         table.add_row(name, *(Text(_value(value, one.unit)) for value in one.values))

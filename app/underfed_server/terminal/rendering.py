@@ -15,6 +15,7 @@ from underfed_server.model import (
     Anatomy,
     BestAdvice,
     Diagnosis,
+    HotLine,
     JudgedRun,
     LedgerEntry,
     LoaderLine,
@@ -29,6 +30,9 @@ from underfed_server.terminal.verdict import has_some_wait, verdict_word
 WAIT, WORK, QUIET, LOUD = "dark_orange3", "steel_blue", "bright_black", "bold"
 BAR_COLUMNS = 28
 """With the words around it a line fits into 80 columns."""
+
+MOST_LINES = 5
+"""Of those that time is spent in: the rest is on the run's page."""
 
 MARKS = {
     "data": ("◆", WAIT),
@@ -53,6 +57,11 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     if diagnosis.causes:
         parts += ["", Text("Why", LOUD), _evidence_of(diagnosis)]
     parts += [_shared(each, diagnosis.run_id) for each in diagnosis.shared]
+    for title, lines in (
+        ("Where loading spends its time", diagnosis.hot_lines),
+        ("Where the program spends its time between batches", diagnosis.step_lines),
+    ):
+        parts += ["", _hot_lines(title, lines)] if lines else []
     for advice in diagnosis.advice:
         parts += ["", _advice(advice)]
     for refusal in diagnosis.refusals:
@@ -205,6 +214,15 @@ def _shared(shared: SharedCause, run_id: str) -> RenderableType:
     others = ", ".join(run.run_id for run in shared.runs if run.run_id != run_id)
     lost = f"  Together with {others} they lost {figures.hours(shared.hours_lost)} to waiting."
     return Padding(Text.assemble(("Shared: ", LOUD), shared.sentence, (lost, QUIET)), (0, 0, 0, 2))
+
+
+def _hot_lines(title: str, lines: Sequence[HotLine]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for line in lines[:MOST_LINES]:
+        table.add_row(Text(figures.fraction(line.fraction), LOUD), Text(line.sentence))
+    return Group(Text(title, LOUD), Padding(table, (0, 0, 0, 2)))
 
 
 def _advice(advice: Advice) -> RenderableType:

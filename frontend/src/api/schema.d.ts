@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 6f5dfcf9d703158b0322be6d0edd91f134e0c5929932bf573d1954221c4a5749. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 72cdf86e59da5461bf17e5f6157930482ecaed23ee0c7c81f02ada8ec0e658aa. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -201,9 +201,29 @@ export interface paths {
         };
         /**
          * Export
-         * @description Every step with the batch it was given; those that retention deleted are left out.
+         * @description Every step with the batch it was given, those that retention deleted left out; or the stacks that were seen.
          */
         get: operations["export_api_v1_runs__run_id__export_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/hotspots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Hotspots
+         * @description Functions and lines with their shares of loading, the stacks that they were found in, and the slowest samples.
+         */
+        get: operations["hotspots_api_v1_runs__run_id__hotspots_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -497,7 +517,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -576,7 +596,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -648,6 +668,34 @@ export interface components {
             sentence: string;
         };
         /**
+         * ComparedHotspot
+         * @description A function in which loading spends time in any of the runs. Lists have one value a run, in their order; ``None``:
+         *     that run was not sampled, or how long it loads was not measured.
+         */
+        ComparedHotspot: {
+            /** Differs */
+            differs: boolean;
+            /** File */
+            file: string;
+            /** Function */
+            function: string;
+            /** Lines */
+            lines: (number | null)[];
+            /** Self Fractions */
+            self_fractions: (number | null)[];
+            /** Self Us */
+            self_us: (number | null)[];
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "getitem" | "collate" | "other" | "step";
+            /** Total Fractions */
+            total_fractions: (number | null)[];
+            /** Total Us */
+            total_us: (number | null)[];
+        };
+        /**
          * ComparedRun
          * @description Figures are of the compared steps; ``None`` where ``why_not`` says why there are none.
          */
@@ -657,6 +705,8 @@ export interface components {
             batch_samples: number | null;
             /** Epochs */
             epochs: components["schemas"]["EpochStart"][];
+            /** Hotspots Missing */
+            hotspots_missing: string | null;
             /** Label */
             label: string;
             run: components["schemas"]["RunSummary"];
@@ -708,6 +758,8 @@ export interface components {
             basis: "epochs" | "steps";
             /** Cautions */
             cautions: components["schemas"]["Caution"][];
+            /** Hotspots */
+            hotspots: components["schemas"]["ComparedHotspot"][];
             /** Ledger */
             ledger: components["schemas"]["LedgerEntry"][];
             /**
@@ -721,6 +773,18 @@ export interface components {
             sentence: string;
             /** Settings */
             settings: components["schemas"]["ComparedSetting"][];
+        };
+        /** CountedStack */
+        CountedStack: {
+            /** Frames */
+            frames: number[];
+            /** Samples */
+            samples: number;
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "getitem" | "collate" | "other" | "step";
         };
         /** DayHours */
         DayHours: {
@@ -772,6 +836,16 @@ export interface components {
             data_stall_fraction: number | null;
             /** Gpu Hours Lost */
             gpu_hours_lost: number | null;
+            /**
+             * Hot Lines
+             * @default []
+             */
+            hot_lines: components["schemas"]["HotLine"][];
+            /**
+             * Hotspots
+             * @default []
+             */
+            hotspots: components["schemas"]["Hotspot"][];
             /** Hours Lost */
             hours_lost: number | null;
             /** Hours Used */
@@ -825,6 +899,11 @@ export interface components {
             /** Signals */
             signals: components["schemas"]["Signal"][];
             /**
+             * Slow Samples
+             * @default []
+             */
+            slow_samples: components["schemas"]["SlowSample"][];
+            /**
              * Status
              * @enum {string}
              */
@@ -834,6 +913,16 @@ export interface components {
              * @default
              */
             status_label: string;
+            /**
+             * Step Hotspots
+             * @default []
+             */
+            step_hotspots: components["schemas"]["Hotspot"][];
+            /**
+             * Step Lines
+             * @default []
+             */
+            step_lines: components["schemas"]["HotLine"][];
             /** Steps */
             steps: number;
             /** Steps Per S */
@@ -1000,7 +1089,7 @@ export interface components {
             /** Cause Label */
             cause_label?: string | null;
             /** Change */
-            change?: ("cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem") | null;
+            change?: ("cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem") | null;
             /** Change Label */
             change_label?: string | null;
             /** Inside */
@@ -1265,6 +1354,84 @@ export interface components {
             since: string;
         };
         /**
+         * HotLine
+         * @description A line of the program that loading, or the training thread between its batches, spends time in: each look counts
+         *     for one line. Where none of the program's is in the stack, that of a library's innermost function.
+         */
+        HotLine: {
+            /** Called */
+            called: string | null;
+            /** File */
+            file: string;
+            /** Fraction */
+            fraction: number;
+            /** Function */
+            function: string;
+            /** Line */
+            line: number | null;
+            /** Sentence */
+            sentence: string;
+        };
+        /**
+         * Hotspot
+         * @description A function and line that loading, or the training thread between its batches, spends time in.
+         */
+        Hotspot: {
+            /** File */
+            file: string;
+            /** Function */
+            function: string;
+            /**
+             * Is Own
+             * @default false
+             */
+            is_own: boolean;
+            /** Line */
+            line: number | null;
+            /** Self Fraction */
+            self_fraction: number;
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "getitem" | "collate" | "other" | "step";
+            /** Total Fraction */
+            total_fraction: number;
+        };
+        /**
+         * HotspotsPage
+         * @description What threads were seen to execute: each sample stands for the same time.
+         */
+        HotspotsPage: {
+            /** Frames */
+            frames: components["schemas"]["StackFrame"][];
+            /** Has Step */
+            has_step: boolean;
+            /** Hot Lines */
+            hot_lines: components["schemas"]["HotLine"][];
+            /** Hotspots */
+            hotspots: components["schemas"]["Hotspot"][];
+            /** Loader */
+            loader: string | null;
+            /** Missing */
+            missing: string | null;
+            /**
+             * Of
+             * @enum {string}
+             */
+            of: "loading" | "step";
+            /** Rank */
+            rank: number | null;
+            /** Run Id */
+            run_id: string;
+            /** Samples */
+            samples: number;
+            /** Slow Samples */
+            slow_samples: components["schemas"]["SlowSample"][];
+            /** Stacks */
+            stacks: components["schemas"]["CountedStack"][];
+        };
+        /**
          * LedgerEntry
          * @description ``run_id`` carried a change that was advised for ``advice_of``.
          */
@@ -1279,7 +1446,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -1576,7 +1743,7 @@ export interface components {
              * Change
              * @enum {string}
              */
-            change: "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
+            change: "cheaper_transform" | "cpu_allocation" | "faster_sampler" | "fewer_tensors" | "fix_rank" | "gpu_decode" | "in_order" | "more_shards" | "multiprocessing_context" | "non_blocking" | "num_workers" | "persistent_workers" | "pin_memory" | "prefetch_factor" | "prefetcher" | "shard_iterable" | "sharing_strategy" | "shm_size" | "smaller_dtype" | "snapshot_interval" | "threads_per_worker" | "tmpfs" | "vectorize_collate" | "vectorize_getitem";
             /**
              * Change Label
              * @default
@@ -2075,6 +2242,24 @@ export interface components {
             signal: string;
         };
         /**
+         * SlowSample
+         * @description Known to about a tenth of a second.
+         */
+        SlowSample: {
+            /** File */
+            file: string | null;
+            /** File Bytes */
+            file_bytes?: number | null;
+            /** Index */
+            index: number | null;
+            /** Load Us */
+            load_us: number;
+            /** Rank */
+            rank: number;
+            /** Worker */
+            worker?: number | null;
+        };
+        /**
          * Speed
          * @description How many times as fast as the first run, with the 95 % interval of the ratio.
          */
@@ -2087,6 +2272,17 @@ export interface components {
             is_told: boolean;
             /** Low */
             low: number;
+        };
+        /** StackFrame */
+        StackFrame: {
+            /** File */
+            file: string;
+            /** Function */
+            function: string;
+            /** Is Own */
+            is_own: boolean;
+            /** Line */
+            line: number | null;
         };
         /** StatusCounts */
         StatusCounts: {
@@ -2416,9 +2612,11 @@ export type BestAdvice = components['schemas']['BestAdvice'];
 export type CauseFinding = components['schemas']['CauseFinding'];
 export type CauseHours = components['schemas']['CauseHours'];
 export type Caution = components['schemas']['Caution'];
+export type ComparedHotspot = components['schemas']['ComparedHotspot'];
 export type ComparedRun = components['schemas']['ComparedRun'];
 export type ComparedSetting = components['schemas']['ComparedSetting'];
 export type Comparison = components['schemas']['Comparison'];
+export type CountedStack = components['schemas']['CountedStack'];
 export type DayHours = components['schemas']['DayHours'];
 export type Device = components['schemas']['Device'];
 export type Diagnosis = components['schemas']['Diagnosis'];
@@ -2441,6 +2639,9 @@ export type HostHistory = components['schemas']['HostHistory'];
 export type HostRun = components['schemas']['HostRun'];
 export type HostSeries = components['schemas']['HostSeries'];
 export type HostsPage = components['schemas']['HostsPage'];
+export type HotLine = components['schemas']['HotLine'];
+export type Hotspot = components['schemas']['Hotspot'];
+export type HotspotsPage = components['schemas']['HotspotsPage'];
 export type LedgerEntry = components['schemas']['LedgerEntry'];
 export type LoaderInfo = components['schemas']['LoaderInfo'];
 export type LoaderLine = components['schemas']['LoaderLine'];
@@ -2468,7 +2669,9 @@ export type Session = components['schemas']['Session'];
 export type SharedCause = components['schemas']['SharedCause'];
 export type SharedRun = components['schemas']['SharedRun'];
 export type Signal = components['schemas']['Signal'];
+export type SlowSample = components['schemas']['SlowSample'];
 export type Speed = components['schemas']['Speed'];
+export type StackFrame = components['schemas']['StackFrame'];
 export type StatusCounts = components['schemas']['StatusCounts'];
 export type StoragePlace = components['schemas']['StoragePlace'];
 export type Team = components['schemas']['Team'];
@@ -3770,8 +3973,8 @@ export interface operations {
     export_api_v1_runs__run_id__export_get: {
         parameters: {
             query?: {
-                /** @description `trace` opens in Perfetto */
-                format?: "csv" | "parquet" | "json" | "trace";
+                /** @description `trace` opens in Perfetto; `collapsed` and `speedscope` are flame graphs of the loading */
+                format?: "csv" | "parquet" | "json" | "trace" | "collapsed" | "speedscope";
             };
             header?: never;
             path: {
@@ -3787,6 +3990,116 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    hotspots_api_v1_runs__run_id__hotspots_get: {
+        parameters: {
+            query?: {
+                /** @description Default: the one that was judged */
+                loader?: string | null;
+                /** @description `step`: the training thread between batches (`--profile`) */
+                of?: "loading" | "step";
+                /** @description Default: all ranks together */
+                rank?: number | null;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HotspotsPage"];
+                };
             };
             /** @description Bad Request */
             400: {

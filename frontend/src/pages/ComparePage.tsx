@@ -7,6 +7,7 @@ import { openComparison } from '../store/compare'
 import { chosenRuns, compareHref, MOST_COMPARED } from '../store/compareHref'
 import { compare as say } from '../text/compare'
 import { text } from '../text/shared'
+import { ComparedHotspots } from '../ui/compare/ComparedHotspots'
 import { ComparedRuns } from '../ui/compare/ComparedRuns'
 import { ComparedSettings } from '../ui/compare/ComparedSettings'
 import { OverlayPanel } from '../ui/compare/OverlayPanel'
@@ -46,6 +47,7 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
           <Head comparison={found} ids={ids} onPick={add} />
           <ComparedRuns comparison={found} query={query} />
           {found.ledger.length > 0 && <Ledger run={null} entries={found.ledger} names={namesOf(found)} />}
+          <ComparedHotspots {...found} />
           <ComparedSettings {...found} />
           <OverlayPanel comparison={found} series={store.series.value} query={query} />
         </>

@@ -43,6 +43,7 @@ export const keys = {
     ['← →', 'move along the charts (when they have the focus)'],
     ['w s a d f', 'zoom, pan, show all (when the timeline has the focus)'],
     [', .', 'previous, next batch (when the timeline has the focus)'],
+    ['↑ ↓ Enter', 'along the calls, zoom in (when the flame graph has the focus)'],
   ] as const,
 }
 

@@ -3,3 +3,9 @@
 import pytest
 
 pytest.register_assert_rewrite("tests.agent.indistinguishable.twice")
+
+
+@pytest.fixture(autouse=True)
+def bursts_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are looked at all the time."""
+    monkeypatch.setenv("UNDERFED_STACKS", "always")

@@ -63,6 +63,23 @@ def test_the_figures_are_those_of_the_verdict_where_the_steps_are(client: TestCl
     assert told.step_us == pytest.approx(verdict.anatomy.step_us, rel=0.02)
 
 
+def test_functions_are_compared_in_the_time_that_a_step_takes_to_load(client: TestClient, store: Store) -> None:
+    for seed, run_id in enumerate(("run-1", "run-2")):
+        windows = list(made_stream(20, run_id=run_id, seed=seed))
+        stacks = [
+            {"stage": "getitem", "frames": [0], "samples": 300},
+            {"stage": "collate", "frames": [], "samples": 100},
+        ]
+        frames = [{"function": "Photos.__getitem__", "file": "data.py", "line": 41}]
+        windows[-1] |= {"stacks": [{"loader": "train", "frames": frames, "stacks": stacks, "slow_samples": []}]}
+        post(store, windows)
+        Diagnoser()(store, run_id)
+    [getitem] = ask(client, "run-1", "run-2").hotspots
+    load_us = [float(store.batches(run_id, 0, "train", last=2_000).load_us.mean()) for run_id in ("run-1", "run-2")]
+    assert getitem.total_fractions == [0.75, 0.75]
+    assert getitem.total_us == pytest.approx([0.75 * each for each in load_us], rel=0.01)
+
+
 @pytest.mark.usefixtures("three")
 @pytest.mark.parametrize(
     ("asked", "status", "code"),

@@ -114,7 +114,7 @@ def test_an_expression_is_searched_and_one_that_says_nothing_is_refused(client: 
     assert refused.json()["error"]["message"].startswith("q, character 13: there is no key 'colour'")
 
 
-@pytest.mark.parametrize("part", ["", "/diagnosis", "/series?metric=step_us", "/workers", "/timeline"])
+@pytest.mark.parametrize("part", ["", "/diagnosis", "/series?metric=step_us", "/workers", "/hotspots", "/timeline"])
 @pytest.mark.reads
 def test_a_run_that_is_not_there_is_not_found_in_any_part(client: TestClient, part: str) -> None:
     response = client.get(f"/api/v1/runs/nobody{part}")
@@ -232,14 +232,14 @@ def test_batches_of_the_training_process_are_no_worker_s_and_have_no_limit(clien
 
 def test_parts_of_a_run_without_steps_say_why_they_are_empty(client: TestClient, store: Store) -> None:
     post(store, [made_window(0)])
-    for part in ("workers", "timeline"):
+    for part in ("workers", "hotspots", "timeline"):
         assert client.get(f"/api/v1/runs/run-1/{part}").json()["missing"] == "no step was recorded yet"
 
 
 def test_a_run_without_a_loader_says_so_in_every_part(client: TestClient, store: Store) -> None:
     why = "no loader seen: the command made none"
     post(store, [made_window(0, run=RUN | {"not_measured": {"loader": why}}, loaders=[])])
-    for part in ("workers", "timeline"):
+    for part in ("workers", "hotspots", "timeline"):
         assert client.get(f"/api/v1/runs/run-1/{part}").json()["missing"] == why
     diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis").json())
     assert (diagnosis.sentence, diagnosis.reason) == (

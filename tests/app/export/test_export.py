@@ -250,6 +250,7 @@ def test_every_other_answer_about_far_steps_ends(
         f"/series?metric=step_us&from_step=6&to_step={FAR + 3}",
         "/timeline",
         "/workers",
+        "/hotspots",
         "/diagnosis",
         "",
     ):

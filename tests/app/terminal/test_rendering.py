@@ -14,6 +14,7 @@ from underfed_server.model import (
     BestAdvice,
     EpochInfo,
     Evidence,
+    HotLine,
     LoaderLine,
     Losses,
     MeasuredReplay,
@@ -328,6 +329,25 @@ def test_a_worker_that_died_is_printed_before_the_verdict() -> None:
 
 def test_a_run_of_which_nothing_more_is_known_ends_with_its_diagnosis() -> None:
     assert shown(render_run(made_diagnosis(), run(), workers_page())) == shown(render_diagnosis(made_diagnosis()))
+
+
+def hot_line(fraction: float, called: str) -> HotLine:
+    sentence = f"{called} at data.py:41, in Photos.__getitem__"
+    place = {"function": "Photos.__getitem__", "file": "data.py", "line": 41, "called": called}
+    return HotLine.model_validate({**place, "fraction": fraction, "sentence": sentence})
+
+
+def test_the_five_lines_that_loading_is_in_most_are_printed() -> None:
+    loading = [hot_line(0.4 / number, f"part_{number}") for number in range(1, 8)]
+    lines = shown(render_diagnosis(made_diagnosis(hot_lines=loading, step_lines=[hot_line(0.31, "torch.save")])))
+    at = lines.index("Where loading spends its time")
+    assert lines[at + 1] == "   40%  part_1 at data.py:41, in Photos.__getitem__"
+    assert [line.split()[1] for line in lines[at + 1 : at + 6]] == [f"part_{number}" for number in range(1, 6)]
+    assert lines[at + 6] == ""
+    at = lines.index("Where the program spends its time between batches")
+    assert lines[at + 1] == "  31%  torch.save at data.py:41, in Photos.__getitem__"
+    bare = shown(render_diagnosis(made_diagnosis()))
+    assert not any("spends its time" in line for line in bare)
 
 
 def test_the_loaders_of_a_run_with_several_are_listed() -> None:

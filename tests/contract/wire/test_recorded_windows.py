@@ -31,6 +31,7 @@ from underfed.collector.wire import (
     HostPart,
     RunPart,
     SampleColumns,
+    Stacks,
     Steps,
     Storage,
     Worker,
@@ -40,6 +41,7 @@ from underfed.collector.wire import (
 )
 from underfed.collector.wire import Window as WireWindow
 from underfed.exchange.facts import RunFacts
+from underfed.exchange.stacks import Frame, SlowSample, StackCount
 
 RECORDED = Path(__file__).parent / "v1"
 DOCUMENT = Path(__file__).parents[3] / "docs" / "wire.md"
@@ -52,7 +54,7 @@ OF_A_MACHINE = ("quota_cores", "memory_limit_bytes", "cpu_slowdown", "cpu_pressu
                 "memory_slowdown", "memory_bytes_per_s",
                 "throttled_us", "swap_used_bytes", "devices", "gpus", "numa_nodes", "memory_pressure_us",
                 "memory_used_bytes", "storage", "disk_read_bytes", "disk_written_bytes", "network_received_bytes",
-                "network_sent_bytes", "pss_bytes")  # fmt: skip
+                "network_sent_bytes", "pss_bytes", "stacks")  # fmt: skip
 """There where the kernel, the container or the hardware has them, or where there was time for a close look."""
 
 NEUTRAL = {"user": "ada", "hostname": "gpu-03", "command": ["python", "train.py"], "script": "train.py"}
@@ -197,7 +199,7 @@ def test_a_heartbeat_is_what_was_recorded(service: Service) -> None:
     assert_recorded(service.windows[1:2], "heartbeat")
 
 
-def test_devices_and_their_samples_are_written_as_by_hand() -> None:
+def test_devices_their_samples_and_stacks_are_written_as_by_hand() -> None:
     by_hand = read("gpus")
     facts = {**by_hand[0]["run"], "host": None, "devices": None}
     run = RunFacts(**{key: value for key, value in facts.items() if key not in ("host", "devices")}, node_rank=None)
@@ -220,9 +222,18 @@ def test_devices_and_their_samples_are_written_as_by_hand() -> None:
         end_us=1,
         run=RunPart(run, HostPart(HostFacts(cpu_count=2), [device], {})),
         gpus=[GpuSamples(0, columns)],
+        stacks=[
+            Stacks(
+                "train",
+                [Frame("Image.resize", "PIL/Image.py", 2440)],
+                [StackCount("getitem", [0], 62)],
+                [SlowSample(2_104_000, 18_233, "scans/0481.dcm", 109_051_904, 3)],
+            )
+        ],
     )
     made = decode_window(encode_window(window))
     assert shape(made["gpus"]) == shape(by_hand[0]["gpus"])
+    assert shape(made["stacks"]) == shape(by_hand[0]["stacks"])
     assert shape(made["run"]["devices"]) == shape(by_hand[0]["run"]["devices"])
 
 

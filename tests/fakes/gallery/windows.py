@@ -10,6 +10,7 @@ from zlib import crc32
 
 from tests.fakes.gallery.job import GIB, Job, Machine
 from tests.fakes.gallery.loop import Loop, Pace, Step
+from tests.fakes.gallery.stacks import stacks, why_not_sampled
 
 LOADER = "train"
 
@@ -72,9 +73,12 @@ class _Rank:
                 yield self._recorded(epoch, begun_us, first, pace, steps)
                 steps = []
         ended = {"steps": count, "end_us": _us(self._loop.now), "ended": "exhausted"}
-        beside = {"epochs": [self._epoch_info(epoch, begun_us, first, pace) | ({} if is_last else ended)]}
+        info = self._epoch_info(epoch, begun_us, first, pace) | ({} if is_last else ended)
+        beside: dict[str, Any] = {"epochs": [info]}
         if is_last and self._job.died:
             beside["workers"] = [self._died(epoch, worker, begun_us) for worker in (1, 3)]
+        if is_last:
+            beside["stacks"] = stacks(self._job, LOADER, random.Random(_seed(self._job, self._rank)))
         if steps:
             yield self._recorded(epoch, begun_us, first, pace, steps) | beside
         else:
@@ -259,7 +263,7 @@ class _Rank:
             "started_by": "run",
             "tags": dict(job.tags),
             "config": {"lr": 0.0003, "seed": 7, "amp": "bf16"},
-            "not_measured": {} if machine.gpu else NO_GPU,
+            "not_measured": ({} if machine.gpu else NO_GPU) | why_not_sampled(job),
         }
         if self._local == 0:
             known |= {"host": machine.facts(), "devices": machine.devices()[: job.ranks_a_host]}

@@ -7,12 +7,12 @@ import os
 
 import torch
 
-from tests.scenarios.pipelines.pipeline import STRENGTHS, names, pipeline
+from tests.scenarios.pipelines.pipeline import HOT, KINDS, STRENGTHS, names, pipeline
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.scenarios.pipelines", description=__doc__)
-    parser.add_argument("name", choices=names())
+    parser.add_argument("name", choices=names(*KINDS, HOT))
     parser.add_argument("strength", nargs="?", choices=STRENGTHS, default="clear")
     arguments = parser.parse_args()
     chosen = pipeline(arguments.name)

@@ -19,6 +19,16 @@ def train(loader: DataLoader[Any], *, work_ms: float, epochs: int = 1, after_epo
         after_epoch()
 
 
+def train_for(loader: DataLoader[Any], *, work_ms: float, seconds: float) -> None:
+    """Epoch after epoch until the time is over, however fast the machine is."""
+    watched, until = underfed.watch(loader, name="train"), time.monotonic() + seconds
+    while True:
+        for _batch in watched:
+            time.sleep(work_ms / 1e3)
+            if time.monotonic() > until:
+                return
+
+
 def consume(batches: Iterable[Any], *, work_ms: float) -> None:
     for _batch in batches:
         time.sleep(work_ms / 1e3)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
+from underfed_server.model import Stage
 from underfed_server.names import CauseName
 
 Strength = Literal["none", "weak", "clear", "strong"]
@@ -15,9 +16,19 @@ Strength = Literal["none", "weak", "clear", "strong"]
 
 STRENGTHS: tuple[Strength, ...] = get_args(Strength)
 KINDS = ("sick", "sound", "synthetic")
+HOT = "hot"
+"""The kind of those whose costly lines are known; to train some takes packages that the tests do not need."""
 
 Windows = Callable[[Strength, str], Iterator[dict[str, Any]]]
 """The windows of the run with this id, in the order in which they are posted; the last one ends it."""
+
+
+class KnownShare(NamedTuple):
+    """Of loading, in a function and what it calls: by construction."""
+
+    function: str
+    fraction: float
+    stage: Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +43,16 @@ class Pipeline:
     """Processes that train together."""
     cpus: int | None = None
     """CPUs that it may run on; ``None``: all."""
+    shares: tuple[KnownShare, ...] = ()
+    needs: tuple[str, ...] = ()
+    """Packages that its training imports beside those of the tests; its recording does without."""
 
 
-def names() -> list[str]:
-    """``sick.slow_collate`` and the like."""
+def names(*kinds: str) -> list[str]:
+    """``sick.slow_collate`` and the like; of all kinds but ``HOT`` where none is given."""
     return [
         f"{kind}.{module.name}"
-        for kind in KINDS
+        for kind in kinds or KINDS
         for module in sorted(iter_modules(import_module(f"{__package__}.{kind}").__path__), key=lambda each: each.name)
     ]
 

@@ -14,7 +14,8 @@ from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import Clock, now_ns
 from underfed.trainer.attached import attach, attached, detach
 from underfed.trainer.hooks.session import KEY, PINNING, Session, stop_recording
-from underfed.trainer.loading.worker import WorkerPlan, is_no_batch, planned
+from underfed.trainer.loading.batch_timer import is_no_batch
+from underfed.trainer.loading.worker import WorkerPlan, planned
 
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay

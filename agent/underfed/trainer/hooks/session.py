@@ -162,6 +162,8 @@ class Session:
         self.epoch = self.loader.epochs
         self.loader.epochs += 1
         self.loader.number_steps(self.requests_a_step)
+        if self.loader.profiler is not None:
+            self.loader.profiler.pass_begins(self.loader)
         self.pass_index += 1
         self.step_head = head(ring_format.STEP, self.epoch)
         self.arrived = self.received_ns = 0
@@ -333,6 +335,8 @@ class Session:
 
     def ended(self, is_over: bool, entered_ns: int, left_ns: int) -> None:
         self._write(ring_format.EXHAUSTED if is_over else ring_format.FAILED, entered_ns, left_ns)
+        if self.loader.profiler is not None:
+            self.loader.profiler.pass_ended(self.loader)
 
     def pinned(self, batch_index: int, started_ns: int) -> None:
         """Also called by the thread that pins."""
@@ -343,6 +347,8 @@ class Session:
             rings=run_files.batch_rings(self.loader.directory, self.loader.index, self.iterator),
             failures=str(self.loader.directory / run_files.FAILURES),
             threads=self.loader.threads_per_worker,
+            stacks_since_ns=self.loader.stacks_since_ns(),
+            stacks_always=self.loader.stacks == "always",
         )
 
     def _write(self, kind: int, *values: int) -> None:

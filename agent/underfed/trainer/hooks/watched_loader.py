@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from underfed.exchange import run_files
+from underfed.exchange.config import Stacks
 from underfed.exchange.facts import LoaderFacts, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import COPY, DEVICE, LATER_COLUMNS
+from underfed.host.clock import now_ns
 from underfed.trainer.collector_process import ensure_collector
 from underfed.trainer.device.device_clock import DeviceClock, device_reason, open_device_clock
 from underfed.trainer.hooks.sampler_timing import SamplerTiming
@@ -20,6 +22,16 @@ from underfed.trainer.settings.sharding import Sharding
 
 DEVICE_FACTS, COPY_FACTS = LATER_COLUMNS[DEVICE], LATER_COLUMNS[COPY]
 NOT_PREFETCHED = "copies are timed where underfed.prefetch does them"
+
+
+class Passes(Protocol):
+    """Called by the thread that asks for batches."""
+
+    def pass_begins(self, loader: WatchedLoader) -> None:
+        """Its steps are numbered."""
+
+    def pass_ended(self, loader: WatchedLoader) -> None:
+        """There are no more batches, or one could not be had."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,10 +60,13 @@ class WatchedLoader:
     """Whether ``underfed.prefetch`` iterates it."""
     threads_per_worker: int | None = None
     """As ``--set threads_per_worker`` asked."""
+    stacks: Stacks = "1"
+    profiler: Passes | None = None
     sampler: SamplerTiming = field(default_factory=SamplerTiming)
     run_directory: Path = field(init=False)
     _no_clock: tuple[str | None, LoaderFacts | None] | None = None
     """Why there is no device clock, as these facts say."""
+    _first_workers_ns: int | None = None
 
     def __post_init__(self) -> None:
         self.run_directory = self.directory.parent
@@ -75,6 +90,14 @@ class WatchedLoader:
         not_measured = {name: reason for name, reason in merged.items() if reason is not None}
         if not_measured != self.facts.not_measured:
             self.report(replace(self.facts, not_measured=not_measured))
+
+    def stacks_since_ns(self) -> int | None:
+        """When its first workers were started; ``None``: their stacks are not sampled."""
+        if self.stacks == "0":
+            return None
+        if self._first_workers_ns is None:
+            self._first_workers_ns = now_ns()
+        return self._first_workers_ns
 
     def report_dispatched(self, is_dispatched: bool) -> None:
         if self.facts is not None and self.facts.dispatched is not is_dispatched:

@@ -39,8 +39,10 @@ class CollateTimer:
     probe: Probe
     elapsed_ns: int = 0
     samples: int = 0
+    is_collating: bool = False
 
     def restart(self) -> None:
+        self.is_collating = False
         self.elapsed_ns = self.samples = 0
         running.add(self)
 
@@ -72,6 +74,7 @@ def begin(fetcher: Any, samples: Any) -> Token | None:
     if timer is None or timer not in running:
         return None
     timer.samples += len(samples) if isinstance(samples, list) else 1
+    timer.is_collating = True
     return timer, timer.clock_ns()
 
 
@@ -79,6 +82,7 @@ def end(token: Token | None, batch: Batch) -> Batch:
     if token is not None:
         timer, started_ns = token
         timer.elapsed_ns += max(0, timer.clock_ns() - started_ns)
+        timer.is_collating = False
     return batch
 
 

@@ -9,28 +9,28 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from underfed.exchange.guard import Guard
 from underfed.exchange.ring import RingWriter
-from underfed.exchange.ring_format import RECEIVED, WORKER_END, WORKER_START, head
-from underfed.exchange.run_files import batch_ring
+from underfed.exchange.ring_format import WORKER_END, WORKER_START, head
+from underfed.exchange.run_files import batch_ring, stacks_file
 from underfed.host.clock import now_ns
-from underfed.host.signal_handlers import let_through
+from underfed.trainer.loading.batch_timer import BatchTimer
+from underfed.trainer.loading.bursts import Bursts
 from underfed.trainer.loading.collate import CollateTimer, awaited, splice_fetchers
-from underfed.trainer.loading.probe import Probe, write_batch, write_batch_detail
-from underfed.trainer.loading.received import Received
+from underfed.trainer.loading.loading_thread import LoadingThread
+from underfed.trainer.loading.probe import Probe
+from underfed.trainer.loading.seen_code import SeenCode
+from underfed.trainer.loading.stack_sampler import StackSampler
 
 Loop = Callable[..., None]
 
 ARGUMENTS = ("index_queue", "data_queue", "collate_fn", "worker_id")
 """Parameters of torch's worker loop that we rely on, by name: unchanged from torch 2.1 to 2.15."""
-
-NO_BATCHES = ("_IterableDatasetStopIteration", "ExceptionWrapper")
-"""What a worker puts into its queue instead of a batch."""
 
 CAPACITY = 512
 """32 KB a worker: over a minute of batches, or two full drains even at 1 ms a batch."""
@@ -44,6 +44,10 @@ class WorkerPlan:
     failures: str
     threads: int | None = None
     """``None``: the program's own number."""
+    stacks_since_ns: int | None = None
+    """From when on bursts are counted in which stacks are sampled; ``None``: none are."""
+    stacks_always: bool = False
+    """A burst follows upon the other."""
 
 
 class _Planned(threading.local):
@@ -96,11 +100,11 @@ class SpawnedEntry:
 def run_worker(loop: Loop, plan: WorkerPlan | None, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> None:
     """Run torch's ``loop``, with its queues timed where there is a plan."""
     bound = {**dict(zip(parameter_names(loop), arguments, strict=False)), **named}
-    ring = None
+    ring = sampler = None
     if plan is not None and all(name in bound for name in ARGUMENTS):
         guard = Guard(plan.failures)
         try:
-            ring = _instrument(plan, guard, bound)
+            ring, sampler = _instrument(plan, guard, bound)
         except Exception as error:
             guard.failed("worker start", error)
     has_raised = True
@@ -110,6 +114,8 @@ def run_worker(loop: Loop, plan: WorkerPlan | None, arguments: tuple[Any, ...], 
     finally:
         if ring is not None:
             ring.write(head(WORKER_END, 0), now_ns(), has_raised)
+        if sampler is not None:
+            sampler.close()
 
 
 def parameter_names(loop: Loop) -> list[str]:
@@ -120,79 +126,7 @@ def parameter_names(loop: Loop) -> list[str]:
         return []
 
 
-def _received_here() -> Received | None:
-    """``None``: this system does not tell what a connection received."""
-    if sys.platform != "linux":
-        return None
-    try:
-        return Received()
-    except (ImportError, OSError, AttributeError) as error:
-        let_through(error)
-        return None
-
-
-@dataclass(slots=True, eq=False)
-class BatchTimer:
-    """One worker's measurement: from taking a task to putting its batch."""
-
-    ring: RingWriter
-    collate: CollateTimer
-    pass_index: int = 0
-    """A persistent worker gets ``_ResumeIteration`` when the iterator begins another pass."""
-    is_loading: bool = False
-    batch_index: int = 0
-    started_ns: int = 0
-    received: Received | None = field(default_factory=_received_here)
-
-    def taken(self, task: Any) -> None:
-        if isinstance(task, tuple):
-            self.batch_index = task[0]
-            self.collate.restart()
-            self.is_loading = True
-            self.collate.probe.begin()
-            self.started_ns = now_ns()
-            return
-        self.is_loading = False
-        if type(task).__name__ == "_ResumeIteration":
-            self.pass_index += 1
-            awaited.timer = self.collate  # torch's loop creates a new fetcher for each pass
-
-    def loaded(self, item: Any) -> bool:
-        """Returns whether this was a batch."""
-        if not self.is_loading:
-            return False
-        ended_ns = now_ns()
-        usage = self.collate.probe.end()
-        self.is_loading = False
-        if is_no_batch(item[1]):
-            return False
-        ring, epoch, index, collate = self.ring, self.pass_index, self.batch_index, self.collate
-        write_batch(ring, epoch, index, self.started_ns, ended_ns, usage, collate.elapsed_ns)
-        write_batch_detail(ring, epoch, index, usage, collate.samples, time.process_time_ns())
-        return True
-
-    def handed_over(self) -> None:
-        """Once a second, when the batch is on its way."""
-        received = self.received
-        if received is None or (begun_ns := now_ns()) < received.due_ns:
-            return
-        try:
-            reading = received.read()
-        except OSError as error:
-            let_through(error)
-            self.received = None
-            return
-        received.rest(begun_ns, now_ns())
-        self.ring.write(head(RECEIVED, 0), *reading)
-
-
-def is_no_batch(item: Any) -> bool:
-    """What a worker sends instead of a batch. torchdata's workers send ``(item, worker, state)``."""
-    item = item[0] if type(item) is tuple and item else item
-    return type(item).__name__ in NO_BATCHES
-
-
-def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> RingWriter:
+def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> tuple[RingWriter, StackSampler | None]:
     """Give this process's own queue objects timed ``get`` and ``put``, and time the collate function."""
     ring = RingWriter(batch_ring(plan.rings, bound["worker_id"]), CAPACITY)
     ring.write(head(WORKER_START, 0), now_ns())
@@ -204,6 +138,7 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
         from underfed.trainer.loading.first_batches import FirstBatches
 
         first_batches = FirstBatches(ring, bound["worker_id"])
+    sampler = unstarted = _make_sampler(plan, guard, bound["worker_id"], timer)
     tasks, batches = bound["index_queue"], bound["data_queue"]
     get, put = tasks.get, batches.put
     threads = plan.threads
@@ -211,6 +146,7 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
     def stop(where: str, error: Exception) -> None:
         del tasks.get, batches.put
         collate.stop()
+        timer.is_loading = False
         guard.failed(where, error)
 
     def timed_get(*arguments: Any, **named: Any) -> Any:
@@ -226,6 +162,8 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
         return task
 
     def timed_put(item: Any, *arguments: Any, **named: Any) -> None:
+        nonlocal unstarted
+        is_batch = False
         try:
             is_batch = timer.loaded(item)
             # Batches of another pass are not repeats.
@@ -239,9 +177,20 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> Rin
         except Exception as error:
             timer.received = None
             guard.failed("worker connections", error)
+        if unstarted is not None and is_batch:
+            starting, unstarted = unstarted, None
+            starting.start()
 
     tasks.get, batches.put = timed_get, timed_put
-    return ring
+    return ring, sampler
+
+
+def _make_sampler(plan: WorkerPlan, guard: Guard, worker: int, timer: BatchTimer) -> StackSampler | None:
+    if plan.stacks_since_ns is None:
+        return None
+    code = SeenCode(Path(stacks_file(plan.rings, worker)))
+    bursts = Bursts(plan.stacks_since_ns, plan.stacks_always, turn=worker)
+    return StackSampler(LoadingThread(timer, code, worker), bursts, guard)
 
 
 def apply_threads(count: int) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, Shared, load_signal, share_signal
+from underfed_server.diagnosis.costly_evidence import costliest
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
@@ -34,6 +35,7 @@ def find(examined: Examination) -> Found | None:
             evidence.runqueue_share(loads.runqueue),
             Evidence(what="Throttled at the CPU quota, of the time", value=throttled, unit="fraction"),
             evidence.load_cpu(rank),
+            *costliest(examined),
         ],
     )
 
@@ -51,7 +53,7 @@ def _are_cores_full(examined: Examination) -> bool:
 CAUSE = Cause(
     label="CPU saturated",
     find=find,
-    cured_by=("cpu_allocation", "gpu_decode", "num_workers", "vectorize_getitem"),
+    cured_by=("cheaper_transform", "cpu_allocation", "gpu_decode", "num_workers", "vectorize_getitem"),
     signals=(
         share_signal(
             "Cores in use, of those allowed",

@@ -43,7 +43,7 @@ def _signal(examined: Examination, is_found: bool) -> Signal | None:
 CAUSE = Cause(
     label="no workers",
     find=find,
-    cured_by=("num_workers", "shm_size", "vectorize_getitem"),
+    cured_by=("cheaper_transform", "num_workers", "shm_size", "vectorize_getitem"),
     signals=(_signal,),
     turn="last",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, share_signal
+from underfed_server.diagnosis.costly_evidence import costliest, is_joining
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.model import Evidence
 
@@ -25,6 +26,7 @@ def find(examined: Examination) -> Found | None:
             Evidence(what="Joining samples, of load time", value=share, unit="fraction", series="collate_us"),
             evidence.runqueue_share(examined.loads.runqueue),
             evidence.mean_us("Joining one batch", batches.collate_us, "collate_us"),
+            *costliest(examined, is_joining),
             evidence.load(examined.rank),
             evidence.batch_bytes(loader),
             evidence.batch_tensors(loader),
@@ -41,7 +43,7 @@ def _share_of_work(examined: Examination) -> float | None:
 CAUSE = Cause(
     label="slow collate",
     find=find,
-    cured_by=("smaller_dtype", "vectorize_collate"),
+    cured_by=("cheaper_transform", "smaller_dtype", "vectorize_collate"),
     signals=(
         share_signal(
             "Joining samples into batches",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, share_signal
+from underfed_server.diagnosis.costly_evidence import chooses, costliest
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.model import Evidence
 
@@ -21,6 +22,7 @@ def find(examined: Examination) -> Found | None:
         [
             evidence.mean_us("Sampler time of one batch", rank.steps.sampler_us, "sampler_us"),
             Evidence(what="Sampler time as an epoch begins", value=mean_begin, unit="us"),
+            *costliest(examined, chooses(sampler)),
             evidence.step(rank),
         ],
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, Shared, load_signal, share_signal
+from underfed_server.diagnosis.costly_evidence import costliest, reads
 from underfed_server.diagnosis.examination import Examination, read_from, waits_only_at_first
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.places import storage_place
@@ -32,6 +33,7 @@ def find(examined: Examination) -> Found | None:
         [
             Evidence(what="Reading from storage, of load time", value=share, unit="fraction"),
             Evidence(what="Blocked, of load time", value=blocked, unit="fraction", series="blocked_us"),
+            *costliest(examined, reads),
             evidence.storage_reads(rank),
             Evidence(what="Read from storage", value=read_per_s, unit="bytes_per_s", series="read_bytes"),
             Evidence(what="Read from storage for one batch", value=measures.mean(batches.read_bytes), unit="bytes"),
@@ -51,6 +53,7 @@ def _by_network(examined: Examination, share: float, blocked: float | None) -> F
         f"Loading waits for the network: the workers read through connections of their own.{unknown}",
         [
             Evidence(what="Blocked, of load time", value=blocked, unit="fraction", series="blocked_us"),
+            *costliest(examined, reads),
             *evidence.network(rank),
             Evidence(what="Received for one batch", value=measures.received_bytes(rank), unit="bytes"),
         ],
@@ -60,7 +63,7 @@ def _by_network(examined: Examination, share: float, blocked: float | None) -> F
 CAUSE = Cause(
     label="slow storage",
     find=find,
-    cured_by=("num_workers", "tmpfs"),
+    cured_by=("cheaper_transform", "num_workers", "tmpfs"),
     signals=(
         load_signal("Loading blocked, not computing", "blocked_us", THRESHOLDS.blocked_fraction, "blocked"),
         share_signal(

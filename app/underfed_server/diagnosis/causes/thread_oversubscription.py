@@ -10,6 +10,7 @@ from statistics import median
 
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
+from underfed_server.diagnosis.costly_evidence import costliest
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
@@ -47,6 +48,7 @@ def find(examined: Examination) -> Found | None:
             Evidence(what="CPU time of its other threads, of a worker's", value=loads.helpers, unit="fraction"),
             evidence.runqueue_share(loads.runqueue),
             evidence.cores_in_use(examined.rank),
+            *costliest(examined),
         ],
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
+from underfed_server.diagnosis.costly_evidence import costliest
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import HostShare, RankFacts
@@ -36,6 +37,7 @@ def find(examined: Examination) -> Found | None:
                 unit="fraction",
                 series="blocked_us",
             ),
+            *costliest(examined),
             *evidence.network(rank),
             evidence.cores_in_use(rank),
             evidence.usable_cores(host),
@@ -67,7 +69,7 @@ def _free(rank: RankFacts, host: HostShare) -> str:
 CAUSE = Cause(
     label="too few workers",
     find=find,
-    cured_by=("more_shards", "num_workers", "shm_size", "vectorize_getitem"),
+    cured_by=("cheaper_transform", "more_shards", "num_workers", "shm_size", "vectorize_getitem"),
     signals=(
         share_signal(
             "Workers busy loading",

@@ -299,6 +299,16 @@ storage = Table(
     sqlite_with_rowid=False,
 )
 
+stacks = Table(
+    "stacks",
+    metadata,
+    *_stream_key(),
+    _key("loader", Text),
+    # As it was sent last, compressed.
+    Column("body", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 read_rate = Table(
     "read_rate",
     metadata,
@@ -411,7 +421,10 @@ project = Table(
     Column("precision_bits", Integer),
 )
 
-for _table, _column in ((chunk, "rollups"), (chunk, "body"), (rollup, "body"), (histogram, "body"), (hot, "body")):
+_COMPRESSED = (
+    (chunk, "rollups"), (chunk, "body"), (rollup, "body"), (histogram, "body"), (hot, "body"), (stacks, "body"),
+)  # fmt: skip
+for _table, _column in _COMPRESSED:
     # PostgreSQL would try to compress compressed data again.
     _external = DDL(f"ALTER TABLE {_table.name} ALTER COLUMN {_column} SET STORAGE EXTERNAL")  # type: ignore[no-untyped-call]
     event.listen(_table, "after_create", _external.execute_if(dialect="postgresql"))

@@ -16,6 +16,7 @@ from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.ingest.wire import Loader, Run, Window
 from underfed_server.store.columns.gather import row_counts
 from underfed_server.store.columns.lanes import steps_lane
+from underfed_server.store.columns.stacks import packed
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
 from underfed_server.store.runs.summaries import index_tags
@@ -38,6 +39,7 @@ class _Changes:
     epochs: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     lives: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     storage: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
+    stacks: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     streams: dict[StreamKey, StreamState] = field(default_factory=dict)
     lanes: dict[StreamKey, set[str]] = field(default_factory=lambda: defaultdict(set))
     runs: set[str] = field(default_factory=set)
@@ -156,6 +158,7 @@ class Appender:
             (tables.epoch, changes.epochs),
             (tables.worker_life, changes.lives),
             (tables.storage, changes.storage),
+            (tables.stacks, changes.stacks),
         ):
             if rows:
                 connection.execute(upsert(connection, table), list(rows.values()))
@@ -211,6 +214,8 @@ def _collect(posted: PostedWindow, stream: StreamState, changes: _Changes) -> No
         changes.lives[place] = {**key, **msgspec.structs.asdict(life)}
     for storage in window.storage:
         changes.storage[(*stream.key, storage.loader, storage.mount)] = {**key, **msgspec.structs.asdict(storage)}
+    for stacks in window.stacks:
+        changes.stacks[(*stream.key, stacks.loader)] = {**key, "loader": stacks.loader, "body": packed(stacks)}
     changes.streams[stream.key] = stream
     changes.runs.add(window.run_id)
 

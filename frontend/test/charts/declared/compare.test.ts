@@ -23,12 +23,22 @@ function compared(runId: string, changes: Partial<ComparedRun> = {}): ComparedRu
     samples_per_s: null,
     batch_samples: null,
     epochs: [],
+    hotspots_missing: null,
     ...changes,
   }
 }
 
 function comparison(...runs: ComparedRun[]): Comparison {
-  return { sentence: '', basis: 'steps', per: 'steps', runs, cautions: [], settings: [], ledger: [] }
+  return {
+    sentence: '',
+    basis: 'steps',
+    per: 'steps',
+    runs,
+    cautions: [],
+    settings: [],
+    hotspots: [],
+    ledger: [],
+  }
 }
 
 const A = seriesPage(series('step_us', [100_000, 110_000, 120_000]))

@@ -105,7 +105,7 @@ def test_a_run_is_judged_by_its_own_rows(store: Store) -> None:
     "path",
     [
         "", "/diagnosis", "/series?metric=step_us&buckets=10", "/series?metric=step_us&buckets=10&percentiles=true",
-        "/workers", "/timeline",
+        "/workers", "/hotspots", "/timeline",
     ],
 )  # fmt: skip
 def test_every_page_of_one_run_names_it(application: Application, path: str) -> None:

@@ -1,0 +1,81 @@
+"""What a rank's workers were seen to execute: read from their files, added up for each loader, handed out to be sent.
+
+The sums are kept in files as well, so that another collector goes on with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from underfed.collector.wire import Stacks
+from underfed.exchange.run_files import StacksName, loader_stacks_file, stacks_name
+from underfed.exchange.stacks import SeenStacks, read_stacks, write_stacks
+from underfed.host.clock import now_ns
+from underfed.host.files import Changes
+
+MOST_PAUSE_NS = 10_000_000_000
+"""Between two sendings as long as since the first, and at most this: all sums are sent anew, and with dozens of workers
+one of them has seen something in every second."""
+
+
+class RankStacks:
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._changes = Changes(directory)
+        self._seen: dict[int, SeenStacks] = {}
+        self._unsent: set[int] = set()
+        self._began_ns = self._due_ns = 0
+        self.failures = 0
+        """Files that have such a name and could not be read."""
+
+    def read(self) -> None:
+        """Read and remove what workers have written since the last call."""
+        if not self._changes.has_changed():
+            return
+        read: set[int] = set()
+        for path, name in self._files():
+            if self._add(path, name.loader):
+                read.add(name.loader)
+                if not name.is_sum:
+                    path.unlink(missing_ok=True)
+        for loader in read:
+            # Where memory is full, the next collector begins anew.
+            with suppress(OSError):
+                write_stacks(loader_stacks_file(self._directory, loader), self._seen[loader])
+        self._unsent |= read
+
+    def take(self, name: Callable[[int], str], is_last: bool = False) -> list[Stacks]:
+        """The sums that have changed, unless others were taken shortly before. ``name`` gives a loader's name."""
+        now = now_ns()
+        if not self._unsent or (now < self._due_ns and not is_last):
+            return []
+        self._began_ns = self._began_ns or now
+        self._due_ns = now + min(MOST_PAUSE_NS, now - self._began_ns)
+        unsent, self._unsent = self._unsent, set()
+        counts = {loader: self._seen[loader].counts() for loader in sorted(unsent)}
+        return [Stacks(name(loader), each.frames, each.stacks, each.slow_samples) for loader, each in counts.items()]
+
+    def send_again(self) -> None:
+        """The service asked for everything."""
+        self._unsent |= self._seen.keys()
+        self._due_ns = 0
+
+    def _files(self) -> Iterator[tuple[Path, StacksName]]:
+        """What is new, and before it the sums of loaders that an earlier collector has read."""
+        named = [(path, name) for path in self._directory.glob("*.stacks") if (name := stacks_name(path.name))]
+        yield from ((path, name) for path, name in named if name.is_sum and name.loader not in self._seen)
+        yield from ((path, name) for path, name in named if not name.is_sum)
+
+    def _add(self, path: Path, loader: int) -> bool:
+        try:
+            counts = read_stacks(path)
+        except FileNotFoundError:
+            return False  # the trainer removed it meanwhile
+        except (OSError, ValueError, KeyError, TypeError):
+            self.failures += 1
+            path.unlink(missing_ok=True)
+            return False
+        self._seen.setdefault(loader, SeenStacks()).merge(counts)
+        return True

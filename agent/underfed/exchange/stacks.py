@@ -1,0 +1,150 @@
+"""What threads were seen to execute: counts of stacks, and the slowest samples. Workers write them, and the training
+process where it is profiled; the collector adds them up and sends them.
+
+Names of functions, files and lines only: no value, no argument and no line of source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from underfed.host.files import write_atomically
+
+Stage = Literal["getitem", "collate", "other", "step"]
+"""Of loading; ``step``: what the training thread does between its batches."""
+
+MOST_STACKS = 500
+"""Of a loader's loading, and as many of the training thread, kept and sent; those that were seen least often are only
+counted. 15 to 30 KB, compressed a tenth."""
+
+MOST_HELD = 3 * MOST_STACKS
+"""In memory, until the rarest are dropped."""
+
+MOST_SLOW = 20
+
+TEXT_LENGTH = 500
+"""Most characters of a function's name and of a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    function: str
+    """With its class. Of a function that is not Python's: as it is called where it was seen."""
+    file: str
+    """Relative to the project, or to where packages are installed."""
+    line: int | None
+    is_own: bool = False
+    """It is the project's, not Python's or an installed package's."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackCount:
+    stage: Stage
+    frames: list[int]
+    """Places in ``StackCounts.frames``, the outermost first. Empty: of all stacks that were not kept."""
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlowSample:
+    load_us: int
+    index: int | None
+    """In the data set; ``None``: it has none, or it is no whole number."""
+    file: str | None
+    """Opened while it was loaded, and still open when somebody looked."""
+    file_bytes: int | None = None
+    """The size of that file."""
+    worker: int | None = None
+    """That loaded it; ``None``: the training process did."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackCounts:
+    frames: list[Frame]
+    stacks: list[StackCount]
+    slow_samples: list[SlowSample]
+
+
+@dataclass(slots=True, eq=False)
+class SeenStacks:
+    """What was seen so far, of one worker or of a whole loader. Bounded."""
+
+    samples: dict[tuple[Stage, tuple[Frame, ...]], int] = field(default_factory=dict)
+    """By stage and frames, the outermost first."""
+    slow: dict[tuple[int | None, str | None], SlowSample] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.samples or self.slow)
+
+    def add(self, stage: Stage, frames: tuple[Frame, ...], samples: int) -> None:
+        key = stage, frames
+        self.samples[key] = self.samples.get(key, 0) + samples
+        if len(self.samples) > MOST_HELD:
+            self._drop_rare()
+
+    def add_slow(self, sample: SlowSample) -> None:
+        """Its longest load counts."""
+        key = sample.index, sample.file
+        known = self.slow.get(key)
+        if known is None or known.load_us < sample.load_us:
+            self.slow[key] = sample
+        if len(self.slow) > MOST_SLOW:
+            del self.slow[min(self.slow, key=lambda each: self.slow[each].load_us)]
+
+    def merge(self, counts: StackCounts) -> None:
+        for each in counts.stacks:
+            self.add(each.stage, tuple(counts.frames[place] for place in each.frames), each.samples)
+        for sample in counts.slow_samples:
+            self.add_slow(sample)
+
+    def counts(self) -> StackCounts:
+        """Those seen most often first, and the slowest first."""
+        self._drop_rare()
+        places: dict[Frame, int] = {}
+        stacks = [
+            StackCount(stage, [places.setdefault(frame, len(places)) for frame in frames], samples)
+            for (stage, frames), samples in sorted(self.samples.items(), key=lambda item: -item[1])
+        ]
+        return StackCounts(list(places), stacks, sorted(self.slow.values(), key=lambda each: -each.load_us))
+
+    def _drop_rare(self) -> None:
+        """A stack that is dropped, and comes again, is counted anew."""
+        often = sorted(self.samples.items(), key=lambda item: -item[1])
+        self.samples = {}
+        left = {False: MOST_STACKS, True: MOST_STACKS}  # by whether it is of the training thread
+        for (stage, frames), samples in often:
+            is_kept = left[stage == "step"] > 0
+            left[stage == "step"] -= 1
+            key = stage, frames if is_kept else ()
+            self.samples[key] = self.samples.get(key, 0) + samples
+
+
+def write_stacks(path: Path, seen: SeenStacks) -> None:
+    """
+    Raises:
+        OSError: it cannot be written.
+    """
+    import json  # not in every worker, before its first batch
+
+    write_atomically(path, json.dumps(asdict(seen.counts()), separators=(",", ":")))
+
+
+def read_stacks(path: Path) -> StackCounts:
+    """
+    Raises:
+        OSError, ValueError, KeyError, TypeError: it cannot be read.
+    """
+    import json
+
+    content: dict[str, Any] = json.loads(path.read_text())
+    return StackCounts(
+        _parts(Frame, content["frames"]), _parts(StackCount, content["stacks"]),
+        _parts(SlowSample, content["slow_samples"]),
+    )  # fmt: skip
+
+
+def _parts(kind: Any, parts: Iterable[dict[str, Any]]) -> list[Any]:
+    return [kind(**part) for part in parts]

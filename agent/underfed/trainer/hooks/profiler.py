@@ -1,0 +1,152 @@
+"""``underfed run --profile``: what the thread that trains executes, where it loads itself and between its batches.
+
+Only with it does the training process get a thread of ours. Which loader a look counts for is told from the stack:
+torch's ``__next__`` is in it while a batch is asked for. Between batches it is the loader that gave the last one, until
+that has no more.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FrameType
+
+from underfed.exchange.guard import Guard
+from underfed.exchange.run_files import training_stacks_file
+from underfed.exchange.stacks import Stage
+from underfed.host.clock import now_ns
+from underfed.trainer.hooks.session import KEY, Session
+from underfed.trainer.hooks.watched_loader import WatchedLoader
+from underfed.trainer.loading.bursts import Bursts
+from underfed.trainer.loading.frame_names import FrameNames
+from underfed.trainer.loading.loading_thread import looks, within_fetcher
+from underfed.trainer.loading.seen_code import Places, SeenCode
+from underfed.trainer.loading.slow_samples import SlowSamples, sample_of
+from underfed.trainer.loading.stack_sampler import StackSampler
+
+OURS = f"{Path(__file__).parents[2]}/"
+"""Where our own functions lie, such as the prefetcher's, in which a program waits for its batch."""
+
+
+@dataclass(slots=True, eq=False)
+class _Seen:
+    """Of one loader."""
+
+    loader: WatchedLoader
+    code: SeenCode
+    slow: SlowSamples
+    steps: int
+    """That it had at the last look."""
+
+
+@dataclass(slots=True, eq=False)
+class Profiler:
+    """Of one recording. Looking begins with the first pass over a watched loader."""
+
+    directory: Path
+    guard: Guard
+    is_always: bool
+    _sampler: StackSampler | None = None
+    _seen: dict[int, _Seen] = field(default_factory=dict)
+    """By the loader's index."""
+    _giving: int | None = None
+    """The loader that gave the last batch."""
+    _ident: int = 0
+    """The thread that asks for batches."""
+    _names: FrameNames = field(default_factory=FrameNames)
+    _iterators: str = ""
+    _fetchers: str = ""
+    """Torch's files."""
+
+    def pass_begins(self, loader: WatchedLoader) -> None:
+        try:
+            self._pass_begins(loader)
+        except Exception as error:
+            self.guard.failed("profile", error)
+
+    def _pass_begins(self, loader: WatchedLoader) -> None:
+        self._ident = _thread.get_ident()
+        if loader.index not in self._seen:
+            code = SeenCode(training_stacks_file(self.directory, loader.index))
+            self._seen[loader.index] = _Seen(loader, code, SlowSamples(code.seen), loader.steps)
+        self._seen[loader.index].steps = loader.steps
+        if self._sampler is None:
+            from torch.utils.data import dataloader
+            from torch.utils.data._utils import fetch
+
+            self._iterators, self._fetchers = str(dataloader.__file__), str(fetch.__file__)
+            self._sampler = StackSampler(self, Bursts(now_ns(), self.is_always), self.guard)
+            self._sampler.start()
+
+    def pass_ended(self, loader: WatchedLoader) -> None:
+        if loader.index in self._seen:
+            self._seen[loader.index].steps = loader.steps
+        if self._giving == loader.index:
+            self._giving = None
+
+    def close(self) -> None:
+        if self._sampler is not None:
+            self._sampler.close()
+
+    def look(self, due_ns: int, looked_ns: int, is_burst: bool) -> None:
+        for seen in tuple(self._seen.values()):
+            if seen.steps != seen.loader.steps:
+                seen.steps, self._giving = seen.loader.steps, seen.loader.index
+        waited = looks(min(due_ns, looked_ns), looked_ns) if is_burst else 0
+        loading = self._look_at(sys._current_frames().get(self._ident), due_ns, looked_ns, waited)
+        for seen in tuple(self._seen.values()):
+            if seen is not loading:
+                seen.slow.look(None, None, looked_ns, looked_ns)
+
+    def keep(self) -> None:
+        for seen in tuple(self._seen.values()):
+            seen.code.keep(self._names)
+
+    def _look_at(self, frame: FrameType | None, due_ns: int, looked_ns: int, count: int) -> _Seen | None:
+        """Returns the loader that loads a sample. ``count``: what this look stands for."""
+        request, places = self._request(frame)
+        if request is None:
+            between = None if self._giving is None else self._seen.get(self._giving)
+            if between is not None and count and not any(is_ours(code) for code, _ in places):
+                between.code.add("step", places, count)
+            return None
+        session: Session | None = request.f_locals["self"].__dict__.get(KEY)
+        del request
+        seen = None if session is None or session.probe is None else self._seen.get(session.loader.index)
+        if seen is None:
+            return None  # it waits for workers
+        fetcher, within = within_fetcher(frame, self._fetchers, self._iterators)
+        is_collating = fetcher is not None and is_last_line(fetcher)
+        sample = None if fetcher is None or is_collating else sample_of(fetcher)
+        stage: Stage = "collate" if is_collating else "other" if fetcher is None else "getitem"
+        del fetcher, frame
+        if count:
+            seen.code.add(stage, places if stage == "other" else within, count)
+        if sample is None:
+            return None
+        seen.slow.look((0, seen.loader.steps, sample[0]), sample[1], min(due_ns, looked_ns), looked_ns)
+        return seen
+
+    def _request(self, frame: FrameType | None) -> tuple[FrameType | None, Places]:
+        """Torch's outermost ``__next__`` and what is within it; else the whole stack."""
+        places: Places = []
+        request, within = None, 0
+        while frame is not None:
+            code = frame.f_code
+            if code.co_name == "__next__" and code.co_filename == self._iterators:
+                request, within = frame, len(places)
+            places.append((code, frame.f_lasti))
+            frame = frame.f_back
+        return request, places if request is None else places[:within]
+
+
+def is_ours(code: CodeType) -> bool:
+    return code.co_filename.startswith(OURS)
+
+
+def is_last_line(fetcher: FrameType) -> bool:
+    """There torch's fetchers collate, in each release since 2.1."""
+    code = fetcher.f_code
+    return code.co_name == "fetch" and fetcher.f_lineno == max(line or 0 for *_, line in code.co_lines())

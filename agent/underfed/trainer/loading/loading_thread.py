@@ -1,0 +1,89 @@
+"""In a worker: what its loading thread executes, within torch's fetcher, and which sample it loads."""
+
+from __future__ import annotations
+
+import _thread
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from underfed.exchange.stacks import Stage
+from underfed.trainer.loading.batch_timer import BatchTimer
+from underfed.trainer.loading.bursts import LOOK_NS
+from underfed.trainer.loading.frame_names import FrameNames
+from underfed.trainer.loading.seen_code import Places, SeenCode
+from underfed.trainer.loading.slow_samples import SlowSamples, sample_of
+
+OURS = str(Path(__file__).with_name("worker.py"))
+"""The file whose function calls torch's loop."""
+
+
+@dataclass(slots=True, eq=False)
+class LoadingThread:
+    """The one that creates it."""
+
+    timer: BatchTimer
+    code: SeenCode
+    worker: int
+    _slow: SlowSamples | None = None
+    _fetchers: str = ""
+    """The file with torch's fetchers."""
+    _names: FrameNames = field(default_factory=FrameNames)
+    _ident: int = field(default_factory=_thread.get_ident)
+
+    def look(self, due_ns: int, looked_ns: int, is_burst: bool) -> None:
+        slow, timer = self._slow, self.timer
+        if slow is None:
+            slow = self._begin()
+        if not timer.is_loading:
+            slow.look(None, None, looked_ns, looked_ns)
+            return
+        # The lock may have been taken for as long as this look waited, by what it sees.
+        due_ns = min(looked_ns, max(due_ns, timer.started_ns))
+        is_collating = timer.collate.is_collating
+        fetcher, places = within_fetcher(sys._current_frames().get(self._ident), self._fetchers, OURS)
+        sample = None if fetcher is None or is_collating else sample_of(fetcher)
+        stage: Stage = "collate" if is_collating else "other" if fetcher is None else "getitem"
+        del fetcher
+        if sample is None:
+            slow.look(None, None, due_ns, looked_ns)
+        else:
+            slow.look((timer.pass_index, timer.batch_index, sample[0]), sample[1], due_ns, looked_ns)
+        if is_burst:
+            self.code.add(stage, places, looks(due_ns, looked_ns))
+
+    def keep(self) -> None:
+        self.code.keep(self._names)
+
+    def _begin(self) -> SlowSamples:
+        """By then torch's fetchers are imported."""
+        from torch.utils.data._utils import fetch
+
+        self._fetchers, self._slow = str(fetch.__file__), SlowSamples(self.code.seen, self.worker)
+        return self._slow
+
+
+def looks(due_ns: int, looked_ns: int) -> int:
+    """How many a look stands for that had to wait."""
+    return 1 + (looked_ns - due_ns) // LOOK_NS
+
+
+def within_fetcher(frame: FrameType | None, fetchers: str, end: str) -> tuple[FrameType | None, Places]:
+    """The innermost frame of torch's fetcher, if there is one, and what is within; else all up to the file ``end``.
+
+    Of several fetchers the outermost counts: a data set may iterate a loader itself.
+    """
+    places: Places = []
+    fetcher, within = None, 0
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file == fetchers:
+            if fetcher is None or len(places) > within:
+                fetcher, within = frame, len(places)
+        elif file == end:
+            break
+        else:
+            places.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return fetcher, places if fetcher is None else places[:within]

@@ -1,0 +1,67 @@
+"""What a thread was seen to execute, counted where it is seen and named later: a look must be short."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType
+
+from underfed.exchange.stacks import Frame, SeenStacks, Stage, write_stacks
+from underfed.host.signal_handlers import passing
+from underfed.trainer.loading.frame_names import FrameNames, is_beginning
+
+MOST_FRAMES = 64
+"""Of a stack; of a deeper one, half of them at either end."""
+
+Places = list[tuple[CodeType, int]]
+"""Each code and ``f_lasti`` in it, the innermost first. A frame that was kept would keep the program's values."""
+
+Stack = tuple[int, ...]
+"""By turns a code's identity and a place in it, the innermost first."""
+
+
+@dataclass(slots=True, eq=False)
+class SeenCode:
+    """Of one loader."""
+
+    path: Path
+    """For the collector, which removes it once it is read."""
+    seen: SeenStacks = field(default_factory=SeenStacks)
+    _looks: dict[tuple[Stage, Stack], int] = field(default_factory=dict)
+    _codes: dict[int, CodeType] = field(default_factory=dict)
+    """Those in ``_looks``, by their identity."""
+
+    def add(self, stage: Stage, places: Places, looks: int) -> None:
+        stack: list[int] = []
+        for code, at in places:
+            self._codes[id(code)] = code
+            stack += (id(code), at)
+        key = stage, tuple(stack)
+        self._looks[key] = self._looks.get(key, 0) + looks
+
+    def keep(self, names: FrameNames) -> None:
+        """Name what was seen, and write it; where the collector has not read the last yet, with the next."""
+        looks, self._looks = self._looks, {}
+        codes, self._codes = self._codes, {}
+        for (stage, stack), count in looks.items():
+            places = [(codes[place], at) for place, at in zip(stack[::2], stack[1::2], strict=True)]
+            self.seen.add(stage, named(places, names), count)
+        if self.seen and not self.path.exists():
+            with passing(OSError):  # memory is full: later, if there is room again
+                write_stacks(self.path, self.seen)
+                self.seen.samples.clear()
+                self.seen.slow.clear()
+
+
+def named(places: Places, names: FrameNames) -> tuple[Frame, ...]:
+    """The outermost first, and last what the innermost calls."""
+    has_begun = not (places and is_beginning(*places[0]))
+    if not has_begun:
+        places = places[1:]
+    frames = [names.frame(*place) for place in reversed(places)]
+    called = names.called(*places[0]) if places and has_begun else None
+    if called is not None:
+        frames.append(called)
+    if len(frames) > MOST_FRAMES:
+        frames = [*frames[: MOST_FRAMES // 2], *frames[-MOST_FRAMES // 2 :]]
+    return tuple(frames)

@@ -1,0 +1,86 @@
+"""A thread that looks what another one executes, in short bursts, and which samples are slow.
+
+It takes the interpreter lock for some microseconds, reads where each frame is, and sleeps again. No signal is used, no
+system call is interrupted, and nothing of the program is called. It is not among ``threading.enumerate()``, and takes
+none of the program's signals.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from underfed.exchange.guard import Guard
+from underfed.host.clock import now_ns
+from underfed.trainer.loading.bursts import Bursts
+
+CLOSING_S = 1.0
+"""Waited for a look to end."""
+
+
+class Looked(Protocol):
+    """What is looked at. All is called by the thread that looks, or once that has ended."""
+
+    def look(self, due_ns: int, looked_ns: int, is_burst: bool) -> None:
+        """``due_ns``: since when this look waited for the interpreter lock."""
+
+    def keep(self) -> None:
+        """A burst has ended, or everything has."""
+
+
+@dataclass(slots=True, eq=False)
+class StackSampler:
+    """Created, started and closed by the thread that is looked at; everything else runs on its own."""
+
+    looked: Looked
+    bursts: Bursts
+    guard: Guard
+    _lock: _thread.LockType = field(default_factory=_thread.allocate_lock)
+    _is_over: bool = False
+    _has_seen: bool = False
+    """In a burst that is not kept yet."""
+
+    def start(self) -> None:
+        """In a worker once the first batch is on its way: by then torch's own thread that sends batches is there,
+        too."""
+        try:
+            # A child that is forked in a burst has no such thread, which would end it.
+            os.register_at_fork(after_in_child=self.bursts.end)
+            _thread.start_new_thread(self._run, ())
+        except Exception as error:
+            self.guard.failed("stacks", error)
+
+    def close(self) -> None:
+        """What is looked at ends."""
+        try:
+            if self._lock.acquire(timeout=CLOSING_S):
+                self._is_over = True
+                self.bursts.end()
+                self.looked.keep()
+        except Exception as error:
+            self.guard.failed("stacks", error)
+
+    def _run(self) -> None:
+        try:
+            # One that the program's threads block, to wait for it, would be delivered to this thread.
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            while self._look_once():
+                pass
+        except Exception as error:
+            self.bursts.end()
+            self.guard.count("stacks", error)
+
+    def _look_once(self) -> bool:
+        due_ns = self.bursts.sleep()
+        with self._lock:
+            if self._is_over:
+                return False
+            is_burst = self.bursts.is_on
+            self.looked.look(due_ns, now_ns(), is_burst)
+            if self._has_seen and not is_burst:
+                self.looked.keep()
+            self._has_seen = is_burst
+            return True

@@ -1,0 +1,179 @@
+"""Do the work of loading that was seen to cost most in a cheaper way, at the line that it was seen at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from underfed_server.advice.case import Case, cures
+from underfed_server.advice.change import Change
+from underfed_server.advice.known_costs import KNOWN_COSTS, KnownCost
+from underfed_server.advice.offer import Offer, is_worthwhile
+from underfed_server.advice.shares import MOST_SHARE
+from underfed_server.diagnosis import measures
+from underfed_server.diagnosis.instant_data import Ceiling
+from underfed_server.diagnosis.sentence import three_digits
+from underfed_server.diagnosis.slowest_samples import files_alike, named, slowest
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.costly_lines import CostlyLine, costliest_line, share_of
+from underfed_server.facts.loading import LoaderHotspots
+from underfed_server.model import Evidence
+
+LEAST_SHARE = 0.10
+"""Of loading. A share is known to some five points either way: of less, whether it is worth a line is not known."""
+
+LEAST_SHARE_OF_ANY = 0.25
+"""Of loading, in one line for which no cheaper way is known: of less, several lines would have to change."""
+
+MOST_OFFERED = 3
+
+
+class Said(NamedTuple):
+    name: str
+    title: str
+    why: str
+    write: str
+    risk: str
+
+
+ANY = Said(
+    "precomputed",
+    "Make the costliest line cheaper",
+    "What is the same in every epoch can be computed once, and what is done to each sample for a whole batch.",
+    """\
+ class YourDataset(Dataset):
+     def __init__(self, …):
++        self.prepared = …  # what is the same in every epoch, computed once: an array, or files on a fast disk
+     def __getitem__(self, index):
+-        …  # the line
++        sample = self.prepared[index]
+ # What is random and the same for all samples of a batch: in the training loop, for the whole batch at once.""",
+    "A change of code: compare a batch of each.",
+)
+
+
+WRITE_SLOW = """\
+ # Once, before training: write the samples in the list of slow ones anew, at the size that is used,
+ # uncompressed, or split into parts that take about as long as other samples.
+ # Or leave them out while you look whether they matter:
++skipped = {…}  # their indices
++dataset = torch.utils.data.Subset(dataset, [i for i in range(len(dataset)) if i not in skipped])"""
+
+
+def consider(case: Case) -> list[Offer]:
+    """Those with most of loading first; none where too little of it was seen."""
+    loading = case.facts.loading
+    if loading is None or not case.waits_for_data:
+        return []
+    leading = next(each for each in case.verdict.causes if cures(case.change, each))
+    if leading.cause == "slow_samples":
+        # What most samples take long for holds none of them up.
+        return list(_slow_samples(case, loading, leading.cost_fraction))
+    known = sorted(_known(case, loading), key=lambda found: -found[0])
+    return [offer for _share, offer in known[:MOST_OFFERED]] or list(_any_line(case, loading))
+
+
+def _known(case: Case, loading: LoaderHotspots) -> Iterator[tuple[float, Offer]]:
+    told: set[CostlyLine] = set()
+    places = {place for _stage, stack in loading.samples for place in stack}
+    for cost in KNOWN_COSTS:
+        is_meant = cost.within(loading, places) if _applies(cost, case) else None
+        if is_meant is None:
+            continue
+        share, line = share_of(loading, is_meant) or 0.0, costliest_line(loading, is_meant)
+        if share < LEAST_SHARE or line is None or line in told:
+            continue
+        told.add(line)
+        offer = _offer(case, loading, line, share, _said(cost))
+        if offer is not None:
+            yield share, offer
+
+
+def _said(cost: KnownCost) -> Said:
+    return Said(cost.name, cost.title, cost.why, f"{cost.write}\n # {cost.source}", cost.risk)
+
+
+def _applies(cost: KnownCost, case: Case) -> bool:
+    if cost.needs_gpu and not case.facts.uses_gpu:
+        return False
+    if cost.needs_bytes and case.loader.batch_fits_uint8 is False:
+        return False
+    # Where joining is the main part of loading, the change for that says the same.
+    return not (cost.stage == "collate" and case.found("slow_collate"))
+
+
+def _any_line(case: Case, loading: LoaderHotspots) -> Iterator[Offer]:
+    """The costliest line of loading a sample, where it computes and no cheaper way is known."""
+    line = costliest_line(loading, lambda stage, _places: stage == "getitem")
+    blocked = measures.load_share(case.rank, case.rank.batches.blocked_us)
+    computes = blocked is not None and blocked < THRESHOLDS.blocked_fraction
+    if line is None or line.fraction < LEAST_SHARE_OF_ANY or not computes:
+        return
+    offer = _offer(case, loading, line, line.fraction, ANY)
+    if offer is not None:
+        yield offer
+
+
+def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> Iterator[Offer]:
+    """Those that hold others up, where it is known which they are."""
+    first = next((each for each in loading.slow_samples if named(each) is not None), None)
+    if first is None:
+        return
+    ceiling = min(1 / (1 - min(cost_fraction, MOST_SHARE)), case.ceiling(case.rank).speedup)
+    if not is_worthwhile(ceiling):
+        return
+    limit, alike = files_alike(loading.slow_samples)
+    like = (
+        f" {alike} of the slowest {len(loading.slow_samples)} are files about as large." if limit and alike > 1 else ""
+    )
+    yield Offer(
+        to="slow samples prepared",
+        title="Prepare the few slow samples once",
+        why=f"{named(first)} takes {three_digits(first.load_us / 1e6)} s to load, and ready batches wait for it.{like}",
+        risk="What is prepared differs from the original where it is cropped or resized: compare a sample.",
+        diff=WRITE_SLOW,
+        evidence=[
+            *slowest(loading.slow_samples),
+            Evidence(what="Speed-up if none held others up", value=ceiling, unit="factor"),
+        ],
+        gain=(
+            "how fast these samples load once they are prepared was not seen in this run. If none of them held others "
+            f"up, it would be about × {ceiling:.2f}"
+        ),
+        ceiling=Ceiling(ceiling),
+    )
+
+
+def _offer(case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, said: Said) -> Offer | None:
+    """``None``: even if all of that work went away, the run would hardly be faster.
+
+    Steps take at least the share of their time that is left of loading: other work and other waits only shorten less.
+    """
+    ceiling = min(1 / (1 - min(share, MOST_SHARE)), case.ceiling(case.rank).speedup)
+    if not is_worthwhile(ceiling):
+        return None
+    return Offer(
+        to=said.name,
+        title=said.title,
+        why=f"{line}: {said.why}",
+        risk=said.risk,
+        diff=said.write,
+        at=None if line.below else line.at,
+        evidence=[
+            Evidence(what="Of loading, in this work", value=share, unit="fraction"),
+            Evidence(what=f"Of loading, in {line}", value=line.fraction, unit="fraction"),
+            Evidence(what="Looks at what loading executes", value=loading.seen, unit="count"),
+            Evidence(what="Speed-up if all of this work went away", value=ceiling, unit="factor"),
+        ],
+        gain=(
+            "what the other way costs was not seen in this run. If it cost nothing, the "
+            f"{share * 100:.0f}% of loading that this takes would be saved: about × {ceiling:.2f}"
+        ),
+        ceiling=Ceiling(ceiling),
+    )
+
+
+CHANGE = Change(
+    label="cheaper transform",
+    consider=consider,
+)

@@ -1,0 +1,316 @@
+"""Work of loading that is known to be cheaper in another way, and how it is told from the functions that were seen.
+
+A place in a stack is written as ``Image.resize PIL/Image.py``: function, space, file. What is not written in Python has
+the name by which the program calls it, and the file of that call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from underfed_server.facts.costly_lines import IsMeant
+from underfed_server.facts.loading import LoaderHotspots
+from underfed_server.model import Stage
+from underfed_server.store.reading.stacks import Place
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCost:
+    name: str
+    """Of the cheaper way."""
+    title: str
+    why: str
+    write: str
+    """Lines as of a diff."""
+    risk: str
+    source: str
+    """Where it is said."""
+    seen_as: re.Pattern[str]
+    """Any place of a stack."""
+    is_innermost: bool = False
+    """Only the innermost place counts."""
+    is_own: bool = False
+    """Only places in the program's own files count."""
+    stage: Stage | None = None
+    needs: re.Pattern[str] | None = None
+    """Also seen, in any stack: else another way is advised for the same functions."""
+    needs_gpu: bool = False
+    """Without a GPU the training process would do the work, in its own time."""
+    needs_bytes: bool = False
+    """A batch holds no more different values than a byte has, as far as that was seen."""
+
+    def within(self, loading: LoaderHotspots, places: Collection[Place]) -> IsMeant | None:
+        """Which stacks show it. ``places``: all that were seen. ``None``: it was not seen, or not what it ``needs``."""
+        shown = {place for place in places if self.seen_as.search(_text(place))}
+        if self.is_own:
+            shown = {place for place in shown if place[1] in loading.own_files}
+        if not shown or (self.needs is not None and not any(self.needs.search(_text(place)) for place in places)):
+            return None
+
+        def is_meant(stage: Stage, stack: tuple[Place, ...]) -> bool:
+            looked_at = stack[-1:] if self.is_innermost else stack
+            return self.stage in (None, stage) and any(place in shown for place in looked_at)
+
+        return is_meant
+
+
+def _text(place: Place) -> str:
+    return f"{place[0]} {place[1]}"
+
+
+DECODES = re.compile(
+    r"^\w*ImageFile\.load\w* PIL/|^(\w+\.)?(imread|imdecode) |^(decode_image|decode_jpeg|read_image) torchvision/io/"
+)
+RESIZES = re.compile(
+    r"^Image\.(resize|thumbnail|reduce) PIL/|^cv2\.resize |^(resize|resized_crop)\w* (torchvision|albu\w+)/"
+)
+
+KNOWN_COSTS: tuple[KnownCost, ...] = (
+    KnownCost(
+        name="reduced decoding",
+        title="Decode pictures at about the size that is used",
+        why="A JPEG at least twice as wide and high as what it is resized to can be decoded at 1/2, 1/4 or 1/8 of its "
+        "size, for a fraction of the work; copies that were resized once spare most of it.",
+        write="""\
+ with Image.open(path) as image:
++    image.draft("RGB", (2 * side, 2 * side))  # no smaller than that, by 1/2, 1/4 or 1/8
+     image = image.convert("RGB")
+ # OpenCV: cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_2)
+ # simplejpeg, libjpeg-turbo itself: decode_jpeg(data, min_height=side, min_width=side)
+ # Any format: save copies of the data set once, at the size that is used.""",
+        risk="Crops are then of the smaller picture, so give their size in parts of it; pixels differ a little. "
+        "Nothing is gained where pictures are hardly larger than what is used.",
+        source="https://pillow.readthedocs.io/en/stable/reference/Image.html#PIL.Image.Image.draft",
+        seen_as=DECODES,
+        needs=RESIZES,
+    ),
+    KnownCost(
+        name="another decoder",
+        title="Decode straight into arrays or tensors",
+        why="Pillow decodes into an image of its own, which is then copied into an array and a tensor. Decoders on "
+        "libjpeg-turbo that write tensors or arrays spare the copies, and the precision that training does not need.",
+        write="""\
+-image = to_tensor(Image.open(path).convert("RGB"))
++image = torchvision.io.decode_image(path, mode="RGB")  # uint8; from torchvision 0.29 on in torchcodec
+ # Or NumPy: simplejpeg.decode_jpeg(data, fastdct=True, fastupsample=True)""",
+        risk="Decoders differ by a few grey levels. Compare both on your pictures before all of them.",
+        source="https://docs.pytorch.org/vision/stable/io.html, https://pypi.org/project/simplejpeg/",
+        seen_as=re.compile(r"^\w*ImageFile\.load\w* PIL/"),
+    ),
+    KnownCost(
+        name="resized copies",
+        title="Resize less at each epoch",
+        why="Every epoch resizes the same pictures again. Copies that are saved once, little larger than what is used, "
+        "leave little to resize and to decode; Pillow is faster in two steps.",
+        write="""\
+-image = image.resize((side, side))
++image = image.resize((side, side), reducing_gap=2.0)  # first by whole numbers, then precisely
+ # Or, once, for the whole data set: save copies whose shorter side is the largest that a crop needs.
+ # Or torchvision.transforms.v2 on uint8 tensors, which resizes faster than on floats.""",
+        risk="Pixels differ a little. Copies take storage, and fix the largest resolution.",
+        source="https://pillow.readthedocs.io/en/stable/reference/Image.html#PIL.Image.Image.resize, "
+        "https://docs.pytorch.org/vision/stable/transforms.html#performance-considerations",
+        seen_as=RESIZES,
+    ),
+    KnownCost(
+        name="augmenting batches",
+        title="Augment whole batches on the GPU",
+        why="Colours, blurs and rotations are computed picture by picture in the workers; on the GPU they take a whole "
+        "batch with one call.",
+        write="""\
+ for images, labels in loader:
+     images = images.to(device, non_blocking=True)
++    images = augment(images)  # torchvision.transforms.v2 or kornia.augmentation, taken out of the data set""",
+        risk="A transform of torchvision draws its random numbers once for a batch, kornia for each picture. "
+        "It takes time of the GPU.",
+        source="https://kornia.readthedocs.io/en/latest/augmentation.html",
+        seen_as=re.compile(
+            r"^(adjust_\w+|gaussian_blur|blur|rotate|affine|perspective|elastic\w*|solarize|posterize|autocontrast"
+            r"|equalize|shift_hsv|clahe) (torchvision|albu\w+|kornia)"
+        ),
+        needs_gpu=True,
+    ),
+    KnownCost(
+        name="bytes to the device",
+        title="Convert to floating-point numbers on the device",
+        why="Samples are converted and normalised in the workers, and handed over and copied at four times their size.",
+        write="""\
+-image = normalize(to_tensor(image))
++image = pil_to_tensor(image)  # uint8
+ for images, labels in loader:
+-    images = images.to(device)
++    images = normalize(images.to(device, non_blocking=True).float().div_(255))  # a whole batch, on the device""",
+        risk="What is done to samples as floating-point numbers then follows the copy: compare a batch.",
+        source="https://docs.pytorch.org/vision/stable/transforms.html#performance-considerations",
+        seen_as=re.compile(
+            r"^(to_tensor|normalize\w*|convert_image_dtype|to_dtype\w*|(Normalize|ToTensor)\.\w+) "
+            r"(torchvision|albu\w+)/"
+            r"|^(float|half|F\.normalize|F\.to_tensor) "
+        ),
+        needs_gpu=True,
+        needs_bytes=True,
+    ),
+    KnownCost(
+        name="arrays in place",
+        title="Compute on arrays in float32 and in place",
+        why="Each operator and each conversion makes another array, and one float64 in an expression makes all that "
+        "follows twice as large.",
+        write="""\
+-image = (np.asarray(image) / 255.0 - mean) / deviation  # float64, three copies
++image = np.asarray(image, dtype=np.float32)
++image -= 255 * mean  # both float32, computed once
++image /= 255 * deviation""",
+        risk="What is computed in place must not be used elsewhere. Sums over many numbers lose digits in float32.",
+        source="https://numpy.org/doc/stable/user/basics.copies.html, "
+        "https://numpy.org/doc/stable/user/basics.types.html",
+        seen_as=re.compile(
+            r"^(astype|copy|(np|numpy)\.(asarray|array|ascontiguousarray|divide|multiply|subtract|add|clip|float64"
+            r"|concatenate|stack|where|pad)|operator [-+*/]=?) "
+        ),
+        is_innermost=True,
+        is_own=True,
+    ),
+    KnownCost(
+        name="tokens prepared",
+        title="Tokenise once, or a batch with one call",
+        why="Each sample is tokenised by a call of its own, again in every epoch. A fast tokenizer takes a list of "
+        "texts several times as fast as one text at a time.",
+        write="""\
+ # Once, before training; the result is kept on disk:
++dataset = dataset.map(lambda texts: tokenizer(texts["text"], truncation=True), batched=True, num_proc=4)
+ # Or in the collate function, all texts of a batch together:
+-return tokenizer(text, truncation=True)
++return tokenizer([sample["text"] for sample in samples], truncation=True, padding=True, return_tensors="pt")""",
+        risk="Prepared tokens are those of one tokenizer and one length; random changes of the text come before them.",
+        source="https://huggingface.co/learn/llm-course/chapter6/3, https://huggingface.co/docs/datasets/nlp_process",
+        seen_as=re.compile(
+            r" (transformers/(tokenization_|models/[^/]+/tokenization_)|tokenizers/|sentencepiece/|tiktoken/)"
+            r"|^(\w+\.)*(tokenizer(\.\w+)?|tokenize|encode_batch\w*|encode_plus) "
+        ),
+        stage="getitem",
+    ),
+    KnownCost(
+        name="one array to one tensor",
+        title="Make tensors of arrays, not of lists",
+        why="A tensor made of a list is filled number by number, or array by array with a copy of each.",
+        write="""\
+-return torch.tensor(values.tolist())  # or of a list of arrays, or of numbers appended one by one
++return torch.from_numpy(values)  # an array from the beginning; of several: np.stack(arrays)""",
+        risk="The tensor shares its memory with the array.",
+        source="https://github.com/pytorch/pytorch/issues/13918",
+        seen_as=re.compile(r"^torch\.(tensor|as_tensor|Tensor|FloatTensor|LongTensor|DoubleTensor|IntTensor) "),
+        is_own=True,
+    ),
+    KnownCost(
+        name="regular expressions",
+        title="Match patterns once",
+        why="Regular expressions go over the same texts in every epoch.",
+        write="""\
+-words = re.findall(pattern, text)  # in __getitem__
++words = self.words[index]  # found once, in __init__ or before training
+ # What has to be matched each time: compile the pattern once; str.split, in and str.translate need none.""",
+        risk="What is prepared takes memory in each worker, unless it is an array or a table on disk.",
+        source="https://docs.python.org/3/howto/regex.html#use-string-methods",
+        seen_as=re.compile(
+            r" (re/|re\.py|regex/)|^(\w+\.)*(findall|finditer|fullmatch|subn?|re\.(search|match|split)) "
+        ),
+    ),
+    KnownCost(
+        name="archive opened once",
+        title="Open the archive once in each worker",
+        why="The archive is opened for each sample, and its list of contents is read each time.",
+        write="""\
+     def __getitem__(self, index):
+-        with zipfile.ZipFile(self.path) as archive:
+-            return decode(archive.read(self.names[index]))
++        if self.archive is None:  # in the worker, not before it starts: processes must not share a file position
++            self.archive = zipfile.ZipFile(self.path)
++        return decode(self.archive.read(self.names[index]))""",
+        risk="An archive that is open before workers are forked is shared by them, and reads go wrong.",
+        source="https://docs.python.org/3/library/zipfile.html#zipfile-objects, "
+        "https://docs.h5py.org/en/stable/high/file.html",
+        seen_as=re.compile(
+            r"^(ZipFile\.(__init__|_RealGetContents)|TarFile\.(__init__|open|\w+open|getmembers|_load)) "
+            r"|^File\.__init__ h5py/|^make_fid h5py/|^NpzFile\.__init__ numpy/"
+            r"|^(lmdb\.open|lmdb\.Environment|h5py\.File) "
+            r"|^(ParquetFile|RecordBatchFileReader)\.__init__ pyarrow/"
+        ),
+    ),
+    KnownCost(
+        name="no deep copies",
+        title="Copy only what is changed",
+        why="deepcopy goes through every object within, in Python, and remembers each.",
+        write="""\
+-sample = copy.deepcopy(self.samples[index])
++sample = dict(self.samples[index])  # a shallow copy
++sample["boxes"] = sample["boxes"].copy()  # and what is changed in place""",
+        risk="What is changed in place without a copy is changed for all later epochs.",
+        source="https://docs.python.org/3/library/copy.html",
+        seen_as=re.compile(r"^(deepcopy|_deepcopy_\w+|_reconstruct) copy\.py$|^(copy\.)?deepcopy "),
+    ),
+    KnownCost(
+        name="parsed once",
+        title="Parse once, before training",
+        why="The same texts are parsed in every epoch.",
+        write="""\
+-label = json.loads(self.path(index).read_text())  # in __getitem__
++label = self.labels[index]  # an array or a table that was written once; memory-mapped where it is large""",
+        risk="What is prepared has to be made anew when the data change.",
+        source="https://docs.python.org/3/library/json.html, https://arrow.apache.org/docs/python/memory.html",
+        seen_as=re.compile(
+            r" (json/(decoder|__init__)\.py|yaml/|csv\.py|xml/|ast\.py)|^(json\.loads?|yaml\.\w+|csv\.reader|ET\.\w+"
+            r"|ast\.literal_eval|orjson\.loads|pd\.read_\w+) "
+        ),
+    ),
+    KnownCost(
+        name="columns as arrays",
+        title="Take rows from arrays, not from a table of pandas",
+        why="A row of a pandas table is put together in Python each time, for tens of microseconds and more.",
+        write="""\
+     def __init__(self, table):
+-        self.table = table
++        self.paths, self.labels = table["path"].to_numpy(), table["label"].to_numpy()
+     def __getitem__(self, index):
+-        row = self.table.iloc[index]
++        path, label = self.paths[index], self.labels[index]""",
+        risk="None for the values; columns of mixed types stay arrays of objects.",
+        source="https://pandas.pydata.org/docs/user_guide/indexing.html#fast-scalar-value-getting-and-setting",
+        seen_as=re.compile(r" pandas/"),
+        stage="getitem",
+    ),
+    KnownCost(
+        name="collating with one call",
+        title="Join samples without a loop in Python",
+        why="The collate function goes through samples in Python.",
+        write="""\
+-for row, sample in enumerate(samples):
+-    batch[row, : len(sample)] = sample
++batch = torch.nn.utils.rnn.pad_sequence(samples, batch_first=True)  # or torch.stack, where all are equally long""",
+        risk="The new function has to give the same batches: compare one of each.",
+        source="https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pad_sequence.html",
+        seen_as=re.compile(""),
+        is_innermost=True,
+        is_own=True,
+        stage="collate",
+    ),
+    KnownCost(
+        name="fewer tensor operations",
+        title="Fewer and larger operations on tensors",
+        why="Each operation of torch takes some microseconds before it computes anything, which is most of it for the "
+        "tensors of one sample.",
+        write="""\
+ # Per sample, in __getitem__: NumPy, or nothing at all.
+-sample = torch.clamp(torch.roll(sample, shift) * scale, 0, 1)
+ # Per batch, in the training loop after the copy to the device:
++samples = torch.clamp(samples * scales, 0, 1)""",
+        risk="Random numbers have to be drawn for each sample of a batch.",
+        source="https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
+        seen_as=re.compile(r"^torch\.\w+ | torch/(functional|_tensor|_refs|nn/functional)"),
+        is_innermost=True,
+        is_own=True,
+        stage="getitem",
+    ),
+)
+"""In the order in which they are tried: of two that the same functions show, the first that fits."""

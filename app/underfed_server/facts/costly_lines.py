@@ -1,0 +1,91 @@
+"""The lines of a program that loading spends its time in, and what it calls there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
+from underfed_server.model import Stage
+from underfed_server.store.reading.stacks import Place
+
+IsMeant = Callable[[Stage, tuple[Place, ...]], bool]
+"""Whether a stack, the outermost place first, is one of those asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostlyLine:
+    """A line of the program; where no line of the program is in the stack, that of a library's innermost function."""
+
+    function: str
+    """That the line is in."""
+    file: str
+    line: int | None
+    called: str | None
+    """What is called there; ``None``: the time is spent in the function itself."""
+    below: str | None
+    """Of a library's line: the outermost function, which is what the data set is made of."""
+    fraction: float
+    """Of all loading."""
+
+    @property
+    def at(self) -> str:
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    def __str__(self) -> str:
+        """``Image.resize at data.py:41, in Photos.__getitem__``; ``Image.resize at PIL/Image.py:2440, below
+        ImageFolder.__getitem__``.
+        """
+        if self.called is not None:
+            return f"{self.called} at {self.at}, in {self.function}"
+        below = "" if self.below is None else f", below {self.below}"
+        return f"{self.function} at {self.at}{below}"
+
+
+def costliest_line(loading: LoaderHotspots, is_meant: IsMeant | None = None) -> CostlyLine | None:
+    """Of the stacks that are meant, that which most of them are in. ``None``: none is, or too little was seen."""
+    return next(iter(costly_lines(loading, is_meant)), None)
+
+
+def costly_lines(loading: LoaderHotspots, is_meant: IsMeant | None = None) -> list[CostlyLine]:
+    """Most first; each stack counts for one. None where too little was seen."""
+    seen = loading.seen
+    if seen < LEAST_SAMPLES:
+        return []
+    counts: Counter[_Line] = Counter()
+    for (stage, places), count in loading.samples.items():
+        if places and (is_meant is None or is_meant(stage, places)):
+            counts[_line_of(places, loading.own_files)] += count
+    return [
+        CostlyLine(*line.place, called=line.called, below=line.below, fraction=count / seen)
+        for line, count in counts.most_common()
+    ]
+
+
+def share_of(loading: LoaderHotspots, is_meant: IsMeant) -> float | None:
+    """Of loading, the stacks that are meant. ``None``: too little was seen."""
+    if loading.seen < LEAST_SAMPLES:
+        return None
+    return sum(count for (stage, places), count in loading.samples.items() if is_meant(stage, places)) / loading.seen
+
+
+class _Line(NamedTuple):
+    place: Place
+    called: str | None
+    below: str | None
+
+
+def _line_of(places: tuple[Place, ...], own_files: frozenset[str]) -> _Line:
+    """The innermost line of the program, and what it calls."""
+    last = len(places) - 1 - _is_called(places, len(places) - 1)
+    own = max((at for at in range(last + 1) if places[at][1] in own_files), default=None)
+    if own is None:
+        return _Line(places[last], None, places[0][0] if last else None)
+    return _Line(places[own], places[own + 1][0] if own + 1 < len(places) else None, None)
+
+
+def _is_called(places: tuple[Place, ...], at: int) -> bool:
+    """It has no frame of its own: what is not written in Python is told at the place of its call."""
+    return at > 0 and at == len(places) - 1 and places[at][1:] == places[at - 1][1:]

@@ -1,0 +1,98 @@
+"""Where loading spends its time: the functions and lines that its threads were seen in, with their shares. And, where
+it was sampled, what the training thread does between its batches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Set
+from typing import TypeVar
+
+from underfed_server.facts.costly_lines import costly_lines
+from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
+from underfed_server.model import HotLine, Hotspot, Sampled, Stage
+from underfed_server.store.reading.stacks import LoaderStacks, Place, Samples, read_stacks
+from underfed_server.store.store import Store
+
+LEAST_FRACTION = 0.005
+MOST_HOTSPOTS = 100
+MOST_LINES = 20
+
+NO_WORKERS = "it has no workers, and the process that trains is sampled with --profile alone"
+NO_PROFILE = "the training thread is sampled with --profile alone"
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def read_hotspots(
+    store: Store, run_id: str, loader: str | None, rank: int | None = None, of: Sampled = "loading"
+) -> LoaderHotspots:
+    """``rank`` ``None``: of all ranks together."""
+    if loader is None:
+        return LoaderHotspots([], "no step was recorded yet", [], {})
+    with store.reading() as reader:
+        return loading_in(read_stacks(reader.connection, run_id, loader, rank), of)
+
+
+def loading_in(found: LoaderStacks, of: Sampled = "loading") -> LoaderHotspots:
+    samples = found.loading if of == "loading" else found.step
+    return LoaderHotspots(
+        hotspots_of(samples, found.own_files), _why_none(found, of), list(found.slow_samples), samples,
+        found.own_files, bool(found.step),
+    )  # fmt: skip
+
+
+def hotspots_of(samples: Samples, own_files: Set[str]) -> list[Hotspot]:
+    """Those that most loading is in first, whatever they call included; of two alike, the caller first. None where too
+    little was seen."""
+    seen = sum(samples.values())
+    if seen < LEAST_SAMPLES:
+        return []
+    own, total = counted(samples, lambda place: place)
+    found = [
+        Hotspot(
+            function=place[0], file=place[1], line=place[2], stage=stage, is_own=place[1] in own_files,
+            self_fraction=round(own[stage, place] / seen, 4), total_fraction=round(count / seen, 4),
+        )
+        for (stage, place), count in total.most_common()
+        if count >= LEAST_FRACTION * seen
+    ]  # fmt: skip
+    return found[:MOST_HOTSPOTS]
+
+
+def hot_lines(loading: LoaderHotspots) -> list[HotLine]:
+    """Most first."""
+    return [
+        HotLine(
+            function=line.function, file=line.file, line=line.line, called=line.called,
+            fraction=round(line.fraction, 4), sentence=str(line),
+        )
+        for line in costly_lines(loading)[:MOST_LINES]
+        if line.fraction >= LEAST_FRACTION
+    ]  # fmt: skip
+
+
+def counted(
+    samples: Samples, key: Callable[[Place], Key]
+) -> tuple[Counter[tuple[Stage, Key]], Counter[tuple[Stage, Key]]]:
+    """By stage and ``key`` of a place: how often it was seen itself, and how often with what it calls."""
+    own: Counter[tuple[Stage, Key]] = Counter()
+    total: Counter[tuple[Stage, Key]] = Counter()
+    for (stage, places), count in samples.items():
+        for each in dict.fromkeys(map(key, places)):  # one that calls itself counts once
+            total[stage, each] += count
+        if places:
+            own[stage, key(places[-1])] += count
+    return own, total
+
+
+def _why_none(found: LoaderStacks, of: Sampled) -> str | None:
+    seen = sum((found.loading if of == "loading" else found.step).values())
+    if seen >= LEAST_SAMPLES:
+        return None
+    if of == "step":
+        return f"its thread was sampled {seen} times, {LEAST_SAMPLES} are needed" if seen else NO_PROFILE
+    if found.reason is not None:
+        return found.reason
+    if not seen and found.num_workers == 0:
+        return NO_WORKERS
+    return f"its loading was sampled {seen} times, {LEAST_SAMPLES} are needed"

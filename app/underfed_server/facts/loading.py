@@ -1,0 +1,29 @@
+"""What a loader's loading threads, or the training thread, were seen to execute, as it is judged by and served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from underfed_server.model import Hotspot, SlowSample
+from underfed_server.store.reading.stacks import Samples
+
+LEAST_SAMPLES = 100
+"""Of fewer a share is known to ten points either way at best (twice its standard error)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderHotspots:
+    hotspots: list[Hotspot]
+    missing: str | None
+    """Why there are none."""
+    slow_samples: list[SlowSample]
+    samples: Samples
+    own_files: frozenset[str] = frozenset()
+    """Those of the project among the files of ``samples``."""
+    has_step: bool = False
+    """The training thread was sampled, too."""
+
+    @property
+    def seen(self) -> int:
+        """How often loading was looked at."""
+        return sum(self.samples.values())

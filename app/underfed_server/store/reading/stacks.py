@@ -1,0 +1,96 @@
+"""What loading threads and the training thread were seen to execute, of all ranks and incarnations together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, bindparam, select
+
+from underfed_server.ingest.wire import Frame
+from underfed_server.model import SlowSample, Stage
+from underfed_server.store.columns.stacks import unpacked
+from underfed_server.store.databases import tables
+from underfed_server.store.reading.details import read_reasons
+
+MOST_SLOW = 20
+
+Place = tuple[str, str, int | None]
+"""Function, file and line."""
+
+Samples = Mapping[tuple[Stage, tuple[Place, ...]], int]
+"""By stage and places, the outermost first. No places: of stacks that were not kept."""
+
+_stacks, _loader = tables.stacks.c, tables.loader.c
+_OF_LOADER = (
+    select(_stacks.rank, _stacks.body)
+    .where(_stacks.run_id == bindparam("run_id"), _stacks.loader == bindparam("loader"))
+    .order_by(_stacks.rank, _stacks.incarnation)
+)
+_WORKERS = select(_loader.num_workers).where(
+    _loader.run_id == bindparam("run_id"), _loader.loader == bindparam("loader")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderStacks:
+    loading: Samples
+    step: Samples
+    """Of the training thread between batches, all of that stage."""
+    slow_samples: tuple[SlowSample, ...]
+    """The slowest first."""
+    num_workers: int | None
+    reason: str | None
+    """Why nothing is sampled, where the agent said so."""
+    own_files: frozenset[str] = frozenset()
+    """Those of the project among the files of ``samples``."""
+
+
+def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | None = None) -> LoaderStacks:
+    """``rank`` ``None``: of all."""
+    place = {"run_id": run_id, "loader": loader}
+    loading: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
+    step: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
+    slow: list[SlowSample] = []
+    own_files: set[str] = set()
+    for of, body in connection.execute(_OF_LOADER, place):
+        if rank is not None and rank != of:
+            continue
+        sent = unpacked(body)
+        places = [_place(frame) for frame in sent.frames]
+        own_files |= {frame.file for frame in sent.frames if frame.is_own}
+        for stack in sent.stacks:
+            samples = step if stack.stage == "step" else loading
+            samples[stack.stage, tuple(places[frame] for frame in stack.frames)] += stack.samples
+        slow += (
+            SlowSample(
+                index=each.index,
+                file=each.file,
+                file_bytes=each.file_bytes,
+                load_us=each.load_us,
+                rank=of,
+                worker=each.worker,
+            )
+            for each in sent.slow_samples
+        )
+    reasons = read_reasons(connection, run_id, loader)
+    return LoaderStacks(
+        loading,
+        step,
+        _slowest(slow),
+        num_workers=connection.execute(_WORKERS, place).scalar(),
+        reason=reasons.get("hotspots", reasons.get("load_us")),
+        own_files=frozenset(own_files),
+    )
+
+
+def _slowest(samples: list[SlowSample]) -> tuple[SlowSample, ...]:
+    """Each once: another rank or incarnation may have loaded it too."""
+    ordered = sorted(samples, key=lambda each: -each.load_us)
+    first = {(each.index, each.file): each for each in reversed(ordered)}
+    return tuple([each for each in ordered if first[each.index, each.file] is each][:MOST_SLOW])
+
+
+def _place(frame: Frame) -> Place:
+    return frame.function, frame.file, frame.line

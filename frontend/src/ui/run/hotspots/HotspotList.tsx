@@ -1,0 +1,195 @@
+/** The program's lines, or functions, by their share of loading. Choosing one finds it in the flame graph. */
+import { type Signal, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { address } from '../../../api/client'
+import type { Hotspot, HotspotsPage } from '../../../api/schema'
+import { formatFraction, formatNumber } from '../../../format'
+import { hotspots as say, stages } from '../../../text/hotspots'
+import { Button } from '../../parts/Button'
+import { Choices } from '../../parts/Choice'
+import { CodePlace } from '../../parts/CodePlace'
+import { DataTable } from '../../parts/DataTable'
+import { type FigureColumn, figuresOf } from '../../parts/figures'
+import { Menu } from '../../parts/Menu'
+import { Panel } from '../../parts/Panel'
+import { marginText } from './share'
+import './HotspotList.css'
+
+/** Most that are worth a change are among these. */
+const FIRST = 7
+
+const FILED: readonly FigureColumn<Hotspot>[] = [
+  { name: 'function' },
+  { name: 'file' },
+  { name: 'line' },
+  { name: 'stage' },
+  { name: 'is_own', value: one => (one.is_own ? 1 : 0) },
+  { name: 'self_fraction' },
+  { name: 'total_fraction' },
+]
+
+/** One row of either list. */
+interface Place {
+  name: string
+  file: string
+  line: number | null
+  isOwn: boolean
+  /** The function that the line is in. */
+  within: string | null
+  stage: Hotspot['stage'] | null
+  fractions: readonly number[]
+}
+
+type By = keyof typeof say.by
+
+interface HotspotListProps {
+  page: HotspotsPage
+  /** Of the run. */
+  ranks: number
+  /** What is looked for in the flame graph. */
+  search: Signal<string>
+  controls: ComponentChildren
+}
+
+export function HotspotList({ page, ranks, search, controls }: HotspotListProps) {
+  const { of, loader, rank, samples } = page
+  const by = useSignal<By>(page.hot_lines.length > 0 ? 'line' : 'self')
+  const showsAll = useSignal(false)
+  const places = placesOf(page, by.value)
+  const shown = showsAll.value ? places : places.slice(0, FIRST)
+  return (
+    <Panel
+      title={say.titles[of]}
+      name="hotspots"
+      detail={say.detail(of, loader ?? '', say.ofRanks(rank, ranks), formatNumber(samples))}
+      controls={
+        <>
+          {controls}
+          <ByChoice by={by} />
+          <Menu label={say.export} title={`${say.export}: ${say.stacks}`} items={exportsOf(page)} small />
+        </>
+      }
+      figures={{ file: figuresOf(FILED, page.hotspots).file }}
+    >
+      <DataTable
+        caption={say.titles[of]}
+        columns={headsOf(by.value)}
+        class="hotspots"
+        rows={shown.map(place => cellsOf(place, samples, search))}
+      />
+      {places.length > FIRST && (
+        <Button kind="small" onClick={() => (showsAll.value = !showsAll.value)}>
+          {showsAll.value ? say.fewer : say.all(places.length)}
+        </Button>
+      )}
+    </Panel>
+  )
+}
+
+function ByChoice({ by }: { by: Signal<By> }) {
+  const options = Object.entries(say.by) as [By, string][]
+  return (
+    <Choices
+      label={say.order}
+      value={by.value}
+      options={options}
+      small
+      onChoose={next => (by.value = next)}
+    />
+  )
+}
+
+function placesOf({ hotspots, hot_lines: lines }: HotspotsPage, by: By): readonly Place[] {
+  if (by === 'line') {
+    return lines.map(({ function: within, called, file, line, fraction }) => {
+      const seen = hotspots.find(each => each.file === file && each.line === line)
+      const place = { file, line, stage: seen?.stage ?? null, isOwn: seen?.is_own ?? false }
+      return {
+        ...place,
+        name: called ?? within,
+        within: called === null ? null : within,
+        fractions: [fraction],
+      }
+    })
+  }
+  const share = `${by}_fraction` as const
+  return hotspots
+    .toSorted((one, other) => other[share] - one[share])
+    .map(({ function: name, file, line, stage, is_own: isOwn, self_fraction, total_fraction }) => ({
+      ...{ name, file, line, stage, isOwn, within: null },
+      fractions: [self_fraction, total_fraction],
+    }))
+}
+
+function headsOf(by: By) {
+  const { columns } = say
+  const shares = by === 'line' ? [[columns.share, say.lineIs] as const] : [...say.shares]
+  return [
+    by === 'line' ? columns.line : columns.function,
+    columns.stage,
+    ...shares.map(([name, is]) => (
+      <span key={name} title={is}>
+        {name}
+      </span>
+    )),
+  ]
+}
+
+function cellsOf(place: Place, samples: number, search: Signal<string>) {
+  const { stage, fractions } = place
+  return [
+    <Name key="name" place={place} search={search} />,
+    stage && (
+      <span key="stage" title={stages[stage].is}>
+        {stages[stage].name}
+      </span>
+    ),
+    ...fractions.map((fraction, index) => <Share key={index} fraction={fraction} samples={samples} />),
+  ]
+}
+
+/** The whole of a long name is in its title. */
+function Name({ place, search }: { place: Place; search: Signal<string> }) {
+  const { name, file, line, within, stage, isOwn } = place
+  const isFound = search.value === name
+  const title = [name, within && say.within(within), isOwn && say.own].filter(Boolean).join(', ')
+  return (
+    <>
+      <button
+        type="button"
+        class={`hotspot-name cut ${isOwn && within === null ? 'strong' : ''}`}
+        title={title}
+        aria-pressed={isFound}
+        aria-label={say.find(title)}
+        onClick={() => (search.value = isFound ? '' : name)}
+      >
+        <code>{name}</code>
+      </button>
+      <CodePlace file={file} line={line} within={within && say.within(within)}>
+        {stage && <span class="hotspot-stage">{stages[stage].name}</span>}
+      </CodePlace>
+    </>
+  )
+}
+
+function Share({ fraction, samples }: { fraction: number; samples: number }) {
+  const count = formatNumber(Math.round(fraction * samples))
+  return (
+    <span class="hotspot-share" title={say.samples(count)}>
+      <i aria-hidden="true">
+        <b style={{ width: `${100 * fraction}%` }} />
+      </i>
+      <span>{formatFraction(fraction)}</span>
+      <small>{say.margin(marginText(fraction, samples))}</small>
+    </span>
+  )
+}
+
+/** Of all loaders and ranks. */
+function exportsOf({ run_id }: HotspotsPage) {
+  return (['collapsed', 'speedscope'] as const).map(format => {
+    const [label, detail] = say.formats[format]
+    const asked = { path: { run_id }, query: { format } }
+    return { label, detail, href: address('/api/v1/runs/{run_id}/export', asked) }
+  })
+}

@@ -1,0 +1,115 @@
+/** Where a loader spends its time: functions with their shares, how they call each other, and the slowest samples. */
+import { type Signal, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { HotspotsPage } from '../../../api/schema'
+import { asSentence } from '../../../format'
+import { openHotspots } from '../../../store/hotspots'
+import type { Still } from '../../../store/run'
+import { hotspots as say } from '../../../text/hotspots'
+import { TroubleBanner } from '../../parts/Banner'
+import { Choices } from '../../parts/Choice'
+import { Panel } from '../../parts/Panel'
+import { Snippet } from '../../parts/Snippet'
+import { useStore } from '../../parts/stores'
+import { FlamePanel } from './FlamePanel'
+import { HotspotList } from './HotspotList'
+import { SlowSamples } from './SlowSamples'
+import './HotspotsPanel.css'
+
+interface HotspotsPanelProps {
+  run: Still
+  /** `null`: the one that the run's verdict is about. */
+  loader: string | null
+  /** `null`: all together. */
+  rank: number | null
+}
+
+export function HotspotsPanel({ run, loader, rank }: HotspotsPanelProps) {
+  const of = useSignal<HotspotsPage['of']>('loading')
+  const chosen = { loader, rank, of: of.value }
+  const store = useStore(() => openHotspots(run.run_id, chosen), [run.run_id])
+  useEffect(() => store.choose(chosen), [store, loader, rank, of.value])
+  const page = store.page.value
+  const trouble = store.page.trouble.value
+  return (
+    <>
+      {trouble && <TroubleBanner what={say.what} error={trouble} />}
+      {page && <Shown page={page} run={run} of={of} />}
+    </>
+  )
+}
+
+interface ShownProps {
+  page: HotspotsPage
+  run: Still
+  of: Signal<HotspotsPage['of']>
+}
+
+function Shown({ page, run, of }: ShownProps) {
+  const search = useSignal('')
+  const hasRanks = run.ranks.length > 1
+  const sampled = page.has_step && <Sampled of={of} />
+  const slowest = page.slow_samples.length > 0 && <SlowSamples page={page} hasRanks={hasRanks} />
+  if (page.hotspots.length === 0) {
+    return (
+      <>
+        <NotSampled page={page} run={run} controls={sampled} />
+        {slowest}
+      </>
+    )
+  }
+  return (
+    <div class="hotspot-panels">
+      <div>
+        <HotspotList page={page} ranks={run.ranks.length} search={search} controls={sampled} />
+        {slowest}
+      </div>
+      <FlamePanel page={page} search={search} />
+    </div>
+  )
+}
+
+/** Workers and, where it was asked for, the training thread. */
+function Sampled({ of }: Pick<ShownProps, 'of'>) {
+  return (
+    <Choices
+      label={say.sampled}
+      value={of.value}
+      options={Object.entries(say.choices) as [HotspotsPage['of'], string][]}
+      small
+      onChoose={chosen => (of.value = chosen)}
+    />
+  )
+}
+
+interface NotSampledProps extends Pick<ShownProps, 'page' | 'run'> {
+  controls: ComponentChildren
+}
+
+/** Too little was seen, or nothing is looked at: the reason, and what would change it. */
+function NotSampled({ page, run, controls }: NotSampledProps) {
+  const settings = run.loaders.find(one => one.loader === page.loader)?.settings
+  const loadsItself = page.samples === 0 && settings?.num_workers === 0
+  const isExplained = whyNot(page, run) !== undefined
+  const outlook = run.status === 'running' ? say.isRunning : say.hasEnded
+  return (
+    <Panel title={say.titles[page.of]} name="hotspots" controls={controls}>
+      <p class="missing">
+        {asSentence(page.missing ?? '')}
+        {!isExplained && !loadsItself && ` ${outlook}`}
+      </p>
+      {!isExplained && loadsItself && <Snippet code={profiled(run)} />}
+    </Panel>
+  )
+}
+
+/** What the agent said: more samples will not come. */
+function whyNot({ loader }: HotspotsPage, run: Still): string | undefined {
+  const own = run.loaders.find(one => one.loader === loader)?.not_measured
+  return own?.hotspots ?? run.not_measured.hotspots ?? own?.load_us ?? run.not_measured.load_us
+}
+
+function profiled({ command }: Still): string {
+  return `underfed run --profile -- ${command.length > 0 ? command.join(' ') : 'python train.py'}`
+}

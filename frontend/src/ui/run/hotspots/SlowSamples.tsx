@@ -1,0 +1,64 @@
+/** The samples that took longest to load. */
+import { useSignal } from '@preact/signals'
+import type { HotspotsPage, SlowSample } from '../../../api/schema'
+import { formatBytes, NOT_MEASURED } from '../../../format'
+import { workers } from '../../../text/charts'
+import { hotspots, slowSamples as say } from '../../../text/hotspots'
+import { Button } from '../../parts/Button'
+import { DataTable } from '../../parts/DataTable'
+import { type FigureColumn, figuresOf } from '../../parts/figures'
+import { Panel } from '../../parts/Panel'
+import './SlowSamples.css'
+
+const FIRST = 4
+
+/** `loader`: all of them are of that one. */
+function columnsOf(loader: string | null, hasRanks: boolean): readonly FigureColumn<SlowSample>[] {
+  return [
+    { name: 'loader', value: () => loader },
+    {
+      name: 'index',
+      label: 'Index',
+      format: ({ index }) => (index === null ? NOT_MEASURED : index.toLocaleString('en')),
+    },
+    { name: 'load_us', label: 'Loaded in', unit: 'us' },
+    {
+      name: 'worker',
+      label: 'By',
+      value: ({ worker = null }) => worker,
+      format: ({ worker = null }) => workers.name(worker),
+    },
+    { name: 'rank', label: hasRanks ? 'Rank' : undefined, format: ({ rank }) => String(rank) },
+    {
+      name: 'file_bytes',
+      label: 'Size',
+      value: ({ file_bytes: size = null }) => size,
+      format: ({ file_bytes: size = null }) => formatBytes(size),
+    },
+    { name: 'file', label: 'File', format: ({ file }) => file ?? say.noFile },
+  ]
+}
+
+interface SlowSamplesProps {
+  page: HotspotsPage
+  /** Of one rank alone its number says nothing. */
+  hasRanks: boolean
+}
+
+export function SlowSamples({ page: { slow_samples: samples, loader }, hasRanks }: SlowSamplesProps) {
+  const showsAll = useSignal(false)
+  const shown = showsAll.value ? samples : samples.slice(0, FIRST)
+  const { file, tables } = figuresOf(columnsOf(loader, hasRanks), samples, shown)
+  return (
+    <Panel title={say.title} name="slow-samples" detail={say.detail(loader ?? '')} figures={{ file }}>
+      {tables().map(({ columns, rows }) => (
+        <DataTable key="all" caption={say.title} columns={columns} rows={rows} class="slow-samples" />
+      ))}
+      {samples.length > FIRST && (
+        <Button kind="small" onClick={() => (showsAll.value = !showsAll.value)}>
+          {showsAll.value ? hotspots.fewer : hotspots.all(samples.length)}
+        </Button>
+      )}
+    </Panel>
+  )
+}

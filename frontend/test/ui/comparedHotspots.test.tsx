@@ -1,0 +1,95 @@
+import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { ComparedHotspot, ComparedRun, Comparison } from '../../src/api/schema'
+import { navigate } from '../../src/router'
+import { ComparedHotspots, changeText } from '../../src/ui/compare/ComparedHotspots'
+import { summary } from '../made'
+
+afterEach(() => {
+  cleanup()
+  navigate('/', 'replace')
+})
+
+function hotspot(changes: Partial<ComparedHotspot> = {}): ComparedHotspot {
+  return {
+    function: 'Image.resize',
+    file: 'PIL/Image.py',
+    stage: 'getitem',
+    lines: [2440, 2441],
+    self_fractions: [0.5, 0.2],
+    total_fractions: [0.6, 0.3],
+    self_us: [10_000, 2_500],
+    total_us: [12_000, 3_750],
+    differs: true,
+    ...changes,
+  }
+}
+const DECODE = hotspot({ function: 'decode', lines: [52, null], differs: false, self_us: [10_000, 10_000] })
+const CALLER = hotspot({ function: '__getitem__', self_fractions: [0, 0.001] })
+
+function show(hotspots: readonly ComparedHotspot[], missing: readonly (string | null)[] = [null, null]) {
+  const runs = missing.map((why, place) => ({
+    run: summary({ run_id: `run-${place}` }),
+    label: ['slow', 'quick', 'other'][place],
+    hotspots_missing: why,
+  }))
+  render(<ComparedHotspots {...({ runs: runs as ComparedRun[], hotspots, per: 'steps' } as Comparison)} />)
+}
+
+const rows = () =>
+  [...document.querySelectorAll('tbody tr')].map(row => [...row.children].map(cell => cell.textContent))
+
+describe('hotspots of compared runs', () => {
+  test('are shown where they differ: function, share and time of each run, and the change', () => {
+    show([hotspot(), DECODE])
+    expect(rows()).toEqual([
+      ['Image.resizePIL/Image.py:2441', 'getitem', '50% 10 ms', '20% 2.5 ms', '−7.5 ms'],
+    ])
+    expect([...document.querySelectorAll('thead th')].map(one => one.textContent)).toEqual([
+      'Function',
+      'Stage',
+      'slow',
+      'quick',
+      'Change',
+    ])
+  })
+
+  test('that differ by no more than chance are shown when asked', () => {
+    show([hotspot(), DECODE])
+    fireEvent.click(screen.getByRole('button', { name: 'Show 1 without a difference' }))
+    expect(rows()[1]).toEqual(['decodePIL/Image.py:52', 'getitem', '50% 10 ms', '20% 10 ms', '0 µs'])
+  })
+
+  test('are those that do something themselves, or all that call them', () => {
+    show([hotspot(), CALLER])
+    expect(rows()).toHaveLength(1)
+    fireEvent.click(screen.getByRole('button', { name: 'Total' }))
+    expect(rows().map(([name]) => name)).toEqual([
+      'Image.resizePIL/Image.py:2441',
+      '__getitem__PIL/Image.py:2441',
+    ])
+  })
+
+  test('of a run that was not sampled say why', () => {
+    show([hotspot({ self_fractions: [0.5, null], self_us: [10_000, null] })], [null, 'it has no workers'])
+    expect(document.querySelector('.missing')?.textContent).toBe('quick: it has no workers.')
+  })
+
+  test('are not there where no run was sampled, and none where nothing differs', () => {
+    show([], ['off', 'off'])
+    expect(screen.queryByRole('heading')).toBeNull()
+    show([DECODE])
+    expect(document.querySelector('.missing')?.textContent).toBe('No function differs by more than chance.')
+  })
+})
+
+test.each([
+  [[0.5, 0.2], [10_000, 2_500], '−7.5 ms'],
+  [[0.2, 0.5], [2_500, 2_600], '+100 µs'],
+  [[0.5, 0.28], [null, 2_500], '−22 points'],
+  [[0.5, 0.512], [null, null], '+1.2 points'],
+  [[0.5, 0.5], [null, null], '0.0 points'],
+  [[0.5, null], [10_000, null], '–'],
+] as const)('the change of shares %j and times %j is %s', (shares, times, told) => {
+  expect(changeText(shares, times)).toBe(told)
+})

@@ -1,0 +1,183 @@
+"""With ``--profile`` the training process is looked at too: where it loads itself, and between its batches."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+import underfed
+from tests.fakes.service import Service, wait_until
+from underfed.trainer.loading.stack_sampler import StackSampler
+
+Seen = set[tuple[str, str, str]]
+"""Loader, innermost function that is Python's, and stage."""
+
+
+@pytest.fixture
+def profiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERFED_PROFILE", "1")
+    monkeypatch.setenv("UNDERFED_STACKS", "always")
+
+
+class Sleeping(Dataset[Tensor]):
+    def __len__(self) -> int:
+        return 400
+
+    def __getitem__(self, index: int) -> Tensor:
+        time.sleep(0.4 if index == 133 else 0.002)
+        return torch.zeros(1)
+
+
+def slow_collate(samples: list[Tensor]) -> Tensor:
+    time.sleep(0.02)
+    return torch.stack(samples)
+
+
+def save_checkpoint() -> None:
+    time.sleep(0.02)
+
+
+def validate() -> None:
+    time.sleep(0.02)
+
+
+def windows_of(service: Service) -> dict[str, dict[str, Any]]:
+    """By loader, the newest that was sent of its stacks."""
+    return {each["loader"]: each for window in list(service.windows) for each in window.get("stacks", [])}
+
+
+def functions(service: Service) -> Seen:
+    found: Seen = set()
+    for loader, sent in windows_of(service).items():
+        for stack in sent["stacks"]:
+            names = [sent["frames"][place]["function"] for place in stack["frames"]]
+            found |= {(loader, name, stack["stage"]) for name in names}
+    return found
+
+
+def train(
+    service: Service, loader: DataLoader[Any], is_enough: Callable[[], bool], after_pass: Callable[[], object] = int
+) -> None:
+    watched = underfed.watch(loader, name="train")
+    deadline = time.monotonic() + 120
+    while not is_enough():
+        for _ in watched:
+            save_checkpoint()
+            if is_enough():
+                break
+        after_pass()
+        assert time.monotonic() < deadline, functions(service)
+    underfed.finish()
+    wait_until(service.ends, "the end arrives")
+
+
+@pytest.mark.usefixtures("profiled")
+def test_a_loader_without_workers_is_looked_at_and_so_is_the_step(service: Service) -> None:
+    loading = {("train", "slow_collate", "collate"), ("train", "Sleeping.__getitem__", "getitem")}
+    wanted = {*loading, ("train", "save_checkpoint", "step"), ("train", "train", "step")}
+    if sys.version_info < (3, 11):
+        wanted = {(loader, name.removeprefix("Sleeping."), stage) for loader, name, stage in wanted}
+    loader = DataLoader(Sleeping(), batch_size=4, collate_fn=slow_collate)
+    train(service, loader, lambda: wanted <= functions(service))
+    found = functions(service)
+    assert {name for _, name, stage in found if stage in ("getitem", "collate")} & {"train", "fetch"} == set()
+    assert {stage for _, name, stage in found if name in ("save_checkpoint", "slow_collate")} == {"step", "collate"}
+
+
+@pytest.mark.usefixtures("profiled")
+def test_waiting_for_workers_is_no_step_and_what_follows_a_pass_is_none_either(service: Service) -> None:
+    wanted = {("train", "save_checkpoint", "step")}
+    loader = DataLoader(Sleeping(), batch_size=8, num_workers=1)
+    train(service, loader, lambda: wanted <= functions(service) and has_validated.is_set(), after_pass)
+    steps = {name for _, name, stage in functions(service) if stage == "step"}
+    assert [name for name in steps if name.endswith(("validate", "_next_data", "__next__"))] == []
+
+
+has_validated = threading.Event()
+
+
+def after_pass() -> None:
+    has_validated.set()
+    for _ in range(20):
+        validate()
+
+
+@pytest.mark.usefixtures("profiled")
+def test_a_slow_sample_is_told_without_workers(service: Service) -> None:
+    def slowest() -> list[dict[str, Any]]:
+        return [each for each in windows_of(service).get("train", {}).get("slow_samples", []) if each["index"] == 133]
+
+    train(service, DataLoader(Sleeping(), batch_size=8), lambda: bool(slowest()))
+    assert slowest()[-1]["load_us"] > 300_000
+
+
+class Threads(Dataset[Tensor]):
+    """Gives how many threads this process has, by the kernel."""
+
+    def __len__(self) -> int:
+        return 64
+
+    def __getitem__(self, index: int) -> Tensor:
+        return torch.tensor(len(list(Path("/proc/self/task").iterdir())))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counted in /proc")
+@pytest.mark.usefixtures("service")
+def test_without_it_the_training_process_gets_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERFED_STACKS", "always")
+    loader = DataLoader(Threads(), batch_size=4)
+    bare = {int(count) for batch in loader for count in batch}
+    started: list[StackSampler] = []
+    monkeypatch.setattr(StackSampler, "start", started.append)
+    assert {int(count) for batch in underfed.watch(loader) for count in batch} == bare
+    assert started == []
+
+
+@pytest.mark.usefixtures("service")
+def test_without_stacks_it_looks_at_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERFED_PROFILE", "1")
+    monkeypatch.setenv("UNDERFED_STACKS", "0")
+    started: list[StackSampler] = []
+    monkeypatch.setattr(StackSampler, "start", started.append)
+    for _ in underfed.watch(DataLoader(Threads(), batch_size=4)):
+        pass
+    assert started == []
+
+
+class Drawing(Dataset[Tensor]):
+    def __len__(self) -> int:
+        return 200
+
+    def __getitem__(self, index: int) -> Tensor:
+        time.sleep(0.001)
+        return torch.rand(2)
+
+
+def thread_names() -> list[str]:
+    """Without those in which the test's service answers."""
+    return [thread.name for thread in threading.enumerate() if "process_request" not in thread.name]
+
+
+@pytest.mark.usefixtures("service")
+def test_a_program_gets_the_same_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    def batches(loader: DataLoader[Tensor]) -> list[list[float]]:
+        torch.manual_seed(7)
+        return [batch.flatten().tolist() for _ in range(2) for batch in loader]
+
+    bare = batches(DataLoader(Drawing(), batch_size=8, shuffle=True))
+    before_s, names = sys.getswitchinterval(), thread_names()
+    monkeypatch.setenv("UNDERFED_PROFILE", "1")
+    monkeypatch.setenv("UNDERFED_STACKS", "always")
+    assert batches(underfed.watch(DataLoader(Drawing(), batch_size=8, shuffle=True))) == bare
+    assert thread_names() == names
+    underfed.finish()
+    assert sys.getswitchinterval() == before_s

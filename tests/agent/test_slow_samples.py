@@ -1,0 +1,112 @@
+"""Samples that take long are told by looking, without timing any."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from underfed.exchange.stacks import SeenStacks
+from underfed.trainer.loading.slow_samples import SlowSamples, open_files, sample_of, whole_number
+
+MS = 1_000_000
+
+Look = tuple[int | None, int]
+"""Index of the sample that is loaded, and when that is seen, in ms."""
+
+
+def seen(*looks: Look) -> list[tuple[int | None, int]]:
+    """Index and ms of each that is slow."""
+    stacks = SeenStacks()
+    slow = SlowSamples(stacks)
+    for index, at_ms in looks:
+        slow.look(None if index is None else (0, 0, index), index, at_ms * MS, at_ms * MS)
+    return [(sample.index, sample.load_us // 1000) for sample in stacks.slow.values()]
+
+
+def test_a_sample_that_is_seen_again_and_again_is_slow() -> None:
+    assert seen((None, 950), (3, 1000), (3, 1050), (3, 1100), (4, 1150), (5, 1200), (None, 1250)) == [(3, 150)]
+
+
+def test_one_that_is_seen_once_may_have_been_quick() -> None:
+    assert seen((3, 1000), (4, 1050), (None, 1100)) == []
+
+
+def test_one_that_kept_the_interpreter_lock_was_there_all_the_while() -> None:
+    stacks = SeenStacks()
+    slow = SlowSamples(stacks)
+    slow.look((0, 0, 1), 1, 1000 * MS, 1000 * MS)
+    slow.look((0, 0, 2), 2, 1050 * MS, 3050 * MS)
+    slow.look((0, 0, 3), 3, 3100 * MS, 3100 * MS)
+    (sample,) = stacks.slow.values()
+    assert sample.index == 2
+    assert 2_000 <= sample.load_us // 1000 <= 2_050
+
+
+def test_the_same_index_in_another_batch_is_another_load() -> None:
+    stacks = SeenStacks()
+    slow = SlowSamples(stacks)
+    for batch, at_ms in ((0, 1000), (1, 1050), (2, 1100)):
+        slow.look((0, batch, 7), 7, at_ms * MS, at_ms * MS)
+    assert not stacks.slow
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are seen in /proc")
+def test_the_file_that_is_open_meanwhile_is_told(tmp_path: Path) -> None:
+    stacks = SeenStacks()
+    (tmp_path / "training.log").touch()
+    with (tmp_path / "training.log").open():
+        slow = SlowSamples(stacks)
+        (tmp_path / "0481.dcm").write_bytes(b"scan")
+        slow.look((0, 0, 3), 3, 1000 * MS, 1000 * MS)
+        with (tmp_path / "0481.dcm").open():
+            slow.look((0, 0, 3), 3, 1050 * MS, 1050 * MS)
+        slow.look(None, None, 1100 * MS, 1100 * MS)
+    (sample,) = stacks.slow.values()
+    assert (sample.file, sample.file_bytes) == (str(tmp_path / "0481.dcm"), 4)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are seen in /proc")
+def test_devices_and_our_own_rings_are_no_files_of_data() -> None:
+    with Path("/dev/null").open():
+        assert [path for path in open_files() if path.startswith(("/dev/", "/proc/"))] == []
+
+
+@pytest.mark.parametrize(("index", "number"), [
+    (7, 7), (np.int64(7), 7), (-1, None), (True, None), ("0481", None), ((3, 4), None),
+])  # fmt: skip
+def test_only_a_whole_number_is_an_index(index: Any, number: int | None) -> None:
+    assert whole_number(index) == number
+
+
+def test_a_sample_is_told_by_the_variables_of_torchs_fetcher() -> None:
+    def of_a_map(idx: int, possibly_batched_index: list[int]) -> Any:
+        return sample_of(sys._getframe())
+
+    def of_an_iterable(possibly_batched_index: list[int], data: list[int]) -> Any:
+        return sample_of(sys._getframe())
+
+    def unbatched(possibly_batched_index: Any) -> Any:
+        return sample_of(sys._getframe())
+
+    assert of_a_map(7, [6, 7]) == (7, 7)
+    assert of_an_iterable([0, 0], [1]) == (1, None)
+    assert unbatched(5) == (5, 5)
+    assert unbatched([5, 6]) is None, "one call gives a whole batch"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are seen in /proc")
+def test_a_file_of_the_project_is_told_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    stacks = SeenStacks()
+    slow = SlowSamples(stacks, worker=2)
+    Path("0481.dcm").touch()
+    with Path("0481.dcm").open():
+        for at_ms in (1000, 1100):
+            slow.look((0, 0, 3), 3, at_ms * MS, at_ms * MS)
+    slow.look(None, None, 1200 * MS, 1200 * MS)
+    (sample,) = stacks.slow.values()
+    assert (sample.file, sample.worker) == ("0481.dcm", 2)

@@ -1,0 +1,375 @@
+"""What a worker's loading thread executes is told by function, file and line, and nothing of the program notices."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+import underfed
+from tests.fakes.service import Service, wait_until
+from underfed.errors import ConfigError
+from underfed.exchange.guard import Guard
+from underfed.trainer.loading.batch_timer import BatchTimer
+from underfed.trainer.loading.bursts import SWITCH_S, Bursts, is_burst
+from underfed.trainer.loading.collate import CollateTimer
+from underfed.trainer.loading.frame_names import FrameNames
+from underfed.trainer.loading.loading_thread import LoadingThread, within_fetcher
+from underfed.trainer.loading.probe import Probe
+from underfed.trainer.loading.seen_code import MOST_FRAMES, SeenCode, named
+from underfed.trainer.loading.stack_sampler import StackSampler
+
+S = 1_000_000_000
+HERE = "tests/agent/test_stack_sampler.py"
+
+
+@pytest.fixture
+def bursts_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERFED_STACKS", "always")
+
+
+Shares = dict[str, float]
+
+
+def shares(service: Service) -> dict[tuple[str, str, int | None, str], float]:
+    """Of all samples of the run's loader, by function, file, line and stage of any frame."""
+    stacks = [each for window in list(service.windows) for each in window.get("stacks", [])]
+    if not stacks:
+        return {}
+    newest = stacks[-1]
+    total = sum(stack["samples"] for stack in newest["stacks"])
+    found: dict[tuple[str, str, int | None, str], float] = {}
+    for stack in newest["stacks"]:
+        for place in set(stack["frames"]):
+            frame = newest["frames"][place]
+            key = frame["function"], frame["file"], frame.get("line"), stack["stage"]
+            found[key] = found.get(key, 0.0) + stack["samples"] / total
+    return found
+
+
+def names(service: Service) -> set[tuple[str, str]]:
+    """Functions and their stages."""
+    return {(function, stage) for function, _, _, stage in shares(service)}
+
+
+def load_until(service: Service, loader: DataLoader[Any], is_enough: Callable[[], bool]) -> None:
+    """Iterate, epoch after epoch, until it was seen."""
+    watched = underfed.watch(loader, name="train")
+    deadline = time.monotonic() + 120
+    while not is_enough():
+        for _ in watched:
+            if is_enough():
+                break
+        assert time.monotonic() < deadline, names(service)
+    underfed.finish()
+    wait_until(service.ends, "the end arrives")
+
+
+class Photos(Dataset[Tensor]):
+    """Spends its time in a library's function in C, a library's method in Python, and lines of its own."""
+
+    def __init__(self) -> None:
+        self.image = Image.fromarray(np.zeros((256, 256, 3), np.uint8))
+
+    def __len__(self) -> int:
+        return 10_000
+
+    def __getitem__(self, index: int) -> Tensor:
+        image = self.image.resize((512, 512), Image.Resampling.BICUBIC)
+        pixels = np.asarray(image).astype(np.float32)
+        counted = self.count()
+        return torch.from_numpy(pixels * counted)
+
+    def count(self) -> int:
+        total = 0
+        for number in range(40_000):
+            total = (total * 31 + number) & 0xFFFF
+        return total
+
+
+class Rows(IterableDataset[Tensor]):
+    def __iter__(self) -> Iterator[Tensor]:
+        while True:
+            yield self.parsed()
+
+    def parsed(self) -> Tensor:
+        time.sleep(0.003)
+        return torch.zeros(1)
+
+
+def slow_collate(samples: list[Tensor]) -> Tensor:
+    time.sleep(0.02)
+    return torch.stack(samples)
+
+
+@pytest.mark.usefixtures("bursts_always")
+def test_own_and_library_functions_are_named(service: Service) -> None:
+    wanted = {"Photos.__getitem__", "Photos.count", "Image.resize"}
+    if sys.version_info < (3, 11):
+        wanted = {"__getitem__", "count", "resize"}
+    wanted_stages = {(name, "getitem") for name in wanted}
+    load_until(service, DataLoader(Photos(), batch_size=4, num_workers=2), lambda: wanted_stages <= names(service))
+    files = {file for _, file, _, _ in shares(service)}
+    assert {HERE, "PIL/Image.py"} <= files
+    assert [file for file in files if file.startswith("/")] == []
+    lines = {line for function, _, line, _ in shares(service) if function.endswith("__getitem__")}
+    first = Photos.__getitem__.__code__.co_firstlineno
+    assert lines <= set(range(first, first + 5))
+    # Torch's loop and fetcher are around all loading, and say nothing.
+    within = {name for name, stage in names(service) if stage == "getitem"}
+    assert within & {"fetch", "_worker_loop", "run_worker", "timed_get"} == set()
+
+
+@pytest.mark.usefixtures("bursts_always")
+def test_collating_is_told_from_loading(service: Service) -> None:
+    loader = DataLoader(Rows(), batch_size=4, num_workers=1, collate_fn=slow_collate)
+    load_until(service, loader, lambda: {("slow_collate", "collate"), ("time.sleep", "getitem")} <= names(service))
+    assert {stage for name, stage in names(service) if name == "slow_collate"} == {"collate"}
+
+
+class Waiting(Dataset[Tensor]):
+    """One of its samples takes long, and has a file open."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __len__(self) -> int:
+        return 400
+
+    def __getitem__(self, index: int) -> Tensor:
+        with self.path.open() if index == 133 else Path(sys.executable).open("rb"):
+            time.sleep(0.4 if index == 133 else 0.001)
+        return torch.zeros(1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are seen in /proc")
+def test_the_slowest_sample_is_told_with_its_file(service: Service, tmp_path: Path) -> None:
+    path = tmp_path / "0481.dcm"
+    path.touch()
+
+    def slowest() -> list[dict[str, Any]]:
+        stacks = [each for window in list(service.windows) for each in window.get("stacks", [])]
+        return [sample for each in stacks for sample in each["slow_samples"] if sample.get("index") == 133]
+
+    load_until(service, DataLoader(Waiting(path), batch_size=8, num_workers=2), lambda: bool(slowest()))
+    found = slowest()[-1]
+    assert found["load_us"] > 300_000
+    assert found["file"] == str(path)
+
+
+def test_it_can_be_switched_off_and_that_is_said(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERFED_STACKS", "0")
+    loader = DataLoader(Rows(), batch_size=2, num_workers=1)
+    for _ in zip(underfed.watch(loader, name="train"), range(20), strict=False):
+        pass
+    underfed.finish()
+    wait_until(service.ends, "the end arrives")
+    assert not shares(service)
+    (run,) = [window["run"] for window in service.windows if "run" in window][:1]
+    assert run["not_measured"]["hotspots"] == "switched off by UNDERFED_STACKS=0"
+
+
+def test_a_value_that_means_nothing_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERFED_STACKS", "no")
+    with pytest.raises(ConfigError, match="UNDERFED_STACKS"):
+        underfed.watch(DataLoader(Rows()), name="train")
+
+
+def test_bursts_are_short_and_the_first_are_early() -> None:
+    ages = range(0, 200 * S, S // 20)
+    for worker in range(7):
+        early = [is_burst(age, worker) for age in ages if age < 20 * S]
+        later = [is_burst(age, worker) for age in ages if age >= 20 * S]
+        assert sum(early) / len(early) == pytest.approx(0.25, abs=0.01)
+        assert sum(later) / len(later) == pytest.approx(0.05, abs=0.01)
+    assert is_burst(0, 0)
+    together = [sum(is_burst(age, worker) for worker in range(8)) for age in ages if age >= 20 * S]
+    assert max(together) <= 1, "eight workers take turns"
+
+
+@contextmanager
+def standing(act: Callable[[threading.Event, threading.Event], None]) -> Iterator[int]:
+    """A thread that has called ``act``, which waits within it. Its identity."""
+    there, go = threading.Event(), threading.Event()
+    thread = threading.Thread(target=act, args=(there, go))
+    thread.start()
+    assert there.wait(10)
+    yield thread.ident or 0
+    go.set()
+    thread.join()
+
+
+def sampler(tmp_path: Path) -> tuple[StackSampler, SeenCode]:
+    code = SeenCode(tmp_path / "loader-0.0.0.stacks")
+    timer = BatchTimer(ring=None, collate=CollateTimer(Probe()))  # type: ignore[arg-type]
+    return StackSampler(LoadingThread(timer, code, worker=0), Bursts(0), Guard()), code
+
+
+def seen_of(ident: int) -> list[str]:
+    """Functions, the outermost first."""
+    _, places = within_fetcher(sys._current_frames()[ident], "", "")
+    return [each.function for each in named(places, FrameNames())]
+
+
+def deep(depth: int, there: threading.Event, go: threading.Event) -> None:
+    if depth:
+        deep(depth - 1, there, go)
+        return
+    there.set()
+    go.wait()
+
+
+def test_of_a_deep_stack_both_ends_are_kept() -> None:
+    with standing(lambda there, go: deep(200, there, go)) as ident:
+        found = seen_of(ident)
+    assert len(found) == MOST_FRAMES
+    assert found[0].endswith("_bootstrap")
+    assert "acquire" in found[-1] or "wait" in found[-1]
+
+
+def test_a_burst_leaves_the_switch_interval_as_it_was() -> None:
+    before_s = sys.getswitchinterval()
+    bursts = Bursts(0)
+    bursts.begin()
+    assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
+    bursts.begin()
+    bursts.end()
+    assert sys.getswitchinterval() == before_s
+    bursts.begin()
+    try:
+        sys.setswitchinterval(0.002)
+        bursts.end()
+        assert sys.getswitchinterval() == pytest.approx(0.002), "the program's own, since then"
+    finally:
+        sys.setswitchinterval(before_s)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="told in /proc")
+def test_the_thread_that_looks_takes_no_signal_of_the_program(tmp_path: Path) -> None:
+    """One that all threads of the program block, to wait for it, would be delivered to ours."""
+    tasks = Path("/proc/self/task")
+    before = set(tasks.iterdir())
+    one, _ = sampler(tmp_path)
+    one.start()
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        (task,) = set(tasks.iterdir()) - before
+        (blocked,) = re.findall(r"SigBlk:\s*(\w+)", (task / "status").read_text())
+        if int(blocked, 16) >> (signal.SIGUSR1 - 1) & 1:
+            break
+        time.sleep(0.01)
+    else:
+        raise AssertionError(f"blocked is {blocked}")
+    one.close()
+
+
+def test_what_the_collector_has_not_read_is_kept_for_later(tmp_path: Path) -> None:
+    one, code = sampler(tmp_path)
+    code.seen.add("getitem", (), 3)
+    one.close()
+    assert code.path.exists() and not code.seen
+    other, code = sampler(tmp_path)
+    code.seen.add("getitem", (), 4)
+    other.close()
+    assert code.seen.samples == {("getitem", ()): 4}
+
+
+class Noticing(Dataset[Tensor]):
+    """Gives what a program could notice in the process that loads."""
+
+    def __len__(self) -> int:
+        return 400
+
+    def __getitem__(self, index: int) -> Tensor:
+        time.sleep(0.002)
+        handlers = [signal.getsignal(number) for number in (signal.SIGALRM, signal.SIGPROF, signal.SIGURG)]
+        default = sum(handler == signal.SIG_DFL for handler in handlers)
+        names = [thread.name for thread in threading.enumerate()]
+        # Torch's own, which come with its first batches.
+        threads = sum(not name.endswith(("MainThread", "QueueFeederThread", "(_serve)")) for name in names)
+        timers = sum(map(sum, map(signal.getitimer, (signal.ITIMER_REAL, signal.ITIMER_PROF))))
+        return torch.tensor([float(default), float(threads), timers, float(torch.rand(()))])
+
+
+@pytest.mark.usefixtures("bursts_always")
+def test_a_program_notices_nothing() -> None:
+    def batches(loader: DataLoader[Tensor]) -> list[list[float]]:
+        torch.manual_seed(7)
+        return [batch.flatten().tolist() for batch in loader]
+
+    bare = batches(DataLoader(Noticing(), batch_size=8, num_workers=2))
+    assert batches(underfed.watch(DataLoader(Noticing(), batch_size=8, num_workers=2))) == bare
+
+
+class Shared(Dataset[Tensor]):
+    """Three parts of a sample, and beside the batch how long each took: the truth."""
+
+    def __init__(self) -> None:
+        self.image = Image.fromarray(np.zeros((400, 400, 3), np.uint8))
+        self.pixels = np.zeros((300, 300, 3))
+        self.tensor = torch.zeros(3, 250, 250)
+
+    def __len__(self) -> int:
+        return 100_000
+
+    def __getitem__(self, index: int) -> Tensor:
+        instants = [time.perf_counter()]
+        for part in (self.by_pillow, self.by_numpy, self.by_torch, self.by_python):
+            part()
+            instants.append(time.perf_counter())
+        return torch.tensor(instants).double().diff()
+
+    def by_pillow(self) -> None:
+        self.image.resize((500, 500), Image.Resampling.BICUBIC)
+
+    def by_numpy(self) -> None:
+        ((self.pixels * 0.5 - 0.1) ** 2).astype(np.float32)
+
+    def by_torch(self) -> None:
+        torch.nn.functional.avg_pool2d(self.tensor, 5, stride=1)
+
+    def by_python(self) -> None:
+        total = 0
+        for number in range(20_000):
+            total = (total * 31 + number) & 0xFFFF
+
+
+@pytest.mark.soak(passes=2, of=3)
+@pytest.mark.usefixtures("bursts_always")
+def test_shares_are_those_that_a_clock_tells(service: Service) -> None:
+    torch.set_num_threads(1)
+    watched = underfed.watch(DataLoader(Shared(), batch_size=8, num_workers=1), name="train")
+    took = torch.zeros(4, dtype=torch.double)
+    until = time.monotonic() + 30
+    for batch in watched:
+        took += batch.sum(0)
+        if time.monotonic() > until:
+            break
+    underfed.finish()
+    wait_until(service.ends, "the end arrives")
+    truth = (took / took.sum()).tolist()
+    parts = [f"Shared.{name}" for name in ("by_pillow", "by_numpy", "by_torch", "by_python")]
+    found = shares(service)
+    told = [sum(share for (function, *_), share in found.items() if function == part) for part in parts]
+    assert told == pytest.approx(truth, abs=0.05)
+
+
+def test_what_cannot_be_written_now_is_kept(tmp_path: Path) -> None:
+    one, code = sampler(tmp_path / "not there")
+    code.seen.add("getitem", (), 3)
+    one.close()
+    assert code.seen.samples == {("getitem", ()): 3}
+    assert one.guard.failures == 0

@@ -1,0 +1,167 @@
+"""What the API shows of where loading spends its time: of all ranks together, or of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.app.made_windows import made_stream, made_window, posted
+from tests.app.store.posting import post
+from underfed_server.errors import InvalidError
+from underfed_server.facts.hotspots import NO_PROFILE, NO_WORKERS
+from underfed_server.ingest.decode import decode
+from underfed_server.model import Diagnosis, HotspotsPage
+from underfed_server.store.store import Store
+
+FRAMES = [
+    {"function": "Photos.__getitem__", "file": "data.py", "line": 41},
+    {"function": "Image.resize", "file": "PIL/Image.py", "line": 2440},
+    {"function": "Photos.__getitem__", "file": "data.py", "line": 40},
+    {"function": "default_collate", "file": "torch/utils/data/_utils/collate.py", "line": 401},
+]
+
+
+def seen(resizing: int = 60, reading: int = 25, collating: int = 10, other: int = 5, **said: Any) -> dict[str, Any]:
+    stacks = [
+        {"stage": "getitem", "frames": [0, 1], "samples": resizing},
+        {"stage": "getitem", "frames": [2], "samples": reading},
+        {"stage": "collate", "frames": [3], "samples": collating},
+        {"stage": "other", "frames": [], "samples": other},
+    ]
+    return {"loader": "train", "frames": FRAMES, "stacks": stacks, "slow_samples": [], **said}
+
+
+def shown(client: TestClient, more: str = "") -> HotspotsPage:
+    answer = client.get(f"/api/v1/runs/run-1/hotspots?loader=train{more}")
+    return HotspotsPage.model_validate(answer.json())
+
+
+def test_a_function_has_its_own_share_and_that_of_what_it_calls(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, stacks=[seen()])])
+    page = shown(client)
+    assert (page.samples, page.missing) == (100, None)
+    found = {(each.function, each.line): each for each in page.hotspots}
+    caller, resize = found["Photos.__getitem__", 41], found["Image.resize", 2440]
+    assert (caller.self_fraction, caller.total_fraction, caller.stage) == (0.0, 0.6, "getitem")
+    assert (resize.self_fraction, resize.total_fraction, resize.file) == (0.6, 0.6, "PIL/Image.py")
+    assert found["default_collate", 401].stage == "collate"
+    assert [each.total_fraction for each in page.hotspots] == [0.6, 0.6, 0.25, 0.1]
+    assert page.hotspots[0] == caller, "of two alike the caller is first"
+
+
+def test_stacks_are_handed_out_for_a_flame_graph(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, stacks=[seen()])])
+    page = shown(client)
+    first = page.stacks[0]
+    assert [page.frames[place].function for place in first.frames] == ["Photos.__getitem__", "Image.resize"]
+    assert (first.samples, sum(stack.samples for stack in page.stacks)) == (60, 100)
+
+
+def test_code_of_the_project_is_told_from_that_of_packages(client: TestClient, store: Store) -> None:
+    frames = [{**FRAMES[0], "is_own": True}, *FRAMES[1:]]
+    post(store, [made_window(0, stacks=[seen(frames=frames)])])
+    page = shown(client)
+    assert {each.file for each in page.hotspots if each.is_own} == {"data.py"}
+    assert {each.file for each in page.frames if each.is_own} == {"data.py"}
+    assert {each.file for each in page.frames} > {"data.py"}
+    assert page.hot_lines[0].sentence == "Image.resize at data.py:41, in Photos.__getitem__"
+
+
+def test_what_is_seen_rarely_in_many_ranks_is_counted(
+    client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("underfed_server.api.hotspots.MOST_STACKS", 2)
+    post(store, [made_window(0, stacks=[seen()])])
+    told = [(stack.stage, len(stack.frames), stack.samples) for stack in shown(client).stacks]
+    assert told == [("getitem", 2, 60), ("getitem", 1, 25), ("collate", 0, 10), ("other", 0, 5)]
+
+
+def test_what_is_sent_again_replaces_what_was_known(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, stacks=[seen()]), made_window(1, stacks=[seen(resizing=160)])])
+    assert shown(client).samples == 200
+
+
+def test_ranks_are_added_up(client: TestClient, store: Store) -> None:
+    slow = {"index": 7, "load_us": 900_000, "file": "scans/0481.dcm", "file_bytes": 109_051_904, "worker": 3}
+    faster = {"index": 7, "load_us": 500_000, "file": "scans/0481.dcm"}
+    post(store, [made_window(0, stacks=[seen(slow_samples=[faster])])])
+    post(store, [made_window(0, rank=1, stacks=[seen(resizing=260, slow_samples=[slow, {"load_us": 400_000}])])])
+    page = shown(client)
+    assert (page.samples, page.rank) == (400, None)
+    assert page.hotspots[0].total_fraction == 0.8
+    slowest = [(each.index, each.load_us, each.rank) for each in page.slow_samples]
+    assert slowest == [(7, 900_000, 1), (None, 400_000, 1)]
+    assert [(each.file_bytes, each.worker) for each in page.slow_samples] == [(109_051_904, 3), (None, None)]
+    assert shown(client, "&rank=0").samples == 100
+    assert shown(client, "&rank=5").missing == "its loading was sampled 0 times, 100 are needed"
+
+
+def test_a_diagnosis_names_the_hotspots_of_its_loader(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, stacks=[seen(slow_samples=[{"index": 7, "load_us": 900_000}])])])
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
+    assert [each.line for each in diagnosis.hotspots] == [41, 2440, 40, 401]
+    assert diagnosis.slow_samples[0].index == 7
+
+
+def test_a_diagnosis_names_the_lines_of_the_program(client: TestClient, store: Store) -> None:
+    frames = [{**frame, "is_own": frame["file"] == "data.py"} for frame in FRAMES]
+    stacks = [*seen()["stacks"], {"stage": "step", "frames": [2], "samples": 300}]
+    post(store, [made_window(0, stacks=[seen(frames=frames, stacks=stacks)])])
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
+    first, second, *_ = diagnosis.hot_lines
+    assert (first.sentence, first.fraction) == ("Image.resize at data.py:41, in Photos.__getitem__", 0.6)
+    assert (second.function, second.called, second.line, second.fraction) == ("Photos.__getitem__", None, 40, 0.25)
+    assert [(line.line, line.fraction) for line in diagnosis.step_lines] == [(40, 1.0)]
+
+
+def test_a_few_samples_say_nothing(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, stacks=[seen(resizing=6, reading=0, collating=0, other=0)])])
+    page = shown(client)
+    assert (page.hotspots, page.missing) == ([], "its loading was sampled 6 times, 100 are needed")
+
+
+def test_it_is_said_why_nothing_was_sampled(client: TestClient, store: Store) -> None:
+    off = {"project": "vision", "name": "resnet", "not_measured": {"hotspots": "switched off by UNDERFED_STACKS=0"}}
+    post(store, [made_window(0, run=off)])
+    assert shown(client).missing == "switched off by UNDERFED_STACKS=0"
+
+
+def test_without_workers_it_is_said_that_nothing_is_sampled(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, loaders=[{"loader": "train", "settings": {"num_workers": 0}}])])
+    assert shown(client).missing == NO_WORKERS
+
+
+def test_the_training_thread_is_apart_from_loading(client: TestClient, store: Store) -> None:
+    both = seen()
+    both["stacks"] = [*both["stacks"], {"stage": "step", "frames": [3], "samples": 300}]
+    post(store, [made_window(0, stacks=[both])])
+    loading, step = shown(client), shown(client, "&of=step")
+    assert (loading.of, loading.samples, loading.has_step) == ("loading", 100, True)
+    assert {each.stage for each in loading.hotspots} == {"getitem", "collate"}
+    assert (step.of, step.samples, step.missing) == ("step", 300, None)
+    assert [(each.function, each.self_fraction, each.stage) for each in step.hotspots] == [
+        ("default_collate", 1, "step")
+    ]
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
+    assert [each.stage for each in diagnosis.step_hotspots] == ["step"]
+    assert {each.stage for each in diagnosis.hotspots} == {"getitem", "collate"}
+
+
+def test_without_a_profile_the_training_thread_has_a_reason(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, stacks=[seen()])])
+    page = shown(client, "&of=step")
+    assert (page.hotspots, page.stacks, page.has_step, page.missing) == ([], [], False, NO_PROFILE)
+
+
+def test_the_loader_that_the_run_is_about_is_shown(client: TestClient, store: Store) -> None:
+    post(store, made_stream(1, stacks=[seen()]))
+    assert client.get("/api/v1/runs/run-1/hotspots").json()["loader"] == "train"
+    assert client.get("/api/v1/runs/none/hotspots").status_code == 404
+
+
+def test_a_stack_of_frames_that_are_not_there_is_refused() -> None:
+    with pytest.raises(InvalidError) as refused:
+        decode(posted(made_window(0, stacks=[seen(frames=FRAMES[:2])])))
+    assert refused.value.field == "stacks[0].stacks[1].frames"
