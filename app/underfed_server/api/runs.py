@@ -103,5 +103,5 @@ def diagnosis(
     store = parts.store
     known = store.diagnosis(run_id)
     if loader is not None and (known is None or known.loader != loader):
-        return parts.loader_diagnoses.read(store, run_id, loader)
+        return visible_to(permission, store, parts.loader_diagnoses.read(store, run_id, loader))
     return visible_to(permission, store, known or unjudged(store.summary(run_id)))

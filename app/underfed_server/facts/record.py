@@ -260,7 +260,7 @@ class LoaderFacts:
 
     @property
     def spent_us(self) -> float:
-        """Over the whole run and all ranks, in its loop, without what other loops took meanwhile."""
+        """Over the whole run and all ranks, in its loop."""
         return sum(rank.total_step_us for rank in self.ranks)
 
 

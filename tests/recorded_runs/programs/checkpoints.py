@@ -12,6 +12,7 @@ torch.set_num_threads(1)
 loader = underfed.watch(DataLoader(Samples(500, 12), batch_size=1, num_workers=1), "train")
 loop = Loop("train", "train")
 weights = torch.nn.Linear(64, 1)
+state = torch.rand(2_000_000)
 loop.begins()
 for number, batch in enumerate(loader, start=1):
     loop.has_batch()
@@ -19,7 +20,7 @@ for number, batch in enumerate(loader, start=1):
     work(15)
     if number % 100 == 0:
         with pause("checkpoint"):
-            torch.save(weights.state_dict(), "checkpoint.pt")
+            torch.save({"weights": weights.state_dict(), "optimizer": state}, "checkpoint.pt")
             work(1_800)
     if number == 260:
         with pause("program"):
