@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from tests.app.store.posting import post
 from tests.recorded_runs import loops_of, names, truth_of, windows_of
+from tests.recorded_runs.answers import ANSWERS, ASKED, answer
+from underfed_server.api.dependencies import choose
 from underfed_server.diagnose import Diagnoser, LoaderDiagnoses
 from underfed_server.facts.pauses import Paused, read_paused
 from underfed_server.model import Diagnosis, LoaderLine
@@ -165,6 +168,20 @@ def test_training_is_a_pause_of_the_validation_but_for_its_passes(store: Store) 
 def test_a_process_that_starts_again_is_named(store: Store) -> None:
     pauses = shown(store, "shell_loop", "loader-1").pauses
     assert [each.label for each in pauses if each.kind == "restart"] == ["started again"] * 2
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_the_page_is_tested_with_is_what_the_service_answers(name: str, store: Store) -> None:
+    assert answer(store, name) == json.loads((ANSWERS / f"{name}.json").read_text())
+
+
+def test_a_chart_opens_on_the_rank_and_the_loader_that_the_verdict_names(store: Store) -> None:
+    straggler, several = answer(store, "straggler"), answer(store, "three_loaders")
+    assert straggler["rank"] == truth_of("straggler")[0]["slow_rank"]
+    assert several["loader"] == "held_out"
+    run, rank, loader = choose(store, straggler["run_id"], None, None)
+    assert (rank, loader) == (straggler["rank"], straggler["loader"]), "as of workers and timeline"
+    assert choose(store, run.run_id, 2, None).rank == 2
 
 
 @pytest.mark.parametrize(("name", "words"), [("short_run", "every step"), ("with_accelerate", "the time")])
