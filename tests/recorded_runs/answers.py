@@ -33,7 +33,7 @@ def answer(store: Store, name: str) -> dict[str, Any]:
     Diagnoser()(store, run_id)
     asked = list(ASKED[name])
     found = series(run_id, store, asked, None, None, 0, 0, None, 240, percentiles=False)
-    served: dict[str, Any] = json.loads(found.body)
+    served: dict[str, Any] = json.loads(bytes(found.body))
     return served
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
@@ -18,6 +19,9 @@ with it: from here on XProf calls a run input-bound, and so do the levels."""
 
 MOST_OF_RUN = 0.9
 """Share of the run in the judged loop, from which what is said of its steps is as good as said of the run."""
+
+NUMBERED = re.compile(r"loader-\d+")
+"""The agent's name of a loader that its program did not name."""
 
 KEEP_FACTOR = 0.8
 """A loader that the verdict is about stays so until its loss is below this share of that limit."""
@@ -102,9 +106,9 @@ def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
     }
     is_most = own.spent_us >= MOST_OF_RUN * run_us(facts.loaders)
     if verdict.bound == "data" and not (own.role == "train" and is_most):
-        found["sentence"] = _of_the_run(own, facts, _a_loader(own))
+        found["sentence"] = _of_the_run(own, facts, _a_loader(own, facts.loaders))
     costly = [each for each in others if each.loop != own.loop and lost_share(each, facts.loaders) >= COSTLY_FRACTION]
-    told = [_of_the_run(each, facts, _the_loader(each)) for each in costly]
+    told = [_of_the_run(each, facts, _the_loader(each, facts.loaders)) for each in costly]
     if told:
         found["why"] = " ".join(filter(None, (verdict.why, *told)))
     return verdict.model_copy(update=found)
@@ -114,13 +118,16 @@ def _of_the_run(each: LoaderFacts, facts: RunFacts, described: str) -> str:
     return f"{percent(lost_share(each, facts.loaders))} of the run goes to waiting for {described}."
 
 
-def _a_loader(each: LoaderFacts) -> str:
-    return f"a validation loader{_with_workers(each)}" if each.role == "validation" else _the_loader(each)
+def _a_loader(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> str:
+    return f"a validation loader{_with_workers(each)}" if each.role == "validation" else _the_loader(each, loaders)
 
 
-def _the_loader(each: LoaderFacts) -> str:
+def _the_loader(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> str:
     noun = {"train": "the training loader", "validation": "the validation loader", "other": "the loader"}[each.role]
-    return f"{noun} {each.loader}{_with_workers(each)}"
+    is_only = [one for one in loaders if one.role == each.role and one.steps] == [each] and each.role != "other"
+    # A number says less than its role.
+    name = "" if is_only and NUMBERED.fullmatch(each.loader) else f" {each.loader}"
+    return f"{noun}{name}{_with_workers(each)}"
 
 
 def _with_workers(each: LoaderFacts) -> str:

@@ -69,7 +69,7 @@ def read_paused(reader: Reader, run_id: str, rank: int, loader: str, steps: Roll
     least = max(LEAST_US, MANY_STEPS * typical)
     rows = _rows_of_long_steps(reader, run_id, rank, loader, steps, least)
     long = [rest for single in rows for rest in _rests(single, passes, max(0.0, work), least)]
-    restarts = _restarts(reader, run_id, rank, loader)
+    restarts = [_since_the_last(epochs, each) for each in _restarts(reader, run_id, rank, loader)]
     between = [each for gap in _gaps(epochs) for each in _without(gap, [*passes, *restarts]) if _us(each) >= least]
     programs = [_named(reader, run_id, rank, each) for each in (*long, *between)]
     taken = np.minimum(_overlap(long, begin, np.append(begin[1:], np.inf)), np.maximum(0.0, step.sum - wait.sum))
@@ -142,6 +142,12 @@ def _restarts(reader: Reader, run_id: str, rank: int, loader: str) -> list[Pause
         if end_us > start_us:
             found.append(Pause(kind="restart", label="started again", start_us=int(start_us), end_us=int(end_us)))
     return found
+
+
+def _since_the_last(epochs: Sequence[EpochInfo], restart: Pause) -> Pause:
+    """With what the process did after its last epoch: it was about to end."""
+    ended = [each.end_us for each in epochs if each.end_us is not None and each.end_us <= restart.start_us]
+    return restart.model_copy(update={"start_us": max(ended)}) if ended else restart
 
 
 def _rows_of_long_steps(
