@@ -35,6 +35,20 @@ PAGE = (
         ("frontend/test/charts/columns.test.ts", "frontend/test/charts/lines.test.ts"),
     ),
     Fault(
+        "a line goes on across a validation",
+        "frontend/src/charts/lines.ts",
+        "x(index) - end(index - 1) < ADJOINING",
+        "true",
+        ("frontend/test/charts/lines.test.ts", "frontend/test/charts/recorded.test.ts"),
+    ),
+    Fault(
+        "a step before a pause is drawn until the one after it",
+        "frontend/src/charts/columns.ts",
+        "if (gap.from > from) pieces.push({ from, to: gap.from })",
+        "if (gap.from > from) pieces.push({ from, to: gap.to })",
+        ("frontend/test/charts/columns.test.ts", "frontend/test/charts/recorded.test.ts"),
+    ),
+    Fault(
         "the uppermost tick is missing where the top is not exactly a multiple",
         "frontend/src/charts/axes.ts",
         "Math.floor(top / step + 1e-9) + 1",

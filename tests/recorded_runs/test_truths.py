@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from tests.app.store.posting import post
 from tests.recorded_runs import loops_of, names, truth_of, windows_of
@@ -20,6 +21,8 @@ from underfed_server.model import Diagnosis, LoaderLine
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.store import Store
+from underfed_server.terminal import figures
+from underfed_server.terminal.rendering import render_diagnosis
 
 TIMED = [name for name in names() if any(each["spent_s"] for each in loops_of(name).values())]
 """A framework that requests its batches itself is not timed by its program."""
@@ -83,6 +86,19 @@ def test_the_headline_is_the_loader_that_most_of_the_run_goes_to_waiting_for(sto
     for name, line in lines(found).items():
         assert line.share_of_run_fraction == pytest.approx(truth[name]["spent_s"] / spent_s, abs=0.015)
         assert line.data_stall_fraction == pytest.approx(truth[name]["waited_s"] / truth[name]["spent_s"], abs=0.03)
+
+
+def test_the_terminal_says_the_same_of_each_loader(store: Store) -> None:
+    found = judged(store, "three_loaders")
+    console = Console(width=110, highlight=False, force_terminal=False)
+    with console.capture() as capture:
+        console.print(render_diagnosis(found))
+    printed = capture.get()
+    assert found.sentence in printed
+    for name, line in lines(found).items():
+        (row,) = [each for each in printed.splitlines() if each.strip().startswith(f"{name} ")]
+        written = [figures.fraction(line.data_stall_fraction), figures.fraction(line.share_of_run_fraction)]
+        assert [part for part in row.split() if part.endswith("%")] == written
 
 
 def test_a_loader_that_is_chosen_is_judged_by_its_own_steps(store: Store) -> None:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 2bdfc6a861946e5b77bdfbab1db6749c84ecb9d09688db8f0561d5f2e4cbe678. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 b895200f44d52bc415ca64bc679f4d6f8b60cccf977414771b2a8747ee9864f8. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -1296,6 +1296,8 @@ export interface components {
              * @default true
              */
             is_narrow: boolean;
+            /** Loader */
+            loader?: string | null;
             /** Low */
             low: number | null;
             /** Observed High */
