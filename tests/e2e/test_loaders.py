@@ -91,7 +91,7 @@ def test_another_loader_of_a_live_run_goes_on(page: Page, served: Service) -> No
     thread.run_through("val", 40, 60, 10)
     post([thread.window()], served.address)
     open_run(page, served, LIVE, "?loader=train")
-    told = page.get_by_text(re.compile(r"from the last (\d+) steps"))
+    told = verdict(page).get_by_text(re.compile(r"from the last (\d+) steps"))
     expect(told).to_contain_text("55 steps")
     thread.run_through("train", 60, 0.5, 50)
     post([thread.window()], served.address)
