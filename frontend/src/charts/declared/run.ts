@@ -7,7 +7,8 @@ import { formatDuration, formatFraction } from '../../format'
 import { waiter } from '../../text/shared'
 import type { Mark } from '../annotate'
 import { type Axis, timeAxis } from '../axes'
-import { type Column, held, heldSamples, last, mean, quantile, type Stretch } from '../columns'
+import { type Column, held, heldSamples, last, mean, type Stretch } from '../columns'
+import { gapsOf } from '../gaps'
 import { heatmap } from '../heatmap'
 import {
   type ChartSet,
@@ -160,7 +161,7 @@ export function runCharts(shown: ShownRun, workers: WorkersPage | null): ChartSe
   const fromS = isWhole ? 0 : (at[0] ?? 0)
   const endS = Math.max(at.at(-1) ?? 0, (page.end_us ?? 0) / 1e6)
   const across = timeAxis(fromS, Math.max(endS, fromS + 1), 'start')
-  const gaps = gapsOf(page, step)
+  const gaps = gapsOf(page)
   const ground: Ground<ShownRun> = {
     source: shown,
     across,
@@ -219,21 +220,6 @@ function loadChart(
       medianLabel: newest(shown, median),
     }),
   }
-}
-
-/**
- * What the program did beside training with this loader: no step is drawn there, and no line across. Between two that
- * are nearer than a step no step was.
- */
-function gapsOf({ pauses = [] }: SeriesPage, step: Found): readonly Stretch[] {
-  const shortest = quantile(step.values, 0.5) / 2e6
-  const gaps: Stretch[] = []
-  for (const { start_us: from, end_us: to } of pauses) {
-    const before = gaps.at(-1)
-    if (before && from / 1e6 - before.to < shortest) before.to = Math.max(before.to, to / 1e6)
-    else gaps.push({ from: from / 1e6, to: to / 1e6 })
-  }
-  return gaps
 }
 
 function newest({ endsNow }: ShownRun, value: string): string {
