@@ -6,7 +6,7 @@ import pytest
 
 from tests.app.made_loops import Thread, zipped
 from tests.app.store.posting import post
-from underfed_server.diagnose import Diagnoser
+from underfed_server.diagnose import Diagnoser, LoaderDiagnoses
 from underfed_server.model import Diagnosis, LoaderLine
 from underfed_server.store.store import Store
 
@@ -233,6 +233,8 @@ def test_what_advice_gained_is_measured_with_the_loader_that_it_was_for(store: S
     (entry,) = later.ledger
     assert entry.advice_of == "before"
     assert entry.observed_speedup == pytest.approx(170 / 50, rel=0.01)
+    of_each = {loader: LoaderDiagnoses().read(store, "after", loader).ledger for loader in ("train", "val")}
+    assert of_each == {"train": [entry], "val": []}, "it follows the loader that is looked at"
 
 
 def read_by_a_thread(store: Store, wait: float, rest: float, **told: bool) -> Diagnosis:

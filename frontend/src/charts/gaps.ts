@@ -7,7 +7,7 @@ export function gapsOf({ pauses, series }: Pick<SeriesPage, 'pauses' | 'series'>
   const step = series.find(({ metric }) => metric === 'step_us')
   const near = quantile(step?.mean ?? [], 0.5) / 2e6
   const gaps: Stretch[] = []
-  for (const { start_us, end_us } of pauses ?? []) {
+  for (const { start_us, end_us } of pauses) {
     const [from, to] = [start_us / 1e6, end_us / 1e6]
     const before = gaps.at(-1)
     if (before && from - before.to < near) before.to = Math.max(before.to, to)

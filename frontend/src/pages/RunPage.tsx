@@ -140,7 +140,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
           {diagnosis && diagnosis.ranks.length > 1 && <RanksPanel store={store} diagnosis={diagnosis} />}
         </div>
       </div>
-      <Gantt timeline={store.timeline.value} run={run} />
+      <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />
       <Hosts store={store} run={run} />
     </>
   )

@@ -28,7 +28,7 @@ function epochs(run: Happened, page: SeriesPage): readonly Mark[] {
 }
 
 /** In which nothing waits for this loader. */
-function pauses({ pauses = [] }: SeriesPage): readonly Mark[] {
+function pauses({ pauses }: SeriesPage): readonly Mark[] {
   return pauses.map(({ start_us: from, end_us: until, label, written_bytes: written }) => ({
     at: from / 1e6,
     until: until / 1e6,
