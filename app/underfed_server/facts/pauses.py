@@ -75,7 +75,9 @@ def read_paused(reader: Reader, run_id: str, rank: int, loader: str, steps: Roll
     taken = np.minimum(_overlap(long, begin, np.append(begin[1:], np.inf)), np.maximum(0.0, step.sum - wait.sum))
     after = [each for each in (*restarts, *_gaps(epochs)) if each.start_us > begin[-1]]
     end_us = float(begin[-1] + max(step.sum[-1], wait.sum[-1]) + sum(map(_us, _joined(after))))
-    shown = [each for each in (*passes, *restarts, *programs) if each.end_us > begin[0] and each.start_us < end_us]
+    # What came before the first step of all is shown where that is.
+    begin_us = begin[0] if steps.first_index[0] else -np.inf
+    shown = [each for each in (*passes, *restarts, *programs) if each.end_us > begin_us and each.start_us < end_us]
     unknown = np.full(len(steps), np.nan)
     pauses = tuple(sorted(shown, key=lambda each: each.start_us))
     return Paused(pauses, Stat(step.count, taken, unknown, unknown), end_us)
