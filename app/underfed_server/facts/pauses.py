@@ -31,8 +31,12 @@ MOST_EPOCHS = 1_000
 LEAST_US, MANY_STEPS = 1e6, 5.0
 """The program does something else where a step goes on for a second, and for so many mean steps, after its wait."""
 
-MOST_LONG_STEPS = 24
-"""Of a request, looked at one by one: the longest."""
+MOST_LONG_STEPS, MOST_ROWS = 24, 4_096
+"""Of a request, looked at one by one: the longest, in buckets of so many steps. In larger ones a pause is too short to
+be seen, and reading them takes long."""
+
+SEEN_FRACTION = 1 / 2_000
+"""Of what is shown, below which a pause is narrower than a third of a pixel."""
 
 LEAST_WRITTEN_BYTES = 1_000_000
 """Written in a pause, from which it is called a checkpoint: logs and figures are smaller, weights larger."""
@@ -77,7 +81,9 @@ def read_paused(reader: Reader, run_id: str, rank: int, loader: str, steps: Roll
     end_us = float(begin[-1] + max(step.sum[-1], wait.sum[-1]) + sum(map(_us, _joined(after))))
     # What came before the first step of all is shown where that is.
     begin_us = begin[0] if steps.first_index[0] else -np.inf
-    shown = [each for each in (*passes, *restarts, *programs) if each.end_us > begin_us and each.start_us < end_us]
+    least_us = SEEN_FRACTION * (end_us - float(begin[0]))
+    known = (each for each in (*passes, *restarts, *programs) if _us(each) >= least_us)
+    shown = [each for each in known if each.end_us > begin_us and each.start_us < end_us]
     unknown = np.full(len(steps), np.nan)
     pauses = tuple(sorted(shown, key=lambda each: each.start_us))
     return Paused(pauses, Stat(step.count, taken, unknown, unknown), end_us)
@@ -158,6 +164,7 @@ def _rows_of_long_steps(
     """The single steps of buckets in which one goes on for so long after its wait."""
     step, wait = steps.stats["step_us"], steps.stats["data_wait_us"]
     rest = np.nan_to_num(step.max - np.fmin(wait.max, step.max))
+    rest[steps.rows > MOST_ROWS] = 0.0
     longest = np.argsort(-rest)[:MOST_LONG_STEPS]
     for place in sorted(longest[rest[longest] >= least_us].tolist()):
         after = int(steps.first_index[place + 1]) if place + 1 < len(steps) else None
