@@ -162,8 +162,8 @@ DIAGNOSIS = (
     Fault(
         "a straggler costs only what it waits itself",
         "app/underfed_server/diagnosis/slow_ranks.py",
-        "return len(self.ranks) * max(",
-        "return max(",
+        "waited_us = len(self.ranks) * max(",
+        "waited_us = max(",
         ("tests/app/diagnosis/test_causes_beside_loading.py",),
     ),
     Fault(

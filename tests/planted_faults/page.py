@@ -72,7 +72,7 @@ PAGE = (
     Fault(
         "a sparkline goes on across what was not measured",
         "frontend/src/charts/columns.ts",
-        "if (newest?.[1] === index) newest[1]",
+        "if (newest?.[1] === index && adjoins(index)) newest[1]",
         "if (newest) newest[1]",
         ("frontend/test/charts/spark.test.ts",),
     ),
@@ -244,8 +244,8 @@ PAGE = (
     Fault(
         "epochs of every rank are marked in the charts of one",
         "frontend/src/ui/run/marks.ts",
-        "    .filter(epoch => epoch.rank === page.rank)\n",
-        "",
+        "epoch.rank === page.rank && epoch.loader",
+        "epoch.loader",
         ("frontend/test/ui/marks.test.ts",),
     ),
     Fault(
