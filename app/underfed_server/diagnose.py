@@ -96,7 +96,8 @@ class LoaderDiagnoses:
         self._lock = threading.Lock()
 
     def read(self, store: Store, run_id: str, loader: str) -> Diagnosis:
-        """Its own verdict, hours and advice; the lines on all loaders as the run's last diagnosis has them.
+        """Its own verdict, hours and advice; the lines on all loaders, and what its advice gained, as the run's
+        last diagnosis has them.
 
         Raises:
             NotFoundError: there is no such run, or it has no loader of that name.
@@ -114,7 +115,10 @@ class LoaderDiagnoses:
             self._kept.move_to_end((run_id, loader))
             if len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
-        return kept[1].model_copy(update={"loaders": known.loaders}) if known and known.loaders else kept[1]
+        if known is None or not known.loaders:
+            return kept[1]
+        ledger = [entry for entry in known.ledger if entry.loader == loader]
+        return kept[1].model_copy(update={"loaders": known.loaders, "ledger": ledger})
 
 
 def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:

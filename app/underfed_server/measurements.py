@@ -146,6 +146,8 @@ class ProcessRows:
     """Of the training process."""
     swap_bytes: Bytes
     """Of it and its workers."""
+    written_bytes: Annotated[Column, Measurement("total", "bytes", is_rolled_up=False)]
+    """Of the training process: what it passed to ``write``, to files or to anything else."""
 
     def __len__(self) -> int:
         return len(self.at_us)
@@ -234,6 +236,9 @@ RECORDED: Mapping[str, Mapping[str, Measurement]] = {
 COMPUTE, STALL, STALL_FRACTION, OWN_CORES = "compute_us", "stall_us", "data_stall_fraction", "own_cores"
 OTHERS_WAIT = "others_wait_us"
 """Of a step: waits for the other loaders of the same loop. What these recorded tells it, so no roll-up has it."""
+PAUSE = "pause_us"
+"""Of a step: what the program did in it beside the step's work, such as a validation. No roll-up has it either."""
+BESIDE = (OTHERS_WAIT, PAUSE)
 COPY = "exposed_copy_us"
 RATES = {
     f"{name}_per_s": name for name, each in RECORDED["host"].items() if (each.kind, each.unit) == ("total", "bytes")
@@ -284,7 +289,7 @@ METRICS: Mapping[str, Metric] = {
     for kind, measures in MEASURES.items()
     for name, each in measures.items()
     if each.is_served
-} | {OTHERS_WAIT: Metric("steps", OTHERS_WAIT, "us", None)}
+} | {name: Metric("steps", name, "us", None) for name in BESIDE}
 """By the name that they are asked for by."""
 
 

@@ -197,6 +197,8 @@ class LedgerEntry(Model):
     """``run_id`` carried a change that was advised for ``advice_of``."""
 
     advice_of: str
+    loader: str | None = None
+    """That the advice was for."""
     run_id: str
     change: ChangeName
     change_label: Label = ""
@@ -275,6 +277,8 @@ class LoaderLine(Model):
     """Begun in the whole run."""
     loop: int = 0
     """Loaders that one loop asks in turn have the same number."""
+    rank: int | None = None
+    """That keeps the others waiting, by its input or by its own work; ``None``: none does."""
 
 
 class Verdict(Model):
@@ -815,8 +819,28 @@ class RankPage(Model):
     loader: str | None
 
 
+PauseKind = Literal["validation", "loader", "checkpoint", "program", "restart"]
+
+
+class Pause(Model):
+    """The program did something else than training with this loader. Instants are on the run's clock."""
+
+    kind: PauseKind
+    """``loader``: a pass over another one that trains, too; ``program``: what it did is not known."""
+    label: str
+    loader: str | None = None
+    """The other one."""
+    start_us: int
+    end_us: int
+    written_bytes: int | None = None
+    """By the training process meanwhile; null: little, or not known."""
+
+
 class SeriesPage(RankPage):
     started_at: datetime
+    end_us: int | None = None
+    """When the last step that is shown had ended; null: none was recorded."""
+    pauses: list[Pause] = []
     series: list[Series]
 
 

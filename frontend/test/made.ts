@@ -322,7 +322,14 @@ export function series(metric: string, mean: (number | null)[], changes: Partial
 }
 
 export function seriesPage(...all: Series[]): SeriesPage {
-  return { run_id: 'run-1', rank: 0, loader: 'train', started_at: '2026-11-21T10:00:00Z', series: all }
+  return {
+    run_id: 'run-1',
+    rank: 0,
+    loader: 'train',
+    started_at: '2026-11-21T10:00:00Z',
+    pauses: [],
+    series: all,
+  }
 }
 
 export function week(changes: Partial<Week> = {}): Week {

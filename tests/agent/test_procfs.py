@@ -109,8 +109,16 @@ def test_the_environment_is_the_one_a_process_was_started_with() -> None:
     assert procfs.environment(process.pid) is None
 
 
+def test_what_a_process_writes_is_counted(tmp_path: Path) -> None:
+    before = procfs.written_bytes(os.getpid())
+    (tmp_path / "checkpoint.pt").write_bytes(bytes(2_000_000))
+    after = procfs.written_bytes(os.getpid())
+    assert before is not None and after is not None
+    assert after - before >= 2_000_000
+
+
 def test_what_is_not_there_is_not_measured() -> None:
     for read in (procfs.start_ticks, procfs.schedstat, procfs.usage, procfs.pss_bytes, procfs.swap_bytes,
-                 procfs.open_files, procfs.parent, procfs.environment):  # fmt: skip
+                 procfs.open_files, procfs.parent, procfs.environment, procfs.written_bytes):  # fmt: skip
         assert read(2**22) is None
     assert not procfs.is_running(2**22, None)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.app.made_loops import Thread, zipped
 from tests.app.store.posting import post
-from underfed_server.diagnose import Diagnoser
+from underfed_server.diagnose import Diagnoser, LoaderDiagnoses
 from underfed_server.model import Diagnosis, LoaderLine
 from underfed_server.store.store import Store
 
@@ -163,6 +163,44 @@ def test_all_ranks_count_for_what_a_loader_loses(store: Store) -> None:
     assert lines(diagnosis)["b"].hours_lost == pytest.approx(60 * 0.13 / 3600)
 
 
+def test_what_all_ranks_wait_for_a_straggler_counts_for_its_loader(store: Store) -> None:
+    threads = [Thread(rank=rank, a=0, b=0) for rank in range(4)]
+    for rank, thread in enumerate(threads):
+        wait = 60 if rank == 3 else 1
+        thread.run_through("a", 60, 20, 30)
+        thread.run_through("b", 60, wait, 80 - wait)
+    diagnosis = judged(store, Diagnoser(), *threads)
+    assert diagnosis.loader == "b", "by itself rank 3 waits less for it than all four for the other"
+    found = lines(diagnosis)
+    assert found["b"].hours_lost == pytest.approx(4 * 60 * 0.06 / 3600)
+    assert found["a"].hours_lost == pytest.approx(4 * 60 * 0.02 / 3600)
+    assert (found["a"].rank, found["b"].rank) == (None, 3)
+
+
+def test_a_straggler_of_another_loader_than_the_judged_one_is_named_too(store: Store) -> None:
+    threads = [Thread(rank=rank, a=0, b=0) for rank in range(4)]
+    for rank, thread in enumerate(threads):
+        wait = 60 if rank == 3 else 1
+        thread.run_through("a", 200, 30, 20)
+        thread.run_through("b", 40, wait, 80 - wait)
+    diagnosis = judged(store, Diagnoser(), *threads)
+    assert diagnosis.loader == "a"
+    found = lines(diagnosis)
+    assert (found["a"].rank, found["b"].rank) == (None, 3)
+    assert found["b"].hours_lost == pytest.approx(4 * 40 * 0.06 / 3600)
+    assert diagnosis.hours_lost == pytest.approx(found["a"].hours_lost + found["b"].hours_lost)
+
+
+def test_one_step_in_two_that_waits_is_not_every_step(store: Store) -> None:
+    thread = Thread(train=2)
+    thread.begin("train")
+    for place in range(100):
+        thread.ask("train", 60 if place % 2 else 0.1)
+        thread.work(30)
+    diagnosis = judged(store, Diagnoser(), thread)
+    assert diagnosis.sentence == "The training loop waits for data 50% of the time."
+
+
 def test_advice_is_computed_again_when_the_loader_changes(store: Store) -> None:
     thread, judge = Thread(a=0, b=0), Diagnoser()
     zipped(thread, 200, work=20, a=40, b=10)
@@ -195,6 +233,8 @@ def test_what_advice_gained_is_measured_with_the_loader_that_it_was_for(store: S
     (entry,) = later.ledger
     assert entry.advice_of == "before"
     assert entry.observed_speedup == pytest.approx(170 / 50, rel=0.01)
+    of_each = {loader: LoaderDiagnoses().read(store, "after", loader).ledger for loader in ("train", "val")}
+    assert of_each == {"train": [entry], "val": []}, "it follows the loader that is looked at"
 
 
 def read_by_a_thread(store: Store, wait: float, rest: float, **told: bool) -> Diagnosis:

@@ -39,7 +39,8 @@ def loader(page: Page, name: str) -> Locator:
 
 
 def verdict(page: Page) -> Locator:
-    return page.locator(".verdict")
+    """The one on the chosen loader stands below the run's."""
+    return page.locator(".verdict").last
 
 
 def test_one_choice_switches_verdict_advice_charts_and_address(page: Page, served: Service) -> None:
@@ -62,7 +63,7 @@ def test_one_choice_switches_verdict_advice_charts_and_address(page: Page, serve
     expect(page.get_by_text("None needed")).to_be_visible()
     expect(page.locator("#settings")).to_contain_text("train, as found")
     expect(page.locator("#workers")).to_contain_text("Worker by worker")
-    expect(page.get_by_role("status").filter(has_text="The run’s verdict is about val")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="The run’s verdict, above, is about val")).to_be_visible()
 
     page.reload()
     expect(loader(page, "train")).to_be_checked()
@@ -90,7 +91,7 @@ def test_another_loader_of_a_live_run_goes_on(page: Page, served: Service) -> No
     thread.run_through("val", 40, 60, 10)
     post([thread.window()], served.address)
     open_run(page, served, LIVE, "?loader=train")
-    told = page.get_by_text(re.compile(r"from the last (\d+) steps"))
+    told = verdict(page).get_by_text(re.compile(r"from the last (\d+) steps"))
     expect(told).to_contain_text("55 steps")
     thread.run_through("train", 60, 0.5, 50)
     post([thread.window()], served.address)
@@ -110,7 +111,7 @@ def test_a_loader_that_does_not_exist_leaves_the_runs_own_verdict(visitor: Page,
 def test_axe_finds_nothing(page: Page, served: Service, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     open_run(page, served, ZIPPED, "?loader=images")
-    expect(page.get_by_role("status").filter(has_text="The run’s verdict is about labels")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="The run’s verdict, above, is about labels")).to_be_visible()
     expect(page.locator("#timeline")).to_be_visible()
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()

@@ -61,16 +61,44 @@ DIAGNOSIS = (
     Fault(
         "the judged loader changes with every second in which another lost more",
         "app/underfed_server/diagnosis/chosen_loader.py",
-        "most.lost_us < THRESHOLDS.clearly_larger_factor * kept.lost_us",
-        "most.lost_us < kept.lost_us",
+        "lost_us(most) < THRESHOLDS.clearly_larger_factor * lost_us(kept)",
+        "lost_us(most) < lost_us(kept)",
         ("tests/app/test_diagnose_loaders.py",),
     ),
     Fault(
         "a validation that costs nothing is what the run is judged by",
         "app/underfed_server/diagnosis/chosen_loader.py",
-        'each.role == "train" or each.lost_us >= limit * whole_us',
+        'each.role == "train" or lost_us(each) >= limit * whole_us',
         "True",
         ("tests/app/test_diagnose_loaders.py",),
+    ),
+    Fault(
+        "another loader loses to its straggler what that rank alone waits",
+        "app/underfed_server/diagnosis/chosen_loader.py",
+        "return slow_ranks(each.ranks).input_lost_us",
+        "return sum(rank.total_stall_us for rank in each.ranks)",
+        ("tests/app/test_diagnose_loaders.py",),
+    ),
+    Fault(
+        "what one step in two waits is said of every step",
+        "app/underfed_server/diagnosis/sentence.py",
+        'return "every step" if is_every else "the time"',
+        'return "every step"',
+        ("tests/app/test_diagnose_loaders.py",),
+    ),
+    Fault(
+        "a checkpoint is a long step of the training",
+        "app/underfed_server/facts/pauses.py",
+        "(rests >= least_us) & (rows.rows == 1)",
+        "rests < 0",
+        ("tests/recorded_runs/test_truths.py",),
+    ),
+    Fault(
+        "a step before a validation takes no time, though it waited",
+        "app/underfed_server/store/writing/windows.py",
+        "wait if step is None else step for",
+        "step or 0 for",
+        ("tests/recorded_runs/test_truths.py",),
     ),
     Fault(
         "an ended run is judged by another loader when it is judged again",
@@ -134,8 +162,8 @@ DIAGNOSIS = (
     Fault(
         "a straggler costs only what it waits itself",
         "app/underfed_server/diagnosis/slow_ranks.py",
-        "return len(self.ranks) * max(",
-        "return max(",
+        "waited_us = len(self.ranks) * max(",
+        "waited_us = max(",
         ("tests/app/diagnosis/test_causes_beside_loading.py",),
     ),
     Fault(

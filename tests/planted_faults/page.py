@@ -35,6 +35,20 @@ PAGE = (
         ("frontend/test/charts/columns.test.ts", "frontend/test/charts/lines.test.ts"),
     ),
     Fault(
+        "a line goes on across a validation",
+        "frontend/src/charts/lines.ts",
+        "x(index) - end(index - 1) < ADJOINING",
+        "true",
+        ("frontend/test/charts/lines.test.ts", "frontend/test/charts/recorded.test.ts"),
+    ),
+    Fault(
+        "a step before a pause is drawn until the one after it",
+        "frontend/src/charts/columns.ts",
+        "if (gap.from > from) pieces.push({ from, to: gap.from })",
+        "if (gap.from > from) pieces.push({ from, to: gap.to })",
+        ("frontend/test/charts/columns.test.ts", "frontend/test/charts/recorded.test.ts"),
+    ),
+    Fault(
         "the uppermost tick is missing where the top is not exactly a multiple",
         "frontend/src/charts/axes.ts",
         "Math.floor(top / step + 1e-9) + 1",
@@ -58,7 +72,7 @@ PAGE = (
     Fault(
         "a sparkline goes on across what was not measured",
         "frontend/src/charts/columns.ts",
-        "if (newest?.[1] === index) newest[1]",
+        "if (newest?.[1] === index && adjoins(index)) newest[1]",
         "if (newest) newest[1]",
         ("frontend/test/charts/spark.test.ts",),
     ),
@@ -230,8 +244,8 @@ PAGE = (
     Fault(
         "epochs of every rank are marked in the charts of one",
         "frontend/src/ui/run/marks.ts",
-        "    .filter(epoch => epoch.rank === page.rank)\n",
-        "",
+        "epoch.rank === page.rank && epoch.loader",
+        "epoch.loader",
         ("frontend/test/ui/marks.test.ts",),
     ),
     Fault(

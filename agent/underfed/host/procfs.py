@@ -166,6 +166,13 @@ def open_files(pid: int) -> int | None:
         return None
 
 
+def written_bytes(pid: int) -> int | None:
+    """What all its threads passed to ``write`` since it started, to files and to anything else. Another user's are
+    hidden."""
+    found = re.search(r"^wchar: (\d+)$", _read_once(f"{PROC}/{pid}/io") or "", re.MULTILINE)
+    return int(found[1]) if found else None
+
+
 def schedstat(pid: int) -> tuple[int, int] | None:
     """``(on a CPU, ready but waiting for one)`` of the process's main thread, nanoseconds since it started."""
     text = _read_once(f"{PROC}/{pid}/task/{pid}/schedstat")

@@ -133,13 +133,15 @@ class Choice(NamedTuple):
 
 
 def choose(store: Store, run_id: str, rank: int | None, loader: str | None) -> Choice:
-    """The requested rank and loader, else the lowest rank and the judged loader.
+    """The requested rank and loader, else the judged loader, and of its ranks the one that its verdict names, or the
+    lowest.
 
     Raises:
         NotFoundError: there is no such run.
     """
-    run = store.run(run_id)
-    return Choice(run, rank if rank is not None else min(run.ranks, default=0), loader or store.shown_loader(run_id))
+    run, its_loader = store.run(run_id), loader or store.shown_loader(run_id)
+    named = store.named_rank(run_id, its_loader) if rank is None else rank
+    return Choice(run, min(run.ranks, default=0) if named is None else named, its_loader)
 
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
@@ -156,7 +158,9 @@ Instant = Annotated[AwareDatetime, BeforeValidator(_as_written)]
 PartsDep = Annotated[Parts, Depends(parts_of)]
 StoreDep = Annotated[Store, Depends(store_of)]
 PermissionDep = Annotated[Permission, Depends(permission_of)]
-RankQuery = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Default: the lowest")]
+RankQuery = Annotated[
+    int | None, Query(ge=0, le=MOST_RANK, description="Default: the one that the verdict names, else the lowest")
+]
 LoaderQuery = Annotated[str | None, Query(description="Default: the one that was judged")]
 FromStepQuery = Annotated[int, Query(ge=0, le=MOST)]
 ToStepQuery = Annotated[int | None, Query(ge=1, le=MOST, description="Exclusive; default: to the end")]

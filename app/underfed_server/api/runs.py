@@ -103,5 +103,7 @@ def diagnosis(
     store = parts.store
     known = store.diagnosis(run_id)
     if loader is not None and (known is None or known.loader != loader):
-        return with_hotspots(store, parts.loader_diagnoses.read(store, run_id, loader))
-    return with_hotspots(store, visible_to(permission, store, known or unjudged(store.summary(run_id))))
+        found = parts.loader_diagnoses.read(store, run_id, loader)
+    else:
+        found = known or unjudged(store.summary(run_id))
+    return with_hotspots(store, visible_to(permission, store, found))

@@ -22,7 +22,18 @@ from underfed_server.api.dependencies import (
 )
 from underfed_server.api.other_waits import read_other_waits
 from underfed_server.errors import InvalidError
-from underfed_server.measurements import COMPUTED, METRICS, OTHERS_WAIT, STALL, STALL_FRACTION, Column, Metric
+from underfed_server.facts.pauses import Paused, read_paused
+from underfed_server.measurements import (
+    BESIDE,
+    COMPUTED,
+    METRICS,
+    OTHERS_WAIT,
+    PAUSE,
+    STALL,
+    STALL_FRACTION,
+    Column,
+    Metric,
+)
 from underfed_server.model import Series, SeriesPage
 from underfed_server.store.columns.ladder import Rollup, Stat
 from underfed_server.store.columns.lanes import batches_lane, steps_lane, worker_lane
@@ -31,6 +42,7 @@ from underfed_server.store.reading.instants import span_of
 from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Kept, Reader
+from underfed_server.store.runs.diagnoses import read_named_rank
 from underfed_server.store.runs.summaries import run_row, shown_loader
 
 router = APIRouter(tags=["runs"], dependencies=ALLOWED)
@@ -44,12 +56,12 @@ MOST_METRICS = 50
 PERCENTILES = (50, 95, 99)
 METRIC = (
     "One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or "
-    f"{', '.join(name for computed in COMPUTED.values() for name in computed if name in METRICS)}, or {OTHERS_WAIT}, "
-    "which has no extremes. An unknown one is answered with the list of all."
+    f"{', '.join(name for computed in COMPUTED.values() for name in computed if name in METRICS)}, or "
+    f"{' or '.join(BESIDE)}, which have no extremes. An unknown one is answered with the list of all."
 )
 
 
-MADE_OF = {STALL_FRACTION: (STALL, "step_us"), OTHERS_WAIT: ("step_us", "data_wait_us")}
+MADE_OF = {STALL_FRACTION: (STALL, "step_us"), **dict.fromkeys(BESIDE, ("step_us", "data_wait_us"))}
 """What else has to be read for a metric."""
 
 
@@ -72,6 +84,7 @@ class _Found:
     rollup: Rollup | None
     stats: Mapping[str, Stat]
     kept: Kept
+    paused: Paused | None = None
 
 
 @router.get("/runs/{run_id}/series", response_model=SeriesPage)
@@ -87,7 +100,10 @@ def series(
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="Maximum number of buckets")] = 240,
     percentiles: Annotated[bool, Query(description="p50, p95 and p99 of durations; buckets may be larger")] = False,
 ) -> Response:
-    """Mean, least and greatest of each metric in buckets of consecutive steps, batches or samples."""
+    """Mean, least and greatest of each metric in buckets of consecutive steps, batches or samples.
+
+    With ``pause_us`` also what the program did beside training with the loader, and when its last step ended.
+    """
     metrics = {name: _metric(name) for name in metric}
     check_stretch(from_step, to_step)
     with store.reading() as reader:
@@ -97,12 +113,15 @@ def series(
         found = _read(reader, question, metrics.values())
         missing = [name for name, each in metrics.items() if each.measure not in found[each.lane_kind].stats]
         reasons = read_reasons(reader.connection, run_id, its_loader) if missing else {}
+    paused = found["steps"].paused if "steps" in found else None
     # Not validated again: these are thousands of figures.
     page = SeriesPage.model_construct(
         run_id=run_id,
         rank=chosen,
         loader=its_loader,
         started_at=started_at,
+        end_us=None if paused is None else int(paused.end_us),
+        pauses=[] if paused is None else list(paused.pauses),
         series=[
             _nothing(name, each, found[each.lane_kind], reasons)
             if name in missing
@@ -127,8 +146,9 @@ def _choose(reader: Reader, run_id: str, rank: int | None, loader: str | None) -
         NotFoundError: there is no such run.
     """
     started_at = run_row(reader.connection, run_id)["started_at"]
-    chosen = rank if rank is not None else min(reader.ranks(run_id), default=0)
-    return started_at, chosen, loader or shown_loader(reader.connection, run_id)
+    its_loader = loader or shown_loader(reader.connection, run_id)
+    named = read_named_rank(reader.connection, run_id, its_loader) if rank is None else rank
+    return started_at, min(reader.ranks(run_id), default=0) if named is None else named, its_loader
 
 
 def _read(reader: Reader, question: _Question, metrics: Iterable[Metric]) -> dict[str, _Found]:
@@ -147,14 +167,18 @@ def _find(reader: Reader, question: _Question, kind: str, names: list[str]) -> _
     if kind != "steps":
         low, high, (from_us, to_us) = 0, None, _span(reader, question)
     rollup = read_series(
-        reader, question.run_id, *place, names=[name for name in names if name != OTHERS_WAIT],
+        reader, question.run_id, *place, names=[name for name in names if name not in BESIDE],
         buckets=question.buckets, low=low, high=high, from_us=from_us, to_us=to_us, percentiles=question.percentiles,
     )  # fmt: skip
     stats = {} if rollup is None else rollup.stats
     if rollup is not None and OTHERS_WAIT in names and question.loader is not None:
         waits = read_other_waits(reader, question.run_id, question.rank, question.loader, rollup)
         stats |= {} if waits is None else {OTHERS_WAIT: waits}
-    return _Found(rollup, stats, reader.kept(question.run_id, *place))
+    paused = None
+    if rollup is not None and PAUSE in names and question.loader is not None:
+        paused = read_paused(reader, question.run_id, question.rank, question.loader, rollup)
+        stats |= {} if paused is None else {PAUSE: paused.within}
+    return _Found(rollup, stats, reader.kept(question.run_id, *place), paused)
 
 
 def _place(reader: Reader, question: _Question, kind: str) -> tuple[int, str] | None:

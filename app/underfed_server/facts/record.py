@@ -264,11 +264,6 @@ class LoaderFacts:
         """Over the whole run and all ranks, in its loop."""
         return sum(rank.total_step_us for rank in self.ranks)
 
-    @property
-    def lost_us(self) -> float:
-        """Of it, waiting for this loader."""
-        return sum(rank.total_stall_us for rank in self.ranks)
-
 
 def run_us(loaders: Sequence[LoaderFacts]) -> float:
     """Time of all ranks in all loops of the run, each loop counted once."""

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 72cdf86e59da5461bf17e5f6157930482ecaed23ee0c7c81f02ada8ec0e658aa. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 2ae6b8e8163665b663f480a335086afee6a77926e052ef438ae7717970d63be4. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -262,6 +262,8 @@ export interface paths {
         /**
          * Series
          * @description Mean, least and greatest of each metric in buckets of consecutive steps, batches or samples.
+         *
+         *     With ``pause_us`` also what the program did beside training with the loader, and when its last step ended.
          */
         get: operations["series_api_v1_runs__run_id__series_get"];
         put?: never;
@@ -1461,6 +1463,8 @@ export interface components {
              * @default true
              */
             is_narrow: boolean;
+            /** Loader */
+            loader?: string | null;
             /** Low */
             low: number | null;
             /** Observed High */
@@ -1580,6 +1584,8 @@ export interface components {
              * @default 0
              */
             loop: number;
+            /** Rank */
+            rank?: number | null;
             /**
              * Role
              * @enum {string}
@@ -1662,6 +1668,27 @@ export interface components {
             saved_low_fraction?: number | null;
             /** Saved S */
             saved_s: number | null;
+        };
+        /**
+         * Pause
+         * @description The program did something else than training with this loader. Instants are on the run's clock.
+         */
+        Pause: {
+            /** End Us */
+            end_us: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "validation" | "loader" | "checkpoint" | "program" | "restart";
+            /** Label */
+            label: string;
+            /** Loader */
+            loader?: string | null;
+            /** Start Us */
+            start_us: number;
+            /** Written Bytes */
+            written_bytes?: number | null;
         };
         /** ProjectInfo */
         ProjectInfo: {
@@ -2125,8 +2152,15 @@ export interface components {
         };
         /** SeriesPage */
         SeriesPage: {
+            /** End Us */
+            end_us?: number | null;
             /** Loader */
             loader: string | null;
+            /**
+             * Pauses
+             * @default []
+             */
+            pauses: components["schemas"]["Pause"][];
             /** Rank */
             rank: number;
             /** Run Id */
@@ -2650,6 +2684,7 @@ export type Losses = components['schemas']['Losses'];
 export type MeasuredReplay = components['schemas']['MeasuredReplay'];
 export type NewToken = components['schemas']['NewToken'];
 export type Outlook = components['schemas']['Outlook'];
+export type Pause = components['schemas']['Pause'];
 export type ProjectInfo = components['schemas']['ProjectInfo'];
 export type ProjectRetention = components['schemas']['ProjectRetention'];
 export type RankDiagnosis = components['schemas']['RankDiagnosis'];
@@ -4295,11 +4330,11 @@ export interface operations {
                 from_step?: number;
                 /** @description Default: the one that was judged */
                 loader?: string | null;
-                /** @description One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or compute_us, data_stall_fraction, own_cores, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s, or others_wait_us, which has no extremes. An unknown one is answered with the list of all. */
+                /** @description One or more columns of docs/wire.md (with `worker_` before those of workers, `gpu_` before those of GPUs), or compute_us, data_stall_fraction, own_cores, disk_read_bytes_per_s, disk_written_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s, or others_wait_us or pause_us, which have no extremes. An unknown one is answered with the list of all. */
                 metric: string[];
                 /** @description p50, p95 and p99 of durations; buckets may be larger */
                 percentiles?: boolean;
-                /** @description Default: the lowest */
+                /** @description Default: the one that the verdict names, else the lowest */
                 rank?: number | null;
                 /** @description Exclusive; default: to the end */
                 to_step?: number | null;
@@ -4411,7 +4446,7 @@ export interface operations {
             query?: {
                 /** @description Default: the one that was judged */
                 loader?: string | null;
-                /** @description Default: the lowest */
+                /** @description Default: the one that the verdict names, else the lowest */
                 rank?: number | null;
             };
             header?: never;
@@ -4520,7 +4555,7 @@ export interface operations {
                 from_step?: number;
                 /** @description Default: the one that was judged */
                 loader?: string | null;
-                /** @description Default: the lowest */
+                /** @description Default: the one that the verdict names, else the lowest */
                 rank?: number | null;
                 /** @description Exclusive; default: to the end */
                 to_step?: number | null;

@@ -6,6 +6,10 @@ export interface Mark {
   /** Position along the width, in its unit. */
   at: number
   label: string
+  /** It went on until there, and is drawn as a band. */
+  until?: number
+  /** Said of it in words alone. */
+  detail?: string
   /** Something that happened, and not the beginning of an epoch: solid, and named first where names would collide. */
   isEvent?: boolean
 }
@@ -15,10 +19,21 @@ const NAME_GAP = 12
 /** From this many lines on they are drawn fainter. */
 const MANY_MARKS = 30
 
+/** Behind what is drawn. */
+export function drawBands(context: CanvasRenderingContext2D, marks: readonly Mark[], scale: Scale): void {
+  context.fillStyle = palette().sunk
+  for (const { at, until } of marks) {
+    if (until === undefined) continue
+    const [left, right] = [scale.x(at), scale.x(until)]
+    context.fillRect(left, scale.top, Math.max(1, right - left), scale.bottom - scale.top)
+  }
+}
+
 export function drawMarks(context: CanvasRenderingContext2D, marks: readonly Mark[], scale: Scale): void {
   context.strokeStyle = palette()['ink-2']
   context.lineWidth = 1
   for (const mark of shown(marks, scale)) {
+    if (mark.until !== undefined) continue
     context.globalAlpha = marks.length > MANY_MARKS && !mark.isEvent ? 0.3 : 0.7
     context.setLineDash(mark.isEvent ? [] : [2, 2])
     line(context, scale.x(mark.at), scale.top, scale.x(mark.at), scale.bottom)
@@ -27,7 +42,7 @@ export function drawMarks(context: CanvasRenderingContext2D, marks: readonly Mar
   context.setLineDash([])
 }
 
-/** First `corner` at the right end, then events, then epochs from the left: a name that would overlap another is left out. */
+/** First `corner` at the right end, then events, then pauses, then epochs, from the left: a name that would overlap another is left out. */
 export function nameMarks(
   context: CanvasRenderingContext2D,
   marks: readonly Mark[],
@@ -47,13 +62,20 @@ export function nameMarks(
   }
   if (corner) place(corner, scale.right - context.measureText(corner).width)
   const here = shown(marks, scale)
+  const inside = (label: string, x: number) => Math.min(x, scale.right - context.measureText(label).width)
   for (const { label, at } of here.filter(mark => mark.isEvent)) {
     // What happened last, as the run ended, is named to the left of its line.
-    place(label, Math.min(scale.x(at), scale.right - context.measureText(label).width))
+    place(label, inside(label, scale.x(at)))
   }
-  for (const { label, at } of here.filter(mark => !mark.isEvent)) place(label, scale.x(at))
+  for (const { label, at, until } of here.filter(mark => mark.until !== undefined && !mark.isEvent)) {
+    const middle = (scale.x(Math.max(at, 0)) + scale.x(until ?? at) - context.measureText(label).width) / 2
+    place(label, Math.max(scale.left, inside(label, middle)))
+  }
+  for (const { label, at } of here.filter(mark => mark.until === undefined && !mark.isEvent)) {
+    place(label, scale.x(at))
+  }
 }
 
 function shown(marks: readonly Mark[], { x, left, right }: Scale): readonly Mark[] {
-  return marks.filter(({ at }) => x(at) >= left && x(at) <= right)
+  return marks.filter(({ at, until = at }) => x(until) >= left && x(at) <= right)
 }

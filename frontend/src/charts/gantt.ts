@@ -1,5 +1,5 @@
 /** The last seconds: what each worker loads, and how the training loop waits for it. */
-import type { Timeline, TimelineBatch, TimelineStep } from '../api/schema'
+import type { SeriesPage, Timeline, TimelineBatch, TimelineStep } from '../api/schema'
 import { line, type Scale, scaleOf, timeTicks } from './axes'
 import type { Drawn } from './mount'
 import { FONT, LABEL_FONT, palette } from './palette'
@@ -9,11 +9,15 @@ export interface Gantt {
   timeline: Timeline
   /** From the top downwards; `null`: batches loaded in the training process. */
   lanes: readonly (number | null)[]
+  /** In which nothing was trained with the loader. */
+  pauses?: readonly Pause[]
   laneLabel(worker: number | null): string
   loopLabel: string
   /** Seconds before the end of the timeline, as an axis label. */
   timeLabel(beforeS: number): string
 }
+
+export type Pause = Pick<SeriesPage['pauses'][number], 'start_us' | 'end_us' | 'label'>
 
 /** From one instant of the timeline to a later one. */
 export interface Stretch {
@@ -55,6 +59,7 @@ export function gantt(data: Gantt, attention: Attention): Drawn {
       drawHandOvers(context, data, attention.view, scale)
       for (const batch of data.timeline.batches) drawBatch(context, data, batch, scale)
       for (const step of data.timeline.steps) drawStep(context, data, step, scale)
+      for (const pause of data.pauses ?? []) drawPause(context, data, pause, scale)
       if (attention.selected) drawStretch(context, attention.selected, scale)
       if (attention.pointed) drawOutline(context, data, attention.pointed, scale)
     },
@@ -177,6 +182,19 @@ function drawStep(context: CanvasRenderingContext2D, data: Gantt, step: Timeline
   }
   bar(step.start_us, readyUs, palette().hatch)
   bar(readyUs, endUs, palette()['compute-fill'])
+}
+
+/** Over the rest of a step, which it is a part of, or between two. */
+function drawPause(context: CanvasRenderingContext2D, data: Gantt, pause: Pause, scale: Scale): void {
+  const [from, to] = [scale.x(pause.start_us), scale.x(pause.end_us)]
+  if (to - from < LEAST_WIDTH) return
+  const top = loopTop(data, scale)
+  context.fillStyle = palette().sunk
+  context.fillRect(from, top, to - from, LOOP_BAR)
+  context.font = NUMBER_FONT
+  context.fillStyle = palette()['ink-2']
+  const width = context.measureText(pause.label).width
+  if (width + 12 <= to - from) context.fillText(pause.label, (from + to - width) / 2, top + LOOP_BAR / 2 + 4)
 }
 
 function drawStretch(context: CanvasRenderingContext2D, { fromUs, toUs }: Stretch, scale: Scale): void {

@@ -1,16 +1,15 @@
 /** Load time per batch over run time: darker is more batches, above the dashed line training waits. */
 import { formatDuration } from '../format'
 import { type Axis, drawAxis, drawValueGrid, gutters, line, type Scale, scaleOf } from './axes'
-import { highest } from './columns'
+import { type Held, highest } from './columns'
 import { drawEndLabels, type EndLabel } from './labels'
 import type { Drawn } from './mount'
 import { palette } from './palette'
 
 export interface Heatmap {
   across: Axis
-  /** Start of each column, in seconds of the run clock; the last ends at `endS`. */
-  atS: readonly number[]
-  endS: number
+  /** From when and until when each column is drawn, in seconds of the run clock. */
+  columns: Held
   /** Of the bins of load time, ascending: one more than there are bins. */
   edgesUs: readonly number[]
   /** Batches: `counts[column][bin]`. At most 120 columns and about 26 bins: the service sends no more. */
@@ -53,17 +52,17 @@ export function heatmap(data: Heatmap): Drawn {
 
 function drawCells(
   context: CanvasRenderingContext2D,
-  { counts, atS, endS, edgesUs }: Heatmap,
+  { counts, columns, edgesUs }: Heatmap,
   { x, y, left, right }: Scale,
 ): void {
   const most = highest(counts.flat()) || 1
   context.fillStyle = palette().heat
-  counts.forEach((column, index) => {
+  columns.index.forEach((column, place) => {
     // On whole pixels: seams between half-covered ones would show as stripes.
-    const from = Math.round(Math.max(left, x(atS[index] ?? 0)))
-    const to = Math.round(Math.min(right, x(atS[index + 1] ?? endS)))
+    const from = Math.round(Math.max(left, x(columns.at[place] ?? 0)))
+    const to = Math.round(Math.min(right, x(columns.until[place] ?? 0)))
     if (to <= from) return
-    column.forEach((count, bin) => {
+    counts[column]?.forEach((count, bin) => {
       if (count === 0) return
       const [upper, lower] = [y(edgesUs[bin + 1] ?? 1), y(edgesUs[bin] ?? 1)]
       // The root keeps a rare slow batch visible beside a thousand ordinary ones.

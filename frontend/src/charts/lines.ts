@@ -1,6 +1,6 @@
 /** Lines over one axis, or areas stacked on one another, with marks over them and names beside their ends. */
 
-import { drawMarks, type Mark, nameMarks } from './annotate'
+import { drawBands, drawMarks, type Mark, nameMarks } from './annotate'
 import {
   type Axis,
   drawAxis,
@@ -20,6 +20,8 @@ import { type Colour, type Palette, palette } from './palette'
 export interface Layer {
   /** Ascending positions of the values along the width. */
   at: readonly number[]
+  /** Each value holds until there: it is drawn as a step, and breaks where the next begins later. */
+  until?: readonly number[] | undefined
   values: Column
   stroke: Colour
   /** Colour of the area down to the layer below; without it there is only a line. */
@@ -64,6 +66,8 @@ const BOTTOM = { labelled: 24, bare: 6 }
 /** Between two value ticks, in CSS pixels. */
 const TICK_ROOM = { tall: 34, flat: 22 }
 const TALL = 150
+/** Two steps nearer than that, in CSS pixels, follow each other without a gap that could be seen. */
+const ADJOINING = 0.5
 
 export function lines(chart: LineChart): Drawn {
   const edges = chart.isStacked ? stacked(chart.layers) : chart.layers.map(alone)
@@ -111,6 +115,7 @@ function draw(
   drawAxis(context, scale, across, isLabelled)
   drawValueGrid(context, scale, ticks, value => up.tick(value, ticks.at(-1) ?? value))
   within(context, scale, () => {
+    drawBands(context, marks, scale)
     for (const layer of isStacked ? edges : edges.toReversed()) drawLayer(context, layer, scale)
   })
   drawMarks(context, marks, scale)
@@ -120,13 +125,22 @@ function draw(
 }
 
 function drawLayer(context: CanvasRenderingContext2D, layer: Edges, scale: Scale): void {
-  const { at, upper, lower, fill, stroke, dash = [], width } = layer
+  const { at, until, upper, lower, fill, stroke, dash = [], width } = layer
   const x = (index: number) => scale.x(at[index] ?? 0)
+  const end = (index: number) => scale.x(until?.[index] ?? 0)
   context.strokeStyle = palette()[stroke]
   context.lineWidth = width ?? (lower ? 0.5 : 1.3)
-  for (const [from, to] of spans(upper)) {
+  for (const [from, to] of spans(upper, index => !until || x(index) - end(index - 1) < ADJOINING)) {
     const indices = worthDrawing(upper, from, to, x)
-    const edgeOf = (column: Column | null) => visible(indices.map(i => [x(i), scale.y(column?.[i] ?? 0)]))
+    const edgeOf = (column: Column | null) => {
+      const y = (index: number) => scale.y(column?.[index] ?? 0)
+      const points = indices.flatMap((index, place): Point[] => {
+        const next = indices[place + 1]
+        const begin: Point = [x(index), y(index)]
+        return until ? [begin, [next === undefined ? end(index) : x(next), y(index)]] : [begin]
+      })
+      return visible(points)
+    }
     const edge = edgeOf(upper)
     if (fill) {
       context.fillStyle = palette()[fill]
@@ -140,15 +154,17 @@ function drawLayer(context: CanvasRenderingContext2D, layer: Edges, scale: Scale
   context.setLineDash([])
 }
 
-/** A single value between gaps is two pixels wide: as a point it would not be seen. */
+/** A single value between gaps is at least two pixels wide: as a point it would not be seen. */
 function visible(points: readonly Point[]): readonly Point[] {
   const [[x, y] = [0, 0], ...others] = points
-  return others.length > 0
-    ? points
-    : [
-        [x - 1, y],
-        [x + 1, y],
-      ]
+  const [right] = others.at(-1) ?? [x]
+  if (right - x >= 2) return points
+  const middle = (x + right) / 2
+  return [
+    [middle - 1, y],
+    ...others.slice(0, -1).map(([, between]): Point => [middle, between]),
+    [middle + 1, others.at(-1)?.[1] ?? y],
+  ]
 }
 
 function trace(context: CanvasRenderingContext2D, points: readonly Point[]): void {

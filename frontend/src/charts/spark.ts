@@ -8,20 +8,19 @@ export interface Spark {
 
 /** `values`: 0–1, a few dozen as the service sends them; `null` (not measured) breaks the line. Sizes are CSS pixels, coordinates tenths: short paths. */
 export function sparkPath(values: readonly (number | null)[], width: number, height: number): Spark {
-  const across = width / Math.max(1, values.length - 1)
+  const across = width / Math.max(1, values.length)
   const x = (index: number) => tenth(index * across)
-  const pieces = spans(values).map(([from, to]) => {
-    const points = values
+  const pieces = spans(values).map(([from, to]) => ({
+    left: x(from),
+    // Each value holds until the next one.
+    steps: values
       .slice(from, to)
-      .map((value, index) => `${x(from + index)},${tenth(height * (1 - (value ?? 0)))}`)
-    return { points: points.join('L'), isAlone: points.length === 1, left: x(from), right: x(to - 1) }
-  })
+      .map((value, index) => `${tenth(height * (1 - (value ?? 0)))}H${x(from + index + 1)}`)
+      .join('V'),
+  }))
   return {
-    // A single value between gaps is a dot.
-    line: pieces.map(({ points, isAlone }) => `M${points}${isAlone ? 'h1' : ''}`).join(''),
-    area: pieces
-      .map(({ points, left, right }) => `M${left},${height}L${points}L${right},${height}Z`)
-      .join(''),
+    line: pieces.map(({ left, steps }) => `M${left},${steps}`).join(''),
+    area: pieces.map(({ left, steps }) => `M${left},${height}V${steps}V${height}Z`).join(''),
   }
 }
 

@@ -70,6 +70,7 @@ function Loaded({ store, run }: { store: RunStore; run: Still }) {
   // What is below the switch is still about the loader before.
   const isPending =
     loader !== null && shown !== null && shown.loader !== loader && !store.ofLoader.trouble.value
+  const isOneOfSeveral = own !== null && own.loaders.length > 1
   const state = [run.status === 'lost' && 'stale', isPending && 'awaiting'].filter(Boolean).join(' ')
   return (
     <>
@@ -77,9 +78,12 @@ function Loaded({ store, run }: { store: RunStore; run: Still }) {
       {run.status === 'lost' && <Moving store={store} part={NoSignalBanner} />}
       <DiedBanner run={run} page={store.workers.value} />
       {run.status === 'crashed' && <Moving store={store} part={CrashBanner} />}
-      {own && own.loaders.length > 1 && <LoaderSwitch store={store} own={own} />}
+      {isOneOfSeveral && <Judged store={store} run={run} diagnosis={own} isOfRun />}
+      {isOneOfSeveral && <LoaderSwitch store={store} own={own} />}
       <div class={state} aria-busy={isPending}>
-        {shown && <Judged store={store} run={run} diagnosis={shown} isOfRun={shown.loader === own?.loader} />}
+        {shown && (shown.loader !== own?.loader || !isOneOfSeveral) && (
+          <Judged store={store} run={run} diagnosis={shown} isOfRun={!isOneOfSeveral} />
+        )}
         {run.no_loader === null && <Recorded store={store} run={run} diagnosis={shown} />}
         <Moving store={store} part={Footnote} />
       </div>
@@ -115,7 +119,7 @@ const Hosts = memo(onDemand(async () => (await import('../ui/run/RunHosts')).Run
 
 /** Everything that needs a loader: without one all these panels would be empty. */
 function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diagnosis: Diagnosis | null }) {
-  const ledger = store.diagnosis.value?.ledger ?? []
+  const ledger = diagnosis?.ledger ?? []
   return (
     <>
       {ledger.length > 0 && <Ledger run={run} entries={ledger} />}
@@ -138,7 +142,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
         </div>
       </div>
       <Hotspots run={run} loader={store.selection.value.loader} rank={store.selection.value.rank} />
-      <Gantt timeline={store.timeline.value} run={run} />
+      <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />
       <Hosts store={store} run={run} />
     </>
   )

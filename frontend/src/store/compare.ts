@@ -52,7 +52,8 @@ export function openComparison() {
 function readSeries(runId: string, stop: AbortSignal): Promise<SeriesPage> {
   const asking = {
     path: { run_id: runId },
-    query: { metric: OVERLAYS.map(({ metric }) => metric), buckets: BUCKETS },
+    // With it comes what the program did beside training.
+    query: { metric: [...OVERLAYS.map(({ metric }) => metric), 'pause_us'], buckets: BUCKETS },
   }
   return get('/api/v1/runs/{run_id}/series', asking, stop)
 }

@@ -34,7 +34,7 @@ export const charts = {
     `${others === 1 ? 'another job' : `${others} other jobs`} on ${host}`,
   sharedMount: (others: number, mount: string) =>
     `${others === 1 ? 'another run waits' : `${others} other runs wait`} for ${mount}`,
-  otherLoader: (loader: string, index: number) => `${loader} ${index}`,
+  lasted: (span: string, written: string | null) => (written ? `${span}, ${written} written` : span),
   series: 'The charts',
 }
 

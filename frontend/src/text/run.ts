@@ -42,9 +42,11 @@ export const run = {
 export const loaders = {
   title: 'Loaders of this run',
   roles: { train: 'training', validation: 'validation', other: null },
-  lost: (share: string) => `${share} of the run lost`,
+  share: (share: string, wait: string | null) =>
+    wait === null ? `${share} of the run` : `${share} of the run, of which ${wait} is waiting`,
   ofRun: 'the run’s verdict',
-  shown: (loader: string) => `Below is the verdict on ${loader} alone. The run’s verdict is about`,
+  shown: (loader: string, own: string) =>
+    `All below is about ${loader} alone. The run’s verdict, above, is about ${own}.`,
 }
 
 export const edit = {

@@ -27,7 +27,7 @@ export const empty = {
 
 export const week = {
   none: 'No training was judged in the last seven days.',
-  before: 'This week ',
+  before: 'In seven days ',
   lost: (lost: string, used: string) => `${lost} of ${used}`,
   onGpus: (lost: string) => `, of them ${lost},`,
   after: (share: string, change: string) => ` went to waiting for data and copies: ${share}${change}.`,
@@ -86,8 +86,9 @@ export const runs = {
     verdict: 'Verdict',
     wait: 'Data wait',
     spark: 'Last hour',
-    lost: 'Time lost',
-    lostGpu: 'GPU time lost',
+    // The week above the table counts seven days.
+    lost: 'Lost, whole run',
+    lostGpu: 'GPU lost, whole run',
     gain: 'Fix gains',
     step: 'Step',
     rate: 'Samples/s',

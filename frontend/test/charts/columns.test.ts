@@ -1,8 +1,10 @@
 // @vitest-environment node
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   bucketAt,
   evenly,
+  held,
+  heldSamples,
   highest,
   last,
   mean,
@@ -50,4 +52,24 @@ test('of many values in one pixel the first, the lowest, the highest and the las
   expect(worthDrawing(values, 0, 6, index => (index < 5 ? 0.1 * index : 1))).toEqual([0, 1, 2, 4, 5])
   expect(worthDrawing(values, 0, 6, index => index)).toEqual([0, 1, 2, 3, 4, 5])
   expect(worthDrawing(values, 2, 2, index => index)).toEqual([])
+})
+
+describe('values that hold for a time', () => {
+  test('each until the next, the last until the end, and none in a gap', () => {
+    const gaps = [{ from: 1.5, to: 2.5 }]
+    expect(held([0, 1, 3], 4, gaps)).toEqual({
+      at: [0, 1, 2.5, 3],
+      until: [1, 1.5, 3, 4],
+      index: [0, 1, 1, 2],
+    })
+    expect(held([0, 1], 2, [])).toEqual({ at: [0, 1], until: [1, 2], index: [0, 1] })
+  })
+
+  test('one that lies in a gap as a whole is not drawn', () => {
+    expect(held([0, 1, 2], 3, [{ from: 0.9, to: 2 }]).index).toEqual([0, 2])
+  })
+
+  test('samples break where some are missing', () => {
+    expect(heldSamples([0, 1, 2, 12, 13]).until).toEqual([1, 2, 3, 13, 14])
+  })
 })

@@ -57,6 +57,20 @@ const drawn = (shown: Gantt, attention: Partial<Attention> = {}) =>
   record(gantt(shown, { view: wholeOf(shown), selected: null, pointed: null, ...attention }), WIDTH)
 
 describe('the timeline', () => {
+  test('names a pause over the rest of its step, where there is room', () => {
+    const pauses = [
+      { start_us: 600_000, end_us: 800_000, label: 'checkpoint' },
+      { start_us: 900_000, end_us: 910_000, label: 'validation' },
+    ]
+    const shown = drawn({ ...data([], [step()]), pauses })
+    expect(shown.of('rect', 'sunk').map(({ points }) => points.map(([x]) => x))).toEqual([
+      [692, 892],
+      [992, 1_002],
+    ])
+    expect(shown.textNamed('checkpoint').points).toEqual([[792 - 5 * 6, LOOP + 15]])
+    expect(shown.texts()).not.toContain('validation')
+  })
+
   test('has a bar a batch from its start to its end, split by shares of its time', () => {
     const [cpu, runqueue, blocked, ...others] = drawn(data([batch()], [])).of('rect')
     expect(others).toEqual([])

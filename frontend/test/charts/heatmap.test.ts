@@ -1,6 +1,7 @@
 // @vitest-environment node
 import { beforeAll, expect, test } from 'vitest'
 import { timeAxis } from '../../src/charts/axes'
+import { held } from '../../src/charts/columns'
 import { extent, type Heatmap, heatmap, loadTicks } from '../../src/charts/heatmap'
 import { record, stubBrowser } from './recording'
 
@@ -10,8 +11,7 @@ beforeAll(stubBrowser)
 const WIDTH = 1_000 + 54 + 84
 const MAP: Heatmap = {
   across: timeAxis(0, 10, 'start'),
-  atS: [0, 5],
-  endS: 10,
+  columns: { at: [0, 5], until: [5, 10], index: [0, 1] },
   edgesUs: [1_000, 10_000, 100_000, 1_000_000],
   counts: [
     [4, 0, 0],
@@ -59,7 +59,8 @@ test('without batches there are axes only', () => {
 })
 
 test('one batch in one bin still has a scale', () => {
-  const drawn = draw({ edgesUs: [50_000, 52_000], counts: [[1]], atS: [0], limitUs: null, medianUs: null })
+  const columns = { at: [0], until: [10], index: [0] }
+  const drawn = draw({ edgesUs: [50_000, 52_000], counts: [[1]], columns, limitUs: null, medianUs: null })
   const [[left, top] = [0, 0], [right, bottom] = [0, 0]] = drawn.of('rect', 'heat')[0]?.points ?? []
   expect([left, right]).toEqual([54, 1_054])
   expect(bottom - top).toBeGreaterThan(1)
@@ -87,8 +88,9 @@ test('one batch is still seen beside a million in another cell', () => {
 test('the most that the service sends, however many batches there were, is one rectangle a cell', () => {
   const counts = Array.from({ length: 120 }, () => Array(26).fill(1_000_000 / (120 * 26)))
   const edgesUs = Array.from({ length: 27 }, (_, bin) => 1_000 * 1.3 ** bin)
-  const atS = Array.from({ length: 120 }, (_, column) => column / 12)
-  expect(draw({ counts, edgesUs, atS }).of('rect', 'heat')).toHaveLength(120 * 26)
+  const at = Array.from({ length: 120 }, (_, column) => column / 12)
+  const columns = held(at, 10, [])
+  expect(draw({ counts, edgesUs, columns }).of('rect', 'heat')).toHaveLength(120 * 26)
 })
 
 test('load-time ticks keep apart', () => {

@@ -110,6 +110,52 @@ describe('a line', () => {
   })
 })
 
+describe('values that hold for a time', () => {
+  test('are drawn as steps, each from its beginning to its end', () => {
+    const [stroke, ...others] = draw([layer([0, 10], { until: [1, 2] })], {
+      across: timeAxis(0, 2, 'start'),
+    }).strokes('compute')
+    expect(others).toEqual([])
+    expect(stroke?.points).toEqual([
+      [LEFT, BOTTOM],
+      [554, BOTTOM],
+      [554, TOP],
+      [RIGHT, TOP],
+    ])
+  })
+
+  test('break where the next begins later, in lines and areas', () => {
+    const drawn = draw([layer([5, 5, 5], { until: [1, 1.2, 3], fill: 'sunk' })], {
+      across: timeAxis(0, 3, 'start'),
+    })
+    const xs = (marks: readonly { points: readonly (readonly [number, number])[] }[]) =>
+      marks.map(({ points }) => [Math.min(...points.map(([x]) => x)), Math.max(...points.map(([x]) => x))])
+    expect(xs(drawn.strokes('compute'))).toEqual([
+      [LEFT, 454],
+      [expect.closeTo(720.67, 1), RIGHT],
+    ])
+    expect(xs(drawn.of('fill', 'sunk'))).toEqual(xs(drawn.strokes('compute')))
+  })
+
+  test('of a short run are no triangle: a single step has a width and a height', () => {
+    const [area] = draw([layer([10], { until: [1], fill: 'sunk' })], {
+      across: timeAxis(0, 1, 'start'),
+    }).of('fill', 'sunk')
+    expect(area?.points).toEqual([
+      [LEFT, TOP],
+      [RIGHT, TOP],
+      [RIGHT, BOTTOM],
+      [LEFT, BOTTOM],
+    ])
+  })
+
+  test('of which a million lie in a pixel are drawn with a few for each', () => {
+    const values = Array.from({ length: 100_000 }, (_, index) => 4 + (index % 3))
+    const until = values.map((_, index) => index + 1)
+    expect(segments(draw([layer(values, { until })]).strokes('compute'))).toBeLessThanOrEqual(8 * 1_002)
+  })
+})
+
 describe('a stack', () => {
   const [above, middle, below] = [
     (values: Column) => layer(values, { stroke: 'wait', fill: 'hatch', label: 'wait' }),
@@ -194,6 +240,15 @@ describe('what stands around it', () => {
     expect(drawn.texts()).toContain('epoch 0')
     expect(drawn.texts()).not.toContain('epoch 1')
     expect(drawn.texts()).toContain('worker 2 died')
+  })
+
+  test('a pause is a band behind the drawing, named in its middle, and no line', () => {
+    const marks = [{ at: 0.4, until: 0.6, label: 'validation' }]
+    const drawn = draw([layer([5, 5])], { marks, isLabelled: true })
+    const [band] = drawn.of('rect', 'sunk')
+    expect(band?.points.map(([x]) => Math.round(x))).toEqual([454, 654])
+    expect(drawn.strokes('ink-2')).toEqual([])
+    expect(drawn.textNamed('validation').points[0]?.[0]).toBeCloseTo(554 - 5 * 6, 0)
   })
 
   test('what happened at the right edge is named inside it', () => {

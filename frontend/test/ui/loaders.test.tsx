@@ -34,8 +34,24 @@ function line(changes: Partial<LoaderLine> = {}): LoaderLine {
   }
 }
 
-const VAL = line({ loader: 'val', role: 'validation', bound: 'data', level: 'bound', hours_lost: 3 })
-const NEW = line({ loader: 'new', role: 'other', bound: 'unknown', level: 'unknown', hours_lost: 0 })
+const VAL = line({
+  loader: 'val',
+  role: 'validation',
+  bound: 'data',
+  level: 'bound',
+  data_stall_fraction: 0.8,
+  hours_lost: 3,
+  share_of_run_fraction: 0.4,
+})
+const NEW = line({
+  loader: 'new',
+  role: 'other',
+  bound: 'unknown',
+  level: 'unknown',
+  data_stall_fraction: null,
+  hours_lost: 0,
+  share_of_run_fraction: 0,
+})
 const OWN = diagnosis({
   loader: 'val',
   loaders: [line(), VAL, NEW],
@@ -52,12 +68,20 @@ function switchOf(chosen: string | null, shown: Diagnosis = OWN) {
 }
 
 describe('the switch between loaders', () => {
-  test('has role, name, verdict and what the run loses to each, and says which of them decides', () => {
+  test('has name, role, verdict, share of the run and wait of each, and says which of them decides', () => {
     switchOf(null)
     expect([...document.querySelectorAll('label')].map(one => one.textContent)).toEqual([
-      'traintraining, compute-bound, 1.0% of the run lost',
-      'valthe run’s verdictvalidation, data-bound, 30% of the run lost',
-      'newno verdict, 0% of the run lost',
+      'traintraining, compute-bound60% of the run, of which 1.0% is waiting',
+      'valthe run’s verdictvalidation, data-bound40% of the run, of which 80% is waiting',
+      'newno verdict0% of the run',
+    ])
+    const bars = [...document.querySelectorAll('.share')].map(bar =>
+      [...bar.querySelectorAll('i')].map(part => part.style.width),
+    )
+    expect(bars).toEqual([
+      ['1%', '59%'],
+      ['30%', '10%'],
+      ['0%', '0%'],
     ])
     expect(screen.getByRole('radio', { name: /^val/ })).toHaveProperty('checked', true)
     expect(screen.getByRole('status').textContent).toBe('')
@@ -69,11 +93,11 @@ describe('the switch between loaders', () => {
     expect(store.select).toHaveBeenCalledWith({ loader: 'train', range: { kind: 'whole' } })
   })
 
-  test('says the run’s own verdict while another loader is looked at', () => {
+  test('says whose verdict is above and whose below while another loader is looked at', () => {
     switchOf('train', diagnosis({ loader: 'train' }))
     expect(screen.getByRole('radio', { name: /^train/ })).toHaveProperty('checked', true)
     expect(screen.getByRole('status').textContent).toBe(
-      'Below is the verdict on train alone. The run’s verdict is about val: 30% of the run goes to waiting for a validation loader.',
+      'All below is about train alone. The run’s verdict, above, is about val.',
     )
   })
 

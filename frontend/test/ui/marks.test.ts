@@ -15,7 +15,7 @@ const DEATH = {
 } as const
 const page = seriesPage(series('step_us', [400_000, 410_000, 405_000]))
 
-test('epochs of this rank and loader are marked, in order', () => {
+test('epochs of this rank and loader are marked, in order; a pass over another one is no epoch', () => {
   const epoch = {
     iterator_us: null,
     startup_us: null,
@@ -33,7 +33,6 @@ test('epochs of this rank and loader are marked, in order', () => {
   ]
   expect(marksOf({ ...run({ epochs }), shared: [] }, page)).toEqual([
     { at: 0, label: 'epoch 0' },
-    { at: 1, label: 'val 0' },
     { at: 2, label: 'epoch 1' },
   ])
 })
@@ -68,5 +67,16 @@ test('where single steps were deleted is marked at the first bucket after them',
   const coarse = series('step_us', [1, 1, 1], { given_up_before: 15 })
   expect(marksOf({ ...run(), shared: [] }, seriesPage(coarse))).toEqual([
     { at: 2, label: 'single steps deleted before', isEvent: true },
+  ])
+})
+
+test('pauses are named with how long they lasted, and what was written', () => {
+  const pauses = [
+    { kind: 'checkpoint', label: 'checkpoint', start_us: 5e6, end_us: 6.9e6, written_bytes: 8 << 20 },
+    { kind: 'validation', label: 'validation', loader: 'val', start_us: 2e6, end_us: 3e6 },
+  ] as const
+  expect(marksOf({ ...run({ epochs: [] }), shared: [] }, { ...page, pauses: [...pauses] })).toEqual([
+    { at: 2, until: 3, label: 'validation', detail: '1 s' },
+    { at: 5, until: 6.9, label: 'checkpoint', detail: '1.9 s, 8 MiB written' },
   ])
 })

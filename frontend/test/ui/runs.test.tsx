@@ -93,10 +93,10 @@ describe('the week', () => {
   }
   test('is a sentence', () => {
     expect(sentence({})).toBe(
-      'This week 412 of 2,290 GPU-hours went to waiting for data and copies: 18%, down from 23%.',
+      'In seven days 412 of 2,290 GPU-hours went to waiting for data and copies: 18%, down from 23%.',
     )
     expect(sentence({ previous_hours_lost: 0, previous_hours_used: 0 })).toBe(
-      'This week 412 of 2,290 GPU-hours went to waiting for data and copies: 18%.',
+      'In seven days 412 of 2,290 GPU-hours went to waiting for data and copies: 18%.',
     )
     expect(sentence({ previous_hours_lost: 10 })).toContain('up from 0.4%')
     expect(sentence({ previous_hours_lost: 412, previous_hours_used: 2_290 })).toContain(
@@ -109,7 +109,7 @@ describe('the week', () => {
   })
   test('of runs on GPUs and others has one unit, and says what GPUs lost of it', () => {
     expect(sentence({ on_gpu: false, gpu_hours_lost: 400 })).toBe(
-      'This week 412 of 2,290 hours, of them 400 GPU-hours, went to waiting for data and copies: 18%, down from 23%.',
+      'In seven days 412 of 2,290 hours, of them 400 GPU-hours, went to waiting for data and copies: 18%, down from 23%.',
     )
     expect(sentence({ on_gpu: false, gpu_hours_lost: 0 })).toContain('412 of 2,290 hours went')
   })

@@ -1,4 +1,5 @@
-"""Samples one training process, and its workers summed up: CPU time, waiting for a CPU, memory, threads, open files."""
+"""Samples one training process, and its workers summed up: CPU time, waiting for a CPU, memory, threads, open files,
+what it writes."""
 
 from __future__ import annotations
 
@@ -60,6 +61,7 @@ class ProcessSampler:
             "threads": own.threads,
             "open_files": procfs.open_files(self._pid),
             "swap_bytes": self._swap_bytes(workers),
+            "written_bytes": procfs.written_bytes(self._pid),
             "workers_rss_bytes": sum(usage.rss_bytes for usage in workers.values()),
             "workers_cpu_us": self._forgotten_cpu_us + sum(self._workers_cpu_us.values()),
         }

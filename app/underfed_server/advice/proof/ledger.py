@@ -42,6 +42,7 @@ def compare(later: RunFacts, pairing: Pairing) -> LedgerEntry:
     value, low, high = observed or (None, None, None)
     return LedgerEntry(
         advice_of=pairing.advice_of,
+        loader=pairing.loader,
         run_id=later.run_id,
         change=advice.change,
         cause=pairing.cause,

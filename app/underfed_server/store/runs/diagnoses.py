@@ -36,6 +36,12 @@ def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) 
     return changed
 
 
+def read_named_rank(connection: Connection, run_id: str, loader: str | None) -> int | None:
+    """The rank that by the last verdict keeps the others waiting with this loader; ``None``: none does."""
+    known = read_diagnosis(connection, run_id)
+    return next((line.rank for line in known.loaders if line.loader == loader), None) if known else None
+
+
 def read_diagnosis(connection: Connection, run_id: str) -> Diagnosis | None:
     """``None``: the run was not judged yet.
 

@@ -187,7 +187,9 @@ def _advance(stream: StreamState, window: Window, changes: _Changes) -> None:
             continue
         track = stream.tracks[steps_lane(steps.loader)]
         track.next_index = max(track.next_index, steps.first_step_index + len(steps.step_us))
-        track.step_us_total += sum(value for value in steps.step_us if value is not None)
+        # Of a step before a pause the end was not seen: it lasted as long as its wait.
+        pairs = zip(steps.step_us, steps.data_wait_us, strict=True)
+        track.step_us_total += sum(wait if step is None else step for step, wait in pairs)
         track.data_wait_us_total += sum(steps.data_wait_us)
     if window.losses is not None:
         for name in window.losses.__struct_fields__:

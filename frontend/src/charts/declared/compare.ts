@@ -3,7 +3,8 @@ import type { ComparedRun, Comparison, Series, SeriesPage } from '../../api/sche
 import { formatNumber } from '../../format'
 import { compare as say } from '../../text/compare'
 import { type Axis, countAxis, timeAxis } from '../axes'
-import { bucketAt, last } from '../columns'
+import { bucketAt, type Held, held, last } from '../columns'
+import { gapsOf } from '../gaps'
 import { lines } from '../lines'
 import type { Colour } from '../palette'
 import { formatValue, valueAxis } from '../units'
@@ -54,6 +55,8 @@ export function drawnBy(
 /** One run's line: `label` is the run's, `place` its place among those compared. */
 export interface RunLine extends Quantity {
   place: number
+  /** As it is drawn: each value as long as it holds. */
+  held: Held
 }
 
 export interface Overlay extends ChartSet {
@@ -71,16 +74,20 @@ export function overlayOf(
   const quantities: RunLine[] = []
   const left: string[] = []
   runs.forEach((run, place) => {
-    const series = pages.get(run.run.run_id)?.series.find(one => one.metric === metric)
+    const page = pages.get(run.run.run_id)
+    const series = page?.series.find(one => one.metric === metric)
     const at = series && positions(run, series, along)
     if (!series || series.missing !== null) left.push(say.notDrawn(run.label, series?.missing ?? say.none))
     else if (!at) left.push(along === 'epoch' ? say.noEpochs(run.label) : say.noBatchSize(run.label))
-    else
-      quantities.push({ name: metric, label: run.label, unit: series.unit, at, values: series.mean, place })
+    else {
+      const line = { name: metric, label: run.label, unit: series.unit, at, values: series.mean, place }
+      quantities.push({ ...line, held: heldAlong(page, series, at, along) })
+    }
   })
   // The positions of the longest run: those of the others lie among them.
   const [at = []] = quantities.map(line => line.at).toSorted((a, b) => (b.at(-1) ?? 0) - (a.at(-1) ?? 0))
-  const across = axisAlong(along, Math.max(at.at(-1) ?? 0, Number.EPSILON))
+  const ends = quantities.map(({ held }) => held.until.at(-1) ?? 0)
+  const across = axisAlong(along, Math.max(...ends, Number.EPSILON))
   const caption = OVERLAYS.find(one => one.metric === metric)?.label ?? metric
   return {
     charts: quantities.length > 0 ? [chartOf(quantities, across, caption)] : [],
@@ -110,9 +117,24 @@ function chartOf(quantities: readonly RunLine[], across: Axis, title: string): S
   }
 }
 
-function layerOf({ at, values, label, place }: RunLine) {
+function layerOf({ held, values: all, label, place }: RunLine) {
   const { colour, dash } = runStyle(place)
-  return { at, values, label, dash, stroke: colour, width: place === 0 ? 1.8 : 1.6 }
+  const { at, until, index } = held
+  const values = index.map(each => all[each] ?? null)
+  return { at, until, values, label, dash, stroke: colour, width: place === 0 ? 1.8 : 1.6 }
+}
+
+/** Over time lines break at pauses, which take no steps, epochs or samples. */
+function heldAlong(
+  page: SeriesPage | undefined,
+  { count }: Series,
+  at: readonly number[],
+  along: Along,
+): Held {
+  if (along === 'time' && page) return held(at, (page.end_us ?? 0) / 1e6, gapsOf(page))
+  const [last = 0, before = last] = [at.at(-1), at.at(-2)]
+  const share = (count.at(-1) ?? 0) / (count.at(-2) || Number.POSITIVE_INFINITY)
+  return held(at, last + (last - before) * share, [])
 }
 
 function axisAlong(along: Along, to: number): Axis {

@@ -2,7 +2,7 @@
 
 import type { Mark } from '../annotate'
 import type { Axis, ValueAxis } from '../axes'
-import { bucketAt, type Column, last } from '../columns'
+import { bucketAt, type Column, type Held, last } from '../columns'
 import { type Layer, lines } from '../lines'
 import type { Drawn } from '../mount'
 import type { Colour, Palette } from '../palette'
@@ -107,6 +107,8 @@ export interface Ground<Source> {
   source: Source
   across: Axis
   marks: readonly Mark[]
+  /** Until when each value of a metric holds; left out: lines go from value to value. */
+  held?(metric: string, at: readonly number[]): Held
   find(metric: string, percentile?: DeclaredLine<Source>['percentile']): Found | null
   /** What stands beside the end of a line, from its newest value. */
   newest(value: string): string
@@ -195,17 +197,20 @@ function alignedTo(at: readonly number[], found: Pick<Found, 'at' | 'values'> | 
 /** Empty where nothing was measured, or where the whole of which it is a share is not known. */
 function layersOf<Source>(
   { line, quantity }: ReadLine<Source>,
-  { source, newest }: Ground<Source>,
+  { source, newest, held }: Ground<Source>,
 ): readonly Layer[] {
   const { stroke, fill, isOptional, end } = line
   const whole = line.whole ? line.whole(source) : 1
   const newestValue = last(quantity.values)
   if (!stroke || newestValue === null || !whole) return []
   const value = formatValue(quantity.unit, newestValue)
+  const { at, until, index } = held?.(line.metric, quantity.at) ?? { at: quantity.at }
+  const values = quantity.values.map(one => (one === null ? null : one / whole))
   return [
     {
-      at: quantity.at,
-      values: quantity.values.map(one => (one === null ? null : one / whole)),
+      at,
+      until,
+      values: index?.map(each => values[each] ?? null) ?? values,
       stroke,
       fill,
       isOptional,

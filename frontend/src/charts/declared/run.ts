@@ -7,7 +7,8 @@ import { formatDuration, formatFraction } from '../../format'
 import { waiter } from '../../text/shared'
 import type { Mark } from '../annotate'
 import { type Axis, timeAxis } from '../axes'
-import { type Column, last, mean } from '../columns'
+import { type Column, held, heldSamples, last, mean, type Stretch } from '../columns'
+import { gapsOf } from '../gaps'
 import { heatmap } from '../heatmap'
 import {
   type ChartSet,
@@ -41,6 +42,9 @@ const STEP = { isUntitled: true, isLabelled: true, height: 270 } as const
 interface Rest extends Required<Pick<DeclaredLine<ShownRun>, 'label' | 'end' | 'stroke' | 'fill'>> {
   name: string
 }
+
+/** Of samples, one a second; all others are of steps. */
+const UTIL = 'gpu_util_fraction'
 
 const OTHERS: DeclaredLine<ShownRun> = {
   metric: 'others_wait_us',
@@ -78,6 +82,7 @@ function stack({ name, ...rest }: Rest, ...others: DeclaredLine<ShownRun>[]): De
         ...rest,
         derived: { name, unit: 'us', values: restOf },
       },
+      { metric: 'pause_us', label: 'pause', isOptional: true },
       { metric: 'step_us', label: 'whole step' },
     ],
   }
@@ -115,7 +120,7 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
       return capacity === null ? '' : `of ${capacity} prefetched`
     },
     top: prefetchCapacity,
-    lines: [{ metric: 'queue_depth', label: 'batches ready', stroke: 'ink', fill: 'sunk' }],
+    lines: [{ metric: 'queue_depth', label: 'batches ready', stroke: 'ink' }],
   },
   {
     title: shown => (measuresIdle(shown) ? 'GPU busy, and idle without data' : 'GPU busy'),
@@ -123,7 +128,7 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
       `from NVML; reads high, since any kernel in a sample makes it busy${measuresIdle(shown) ? '; dashed: idle, by the device’s clock' : ''}`,
     top: 1,
     lines: [
-      { metric: 'gpu_util_fraction', label: 'GPU busy', stroke: 'compute' },
+      { metric: UTIL, label: 'GPU busy', stroke: 'compute' },
       {
         metric: 'gpu_idle_us',
         label: 'GPU idle without data',
@@ -154,19 +159,22 @@ export function runCharts(shown: ShownRun, workers: WorkersPage | null): ChartSe
   if (!step || step.at.length === 0) return null
   const { at } = step
   const fromS = isWhole ? 0 : (at[0] ?? 0)
-  const across = timeAxis(fromS, Math.max(at.at(-1) ?? 0, fromS + 1), 'start')
+  const endS = Math.max(at.at(-1) ?? 0, (page.end_us ?? 0) / 1e6)
+  const across = timeAxis(fromS, Math.max(endS, fromS + 1), 'start')
+  const gaps = gapsOf(page)
   const ground: Ground<ShownRun> = {
     source: shown,
     across,
-    // The newest bucket begins at the right edge: what happened during it, or after the last step, is shown there.
+    // What happened after the last step is shown at the right edge.
     marks: isWhole ? shown.marks.map(mark => ({ ...mark, at: Math.min(mark.at, across.to) })) : shown.marks,
+    held: (metric, of) => (metric === UTIL ? heldSamples(of) : held(of, endS, gaps)),
     find: (metric, percentile) => find(page, metric, percentile),
     newest: value => newest(shown, value),
     highest: duration => `highest ${duration}`,
   }
   const declared = RUN_CHARTS.filter(chart => chart.isFor?.(shown) ?? true)
   const charts = declared.map(chart => shownChart(chart, ground))
-  const load = workers && loadChart(shown, workers, across)
+  const load = workers && loadChart(shown, workers, across, gaps)
   const first = page.series.find(series => series.metric === 'step_us')?.first_index ?? []
   const firstStep: Quantity = { name: 'first_step', label: 'step', unit: 'count', at, values: first }
   return {
@@ -179,7 +187,12 @@ export function runCharts(shown: ShownRun, workers: WorkersPage | null): ChartSe
 }
 
 /** Load times come with the workers, in bins and not as a series. `null`: no batch was loaded in this stretch. */
-function loadChart(shown: ShownRun, workers: WorkersPage, across: Axis): ShownChart | null {
+function loadChart(
+  shown: ShownRun,
+  workers: WorkersPage,
+  across: Axis,
+  gaps: readonly Stretch[],
+): ShownChart | null {
   const { heatmap: map, limit_us: limitUs } = workers
   if (!map || map.counts.length === 0) return null
   const medianUs = newestMedianUs(map)
@@ -194,8 +207,11 @@ function loadChart(shown: ShownRun, workers: WorkersPage, across: Axis): ShownCh
     quantities: [],
     drawn: heatmap({
       across,
-      atS: map.at_us.map(us => us / 1e6),
-      endS: map.end_us / 1e6,
+      columns: held(
+        map.at_us.map(us => us / 1e6),
+        map.end_us / 1e6,
+        gaps,
+      ),
       edgesUs: map.edges_us,
       counts: map.counts,
       limitUs,
@@ -246,9 +262,9 @@ export function isRestMixed({ hasOtherWaits, page }: Pick<ShownRun, 'hasOtherWai
   return hasOtherWaits && last(find(page, 'others_wait_us')?.values ?? []) === null
 }
 
-/** What of the step is neither wait nor copy; a copy that was not measured is inside it. In µs. */
+/** What of the step is neither wait nor copy nor a pause; a copy that was not measured is inside it. In µs. */
 function restOf(column: (metric: string) => Column): Column {
-  const [wait, ...others] = ['data_wait_us', 'others_wait_us', 'h2d_exposed_us'].map(column)
+  const [wait, ...others] = ['data_wait_us', 'others_wait_us', 'h2d_exposed_us', 'pause_us'].map(column)
   return column('step_us').map((step, index) => {
     const waited = wait?.[index] ?? null
     const besides = others.reduce((sum, each) => sum + (each[index] ?? 0), waited ?? 0)

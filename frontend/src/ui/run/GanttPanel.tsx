@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
-import type { Timeline, TimelineBatch, TimelineStep } from '../../api/schema'
+import type { SeriesPage, Timeline, TimelineBatch, TimelineStep } from '../../api/schema'
 import { batchKey, type Gantt, gantt, type Stretch, stepsByBatch, wholeOf } from '../../charts/gantt'
 import { type GanttHandle, mountGantt } from '../../charts/ganttView'
 import { chart, legend, paragraph } from '../../charts/picture'
@@ -18,7 +18,14 @@ import { Panel } from '../parts/Panel'
 const LANES = 16
 const TABLE_ROWS = 40
 
-export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: Still }) {
+interface GanttPanelProps {
+  timeline: Timeline | null
+  /** Of the same rank and loader it has what the program did beside training. */
+  series: SeriesPage | null
+  run: Still
+}
+
+export function GanttPanel({ timeline, series, run }: GanttPanelProps) {
   const handle = useRef<GanttHandle | null>(null)
   const pointed = useSignal<TimelineBatch | TimelineStep | null>(null)
   const selected = useSignal<Stretch | null>(null)
@@ -32,8 +39,9 @@ export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: 
   )
   const workersSeen = useMemo(() => lanesOf(timeline), [timeline])
   const data = useMemo(
-    () => timeline && ganttOf(timeline, workersSeen.slice(0, LANES)),
-    [timeline, workersSeen],
+    () =>
+      timeline && { ...ganttOf(timeline, workersSeen.slice(0, LANES)), pauses: pausesOf(timeline, series) },
+    [timeline, workersSeen, series],
   )
   if (!timeline || !data) return null
   const span = formatDuration(wholeSeconds(timeline.to_us - timeline.from_us))
@@ -93,6 +101,10 @@ function wholeSeconds(us: number): number {
 
 function lanesOf(timeline: Timeline | null): readonly (number | null)[] {
   return [...new Set(timeline?.batches.map(batch => batch.worker))].sort((a, b) => (a ?? -1) - (b ?? -1))
+}
+
+function pausesOf({ rank, loader }: Timeline, series: SeriesPage | null): SeriesPage['pauses'] {
+  return series?.rank === rank && series.loader === loader ? series.pauses : []
 }
 
 function ganttOf(timeline: Timeline, lanes: readonly (number | null)[]): Gantt {

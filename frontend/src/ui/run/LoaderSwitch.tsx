@@ -1,6 +1,9 @@
-/** The loaders of a run, the costliest of which its verdict is about. Choosing one shows the verdict on it, and its charts. */
+/**
+ * The loaders of a run side by side: what share of it each takes, how much of that is waiting, and what is said of it.
+ * Choosing one shows its own verdict, advice and charts below.
+ */
 import type { Diagnosis, LoaderLine } from '../../api/schema'
-import { asSentence, formatFraction } from '../../format'
+import { formatFraction } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore } from '../../store/run'
 import { loaders as say } from '../../text/run'
@@ -33,7 +36,7 @@ export function LoaderSwitch({ store, own }: LoaderSwitchProps) {
         ))}
       </fieldset>
       <p class="remark" role="status">
-        {shown !== null && shown !== own.loader && <OfRun shown={shown} own={own} />}
+        {shown !== null && own.loader !== null && shown !== own.loader && say.shown(shown, own.loader)}
       </p>
     </div>
   )
@@ -49,28 +52,32 @@ interface ChoiceProps {
 /** Radio buttons, which the browser moves through with the arrow keys. */
 function Choice({ line, own, isChosen, onChoose }: ChoiceProps) {
   const judged = { ...line, status: own.status }
-  const detail = [say.roles[line.role], verdictWord(judged), lostOf(line, own)].filter(Boolean)
+  const wait = line.data_stall_fraction === null ? null : formatFraction(line.data_stall_fraction)
   return (
     <label class={verdictTone(judged)}>
       <input type="radio" name="loader" class="visually-hidden" checked={isChosen} onChange={onChoose} />
       <VerdictGlyph judged={judged} />
       <b>{line.loader}</b>
       {line.loader === own.loader && <span class="tag">{say.ofRun}</span>}
-      <small>{detail.join(', ')}</small>
+      <small>{[say.roles[line.role], verdictWord(judged)].filter(Boolean).join(', ')}</small>
+      <Share line={line} own={own} />
+      <small>{say.share(formatFraction(line.share_of_run_fraction), wait)}</small>
     </label>
   )
 }
 
-/** `null`: not known before the run has a verdict. */
-function lostOf({ hours_lost }: LoaderLine, { hours_used }: Diagnosis): string | null {
-  return hours_used ? say.lost(formatFraction(Math.min(1, hours_lost / hours_used))) : null
+/** Of the run's whole time what goes to this loader's loop, and of that what is waited for it. */
+function Share({ line, own }: Pick<ChoiceProps, 'line' | 'own'>) {
+  const share = Math.min(1, line.share_of_run_fraction)
+  const lost = own.hours_used ? Math.min(share, line.hours_lost / own.hours_used) : 0
+  return (
+    <span class="share" aria-hidden="true">
+      <i class="lost" style={{ width: percentOf(lost) }} />
+      <i style={{ width: percentOf(share - lost) }} />
+    </span>
+  )
 }
 
-/** What the whole run says, while something else is looked at. */
-function OfRun({ shown, own }: { shown: string; own: Diagnosis }) {
-  return (
-    <>
-      {say.shown(shown)} <b class="firm">{own.loader}</b>: {asSentence(own.sentence)}
-    </>
-  )
+function percentOf(fraction: number): string {
+  return `${Math.round(fraction * 1_000) / 10}%`
 }

@@ -63,7 +63,10 @@ export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
 }
 
 function happened({ across }: ChartSet, marks: readonly Mark[]): WordTable | undefined {
-  const rows = marks.map(mark => [across.inWords(mark.at), mark.label])
+  const rows = marks.map(mark => [
+    across.inWords(mark.at),
+    mark.detail ? `${mark.label}, ${mark.detail}` : mark.label,
+  ])
   const heads = { caption: say.eventsTitle, columns: say.eventColumns, isNumeric: false }
   return rows.length > 0 ? { ...heads, rows } : undefined
 }

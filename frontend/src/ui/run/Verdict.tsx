@@ -22,15 +22,16 @@ interface VerdictProps {
 
 export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
   const isUndecided = isOpen(diagnosis)
+  const id = isOfRun ? 'verdict-sentence' : 'loader-verdict-sentence'
   return (
-    <section class="verdict" aria-labelledby="verdict-sentence">
+    <section class="verdict" aria-labelledby={id}>
       <div>
         <p class={`kind row ${verdictTone(diagnosis)}`}>
           <VerdictGlyph judged={diagnosis} />
           {capital(verdictWord(diagnosis))}
           {run.no_loader === null && <span>{kindDetail(diagnosis)}</span>}
         </p>
-        <h2 id="verdict-sentence" class="verdict-sentence">
+        <h2 id={id} class="verdict-sentence">
           {diagnosis.sentence}
         </h2>
         {diagnosis.why && <p class="why">{diagnosis.why}</p>}

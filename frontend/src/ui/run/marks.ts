@@ -1,6 +1,7 @@
 /** What happened during a run, as lines over its charts: epochs, validation, workers that died, others that interfered. */
 import type { Diagnosis, Run, SeriesPage } from '../../api/schema'
 import type { Mark } from '../../charts/annotate'
+import { formatBytes, formatDuration } from '../../format'
 import { charts as say } from '../../text/charts'
 
 export type Happened = Pick<Run, 'run_id' | 'started_at' | 'epochs' | 'died_workers'> & {
@@ -9,18 +10,31 @@ export type Happened = Pick<Run, 'run_id' | 'started_at' | 'epochs' | 'died_work
 
 /** In order of time. Only those of the rank and loader that are shown, and what concerns all. */
 export function marksOf(run: Happened, page: SeriesPage): readonly Mark[] {
-  const marks = [...epochs(run, page), ...deaths(run, page), ...interference(run), ...deletedSteps(page)]
+  const marks = [
+    ...epochs(run, page),
+    ...pauses(page),
+    ...deaths(run, page),
+    ...interference(run),
+    ...deletedSteps(page),
+  ]
   return marks.toSorted((a, b) => a.at - b.at)
 }
 
-/** Another loader's pass is a pause of this one: validation, most often. */
+/** Of this loader alone: a pass over another one is a pause. */
 function epochs(run: Happened, page: SeriesPage): readonly Mark[] {
   return run.epochs
-    .filter(epoch => epoch.rank === page.rank)
-    .map(({ loader, epoch_index: index, start_us }) => ({
-      at: start_us / 1e6,
-      label: loader === page.loader ? say.epoch(index) : say.otherLoader(loader, index),
-    }))
+    .filter(epoch => epoch.rank === page.rank && epoch.loader === page.loader)
+    .map(({ epoch_index: index, start_us }) => ({ at: start_us / 1e6, label: say.epoch(index) }))
+}
+
+/** In which nothing waits for this loader. */
+function pauses({ pauses }: SeriesPage): readonly Mark[] {
+  return pauses.map(({ start_us: from, end_us: until, label, written_bytes: written }) => ({
+    at: from / 1e6,
+    until: until / 1e6,
+    label,
+    detail: say.lasted(formatDuration(until - from), written ? formatBytes(written) : null),
+  }))
 }
 
 /** One mark for those that were gone at one instant. */

@@ -67,7 +67,7 @@ export const COLUMNS: readonly Column[] = [
   { id: 'spark', width: 100, cell: run => <SparkCell run={run} /> },
   {
     id: 'lost',
-    width: 96,
+    width: 112,
     sort: 'hours_lost',
     isFigure: true,
     cell: ({ hours_lost: hours }) => (
@@ -76,7 +76,7 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     id: 'lostGpu',
-    width: 112,
+    width: 138,
     isFigure: true,
     cell: ({ gpu_hours_lost: hours }) => formatHoursCell(hours),
   },

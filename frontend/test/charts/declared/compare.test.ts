@@ -60,22 +60,31 @@ describe('the chart over all runs', () => {
     expect(BOTH.left).toEqual([])
     const { recording, scale } = draw(BOTH)
     const [[a], [b]] = [recording.strokes('ink'), recording.strokes('run-1')]
-    expect(a?.points).toEqual([
-      [scale.x(0), scale.y(100_000)],
-      [scale.x(10), scale.y(110_000)],
-      [scale.x(20), scale.y(120_000)],
-    ])
-    expect(b?.points).toEqual([
-      [scale.x(0), scale.y(50_000)],
-      [scale.x(10), scale.y(60_000)],
-    ])
+    const stepped = (...values: number[]) =>
+      values.flatMap((value, step) => [
+        [scale.x(10 * step), scale.y(value)],
+        [scale.x(10 * (step + 1)), scale.y(value)],
+      ])
+    expect(a?.points).toEqual(stepped(100_000, 110_000, 120_000))
+    expect(b?.points).toEqual(stepped(50_000, 60_000))
     expect([a?.dash, b?.dash]).toEqual([[], [7, 3]])
     expect([a?.width, b?.width]).toEqual([1.8, 1.6])
     expect(scale.y(120_000)).toBeGreaterThan(scale.top)
-    expect(scale.right).toBe(scale.x(20))
+    expect(scale.right).toBe(scale.x(30))
     expect(recording.textNamed('a').colour).toBe('ink')
     expect(recording.textNamed('b').colour).toBe('run-1')
     expect(recording.texts()).toContain('step 0')
+  })
+
+  test('breaks at pauses over time, and along steps, which these take none of, does not', () => {
+    const pauses = [
+      { kind: 'validation', label: 'validation', start_us: 1_200_000, end_us: 1_900_000 } as const,
+    ]
+    const paused = new Map([...PAGES, ['a', { ...A, pauses: [...pauses], end_us: 3_000_000 }]])
+    const both = comparison(compared('a'), compared('b'))
+    const over = (along: 'time' | 'step') => draw(overlayOf(both, paused, 'step_us', along)).recording
+    expect(over('time').strokes('ink')).toHaveLength(2)
+    expect(over('step').strokes('ink')).toHaveLength(1)
   })
 
   test('has the baseline over all others', () => {

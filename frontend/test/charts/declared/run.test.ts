@@ -71,8 +71,9 @@ describe('where the step time goes', () => {
   test('its parts are stacked: the upper edge of the wait is the whole step', () => {
     const { recording, scale } = draw(step)
     const ys = (colour: string) => recording.strokes(colour)[0]?.points.map(([, y]) => y)
-    expect(ys('wait')).toEqual([400_000, 410_000, 405_000].map(scale.y))
-    expect(ys('compute')).toEqual([250_000, 240_000, 245_000].map(scale.y))
+    const stepped = (values: readonly number[]) => values.flatMap(value => [scale.y(value), scale.y(value)])
+    expect(ys('wait')).toEqual(stepped([400_000, 410_000, 405_000]))
+    expect(ys('compute')).toEqual(stepped([250_000, 240_000, 245_000]))
   })
 
   test('a copy that was not measured is no copy of zero, and has no name', () => {
@@ -138,7 +139,7 @@ describe('where the step time goes', () => {
     const [chart, ...others] = charts(series('step_us', [4, 5, 4], spread), WAIT) as [ShownChart]
     const { recording, scale } = draw(chart)
     const ends = ['ink', 'compute', 'ink-3'].map(
-      colour => recording.strokes(colour).find(({ points }) => points.length === 3)?.points[0]?.[1],
+      colour => recording.strokes(colour).find(({ points }) => points.length === 6)?.points[0]?.[1],
     )
     expect(ends).toEqual([4, 6, 9].map(scale.y))
     expect(recording.texts()).toEqual(expect.arrayContaining(['median', 'p95', 'p99']))
@@ -213,8 +214,8 @@ test('a whole run begins at its start, a range at its first bucket', () => {
     const { scale } = draw(queue)
     return [chart.quantities.length, Math.round(scale.at(scale.left) ?? -1), scale.at(scale.right)]
   }
-  expect(ends(true)).toEqual([4, 0, 9])
-  expect(ends(false)).toEqual([4, 7, 9])
+  expect(ends(true)).toEqual([5, 0, 9])
+  expect(ends(false)).toEqual([5, 7, 9])
 })
 
 test('what happened after the newest bucket began is marked at the right edge', () => {
