@@ -181,7 +181,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
 -wave = wave + 0.01 * np.random.randn(len(wave))
 +# once in each worker: self.generator = np.random.default_rng(torch.initial_seed())
 +wave += 0.01 * self.generator.standard_normal(len(wave), dtype=np.float32)""",
-        risk="Other random numbers for the same seed. Each worker needs a seed of its own: torch.initial_seed() is one.",
+        risk="Other random numbers for the same seed. Each worker needs its own seed, as torch.initial_seed() is.",
         source="https://numpy.org/doc/stable/reference/random/new-or-different.html",
         seen_as=re.compile(r"^(np|numpy)\.random\.\w+ "),
         is_innermost=True,
