@@ -11,9 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from underfed_server.facts.costly_lines import IsMeant
-from underfed_server.facts.loading import LoaderHotspots
+from underfed_server.facts.loading import LoaderHotspots, Place
 from underfed_server.model import Stage
-from underfed_server.store.reading.stacks import Place
 
 
 @dataclass(frozen=True, slots=True)

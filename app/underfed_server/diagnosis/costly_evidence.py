@@ -6,8 +6,8 @@ import re
 
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.facts.costly_lines import IsMeant, costliest_line
+from underfed_server.facts.loading import Place
 from underfed_server.model import Evidence, Stage
-from underfed_server.store.reading.stacks import Place
 
 READS = re.compile(
     r"(^|[._])(open|read\w*|p?readv?|readinto|recv\w*|load|imread|fromfile|memmap|urlopen|get_object|seek|stat)$"
