@@ -99,6 +99,7 @@ def test_waiting_for_workers_is_no_step_and_what_follows_a_pass_is_none_either(s
     loader = DataLoader(Sleeping(), batch_size=8, num_workers=1)
     train(service, loader, lambda: wanted <= functions(service) and has_validated.is_set(), after_pass)
     steps = {name for _, name, stage in functions(service) if stage == "step"}
+    assert [name for _, name, _ in functions(service) if name.endswith("_get_data")] == []
     assert [name for name in steps if name.endswith(("validate", "_next_data", "__next__"))] == []
 
 
