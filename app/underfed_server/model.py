@@ -133,7 +133,8 @@ class BestAdvice(Model):
 
 class Advice(BestAdvice):
     ceiling: float | None
-    """Speed-up with instant data, an estimate: loading may also slow the step itself down."""
+    """Speed-up with instant data, or with nothing left of the work that the change is about: an estimate, as loading
+    may also slow the step itself down."""
     settings: dict[str, Setting]
     """The complete loader settings to use, also for ``underfed run --set``."""
     title: str

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 
 from underfed_server.advice.catalogue import all_changes
+from underfed_server.advice.known_costs import KNOWN_COSTS
 from underfed_server.diagnosis.causes import all_causes
 
 HEAD = """\
@@ -34,6 +35,14 @@ Advice comes in this order:
 """
 
 
+WAYS = """
+## Cheaper ways of loading
+
+What `cheaper_transform` advises for the functions that [loading was seen in](hotspots.md), each from a tenth of it
+on, with what would be gained if that work took no time. Where none was seen, the costliest line is named by itself.
+"""
+
+
 def reference() -> str:
     causes, changes = dict(sorted(all_causes().items())), all_changes()
     cures = {name: [cause for cause in causes if name in causes[cause].cured_by] for name in changes}
@@ -50,6 +59,11 @@ def reference() -> str:
             *_table(
                 ("change", "label", "what it does", "causes that it cures"),
                 ((_code([name]), one.label, _about(one.consider), _code(cures[name])) for name, one in changes.items()),
+            ),
+            WAYS,
+            *_table(
+                ("way", "what to do", "why", "said at"),
+                ((cost.name, cost.title, cost.why, cost.source) for cost in KNOWN_COSTS),
             ),
             "",
         ]

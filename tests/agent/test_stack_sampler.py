@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import threading
@@ -254,6 +255,25 @@ def test_a_burst_leaves_the_switch_interval_as_it_was() -> None:
         assert sys.getswitchinterval() == pytest.approx(0.002), "the program's own, since then"
     finally:
         sys.setswitchinterval(before_s)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="told in /proc")
+def test_the_thread_that_looks_takes_no_signal_of_the_program(tmp_path: Path) -> None:
+    """One that all threads of the program block, to wait for it, would be delivered to ours."""
+    tasks = Path("/proc/self/task")
+    before = set(tasks.iterdir())
+    one, _ = sampler(tmp_path)
+    one.start()
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        (task,) = set(tasks.iterdir()) - before
+        (blocked,) = re.findall(r"SigBlk:\s*(\w+)", (task / "status").read_text())
+        if int(blocked, 16) >> (signal.SIGUSR1 - 1) & 1:
+            break
+        time.sleep(0.01)
+    else:
+        raise AssertionError(f"blocked is {blocked}")
+    one.close()
 
 
 def test_what_the_collector_has_not_read_is_kept_for_later(tmp_path: Path) -> None:

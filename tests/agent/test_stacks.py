@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
+
+import pytest
 
 from underfed.collector.reading.stacks import RankStacks
 from underfed.collector.wire import Stacks
@@ -16,9 +19,18 @@ from underfed.exchange.stacks import (
     read_stacks,
     write_stacks,
 )
+from underfed.trainer.loading.frame_names import FrameNames, working_directory
+from underfed.trainer.loading.slow_samples import SlowSamples
 
 RESIZE = (Frame("Photos.__getitem__", "data.py", 41), Frame("Image.resize", "PIL/Image.py", 2440))
 READ = (Frame("Photos.__getitem__", "data.py", 40),)
+
+
+@pytest.fixture(autouse=True)
+def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums may be sent at each call."""
+    clock_ns = itertools.count(0, 20_000_000_000)
+    monkeypatch.setattr("underfed.collector.reading.stacks.now_ns", lambda: next(clock_ns))
 
 
 def of(**seen: int) -> SeenStacks:
@@ -122,3 +134,26 @@ def test_files_of_old_workers_are_removed_without_a_collector(tmp_path: Path) ->
         write_stacks(worker_file(tmp_path, iterator=iterator), of(read=1))
     run_files.remove_batch_rings(tmp_path, 0, 1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["loader-0.0.0.stacks", "loader-0.2.0.stacks"]
+
+
+def test_sums_are_sent_often_first_and_then_every_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock_s = 1_000
+    monkeypatch.setattr("underfed.collector.reading.stacks.now_ns", lambda: clock_s * 1_000_000_000)
+    stacks, sent_at = RankStacks(tmp_path), []
+    for clock_s in range(1_000, 1_600):
+        write_stacks(worker_file(tmp_path), of(resize=5))
+        stacks.read()
+        if sent(stacks):
+            sent_at.append(clock_s - 1_000)
+    assert sent_at[:7] == [0, 1, 2, 4, 8, 16, 26]
+    assert {later - earlier for earlier, later in zip(sent_at[-20:], sent_at[-19:], strict=False)} == {10}
+    assert stacks.take(str, is_last=True) != [], "at the end what is left"
+
+
+def test_a_directory_that_was_deleted_is_no_reason_to_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert working_directory() == []
+    SlowSamples(SeenStacks())
+    assert FrameNames().frame(worker_file.__code__, 0).function == "worker_file"

@@ -174,7 +174,7 @@ class RankStream:
             self._workers.finish(self.now_us, end, is_end_marked=self.end_mark.exists())
         run, loaders = self._facts.take(host, self._complete)
         workers, storage = self._workers.take(), self._storage.take(self._facts.name)
-        stacks = self._stacks.take(self._facts.name)
+        stacks = self._stacks.take(self._facts.name, is_last=end is not None)
         contents = self._content.take()
         end_us = max(self.now_us, self._resume.end_us)
         is_due = end_us - self._resume.end_us >= HEARTBEAT_US

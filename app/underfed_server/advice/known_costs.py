@@ -125,7 +125,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
 +    images = augment(images)  # torchvision.transforms.v2 or kornia.augmentation, taken out of the data set""",
         risk="A transform of torchvision draws its random numbers once for a batch, kornia for each picture. "
         "It takes time of the GPU.",
-        source="https://docs.pytorch.org/vision/stable/transforms.html#performance-considerations",
+        source="https://kornia.readthedocs.io/en/latest/augmentation.html",
         seen_as=re.compile(
             r"^(adjust_\w+|gaussian_blur|blur|rotate|affine|perspective|elastic\w*|solarize|posterize|autocontrast"
             r"|equalize|shift_hsv|clahe) (torchvision|albu\w+|kornia)"
@@ -196,8 +196,8 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         title="Make tensors of arrays, not of lists",
         why="A tensor made of a list is filled number by number, or array by array with a copy of each.",
         write="""\
--return torch.tensor(values)  # a list of numbers or of arrays
-+return torch.from_numpy(np.asarray(values, dtype=np.float32))  # one array, no further copy""",
+-return torch.tensor(values.tolist())  # or of a list of arrays, or of numbers appended one by one
++return torch.from_numpy(values)  # an array from the beginning; of several: np.stack(arrays)""",
         risk="The tensor shares its memory with the array.",
         source="https://github.com/pytorch/pytorch/issues/13918",
         seen_as=re.compile(r"^torch\.(tensor|as_tensor|Tensor|FloatTensor|LongTensor|DoubleTensor|IntTensor) "),
@@ -276,7 +276,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
 -        row = self.table.iloc[index]
 +        path, label = self.paths[index], self.labels[index]""",
         risk="None for the values; columns of mixed types stay arrays of objects.",
-        source="https://pandas.pydata.org/docs/user_guide/enhancingperf.html",
+        source="https://pandas.pydata.org/docs/user_guide/indexing.html#fast-scalar-value-getting-and-setting",
         seen_as=re.compile(r" pandas/"),
         stage="getitem",
     ),

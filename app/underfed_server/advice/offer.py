@@ -133,7 +133,7 @@ def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> 
     nothing = dict.fromkeys(("predicted_speedup", "low", "high", "anatomy"))
     if gain is None or isinstance(gain, str):
         reason = gain or "what it costs was not measured in single steps"
-        return nothing | {"assumption": f"The gain cannot be computed: {reason.rstrip('.')}."}
+        return nothing | {"assumption": f"{reason.rstrip('.')}."}
     assumption = _assumption(case, gain) if isinstance(gain, Prediction) else offer.assumption
     if _says_nothing(case, gain):
         why = " ".join(text for text in (assumption, _try_it(case, gain)) if text)

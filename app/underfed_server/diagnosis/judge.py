@@ -43,7 +43,7 @@ def judge(facts: RunFacts, before: Before | None = None, overview: Overview | No
         before: what the last verdict said. An ended run is judged without it, so that its verdict can be repeated.
         overview: of ``facts``, where it serves more than the verdict.
     """
-    if facts.judged_steps < THRESHOLDS.needed_steps:
+    if _is_early(facts):
         return _not_yet(facts)
     overview = overview or overview_of(facts)
     rank, together = overview.slow.judged, overview.slow.late_in_turn
@@ -79,10 +79,14 @@ def judge(facts: RunFacts, before: Before | None = None, overview: Overview | No
 
 def waits_for_data(facts: RunFacts, before: Before | None, overview: Overview) -> bool:
     """Whether :func:`judge` will say so: only then is what loading was seen to execute worth looking up."""
-    if facts.judged_steps < THRESHOLDS.needed_steps:
+    if _is_early(facts):
         return False
     losses = read_losses(overview.slow.judged, overview.slow.late_in_turn)
     return _bound(facts, losses, before) == "data"
+
+
+def _is_early(facts: RunFacts) -> bool:
+    return facts.judged_steps < THRESHOLDS.needed_steps
 
 
 def _bound(facts: RunFacts, losses: Losses, before: Before | None) -> Bound:

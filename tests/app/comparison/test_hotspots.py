@@ -13,6 +13,7 @@ from tests.app.made_facts import made_run
 from underfed_server.comparison.side import Side
 from underfed_server.comparison.side_by_side import compare_sides
 from underfed_server.model import ComparedHotspot, Comparison
+from underfed_server.store.reading.stacks import Samples
 from underfed_server.terminal.comparison import render_comparison
 
 GETITEM, RESIZE, DECODE = ("__getitem__", "data.py", 41), ("resize", "PIL/Image.py", 2440), ("decode", "data.py", 52)
@@ -24,7 +25,7 @@ def side(name: str, resizing: int, decoding: int, load_ms: float | None = 20.0, 
     if load_ms is None:
         rank = replace(rank, batches=replace(rank.batches, load_us=rank.batches.load_us * float("nan")))
     outer = ("__getitem__", "data.py", line)
-    seen = {("getitem", (outer, RESIZE)): resizing, ("getitem", (outer, DECODE)): decoding}
+    seen: Samples = {("getitem", (outer, RESIZE)): resizing, ("getitem", (outer, DECODE)): decoding}
     return replace(made_side(name, rank, **changes), samples=seen)
 
 

@@ -12,7 +12,12 @@ from pathlib import Path
 from underfed.collector.wire import Stacks
 from underfed.exchange.run_files import StacksName, loader_stacks_file, stacks_name
 from underfed.exchange.stacks import SeenStacks, read_stacks, write_stacks
+from underfed.host.clock import now_ns
 from underfed.host.files import Changes
+
+MOST_PAUSE_NS = 10_000_000_000
+"""Between two sendings as long as since the first, and at most this: all sums are sent anew, and with dozens of workers
+one of them has seen something in every second."""
 
 
 class RankStacks:
@@ -21,6 +26,7 @@ class RankStacks:
         self._changes = Changes(directory)
         self._seen: dict[int, SeenStacks] = {}
         self._unsent: set[int] = set()
+        self._began_ns = self._due_ns = 0
         self.failures = 0
         """Files that have such a name and could not be read."""
 
@@ -40,8 +46,13 @@ class RankStacks:
                 write_stacks(loader_stacks_file(self._directory, loader), self._seen[loader])
         self._unsent |= read
 
-    def take(self, name: Callable[[int], str]) -> list[Stacks]:
-        """The sums that have changed since the last call. ``name`` gives a loader's name."""
+    def take(self, name: Callable[[int], str], is_last: bool = False) -> list[Stacks]:
+        """The sums that have changed, unless others were taken shortly before. ``name`` gives a loader's name."""
+        now = now_ns()
+        if not self._unsent or (now < self._due_ns and not is_last):
+            return []
+        self._began_ns = self._began_ns or now
+        self._due_ns = now + min(MOST_PAUSE_NS, now - self._began_ns)
         unsent, self._unsent = self._unsent, set()
         counts = {loader: self._seen[loader].counts() for loader in sorted(unsent)}
         return [Stacks(name(loader), each.frames, each.stacks, each.slow_samples) for loader, each in counts.items()]
@@ -49,6 +60,7 @@ class RankStacks:
     def send_again(self) -> None:
         """The service asked for everything."""
         self._unsent |= self._seen.keys()
+        self._due_ns = 0
 
     def _files(self) -> Iterator[tuple[Path, StacksName]]:
         """What is new, and before it the sums of loaders that an earlier collector has read."""

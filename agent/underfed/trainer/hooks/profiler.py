@@ -61,6 +61,12 @@ class Profiler:
     """Torch's files."""
 
     def pass_begins(self, loader: WatchedLoader) -> None:
+        try:
+            self._pass_begins(loader)
+        except Exception as error:
+            self.guard.failed("profile", error)
+
+    def _pass_begins(self, loader: WatchedLoader) -> None:
         self._ident = _thread.get_ident()
         if loader.index not in self._seen:
             code = SeenCode(training_stacks_file(self.directory, loader.index))

@@ -75,6 +75,7 @@ class FrameNames:
             self._codes.clear()
             self._frames.clear()
             self._called.clear()
+            self._files.clear()
         self._codes[id(code)] = code
         return id(code), at
 
@@ -106,12 +107,20 @@ def is_own(path: str) -> bool:
     return not any(part in within for part in INSTALLED)
 
 
+def working_directory() -> list[str]:
+    """Empty where it was deleted."""
+    try:
+        return [str(Path.cwd())]
+    except OSError:
+        return []
+
+
 def _roots() -> list[str]:
     """Where packages are installed, then the working directory, then other places that modules are imported from."""
     places = {str(Path(place).absolute()) for place in sys.path}
     installed = {place for place in places if any(part in place for part in INSTALLED)}
     others = sorted(places - installed, key=len, reverse=True)
-    ordered = [*sorted(installed, key=len, reverse=True), str(Path.cwd()), *others]
+    ordered = [*sorted(installed, key=len, reverse=True), *working_directory(), *others]
     return [place.rstrip("/") + "/" for place in ordered]
 
 

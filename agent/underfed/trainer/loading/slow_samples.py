@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 from underfed.exchange.stacks import TEXT_LENGTH, SeenStacks, SlowSample
+from underfed.trainer.loading.frame_names import working_directory
 
 Position = tuple[int, int, int]
 """Pass, batch, and what tells a sample from the others of its batch."""
@@ -33,7 +34,7 @@ class SlowSamples:
     seen: SeenStacks
     worker: int | None = None
     """Whose samples these are; ``None``: the training process's."""
-    _here: str = field(default_factory=lambda: f"{Path.cwd()}/")
+    _here: tuple[str, ...] = field(default_factory=lambda: tuple(f"{place}/" for place in working_directory()))
     _open_before: set[str] = field(default_factory=lambda: set(open_files()))
     """Logs, archives: they are open while other samples are loaded, too."""
     _position: Position | None = None
@@ -59,7 +60,8 @@ class SlowSamples:
             self._looks += 1
             opened = next((path for path in open_files() if path not in self._open_before), None)
             if opened is not None:
-                self._file, self._file_bytes = opened.removeprefix(self._here), _size_of(opened)
+                shown = next((opened.removeprefix(here) for here in self._here), opened)
+                self._file, self._file_bytes = shown, _size_of(opened)
         self._last_ns = now_ns
 
     def _end(self, gap_ns: int) -> None:

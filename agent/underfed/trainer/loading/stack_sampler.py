@@ -1,13 +1,15 @@
 """A thread that looks what another one executes, in short bursts, and which samples are slow.
 
 It takes the interpreter lock for some microseconds, reads where each frame is, and sleeps again. No signal is used, no
-system call is interrupted, and nothing of the program is called. It is not among ``threading.enumerate()``.
+system call is interrupted, and nothing of the program is called. It is not among ``threading.enumerate()``, and takes
+none of the program's signals.
 """
 
 from __future__ import annotations
 
 import _thread
 import os
+import signal
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -63,6 +65,8 @@ class StackSampler:
 
     def _run(self) -> None:
         try:
+            # One that the program's threads block, to wait for it, would be delivered to this thread.
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
             while self._look_once():
                 pass
         except Exception as error:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from underfed_server.advice.case import Case
+from underfed_server.advice.case import Case, cures
 from underfed_server.advice.change import Change
 from underfed_server.advice.known_costs import KNOWN_COSTS, KnownCost
 from underfed_server.advice.offer import Offer, is_worthwhile
+from underfed_server.advice.shares import MOST_SHARE
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.instant_data import Ceiling
+from underfed_server.diagnosis.sentence import three_digits
+from underfed_server.diagnosis.slowest_samples import files_alike, named, slowest
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.costly_lines import CostlyLine, costliest_line, share_of
 from underfed_server.facts.loading import LoaderHotspots
@@ -50,14 +52,25 @@ ANY = Said(
 )
 
 
+WRITE_SLOW = """\
+ # Once, before training: write the samples in the list of slow ones anew, at the size that is used,
+ # uncompressed, or split into parts that take about as long as other samples.
+ # Or leave them out while you look whether they matter:
++skipped = {…}  # their indices
++dataset = torch.utils.data.Subset(dataset, [i for i in range(len(dataset)) if i not in skipped])"""
+
+
 def consider(case: Case) -> list[Offer]:
     """Those with most of loading first; none where too little of it was seen."""
     loading = case.facts.loading
     if loading is None or not case.waits_for_data:
         return []
+    leading = next(each for each in case.verdict.causes if cures(case.change, each))
+    if leading.cause == "slow_samples":
+        # What most samples take long for holds none of them up.
+        return list(_slow_samples(case, loading, leading.cost_fraction))
     known = sorted(_known(case, loading), key=lambda found: -found[0])
-    offers = [offer for _share, offer in known[:MOST_OFFERED]]
-    return offers or list(_any_line(case, loading))
+    return [offer for _share, offer in known[:MOST_OFFERED]] or list(_any_line(case, loading))
 
 
 def _known(case: Case, loading: LoaderHotspots) -> Iterator[tuple[float, Offer]]:
@@ -90,8 +103,8 @@ def _applies(cost: KnownCost, case: Case) -> bool:
 
 
 def _any_line(case: Case, loading: LoaderHotspots) -> Iterator[Offer]:
-    """The costliest line, where it computes and no cheaper way is known."""
-    line = costliest_line(loading)
+    """The costliest line of loading a sample, where it computes and no cheaper way is known."""
+    line = costliest_line(loading, lambda stage, _places: stage == "getitem")
     blocked = measures.load_share(case.rank, case.rank.batches.blocked_us)
     computes = blocked is not None and blocked < THRESHOLDS.blocked_fraction
     if line is None or line.fraction < LEAST_SHARE_OF_ANY or not computes:
@@ -101,12 +114,42 @@ def _any_line(case: Case, loading: LoaderHotspots) -> Iterator[Offer]:
         yield offer
 
 
+def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> Iterator[Offer]:
+    """Those that hold others up, where it is known which they are."""
+    first = next((each for each in loading.slow_samples if named(each) is not None), None)
+    if first is None:
+        return
+    ceiling = min(1 / (1 - min(cost_fraction, MOST_SHARE)), case.ceiling(case.rank).speedup)
+    if not is_worthwhile(ceiling):
+        return
+    limit, alike = files_alike(loading.slow_samples)
+    like = (
+        f" {alike} of the slowest {len(loading.slow_samples)} are files about as large." if limit and alike > 1 else ""
+    )
+    yield Offer(
+        to="slow samples prepared",
+        title="Prepare the few slow samples once",
+        why=f"{named(first)} takes {three_digits(first.load_us / 1e6)} s to load, and ready batches wait for it.{like}",
+        risk="What is prepared differs from the original where it is cropped or resized: compare a sample.",
+        diff=WRITE_SLOW,
+        evidence=[
+            *slowest(loading.slow_samples),
+            Evidence(what="Speed-up if none held others up", value=ceiling, unit="factor"),
+        ],
+        gain=(
+            "how fast these samples load once they are prepared was not seen in this run. If none of them held others "
+            f"up, it would be about × {ceiling:.2f}"
+        ),
+        ceiling=Ceiling(ceiling),
+    )
+
+
 def _offer(case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, said: Said) -> Offer | None:
     """``None``: even if all of that work went away, the run would hardly be faster.
 
     Steps take at least the share of their time that is left of loading: other work and other waits only shorten less.
     """
-    ceiling = min(1 / (1 - share) if share < 1 else math.inf, case.ceiling(case.rank).speedup)
+    ceiling = min(1 / (1 - min(share, MOST_SHARE)), case.ceiling(case.rank).speedup)
     if not is_worthwhile(ceiling):
         return None
     return Offer(

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from tests.scenarios.pipelines.loop import train_for
-from tests.scenarios.pipelines.photographs import Photograph, SECONDS, photographs
+from tests.scenarios.pipelines.photographs import SECONDS, Photograph, photographs
 from tests.scenarios.pipelines.pipeline import Pipeline, Strength
 
 WORK_MS: dict[Strength, float] = {"none": 700, "weak": 60, "clear": 20, "strong": 5}

@@ -1,0 +1,52 @@
+"""The slowest samples of a run by name: index, file and size, and how many are like the slowest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from underfed_server.model import Evidence, SlowSample
+
+NAMED = 3
+"""In evidence; a diagnosis has all that are known, at most 20."""
+
+UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def named(sample: SlowSample) -> str | None:
+    """``index 18,233, scans/0481.dcm``; ``None``: neither is known."""
+    index = None if sample.index is None else f"index {sample.index:,}"
+    return ", ".join(part for part in (index, sample.file) if part is not None) or None
+
+
+def slowest(samples: Sequence[SlowSample]) -> list[Evidence]:
+    """Those that have a name. ``samples``: the slowest first."""
+    known = [(name, sample) for sample in samples if (name := named(sample)) is not None][:NAMED]
+    rows = [Evidence(what=f"Loading {name}", value=sample.load_us, unit="us") for name, sample in known]
+    if not known:
+        return []
+    size = known[0][1].file_bytes
+    if size is not None:
+        rows.insert(1, Evidence(what="Size of that file", value=size, unit="bytes"))
+    limit, alike = files_alike(samples)
+    if limit is not None:
+        what = f"Of the {len(samples)} slowest samples, with a file of {_round(limit)} or more"
+        rows.append(Evidence(what=what, value=alike, unit="count"))
+    return rows
+
+
+def files_alike(samples: Sequence[SlowSample]) -> tuple[int | None, int]:
+    """A round number of bytes that the slowest sample's file reaches, and how many of the files do. ``None``: its size
+    is not known.
+    """
+    size = next((each.file_bytes for each in samples if named(each) is not None), None)
+    if not size:
+        return None, 0
+    decade = 10 ** math.floor(math.log10(size))
+    limit = next(step * decade for step in (5, 2, 1) if step * decade <= size)
+    return limit, len({each.file for each in samples if (each.file_bytes or 0) >= limit})
+
+
+def _round(size: int) -> str:
+    power = min(len(UNITS) - 1, math.floor(math.log10(size) / 3))
+    return f"{size / 1000**power:g} {UNITS[power]}"

@@ -1,0 +1,182 @@
+"""Known ways to make loading cheaper are advised for what was seen, at the line that it was seen at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.app.advice.made_case import altered, recommended
+from tests.app.made_facts import made_run
+from tests.app.made_loading import made_loading, slow_sample
+from underfed_server.advice.known_costs import KNOWN_COSTS
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import Advice, Bound, SlowSample
+
+DECODE = "Photos.__getitem__ data.py:40 > Image.convert PIL/Image.py:1067 > ImageFile.load PIL/ImageFile.py:425"
+RESIZE = "Photos.__getitem__ data.py:41 > Image.resize PIL/Image.py:2440 > resize PIL/Image.py:2440"
+OWN = "Photos.__getitem__ data.py:50"
+
+SEEN: list[tuple[str, Mapping[str, int]]] = [
+    ("reduced decoding", {DECODE: 60, RESIZE: 9}),
+    ("reduced decoding", {f"{OWN} > cv2.imread data.py:50": 60, f"{OWN} > cv2.resize data.py:50": 9}),
+    ("another decoder", {DECODE: 60}),
+    ("resized copies", {RESIZE: 60}),
+    ("resized copies", {f"{OWN} > resize torchvision/transforms/v2/functional/_geometry.py:188": 60}),
+    ("augmenting batches", {f"{OWN} > adjust_hue torchvision/transforms/_functional_pil.py:110": 60}),
+    (
+        "bytes to the device",
+        {f"{OWN} > to_tensor torchvision/transforms/functional.py:174 > div torchvision/f.py:1": 60},
+    ),
+    ("bytes to the device", {f"{OWN} > float data.py:50": 60}),
+    ("arrays in place", {f"{OWN} > operator / data.py:50": 60}),
+    ("arrays in place", {f"{OWN} > astype data.py:50": 60}),
+    (
+        "tokens prepared",
+        {f"{OWN} > PreTrainedTokenizerFast._encode_plus transformers/tokenization_utils_fast.py:9": 60},
+    ),
+    ("tokens prepared", {f"{OWN} > self.tokenizer.encode data.py:50": 60}),
+    ("one array to one tensor", {f"{OWN} > torch.tensor data.py:50": 60}),
+    ("regular expressions", {f"{OWN} > sub re/__init__.py:185 > sub re/__init__.py:185": 60}),
+    ("regular expressions", {f"{OWN} > WORDS.findall data.py:50": 60}),
+    (
+        "archive opened once",
+        {f"{OWN} > ZipFile.__init__ zipfile.py:1300 > ZipFile._RealGetContents zipfile.py:1400": 60},
+    ),
+    ("archive opened once", {f"{OWN} > File.__init__ h5py/_hl/files.py:561 > make_fid h5py/_hl/files.py:235": 60}),
+    ("no deep copies", {f"{OWN} > deepcopy copy.py:146 > _deepcopy_dict copy.py:231": 60}),
+    ("parsed once", {f"{OWN} > loads json/__init__.py:346 > JSONDecoder.decode json/decoder.py:337": 60}),
+    ("columns as arrays", {f"{OWN} > _LocIndexer.__getitem__ pandas/core/indexing.py:1191": 60}),
+    ("collating with one call", {"collate: pad train.py:9": 60}),
+    ("fewer tensor operations", {f"{OWN} > torch.roll data.py:50": 60}),
+]
+
+
+def waiting(samples: Mapping[str, int], slow: list[SlowSample] | None = None, **known: Any) -> RunFacts:
+    """A step of 100 ms, 80 of them waiting. What is not in ``samples`` of 100 looks was seen anywhere."""
+    facts = made_run(wait_ms=80.0, work_ms=20.0, num_workers=2, load_cpu_ms=200.0, queue_depth=0, uses_gpu=True)
+    rest = {"": 100 - sum(samples.values())}
+    loading = made_loading({**samples, **rest}, slow_samples=slow)
+    return altered(replace(facts, loading=loading), **known)
+
+
+def cheaper(facts: RunFacts, bound: Bound = "data", **costs: float) -> list[Advice]:
+    found = recommended(facts, bound, **(costs or {"cpu_limited": 0.7}))
+    return [one for one in found.advice if one.change == "cheaper_transform"]
+
+
+@pytest.mark.parametrize(("name", "samples"), SEEN)
+def test_what_was_seen_is_advised_in_the_way_that_is_known_for_it(name: str, samples: Mapping[str, int]) -> None:
+    (best,) = cheaper(waiting(samples))
+    assert best.to == name
+    assert best.evidence[0].value == 0.6
+    assert best.predicted_speedup is best.low is best.high is None, "how fast the other way is was not measured"
+    assert best.ceiling == pytest.approx(2.5)
+    assert best.assumption is not None and "60%" in best.assumption and "2.50" in best.assumption
+
+
+def test_every_way_in_the_table_has_been_seen() -> None:
+    assert {name for name, _ in SEEN} == {cost.name for cost in KNOWN_COSTS}
+
+
+@pytest.mark.parametrize("cost", KNOWN_COSTS, ids=lambda cost: cost.name)
+def test_a_known_way_says_where_it_is_said_and_what_to_write(cost: Any) -> None:
+    assert all(source.startswith("https://") for source in cost.source.split(", "))
+    assert any(line.startswith("+") for line in cost.write.splitlines())
+    assert all(line[:1] in ("", " ", "+", "-") for line in cost.write.splitlines())
+
+
+def test_the_line_is_named_and_is_where_the_change_is_written() -> None:
+    (best,) = cheaper(waiting({RESIZE: 60}))
+    assert best.why.startswith("Image.resize at data.py:41, in Photos.__getitem__: ")
+    assert best.diff_file == "data.py:41"
+    (of_library,) = cheaper(waiting({"Folder.__getitem__ torchvision/d.py:2 > Image.resize PIL/Image.py:2440": 60}))
+    assert "below Folder.__getitem__" in of_library.why
+    assert of_library.diff_file is None, "nobody changes what is installed"
+
+
+def test_three_at_most_are_advised_what_takes_most_first() -> None:
+    samples = {RESIZE: 25, DECODE: 30, f"{OWN} > astype data.py:50": 12, f"{OWN} > deepcopy copy.py:1": 15}
+    assert [one.to for one in cheaper(waiting(samples))] == ["reduced decoding", "resized copies", "no deep copies"]
+
+
+def test_the_speed_of_instant_data_is_not_passed() -> None:
+    facts = waiting({RESIZE: 95})
+    (best,) = cheaper(facts)
+    assert best.ceiling == pytest.approx(5.0), "a step of 100 ms with 20 ms of work, not 1 / (1 - 0.95)"
+
+
+def test_little_work_is_not_worth_a_line() -> None:
+    assert cheaper(waiting({RESIZE: 9})) == []
+    assert [one.to for one in cheaper(waiting({RESIZE: 10}))] == ["resized copies"]
+
+
+@pytest.mark.parametrize("samples", [
+    {f"{OWN} > float data.py:50": 20}, {f"{OWN} > adjust_hue torchvision/transforms/_functional_pil.py:110": 20},
+])  # fmt: skip
+def test_what_a_gpu_would_do_is_not_given_to_a_process_without_one(samples: Mapping[str, int]) -> None:
+    assert cheaper(waiting(samples)) != []
+    assert cheaper(waiting(samples, rank={"uses_gpu": False})) == []
+
+
+def test_numbers_that_a_byte_cannot_hold_stay_as_they_are() -> None:
+    seen = {f"{OWN} > float data.py:50": 20}
+    assert cheaper(waiting(seen, loader={"batch_fits_uint8": False})) == []
+
+
+def test_a_line_for_which_nothing_is_known_is_named_where_it_computes() -> None:
+    (best,) = cheaper(waiting({OWN: 60}))
+    assert (best.to, best.diff_file) == ("precomputed", "data.py:50")
+    assert cheaper(waiting({OWN: 20})) == []
+    assert cheaper(waiting({"collate: pad train.py:9": 9, OWN: 30})) != []
+    blocked = waiting({OWN: 60}, batches={"cpu_us": 20_000.0, "blocked_us": 180_000.0})
+    assert cheaper(blocked) == [], "what waits is not made cheaper by computing less"
+
+
+@pytest.mark.parametrize("bound", ["compute", "host", "transfer"])
+def test_a_run_that_does_not_wait_for_data_gets_none(bound: Bound) -> None:
+    assert cheaper(waiting({RESIZE: 60}), bound, cpu_limited=0.7) == []
+
+
+def test_nothing_is_advised_of_a_few_looks_or_none() -> None:
+    facts = waiting({RESIZE: 60})
+    assert cheaper(replace(facts, loading=made_loading({RESIZE: 60}))) == []
+    assert cheaper(replace(facts, loading=None)) == []
+
+
+def test_joining_is_advised_once() -> None:
+    found = recommended(waiting({"collate: pad train.py:9": 60}), slow_collate=0.5)
+    assert "collating with one call" not in {one.to for one in found.advice}
+    assert "vectorize_collate" in {one.change for one in found.advice}
+
+
+MB = 1_000_000
+SLOW = [
+    slow_sample(18_233, 2.1, "scans/0481.dcm", 109 * MB), slow_sample(77, 1.9, "scans/0077.dcm", 120 * MB),
+    slow_sample(5, 0.4, "scans/0005.dcm", 2 * MB),
+]  # fmt: skip
+
+
+def test_slow_samples_are_named_with_their_files() -> None:
+    (best,) = cheaper(waiting({}, SLOW), slow_samples=0.4)
+    assert best.to == "slow samples prepared"
+    assert "index 18,233, scans/0481.dcm takes 2.1 s" in best.why
+    assert "2 of the slowest 3 are files about as large" in best.why
+    told = {each.what: each.value for each in best.evidence}
+    assert told["Loading index 18,233, scans/0481.dcm"] == 2_100_000
+    assert told["Size of that file"] == 109 * MB
+    assert told["Of the 3 slowest samples, with a file of 100 MB or more"] == 2
+    assert best.ceiling == pytest.approx(1 / 0.6)
+
+
+def test_slow_samples_without_a_name_are_not_advised_about() -> None:
+    assert cheaper(waiting({}, [slow_sample(None, 2.0)]), slow_samples=0.4) == []
+    assert cheaper(waiting({}, []), slow_samples=0.4) == []
+
+
+def test_what_all_samples_do_holds_none_of_them_up() -> None:
+    assert [one.to for one in cheaper(waiting({RESIZE: 60}, SLOW), slow_samples=0.4)] == ["slow samples prepared"]
+    both = cheaper(waiting({RESIZE: 60}, SLOW), slow_samples=0.2, cpu_limited=0.4)
+    assert [one.to for one in both] == ["resized copies"], "they are not what the run waits for most"

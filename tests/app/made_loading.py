@@ -1,0 +1,39 @@
+"""What loading was seen to execute, written as ``Photos.__getitem__ data.py:41 > Image.resize PIL/Image.py:2440``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from underfed_server.facts.hotspots import hotspots_of
+from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
+from underfed_server.model import SlowSample, Stage
+from underfed_server.store.reading.stacks import Place
+
+OWN = frozenset({"data.py", "train.py"})
+
+
+def made_loading(
+    samples: Mapping[str, int], *, slow_samples: list[SlowSample] | None = None, missing: str | None = None
+) -> LoaderHotspots:
+    """``samples``: how often each stack was seen; one of collating begins with ``collate:``. Files of the program:
+    data.py and train.py.
+    """
+    told = {_stack(text): count for text, count in samples.items()}
+    few = sum(told.values()) < LEAST_SAMPLES
+    return LoaderHotspots(hotspots_of(told), missing or ("few" if few else None), slow_samples or [], told, OWN)
+
+
+def _stack(text: str) -> tuple[Stage, tuple[Place, ...]]:
+    stage, colon, rest = text.partition("collate: ")
+    places = tuple(_place(each) for each in (rest if colon else text).split(" > ") if each)
+    return "collate" if colon and not stage else "getitem", places
+
+
+def _place(text: str) -> Place:
+    function, _, at = text.rpartition(" ")
+    file, _, line = at.partition(":")
+    return function, file, int(line) if line else None
+
+
+def slow_sample(index: int | None, load_s: float, file: str | None = None, file_bytes: int | None = None) -> SlowSample:
+    return SlowSample(index=index, file=file, file_bytes=file_bytes, load_us=round(load_s * 1e6), rank=0)

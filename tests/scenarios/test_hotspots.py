@@ -1,0 +1,133 @@
+"""Where loading spends its time: shares that are known by construction, and lines of real pipelines.
+
+Recorded trainings (``tests/scenarios/record.py``); ``make soak`` trains those whose packages are installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.app.store.posting import post
+from tests.scenarios.conftest import RunPipeline
+from tests.scenarios.pipelines.pipeline import HOT, names, pipeline
+from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
+from tests.scenarios.record import read, recording
+from underfed_server.api.served_diagnosis import with_hotspots
+from underfed_server.diagnose import Diagnoser
+from underfed_server.model import Diagnosis
+from underfed_server.store.store import Store
+
+POINTS = 0.05
+"""By which a share may be off."""
+
+LINES = {
+    "hot.demo": ("Image.convert", "demo/train.py", "Photographs.__getitem__"),
+    "hot.photographs_albumentations": ("imread", "hot/photographs_albumentations.py", "Augmented.__getitem__"),
+    "hot.photographs_hugging_face": ("Image.resize", "hot/photographs_hugging_face.py", "prepared"),
+}
+"""What the costliest line calls, its file and its function."""
+
+ADVISED = {
+    "hot.demo": "reduced decoding",
+    "hot.photographs_albumentations": "reduced decoding",
+    "hot.photographs_hugging_face": "resized copies",
+    "hot.photographs_torchvision": "reduced decoding",
+    "hot.slow_files": "slow samples prepared",
+}
+"""The first cheaper way."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(f"sqlite:///{tmp_path}/underfed.db")
+    yield store
+    store.close()
+
+
+def diagnosis_of(store: Store, windows: list[dict[str, object]]) -> Diagnosis:
+    run_id = str(windows[0]["run_id"])
+    post(store, windows)
+    Diagnoser()(store, run_id)
+    found = store.diagnosis(run_id)
+    assert found is not None
+    return with_hotspots(store, found)
+
+
+def recorded(store: Store, name: str) -> Diagnosis:
+    return diagnosis_of(store, read(recording(name, "clear")))
+
+
+def assert_known_shares(seen: Diagnosis, name: str) -> None:
+    for known in pipeline(name).shares:
+        shares = [
+            each.total_fraction
+            for each in seen.hotspots
+            if each.function == known.function and each.stage == known.stage
+        ]
+        assert sum(shares) == pytest.approx(known.fraction, abs=POINTS), known
+
+
+def test_shares_are_those_that_the_lines_were_given(store: Store) -> None:
+    assert pipeline("hot.lines").shares
+    assert_known_shares(recorded(store, "hot.lines"), "hot.lines")
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_the_line_of_a_real_pipeline_is_named(name: str, store: Store) -> None:
+    called, file, function = LINES[name]
+    said = [each.what for each in recorded(store, name).causes[0].evidence]
+    (line,) = [what for what in said if what.startswith("Of loading, in ")]
+    assert line.startswith(f"Of loading, in {called} at ")
+    assert f"{file}:" in line
+    assert line.endswith(f", in {function}")
+
+
+def test_of_a_pipeline_of_library_code_alone_its_function_is_named(store: Store) -> None:
+    said = [each.what for each in recorded(store, "hot.photographs_torchvision").causes[0].evidence]
+    (line,) = [what for what in said if what.startswith("Of loading, in ")]
+    assert line.startswith("Of loading, in ImageFile.load at PIL/ImageFile.py:")
+    assert line.endswith("below DatasetFolder.__getitem__")
+
+
+@pytest.mark.parametrize("name", ADVISED)
+def test_the_usual_cheaper_way_is_advised_with_what_it_could_save(name: str, store: Store) -> None:
+    seen = recorded(store, name)
+    cheaper = [one for one in seen.advice if one.change == "cheaper_transform"]
+    assert cheaper[0].to == ADVISED[name]
+    assert all(one.predicted_speedup is None and one.ceiling and one.ceiling > 1.05 for one in cheaper)
+
+
+def test_the_slowest_files_are_named(store: Store) -> None:
+    seen = recorded(store, "hot.slow_files")
+    assert seen.causes[0].cause == "slow_samples"
+    large = [each for each in seen.slow_samples if each.file_bytes == 6_000_000]
+    assert len({each.index for each in large}) >= 3
+    assert all(each.file and each.file.endswith(f"{each.index:04}.dcm") for each in large)
+    assert seen.slow_samples[0] in large
+
+
+def test_a_run_that_does_not_wait_gets_no_advice_whatever_its_loading_is(store: Store) -> None:
+    stacks = [each for window in read(recording("hot.lines", "clear")) for each in window.get("stacks", [])]
+    windows = list(
+        synthetic_windows(SyntheticRun(steps=100, step_us=50_000, data_wait_us=400, load_us=30_000), "sound")
+    )
+    windows[-1] = windows[-1] | {"stacks": [stacks[-1]]}
+    seen = diagnosis_of(store, windows)
+    assert seen.hotspots != []
+    assert (seen.causes, seen.advice, seen.refusals) == ([], [], [])
+
+
+@pytest.mark.soak(passes=2, of=3)
+@pytest.mark.parametrize("name", names(HOT))
+def test_a_training_shows_its_costly_lines(name: str, run_pipeline: RunPipeline) -> None:
+    if missing := [package for package in pipeline(name).needs if find_spec(package) is None]:
+        pytest.skip(f"{', '.join(missing)} not installed")
+    seen = run_pipeline(name, "clear")
+    assert seen.bound == "data"
+    assert_known_shares(seen, name)
+    if name in ADVISED:
+        assert ADVISED[name] in {one.to for one in seen.advice}
