@@ -89,7 +89,7 @@ def seen(fetch: Callable[[], Any], tmp_path: Path, is_enough: Callable[[Stacks],
 
     thread = threading.Thread(target=load)
     thread.start()
-    looked = LoadingThread(timer, code, _ident=thread.ident or 0)
+    looked = LoadingThread(timer, code, worker=0, _ident=thread.ident or 0)
     code.path.touch()  # as though the collector had not read it: all stays here
     deadline = time.monotonic() + 30
     stacks: Stacks = []

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, Sampler
 
 import underfed
 from tests.fakes.service import Service, wait_until
@@ -99,6 +99,7 @@ def test_waiting_for_workers_is_no_step_and_what_follows_a_pass_is_none_either(s
     loader = DataLoader(Sleeping(), batch_size=8, num_workers=1)
     train(service, loader, lambda: wanted <= functions(service) and has_validated.is_set(), after_pass)
     steps = {name for _, name, stage in functions(service) if stage == "step"}
+    assert [name for _, name, _ in functions(service) if name.endswith("_get_data")] == []
     assert [name for name in steps if name.endswith(("validate", "_next_data", "__next__"))] == []
 
 
@@ -118,6 +119,52 @@ def test_a_slow_sample_is_told_without_workers(service: Service) -> None:
 
     train(service, DataLoader(Sleeping(), batch_size=8), lambda: bool(slowest()))
     assert slowest()[-1]["load_us"] > 300_000
+
+
+class SlowSampler(Sampler[int]):
+    def __len__(self) -> int:
+        return 400
+
+    def __iter__(self) -> Iterator[int]:
+        for index in range(400):
+            time.sleep(0.002)
+            yield index
+
+
+@pytest.mark.usefixtures("profiled")
+def test_the_sampler_of_a_loader_with_workers_is_looked_at(service: Service) -> None:
+    name = "SlowSampler.__iter__" if sys.version_info >= (3, 11) else "__iter__"
+    loader = DataLoader(Sleeping(), batch_size=4, num_workers=1, sampler=SlowSampler())
+    train(service, loader, lambda: ("train", name, "other") in functions(service))
+    assert {stage for _, function, stage in functions(service) if function == name} == {"other"}
+
+
+class Outer(Dataset[Tensor]):
+    """Iterates a loader itself."""
+
+    def __len__(self) -> int:
+        return 400
+
+    def __getitem__(self, index: int) -> Tensor:
+        return self.inner()
+
+    def inner(self) -> Tensor:
+        batch: Tensor = next(iter(DataLoader(Sleeping(), batch_size=2)))
+        return batch
+
+
+@pytest.mark.usefixtures("profiled")
+def test_of_a_loader_within_a_data_set_the_outer_one_is_told(service: Service) -> None:
+    inner = "Outer.inner" if sys.version_info >= (3, 11) else "inner"
+    train(service, DataLoader(Outer(), batch_size=4), lambda: ("train", inner, "getitem") in functions(service))
+    stacks = windows_of(service)["train"]
+    outermost = {
+        stacks["frames"][stack["frames"][0]]["line"]
+        for stack in stacks["stacks"]
+        if stack["stage"] == "getitem" and stack["frames"]
+    }
+    first = Outer.__getitem__.__code__.co_firstlineno
+    assert outermost <= {first, first + 1}
 
 
 class Threads(Dataset[Tensor]):

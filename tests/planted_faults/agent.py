@@ -341,6 +341,27 @@ AGENT = (
         ("tests/agent/test_traffic.py",),
     ),
     Fault(
+        "with --profile waiting for workers counts as loading",
+        "agent/underfed/trainer/hooks/profiler.py",
+        "if seen is None or is_waiting:",
+        "if seen is None:",
+        ("tests/agent/test_profiler.py",),
+    ),
+    Fault(
+        "with --profile what follows a pass counts as a step of it",
+        "agent/underfed/trainer/hooks/profiler.py",
+        "if self._giving == loader.index:",
+        "if False:",
+        ("tests/agent/test_profiler.py",),
+    ),
+    Fault(
+        "the thread that looks takes signals that the program waits for",
+        "agent/underfed/trainer/loading/stack_sampler.py",
+        "signal.pthread_sigmask(signal.SIG_BLOCK,",
+        "signal.pthread_sigmask(signal.SIG_UNBLOCK,",
+        ("tests/agent/test_stack_sampler.py",),
+    ),
+    Fault(
         "a burst leaves threads of the worker asking for the interpreter lock as often as it does",
         "agent/underfed/trainer/loading/bursts.py",
         "sys.setswitchinterval(before_s)",

@@ -240,4 +240,18 @@ API = (
         "if repeated := [name for name in SINGLE if counts[name] > 2]:",
         ("tests/app/api/test_connections.py",),
     ),
+    Fault(
+        "a function of loading changed because another one became quicker",
+        "app/underfed_server/comparison/hotspots.py",
+        "changed = abs(new * scale - old)",
+        "changed = abs(new - old)",
+        ("tests/app/comparison/test_hotspots.py",),
+    ),
+    Fault(
+        "loading is exported together with what is done between batches",
+        "app/underfed_server/store/reading/stacks.py",
+        'samples = step if stack.stage == "step" else loading',
+        "samples = loading",
+        ("tests/app/export/test_stacks.py",),
+    ),
 )

@@ -6,8 +6,8 @@ import re
 
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.facts.costly_lines import IsMeant, costliest_line
+from underfed_server.facts.loading import Place
 from underfed_server.model import Evidence, Stage
-from underfed_server.store.reading.stacks import Place
 
 READS = re.compile(
     r"(^|[._])(open|read\w*|p?readv?|readinto|recv\w*|load|imread|fromfile|memmap|urlopen|get_object|seek|stat)$"
@@ -15,14 +15,21 @@ READS = re.compile(
 """Functions that read, by the last part of their names: those of files, sockets, NumPy, OpenCV and object storage."""
 
 
-def costliest(examined: Examination, is_meant: IsMeant | None = None) -> list[Evidence]:
-    """Nothing where it was not looked up what loading executes."""
+NOT_SEEN = "it was not seen there"
+
+SAMPLER_NOT_SEEN = "the sampler runs in the training process, while a batch is asked for"
+
+
+def costliest(examined: Examination, is_meant: IsMeant | None = None, not_seen: str | None = None) -> list[Evidence]:
+    """Nothing where it was not looked up what loading executes. ``not_seen``: why no line may be known, where that is
+    not for want of looks.
+    """
     loading = examined.facts.loading
     if loading is None:
         return []
     line = costliest_line(loading, is_meant)
     if line is None:
-        why = loading.missing or "it was not seen there"
+        why = not_seen or loading.missing or NOT_SEEN
         return [Evidence(what=f"Of loading, in its costliest line: not measured, {why}", value=None, unit="fraction")]
     return [
         Evidence(what=f"Of loading, in {line}", value=line.fraction, unit="fraction"),
@@ -39,7 +46,7 @@ def reads(_stage: Stage, places: tuple[Place, ...]) -> bool:
 
 
 def chooses(sampler: str) -> IsMeant:
-    """Of the sampler's class: it runs in the training process, which is sampled where the run asked for it."""
+    """Of the sampler's class, or of torch's samplers."""
 
     def is_meant(_stage: Stage, places: tuple[Place, ...]) -> bool:
         return any(

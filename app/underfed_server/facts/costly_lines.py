@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
+from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots, Place
 from underfed_server.model import Stage
-from underfed_server.store.reading.stacks import Place
 
 IsMeant = Callable[[Stage, tuple[Place, ...]], bool]
 """Whether a stack, the outermost place first, is one of those asked for."""

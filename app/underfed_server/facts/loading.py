@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from underfed_server.model import Hotspot, SlowSample
-from underfed_server.store.reading.stacks import Samples
+from underfed_server.store.reading.stacks import Place, Samples
+
+__all__ = ["LEAST_SAMPLES", "LoaderHotspots", "Place", "Samples"]
 
 LEAST_SAMPLES = 100
 """Of fewer a share is known to ten points either way at best (twice its standard error)."""

@@ -50,7 +50,8 @@ SEEN: list[tuple[str, Mapping[str, int]]] = [
     ("parsed once", {f"{OWN} > loads json/__init__.py:346 > JSONDecoder.decode json/decoder.py:337": 60}),
     ("columns as arrays", {f"{OWN} > _LocIndexer.__getitem__ pandas/core/indexing.py:1191": 60}),
     ("collating with one call", {"collate: pad train.py:9": 60}),
-    ("fewer tensor operations", {f"{OWN} > torch.roll data.py:50": 60}),
+    ("fewer tensor operations", {f"{OWN} > torch.fft.rfft data.py:50": 40, f"{OWN} > torch.roll data.py:50": 20}),
+    ("a generator of random numbers", {f"{OWN} > np.random.randn data.py:50": 60}),
 ]
 
 

@@ -12,6 +12,7 @@ from tests.app.diagnosis.found import finding
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
 from tests.app.made_loading import made_loading, slow_sample
+from underfed_server.diagnosis.costly_evidence import SAMPLER_NOT_SEEN
 from underfed_server.facts.record import RunFacts
 
 MB = 1_000_000
@@ -54,6 +55,7 @@ CAUSES: list[tuple[str, Callable[[], RunFacts], str, float]] = [
      "read at data.py:39, in Photos.__getitem__", 0.10),
     ("slow_sampler", slow_sampler,
      "WeightedRandomSampler.__iter__ at torch/utils/data/sampler.py:280", 0.15),
+    ("no_workers", starved, "Image.resize at data.py:41, in Photos.__getitem__", 0.30),
 ]  # fmt: skip
 
 
@@ -76,7 +78,8 @@ def test_of_a_few_looks_it_is_said_that_nothing_is_known(
 ) -> None:
     few = "its loading was sampled 30 times, 100 are needed"
     evidence = told(replace(made(), loading=made_loading({RESIZE: 30}, missing=few)), cause)
-    assert evidence[f"Of loading, in its costliest line: not measured, {few}"] is None
+    why = SAMPLER_NOT_SEEN if cause == "slow_sampler" else few
+    assert evidence[f"Of loading, in its costliest line: not measured, {why}"] is None
 
 
 def test_what_was_not_looked_up_is_no_evidence() -> None:

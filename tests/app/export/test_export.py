@@ -6,7 +6,7 @@ import asyncio
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -26,7 +26,7 @@ from underfed_server.api import download
 from underfed_server.api.admission.rate_limits import MOST_EXPORTS, MOST_EXPORTS_EACH
 from underfed_server.diagnose import Diagnoser
 from underfed_server.export import steps as exporting
-from underfed_server.export.steps import Stretch
+from underfed_server.export.steps import stretches
 from underfed_server.export.table import as_csv
 from underfed_server.main import Application
 from underfed_server.measurements import Column, Columns
@@ -267,10 +267,10 @@ def test_exports_leave_threads_to_other_requests(
     post(store, WINDOWS[:2])
     going_on, may_end = Semaphore(0), Event()
 
-    def held(run: Run, steps: Iterable[Stretch]) -> Iterator[bytes]:
+    def held(store: Store, run: Run) -> Iterator[bytes]:
         going_on.release()
         assert may_end.wait(30)
-        yield from as_csv(run, steps)
+        yield from as_csv(run, stretches(store, run))
 
     monkeypatch.setattr(download, "WRITTEN", {"csv": (held, "text/csv", "csv")})
     assert MOST_EXPORTS < 40, "threads of the pool"

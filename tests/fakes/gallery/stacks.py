@@ -58,7 +58,8 @@ other = 1.2
 RARE = "\n".join(f"          PIL/ImageOps.py:{60 + each} _apply_{each:02} = 0.16" for each in range(12))
 """Each hardly ever seen: together they are the narrow end of a graph."""
 
-AUGMENTED = {places: 0.56 * share for places, share in DECODED.items()} | outline(f"""
+AUGMENTED = {places: 0.56 * share for places, share in DECODED.items()}
+AUGMENTED |= outline(f"""
 getitem
   vit/data.py:44 Photos.__getitem__
     torchvision/transforms/transforms.py:95 Compose.__call__
@@ -120,11 +121,8 @@ collate
 other = 1
 """)
 
-STREAMED = READ | {
-    places: {"read": 44, "decoder.decode": 31}[name]
-    for places in READ
-    if (name := places[-1].partition(" ")[2]) in ("read", "decoder.decode")
-}
+OTHERWISE = {"read": 44.0, "decoder.decode": 31.0}
+STREAMED = {places: OTHERWISE.get(places[-1].partition(" ")[2], share) for places, share in READ.items()}
 """Other storage: reading takes less of it."""
 
 TOKENISED = outline("""

@@ -106,6 +106,8 @@ class Profiler:
 
     def _look_at(self, frame: FrameType | None, due_ns: int, looked_ns: int, count: int) -> _Seen | None:
         """Returns the loader that loads a sample. ``count``: what this look stands for."""
+        if frame is None:
+            return None  # the thread has ended
         request, places = self._request(frame)
         if request is None:
             between = None if self._giving is None else self._seen.get(self._giving)
@@ -114,10 +116,11 @@ class Profiler:
             return None
         session: Session | None = request.f_locals["self"].__dict__.get(KEY)
         del request
-        seen = None if session is None or session.probe is None else self._seen.get(session.loader.index)
-        if seen is None:
-            return None  # it waits for workers
-        fetcher, within = within_fetcher(frame, self._fetchers, self._iterators)
+        seen = None if session is None else self._seen.get(session.loader.index)
+        is_waiting = session is not None and session.probe is None and not any(map(self._samples, places))
+        if seen is None or is_waiting:
+            return None
+        fetcher, within = within_fetcher(frame, self._fetchers, "")
         is_collating = fetcher is not None and is_last_line(fetcher)
         sample = None if fetcher is None or is_collating else sample_of(fetcher)
         stage: Stage = "collate" if is_collating else "other" if fetcher is None else "getitem"
@@ -128,6 +131,10 @@ class Profiler:
             return None
         seen.slow.look((0, seen.loader.steps, sample[0]), sample[1], min(due_ns, looked_ns), looked_ns)
         return seen
+
+    def _samples(self, place: tuple[CodeType, int]) -> bool:
+        """It asks the sampler, which with workers too is in this process."""
+        return place[0].co_name == "_next_index" and place[0].co_filename == self._iterators
 
     def _request(self, frame: FrameType | None) -> tuple[FrameType | None, Places]:
         """Torch's outermost ``__next__`` and what is within it; else the whole stack."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, signal
+from underfed_server.diagnosis.costly_evidence import costliest
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.model import Signal
 
@@ -27,6 +28,7 @@ def find(examined: Examination) -> Found | None:
             evidence.setting("num_workers", 0),
             evidence.load(rank),
             evidence.cpu_share(examined.loads.cpu),
+            *costliest(examined),
             evidence.cores_in_use(rank),
             evidence.usable_cores(host),
         ],

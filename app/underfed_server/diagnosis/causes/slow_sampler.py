@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, share_signal
-from underfed_server.diagnosis.costly_evidence import chooses, costliest
+from underfed_server.diagnosis.costly_evidence import SAMPLER_NOT_SEEN, chooses, costliest
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.model import Evidence
 
@@ -22,7 +22,7 @@ def find(examined: Examination) -> Found | None:
         [
             evidence.mean_us("Sampler time of one batch", rank.steps.sampler_us, "sampler_us"),
             Evidence(what="Sampler time as an epoch begins", value=mean_begin, unit="us"),
-            *costliest(examined, chooses(sampler)),
+            *costliest(examined, chooses(sampler), SAMPLER_NOT_SEEN),
             evidence.step(rank),
         ],
     )

@@ -74,7 +74,7 @@ export function FlameGraph({ page, shown, from, onMove, onZoom, onLeave }: Flame
         </div>
         <Item id={item} bar={from} bars={shown.bars} page={page} />
       </div>
-      <p class="detail flame-readout">{here ? inWords(here, page) : say.hint}</p>
+      <p class="detail flame-readout screen-only">{here ? inWords(here, page) : say.hint}</p>
     </>
   )
 }

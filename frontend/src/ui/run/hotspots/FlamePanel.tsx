@@ -50,7 +50,7 @@ export function FlamePanel({ page, search }: FlamePanelProps) {
       figures={figuresIn(root)}
       picture={() => [chart(flame({ ...shown, current: null }))]}
     >
-      <div class="flame-state row">
+      <div class="flame-state row screen-only">
         <Search search={search} />
         <span class="detail" role="status">
           {matches && say.found(of, formatFraction(matches.samples / root.samples), matches.nodes.size)}
