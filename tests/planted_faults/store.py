@@ -184,7 +184,7 @@ STORE = (
     Fault(
         "a deleted run can be had back though a part of it is gone",
         "app/underfed_server/store/runs/removal.py",
-        "or_(run.deleted_at.is_(None), run.deleted_at >= now - UNDO)",
+        "row["deleted_at"] is not None and row["deleted_at"] < now - keep",
         "run.run_id == run_id",
         ("tests/app/store/runs/test_removal.py",),
     ),

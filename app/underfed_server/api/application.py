@@ -9,11 +9,13 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from underfed_server.api import (
+    audit,
     docs,
     download,
     events,
     exposition,
     failures,
+    jobs,
     page,
     projects,
     runs,
@@ -22,6 +24,7 @@ from underfed_server.api import (
     team,
     timeline,
     tokens,
+    views,
     workers,
 )
 from underfed_server.api.dependencies import Parts
@@ -106,7 +109,7 @@ def skeleton() -> FastAPI:
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
     asked = (
-        runs, projects, series, workers, timeline, download, team, events, tokens, service,
+        runs, jobs, views, projects, series, workers, timeline, download, team, audit, events, tokens, service,
     )  # fmt: skip
     for module in asked:
         api.include_router(module.router)

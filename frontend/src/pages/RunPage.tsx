@@ -109,6 +109,7 @@ function Judged({ store, run, diagnosis, isOfRun }: JudgedProps) {
 const Facts = memo(RunFacts)
 /** What is low on the page comes after what is above it. */
 const Workers = memo(onDemand(async () => (await import('../ui/run/WorkersPanel')).WorkersPanel))
+const Past = memo(onDemand(async () => (await import('../ui/run/Past')).Past))
 const Gantt = memo(onDemand(async () => (await import('../ui/run/GanttPanel')).GanttPanel))
 const Hosts = memo(onDemand(async () => (await import('../ui/run/RunHosts')).RunHosts))
 
@@ -136,6 +137,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
           {diagnosis && diagnosis.ranks.length > 1 && <RanksPanel store={store} diagnosis={diagnosis} />}
         </div>
       </div>
+      <Past run={run} />
       <Gantt timeline={store.timeline.value} run={run} />
       <Hosts store={store} run={run} />
     </>

@@ -1,4 +1,5 @@
 /** A button with a small sheet under it: closed by Escape, by a press elsewhere, and by its button. */
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useId, useRef } from 'preact/hooks'
 import './Popover.css'
@@ -14,10 +15,13 @@ interface PopoverProps {
   class?: string
   /** Of the sheet: what it holds. */
   kind: 'menu' | 'sheet'
+  /** Its content comes when it is opened first. */
+  isLazy?: boolean
   children(close: () => void): ComponentChildren
 }
 
-export function Popover({ label, title, class: name = '', kind, children }: PopoverProps) {
+export function Popover({ label, title, class: name = '', kind, isLazy = false, children }: PopoverProps) {
+  const isOpened = useSignal(!isLazy)
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)
   const sheet = useRef<HTMLDivElement>(null)
@@ -29,6 +33,10 @@ export function Popover({ label, title, class: name = '', kind, children }: Popo
     const { style, offsetWidth, offsetHeight } = sheet.current
     style.left = `${Math.max(MARGIN_PX, right - offsetWidth)}px`
     style.top = `${Math.max(MARGIN_PX, Math.min(bottom + GAP_PX, innerHeight - offsetHeight - MARGIN_PX))}px`
+  }
+  function opened(): void {
+    isOpened.value = true
+    place()
   }
   return (
     <>
@@ -42,8 +50,8 @@ export function Popover({ label, title, class: name = '', kind, children }: Popo
       >
         {label}
       </button>
-      <div ref={sheet} id={id} popover="auto" class={`popover framed ${kind}`} onToggle={place}>
-        {children(() => sheet.current?.hidePopover())}
+      <div ref={sheet} id={id} popover="auto" class={`popover framed ${kind}`} onToggle={opened}>
+        {isOpened.value && children(() => sheet.current?.hidePopover())}
       </div>
     </>
   )
