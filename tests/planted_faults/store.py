@@ -184,8 +184,8 @@ STORE = (
     Fault(
         "a deleted run can be had back though a part of it is gone",
         "app/underfed_server/store/runs/removal.py",
-        "row["deleted_at"] is not None and row["deleted_at"] < now - keep",
-        "run.run_id == run_id",
+        ", run.deleted_at >= now - keep",
+        "",
         ("tests/app/store/runs/test_removal.py",),
     ),
     Fault(

@@ -50,12 +50,13 @@ def restore_run(
         NotFoundError: there is no such run, or no more.
     """
     run, row = tables.run.c, find_row(connection, run_id)
-    if row is None or (row["deleted_at"] is not None and row["deleted_at"] < now - keep):
+    if row is not None and row["deleted_at"] is None:
+        return
+    # One statement: another process may begin to remove it meanwhile.
+    statement = update(tables.run).where(run.run_id == run_id, run.deleted_at >= now - keep)
+    if row is None or not connection.execute(statement.values(deleted_at=None, changed_at=now)).rowcount:
         message = f"there is no run {run_id!r} to restore: deleted runs are kept for {in_words(keep)}"
         raise NotFoundError(message, field="run_id")
-    if row["deleted_at"] is None:
-        return
-    connection.execute(update(tables.run).where(run.run_id == run_id).values(deleted_at=None, changed_at=now))
     add_entry(connection, now, by, AuditOf("restored", name_of(row), row["project"], run_id))
 
 
