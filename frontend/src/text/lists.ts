@@ -7,6 +7,9 @@ export const configColumns = {
 }
 
 export const views = {
+  group: 'What a line is',
+  runs: 'Runs',
+  byJob: 'By job',
   none: 'No view is saved yet. A view is this list under a name: its filters, sorting, columns and grouping.',
   save: 'Save this list as a view…',
   saveTitle: 'Save this list as a view',

@@ -8,7 +8,7 @@ export const history = {
   speed: 'Steps per second',
   lost: 'Time lost',
   lostGpu: 'GPU time lost',
-  columns: ['Run', 'Started', 'Data wait', 'Steps/s', 'Time lost', 'Changed since the run before'],
+  columns: (lost: string) => ['Run', 'Started', 'Data wait', 'Steps/s', lost, 'Changed since the run before'],
   thisRun: 'this run',
   first: 'the first here',
   nothing: 'nothing that is known',

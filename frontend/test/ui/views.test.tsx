@@ -60,7 +60,7 @@ function view(changes: Partial<View> = {}): View {
 
 test('a view leads to its list, and the one that is shown is marked', async () => {
   answers['/api/v1/views'] = [view(), view({ view_id: 'v2', name: 'all', query: '' })]
-  render(<Views query={new URLSearchParams('bound=data')} close={() => undefined} />)
+  render(<Views byJob={false} query={new URLSearchParams('bound=data')} close={() => undefined} />)
   const link = await screen.findByRole('link', { name: 'slow' })
   expect(link.getAttribute('href')).toBe('/?bound=data')
   expect(link.getAttribute('aria-current')).toBe('true')
@@ -70,7 +70,7 @@ test('a view leads to its list, and the one that is shown is marked', async () =
 test('a list is saved with the columns that the browser remembers', async () => {
   answers['/api/v1/views'] = []
   chooseColumns(['wait', 'config:lr'])
-  render(<Views query={new URLSearchParams('q=stall>20%&group=job')} close={() => undefined} />)
+  render(<Views byJob={false} query={new URLSearchParams('q=stall>20%&group=job')} close={() => undefined} />)
   fireEvent.click(await screen.findByRole('button', { name: /Save this list/ }))
   fireEvent.input(screen.getByLabelText('Name'), { target: { value: ' mine ' } })
   fireEvent.click(screen.getByRole('button', { name: 'Save', hidden: true }))
@@ -88,7 +88,7 @@ test('a list is saved with the columns that the browser remembers', async () => 
 test('who may only read sees views, and changes none', async () => {
   service.value = { scopes: ['view'] } as unknown as ServiceInfo
   answers['/api/v1/views'] = [view()]
-  render(<Views query={new URLSearchParams()} close={() => undefined} />)
+  render(<Views byJob={false} query={new URLSearchParams()} close={() => undefined} />)
   await screen.findByRole('link', { name: 'slow' })
   expect(screen.queryByText('Delete')).toBeNull()
 })

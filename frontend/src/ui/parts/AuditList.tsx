@@ -55,6 +55,7 @@ const MOST = 1_000
 
 function Entry({ entry, isOfAll }: { entry: AuditEntry; isOfAll: boolean }) {
   const { at, by, action, run_id, name, before, after } = entry
+  const isNamed = isOfAll || run_id === null
   const hasContent = before !== null || after !== null
   return (
     <li>
@@ -62,8 +63,8 @@ function Entry({ entry, isOfAll }: { entry: AuditEntry; isOfAll: boolean }) {
         {formatDay(new Date(at), new Date(serviceNow()))}
       </time>
       <div>
-        <b>{by || say.unknown}</b> {say.actions[action]}{' '}
-        {(isOfAll || run_id === null) &&
+        <b>{by || say.unknown}</b> {isNamed ? say.actions[action] : say.actions[action].replace(/ of$/, '')}{' '}
+        {isNamed &&
           (run_id === null ? (
             <span class="mono-name">{name}</span>
           ) : (
@@ -73,7 +74,9 @@ function Entry({ entry, isOfAll }: { entry: AuditEntry; isOfAll: boolean }) {
           ))}
         {hasContent && (
           <span class="audit-change">
-            <del>{wordsOf(before)}</del> <span aria-hidden="true">→</span> <ins>{wordsOf(after)}</ins>
+            {before !== null && <del>{wordsOf(before)}</del>}
+            {before !== null && after !== null && <span aria-hidden="true"> → </span>}
+            {after !== null && <ins>{wordsOf(after)}</ins>}
           </span>
         )}
       </div>
@@ -82,6 +85,6 @@ function Entry({ entry, isOfAll }: { entry: AuditEntry; isOfAll: boolean }) {
 }
 
 function wordsOf(content: AuditEntry['before']): string {
-  if (content === null || content === '') return say.empty
+  if (!content) return say.empty
   return typeof content === 'string' ? content : formatTags(content).join(', ') || say.empty
 }

@@ -1,7 +1,7 @@
 /** A button with a small sheet under it: closed by Escape, by a press elsewhere, and by its button. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import './Popover.css'
 
 const GAP_PX = 4
@@ -31,9 +31,18 @@ export function Popover({ label, title, class: name = '', kind, isLazy = false, 
     if (!button.current || !sheet.current) return
     const { bottom, right } = button.current.getBoundingClientRect()
     const { style, offsetWidth, offsetHeight } = sheet.current
-    style.left = `${Math.max(MARGIN_PX, right - offsetWidth)}px`
+    const room = document.documentElement.clientWidth
+    // By its right edge: it may still grow to the left.
+    style.left = 'auto'
+    style.right = `${Math.max(MARGIN_PX, Math.min(room - right, room - offsetWidth - MARGIN_PX))}px`
     style.top = `${Math.max(MARGIN_PX, Math.min(bottom + GAP_PX, innerHeight - offsetHeight - MARGIN_PX))}px`
   }
+  useEffect(() => {
+    if (!isLazy || !sheet.current) return
+    const watching = new ResizeObserver(place)
+    watching.observe(sheet.current)
+    return () => watching.disconnect()
+  }, [])
   function opened(): void {
     isOpened.value = true
     place()

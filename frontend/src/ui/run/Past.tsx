@@ -93,7 +93,7 @@ function Tries({ runs, runId }: { runs: readonly HistoryRun[]; runId: string }) 
       <DataTable
         caption={say.title}
         class="tries"
-        columns={say.columns}
+        columns={say.columns(onGpu ? say.lostGpu : say.lost)}
         rows={runs
           .map((run, index) => [
             run.run_id === runId ? (

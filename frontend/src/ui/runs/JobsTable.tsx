@@ -46,7 +46,9 @@ interface JobsProps {
 
 export function JobsTable({ filter, query }: JobsProps) {
   // Runs may be sorted by what jobs are not, and jobs by what runs are not.
-  const sort = query.get('sort') ?? '-hours_lost'
+  const wanted = query.get('sort') ?? ''
+  const isKnown = Object.values(SORTS).some(one => one?.replace(/^-/, '') === wanted.replace(/^-/, ''))
+  const sort = isKnown ? wanted : '-hours_lost'
   const asked = useMemo(() => ({ ...filter, sort: sort as RunsFilter['sort'] }), [filter, sort])
   const jobs = useStore(() => openJobs(asked), [asked])
   const lines = jobs.lines.value

@@ -1,7 +1,5 @@
 /** What makes a list out of runs: grouped by job or not, and lists that were given a name. */
-import { navigate, withQuery } from '../../router'
 import { listMenus as say } from '../../text/runs'
-import { Button } from '../parts/Button'
 import { onDemand } from '../parts/onDemand'
 import { Popover } from '../parts/Popover'
 
@@ -11,18 +9,9 @@ export const isByJob = (query: URLSearchParams) => query.get('group') === 'job'
 
 export function ListMenus({ query }: { query: URLSearchParams }) {
   const byJob = isByJob(query)
-  // What runs are sorted by is not always what jobs are.
-  const group = () => navigate(`/${withQuery(query, { group: byJob ? null : 'job', sort: null })}`)
   return (
-    <>
-      {query.get('deleted') !== 'true' && (
-        <Button aria-pressed={byJob} onClick={group}>
-          {say.byJob}
-        </Button>
-      )}
-      <Popover label={say.views} kind="sheet" isLazy>
-        {close => <Views query={query} close={close} />}
-      </Popover>
-    </>
+    <Popover label={byJob ? say.byJob : say.views} title={say.views} kind="sheet" isLazy>
+      {close => <Views query={query} byJob={byJob} close={close} />}
+    </Popover>
   )
 }

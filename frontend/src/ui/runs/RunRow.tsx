@@ -35,10 +35,10 @@ export function RunRow({ row, columns, query, index }: RunRowProps) {
             {run.name}
           </a>
         )}
-        {isNarrow.value || <Tags run={run} query={query} />}
+        {isNarrow.value || run.deleted_at || <Tags run={run} query={query} />}
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
-        {run.deleted_at && <small class="faint"> {deletion(run.deleted_at)}</small>}
-        {isNarrow.value && (
+        {run.deleted_at && <span class="deletion faint">{deletion(run.deleted_at)}</span>}
+        {isNarrow.value && !run.deleted_at && (
           <span class="second-line cut faint">
             <VerdictWord judged={run} class="verdict-word" /> · {run.status_label} {formatAgeCell(ageS(run))}
           </span>

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { change, get } from '../../api/client'
 import type { View } from '../../api/schema'
 import { asSentence } from '../../format'
-import { withQuery } from '../../router'
+import { navigate, withQuery } from '../../router'
 import { mayChange } from '../../store/actions'
 import { chosen } from '../../store/chosen'
 import { show } from '../../store/notice'
@@ -12,6 +12,7 @@ import { openResource, type Resource } from '../../store/resource'
 import { views as say } from '../../text/lists'
 import { banner } from '../../text/shared'
 import { Button } from '../parts/Button'
+import { Choices } from '../parts/Choice'
 import { FormDialog, refusalOf } from '../parts/Dialog'
 import { useStore } from '../parts/stores'
 import { WhyNotChange } from '../parts/WhyNotChange'
@@ -20,7 +21,13 @@ import './Views.css'
 const PATH = '/api/v1/views'
 const at = (view: View) => `${PATH}/${encodeURIComponent(view.view_id)}`
 
-export function Views({ query, close }: { query: URLSearchParams; close(): void }) {
+interface ViewsProps {
+  query: URLSearchParams
+  byJob: boolean
+  close(): void
+}
+
+export function Views({ query, byJob, close }: ViewsProps) {
   const views = useStore(() => openResource<View[]>(stop => get(PATH, {}, stop), { topics: ['runs'] }))
   /** `null`: none; else what is named: a new view, or this one. */
   const naming = useSignal<View | 'new' | null>(null)
@@ -29,6 +36,21 @@ export function Views({ query, close }: { query: URLSearchParams; close(): void 
   const trouble = views.trouble.value
   return (
     <>
+      {query.get('deleted') !== 'true' && (
+        <Choices
+          small
+          label={say.group}
+          value={byJob ? 'job' : 'run'}
+          options={[
+            ['run', say.runs],
+            ['job', say.byJob],
+          ]}
+          // What runs are sorted by is not always what jobs are.
+          onChoose={what =>
+            navigate(`/${withQuery(query, { group: what === 'job' ? what : null, sort: null })}`)
+          }
+        />
+      )}
       {trouble && <p class="missing">{banner.trouble(say.what)}</p>}
       {views.value?.length === 0 && <p class="detail views-none">{say.none}</p>}
       <ul class="views">
