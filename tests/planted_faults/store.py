@@ -189,6 +189,27 @@ STORE = (
         ("tests/app/store/runs/test_removal.py",),
     ),
     Fault(
+        "of a run that is removed for good nothing stays",
+        "app/underfed_server/store/runs/removal.py",
+        "    keep_history(connection, run_id)",
+        "    pass",
+        ("tests/app/store/team/test_history.py",),
+    ),
+    Fault(
+        "a removed run whose id was used again counts twice",
+        "app/underfed_server/store/runs/removed_runs.py",
+        "and_(not_(is_back), ",
+        "and_(",
+        ("tests/app/store/team/test_history.py",),
+    ),
+    Fault(
+        "who changes nothing is in the audit log",
+        "app/underfed_server/store/runs/listing.py",
+        "if read(before) != read(after):",
+        "if True:",
+        ("tests/app/store/runs/test_audit_log.py",),
+    ),
+    Fault(
         "today is not among the days of the week",
         "app/underfed_server/store/team/week.py",
         "- (days - 1) * DAY",

@@ -26,7 +26,9 @@ export const chosen = computed<readonly ColumnId[] | null>(
   () => idsOf(route.value.query.get('columns')) ?? kept.value,
 )
 
-export const configColumn = (key: string): ConfigColumn => `${CONFIG}${key}`
+export function configColumn(key: string): ConfigColumn {
+  return `${CONFIG}${key}`
+}
 
 /** `null`: not of the configuration. */
 export function configKey(id: string): string | null {

@@ -14,7 +14,6 @@ export const history = {
   nothing: 'nothing that is known',
   more: (count: number) => `and ${count} more`,
   chart: (name: string, from: string, to: string) => `${name} of each run, from ${from} to ${to}`,
-  what: 'The runs of this job',
 }
 
 export const audit = {
@@ -36,7 +35,5 @@ export const audit = {
     view_changed: 'changed the view',
     view_deleted: 'deleted the view',
   },
-  before: 'before',
-  after: 'after',
   empty: 'empty',
 }

@@ -67,7 +67,6 @@ export const deleting = {
   lead: (keptUs: number | null) =>
     `Deleted runs${keptUs === null ? '' : ` are kept for ${formatKept(keptUs)}, then removed for good`}. The hours that they lost stay in the figures of the week and the team.`,
   at: (at: string, until: string | null) => `deleted ${at}${until === null ? '' : `, kept until ${until}`}`,
-  none: 'No run is deleted.',
 }
 
 export const banner = {

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import type { BestAdvice, RunSummary } from '../../src/api/schema'
 import { toCsv } from '../../src/csv'
 import { navigate } from '../../src/router'
@@ -51,6 +51,13 @@ test('columns of the configuration are kept and in the address, whatever their k
   navigate('/')
   expect(chosen.value).toEqual(['wait', 'config:opt,lr', 'config:50%'])
   chooseColumns(null)
+})
+
+test('what was kept is there when the page is opened again', async () => {
+  localStorage.setItem('underfed-columns', 'wait,config:lr')
+  vi.resetModules()
+  const { chosen } = await import('../../src/store/chosen')
+  expect(chosen.value).toEqual(['wait', 'config:lr'])
 })
 
 test('as CSV, what was not measured is empty and a name that begins like a formula is text', () => {
