@@ -3,6 +3,7 @@
 BEGIN;
 SELECT create_distributed_table('run', 'run_id');
 SELECT create_distributed_table('chunk', 'run_id', colocate_with => 'run');
+SELECT create_distributed_table('config_value', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('diagnosis', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('epoch', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('histogram', 'run_id', colocate_with => 'run');
@@ -18,7 +19,10 @@ SELECT create_distributed_table('stream', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('tag', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('track', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('worker_life', 'run_id', colocate_with => 'run');
+SELECT create_reference_table('audit');
 SELECT create_reference_table('project');
+SELECT create_reference_table('removed_run');
 SELECT create_reference_table('session');
 SELECT create_reference_table('token');
+SELECT create_reference_table('view');
 COMMIT;

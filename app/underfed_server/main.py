@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Protocol
 
 from underfed_server.api.admission.access import open_access
@@ -29,6 +30,7 @@ from underfed_server.ingest.endpoint import PATH, Ingest
 from underfed_server.settings import Settings
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
+from underfed_server.store.upkeep.audit_entries import trim_audit_log
 from underfed_server.store.upkeep.deleted_runs import remove_deleted_runs
 from underfed_server.store.upkeep.retention import Retention
 from underfed_server.store.upkeep.scheduled_backups import ScheduledBackups
@@ -119,7 +121,8 @@ def create_app(
         StartError: the database cannot be used.
     """
     counters = Counters()
-    store = Store(settings.database_url, counters=counters)
+    keep_deleted = timedelta(microseconds=settings.keep_deleted_us)
+    store = Store(settings.database_url, counters=counters, keep_deleted=keep_deleted)
     try:
         access, new_token = open_access(store, settings)
         events = Events(store.changed_since)
@@ -139,6 +142,7 @@ def create_app(
         background: list[Background] = [
             scheduler,
             remove_deleted_runs(store),
+            trim_audit_log(store, timedelta(microseconds=settings.keep_audit_us)),
             Retention(store, parts.default_policy),
             access,
         ]

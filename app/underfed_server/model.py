@@ -464,6 +464,8 @@ class RunSummary(JudgedRun):
     exit_reason: str | None
     archived_at: datetime | None
     """When a person archived it: out of the list and its counts unless requested."""
+    deleted_at: datetime | None = None
+    """When a person deleted it: only in the list of deleted runs, until it can no longer be restored."""
     no_loader: str | None
     """Why nothing was recorded of a run in which no loader was seen."""
 
@@ -534,7 +536,7 @@ class DayHours(Model):
 
 
 class Week(Model):
-    """Rank-hours of the last seven days, compared with the seven before."""
+    """Rank-hours of the last seven days, compared with the seven before; of all runs, archived and deleted ones too."""
 
     hours_lost: float
     hours_used: float
@@ -554,6 +556,81 @@ class RunsPage(Model):
     next_cursor: str | None
     counts: StatusCounts
     week: Week
+    config: dict[str, dict[str, Setting]] = Field(default_factory=dict)
+    """By run, what was asked for of its configuration."""
+
+
+class ConfigKey(Model):
+    """A key of `config` that runs were given."""
+
+    key: str
+    runs: int
+
+
+class JobLine(Model):
+    """Runs that are tries at the same thing. A run that names no job stands alone."""
+
+    job: str
+    project: str
+    runs: int
+    hours_lost: float | None
+    """Of all of them; null: none was judged."""
+    gpu_hours_lost: float | None
+    trend: list[float | None]
+    """Data-stall fraction of the newest 20, oldest first; null: not judged."""
+    newest: RunSummary
+
+
+class JobsPage(Model):
+    jobs: list[JobLine]
+    next_cursor: str | None
+
+
+class ChangedSetting(Model):
+    """What was set otherwise than in the run before."""
+
+    group: Literal["loader", "data", "machine", "software", "config", "tags", "command"]
+    name: str
+    unit: Unit
+    before: Setting
+    after: Setting
+    matters: bool
+    """Rules of diagnosis or advice look at it."""
+
+
+class HistoryRun(JudgedRun):
+    """One try of a job."""
+
+    archived_at: datetime | None
+    ended_at: datetime | None
+    steps: int
+    steps_per_s: float | None
+    samples_per_s: float | None
+    hours_lost: float | None
+    gpu_hours_lost: float | None
+    changed: list[ChangedSetting]
+    """Compared with the run before; what matters first."""
+
+
+class RunHistory(Model):
+    """The runs of one job around one of them, oldest first."""
+
+    job: str
+    project: str
+    runs: list[HistoryRun]
+
+
+class View(Model):
+    """A list of runs that was given a name: its filter, sorting, columns and grouping."""
+
+    view_id: str
+    project: str | None
+    """The only project whose tokens see it; null: those that see all."""
+    name: str
+    query: str
+    """Of the page's address, without the question mark."""
+    made_by: str
+    changed_at: datetime
 
 
 class HandoverCosts(Model):
@@ -1251,7 +1328,7 @@ class RunEvent(Model):
     run: RunSummary
     diagnosis_changed: bool
     deleted: bool = False
-    """It is hidden, unless it is restored."""
+    """It is in the list of deleted runs, unless it is restored."""
 
 
 class ServiceInfo(Model):
@@ -1268,8 +1345,39 @@ class ServiceInfo(Model):
     """What the caller may do."""
     project: str | None
     """The only project that the caller may see; null: all."""
+    keep_deleted_us: int
+    """So long a deleted run can be restored."""
     labels: Mapping[str, Mapping[str, str]] = Field(default_factory=all_labels)
     """What people read, by kind (cause, change, status, bound, level) and name: for menus of names that no row has."""
+
+
+AuditAction = Literal["renamed", "tagged", "noted", "archived", "unarchived", "deleted", "restored",
+                      "view_created", "view_changed", "view_deleted"]  # fmt: skip
+
+
+class AuditEntry(Model):
+    """One change that a person made."""
+
+    entry_id: str
+    at: datetime
+    by: str
+    """The user that the proxy in front of the service names, else the name of the token; ``owner``: that of an open
+    service."""
+    token_id: str | None
+    action: AuditAction
+    project: str | None
+    run_id: str | None
+    name: str
+    """Of what was changed, before that."""
+    before: str | dict[str, str] | None
+    """The name, the tags or the notes. Of a long text, the beginning."""
+    after: str | dict[str, str] | None
+
+
+class AuditPage(Model):
+    entries: list[AuditEntry]
+    """The newest first."""
+    next_cursor: str | None
 
 
 class TokenInfo(Model):

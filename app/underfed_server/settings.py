@@ -32,6 +32,8 @@ BYTES_PER_S = 200e6
 
 HOURS = {"h": 1, "d": 24, "w": 168}
 HOUR_US = 3_600_000_000
+KEEP_DELETED_US = 30 * 24 * HOUR_US
+KEEP_AUDIT_US = 365 * 24 * HOUR_US
 BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 _SCOPES_OF_PEOPLE: Mapping[str, Scope] = {"view": "view", "admin": "admin"}
@@ -68,6 +70,10 @@ class Settings:
     """Single steps older than this are deleted where a project does not say otherwise; ``None``: never."""
     max_bytes: int | None = None
     """The oldest single steps are deleted until a project takes no more; ``None``: never."""
+    keep_deleted_us: int = KEEP_DELETED_US
+    """So long a deleted run can be restored."""
+    keep_audit_us: int = KEEP_AUDIT_US
+    """So long an entry of the audit log is kept."""
     requests_per_s: float = REQUESTS_PER_S
     """Infinite: no limit; the next one too."""
     bytes_per_s: float = BYTES_PER_S
@@ -120,6 +126,10 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
         **_proxy(arguments, environ),
         retain_us=_age_us("--retain", arguments.retain or environ.get("UNDERFED_RETAIN")),
         max_bytes=_size_bytes(arguments.max_size or environ.get("UNDERFED_MAX_SIZE")),
+        keep_deleted_us=_age_us("--keep-deleted", arguments.keep_deleted or environ.get("UNDERFED_KEEP_DELETED"))
+        or KEEP_DELETED_US,
+        keep_audit_us=_age_us("--keep-audit", arguments.keep_audit or environ.get("UNDERFED_KEEP_AUDIT"))
+        or KEEP_AUDIT_US,
         requests_per_s=_limit("--requests-per-s", arguments.requests_per_s),
         bytes_per_s=_limit("--bytes-per-s", arguments.bytes_per_s),
         owner_token_path=owner_token_path(environ),
@@ -140,6 +150,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--max-size", metavar="SIZE", help="a project may take so much, as in 20GB: its oldest single steps give way"
     )
+    parser.add_argument(
+        "--keep-deleted", metavar="AGE", help="how long a deleted run can be restored, as in 7d (default: 30d)"
+    )
+    parser.add_argument("--keep-audit", metavar="AGE", help="how long who changed what is kept (default: 365d)")
     parser.add_argument(
         "--backup-every", metavar="AGE", help="copy the SQLite file so often, as in 12h or 1d (default: never)"
     )

@@ -155,6 +155,12 @@ export function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
 }
 
+/** How long something is kept, in the largest unit that is whole: `30 days`. */
+export function formatKept(us: number): string {
+  const hours = Math.round(us / 3_600_000_000)
+  return hours % 24 === 0 ? plural(hours / 24, 'day') : plural(hours, 'hour')
+}
+
 export function plural(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 }

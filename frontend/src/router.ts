@@ -24,6 +24,9 @@ export function runsHref(): string {
   return `/${lastRunsQuery}`
 }
 
+/** The list of deleted runs. */
+export const DELETED_HREF = '/?deleted=true'
+
 export function runHref(runId: string): string {
   return `/runs/${encodeURIComponent(runId)}`
 }

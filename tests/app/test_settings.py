@@ -85,3 +85,13 @@ def test_an_age_without_a_unit_is_refused_since_a_slip_would_cost_all_steps(wish
 def test_a_size_without_a_unit_is_refused(wish: str) -> None:
     with pytest.raises(SettingsError, match="--max-size must be"):
         read_settings([f"--max-size={wish}"], {})
+
+
+def test_how_long_deleted_runs_and_the_audit_log_are_kept() -> None:
+    days_us = 24 * 3_600_000_000
+    told = read_settings([], {})
+    assert (told.keep_deleted_us, told.keep_audit_us) == (30 * days_us, 365 * days_us)
+    told = read_settings(["--keep-deleted", "7d"], {"UNDERFED_KEEP_AUDIT": "8w", "UNDERFED_KEEP_DELETED": "1d"})
+    assert (told.keep_deleted_us, told.keep_audit_us) == (7 * days_us, 56 * days_us)
+    with pytest.raises(SettingsError, match="--keep-deleted"):
+        read_settings(["--keep-deleted", "soon"], {})

@@ -73,7 +73,10 @@ def test_the_command_has_the_documented_sub_commands() -> None:
     assert (
         documented
         == commands_of_the_help()
-        == {"demo", "serve", "run", "runs", "show", "compare", "push", "doctor", "token", "backup", "migrate", "export"}
+        == {
+            *("demo", "serve", "run", "runs", "show", "compare", "push", "doctor", "token", "backup", "migrate"),
+            *("export", "delete", "restore"),
+        }
     )
 
 

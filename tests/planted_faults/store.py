@@ -184,9 +184,30 @@ STORE = (
     Fault(
         "a deleted run can be had back though a part of it is gone",
         "app/underfed_server/store/runs/removal.py",
-        "or_(run.deleted_at.is_(None), run.deleted_at >= now - UNDO)",
-        "run.run_id == run_id",
+        ", run.deleted_at >= now - keep",
+        "",
         ("tests/app/store/runs/test_removal.py",),
+    ),
+    Fault(
+        "of a run that is removed for good nothing stays",
+        "app/underfed_server/store/runs/removal.py",
+        "    keep_history(connection, run_id)",
+        "    pass",
+        ("tests/app/store/team/test_history.py",),
+    ),
+    Fault(
+        "a removed run whose id was used again counts twice",
+        "app/underfed_server/store/runs/removed_runs.py",
+        "and_(not_(is_back), ",
+        "and_(",
+        ("tests/app/store/team/test_history.py",),
+    ),
+    Fault(
+        "who changes nothing is in the audit log",
+        "app/underfed_server/store/runs/listing.py",
+        "if read(before) != read(after):",
+        "if True:",
+        ("tests/app/store/runs/test_audit_log.py",),
     ),
     Fault(
         "today is not among the days of the week",

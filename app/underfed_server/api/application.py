@@ -9,12 +9,14 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from underfed_server.api import (
+    audit,
     docs,
     download,
     events,
     exposition,
     failures,
     hotspots,
+    jobs,
     page,
     projects,
     runs,
@@ -23,6 +25,7 @@ from underfed_server.api import (
     team,
     timeline,
     tokens,
+    views,
     workers,
 )
 from underfed_server.api.dependencies import Parts
@@ -107,7 +110,8 @@ def skeleton() -> FastAPI:
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
     asked = (
-        runs, projects, series, workers, hotspots, timeline, download, team, events, tokens, service,
+        runs, jobs, views, projects, series, workers, hotspots, timeline, download, team, audit, events, tokens,
+        service,
     )  # fmt: skip
     for module in asked:
         api.include_router(module.router)

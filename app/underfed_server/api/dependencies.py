@@ -22,11 +22,12 @@ from underfed_server.errors import InvalidError, NotFoundError, UnauthorisedErro
 from underfed_server.ingest.asgi import PERMISSION
 from underfed_server.ingest.permission import NOTHING, Permission
 from underfed_server.model import Run
+from underfed_server.store.runs.audit_log import Author
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
 
 READS = ("GET", "HEAD")
-LISTS = frozenset({"metric", "run_id", "topic"})
+LISTS = frozenset({"config", "metric", "run_id", "topic"})
 """Parameters that may be given more than once."""
 
 MOST_RANK = 10_000_000
@@ -154,10 +155,17 @@ def _as_written(said: object) -> object:
     return said
 
 
+def author_of(request: Request) -> Author:
+    """Who asks, as the audit log names them."""
+    permission = permission_of(request)
+    return Author(parts_of(request).access.name_of(permission), permission.token_id)
+
+
 Instant = Annotated[AwareDatetime, BeforeValidator(_as_written)]
 PartsDep = Annotated[Parts, Depends(parts_of)]
 StoreDep = Annotated[Store, Depends(store_of)]
 PermissionDep = Annotated[Permission, Depends(permission_of)]
+AuthorDep = Annotated[Author, Depends(author_of)]
 RankQuery = Annotated[
     int | None, Query(ge=0, le=MOST_RANK, description="Default: the one that the verdict names, else the lowest")
 ]

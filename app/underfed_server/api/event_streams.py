@@ -57,19 +57,19 @@ def topic_of(run_id: str) -> str:
 class _Event:
     """Written once for each topic, however many streams send it."""
 
-    __slots__ = ("_changed", "_written", "deleted", "diagnosis_changed", "number", "run")
+    __slots__ = ("_changed", "_written", "diagnosis_changed", "number", "run")
 
-    def __init__(self, number: int, run: RunSummary, *, diagnosis_changed: bool, deleted: bool = False) -> None:
+    def __init__(self, number: int, run: RunSummary, *, diagnosis_changed: bool) -> None:
         self.number = number
         self.run = run
         self.diagnosis_changed = diagnosis_changed
-        self.deleted = deleted
         self._written: dict[str, str] = {}
         self._changed: _Event | None = None
 
     def written(self, topic: str) -> str:
         if topic not in self._written:
-            event = RunEvent(topic=topic, run=self.run, diagnosis_changed=self.diagnosis_changed, deleted=self.deleted)
+            deleted = self.run.deleted_at is not None
+            event = RunEvent(topic=topic, run=self.run, diagnosis_changed=self.diagnosis_changed, deleted=deleted)
             self._written[topic] = f"id: {self.number}\ndata: {event.model_dump_json(by_alias=True)}\n\n"
         return self._written[topic]
 
@@ -78,7 +78,7 @@ class _Event:
         if self.diagnosis_changed:
             return self
         if self._changed is None:
-            self._changed = _Event(self.number, self.run, diagnosis_changed=True, deleted=self.deleted)
+            self._changed = _Event(self.number, self.run, diagnosis_changed=True)
         return self._changed
 
 
@@ -157,11 +157,11 @@ class Events:
         self._last_number = 0
         self._is_closed = False
 
-    def publish(self, run: RunSummary, *, diagnosis_changed: bool = False, deleted: bool = False) -> None:
+    def publish(self, run: RunSummary, *, diagnosis_changed: bool = False) -> None:
         with self._lock:
             # Numbers are Unix microseconds: a client may present one after the service was restarted.
             self._last_number = max(self._last_number + 1, time.time_ns() // 1_000)
-            event = _Event(self._last_number, run, diagnosis_changed=diagnosis_changed, deleted=deleted)
+            event = _Event(self._last_number, run, diagnosis_changed=diagnosis_changed)
             watchers = [watcher for watcher in self._watchers if watcher.watches(run)]
             for watcher in watchers:
                 watcher.loop.call_soon_threadsafe(watcher.put, event)

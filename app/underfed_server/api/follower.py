@@ -65,7 +65,7 @@ class Follower:
         known = self._known.get(change.run_id)
         changed = known is None or known.diagnosed_at != change.diagnosed_at
         try:
-            run, deleted = self._store.state(change.run_id)
+            run = self._store.state(change.run_id)
         except NotFoundError:
             return  # removed for good
-        self._events.publish(run, diagnosis_changed=changed, deleted=deleted)
+        self._events.publish(run, diagnosis_changed=changed)

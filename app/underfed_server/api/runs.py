@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from underfed_server.advice.outlook import outlook
-from underfed_server.api.dependencies import ALLOWED, PartsDep, PermissionDep, StoreDep
+from underfed_server.api.dependencies import ALLOWED, AuthorDep, PartsDep, PermissionDep, StoreDep
 from underfed_server.api.served_diagnosis import unjudged, visible_to, with_hotspots
 from underfed_server.model import Bound, Diagnosis, ErrorBody, Run, RunsPage, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
@@ -17,6 +17,9 @@ router = APIRouter(tags=["runs"], dependencies=ALLOWED)
 
 MOST_RUNS = 5_000
 """Runs in one page: a team's list usually fits into one."""
+
+MOST_CONFIG = 50
+"""Columns of a list that nobody could read."""
 
 WITHOUT_NUL = r"^[^\x00]*$"
 """No text in the database has one, and PostgreSQL refuses even to look for it."""
@@ -34,27 +37,34 @@ class RunChanges(BaseModel):
     tags: dict[Name, Text] | None = Field(default=None, max_length=200)
     notes: Annotated[str, StringConstraints(max_length=100_000, pattern=WITHOUT_NUL)] = ""
     archived: StrictBool = False
-    """Archived: out of the list, its counts and the week's hours unless requested."""
+    """Archived: out of the list and its counts unless requested. Its hours stay in those of the week."""
 
 
 @router.get("/runs", response_model=RunsPage)
 def runs(
     store: StoreDep,
     permission: PermissionDep,
+    config: Annotated[
+        list[Text],
+        Query(default_factory=list, max_length=MOST_CONFIG, description="Keys of `config` whose values are wanted"),
+    ],
     project: str | None = None,
     status: Status | None = None,
     bound: Bound | None = None,
     tag: Annotated[str | None, Query(description="`key=value`, or `key` with any value")] = None,
     q: Annotated[str | None, Query(description="A search expression, as docs/search.md describes it")] = None,
     archived: Annotated[Archived | None, Query(description="Default: `false`, unless `q` speaks of it")] = None,
-    sort: Annotated[str, Query(description="A key; `-` in front: largest first")] = "-started_at",
+    job: Annotated[str | None, Query(description="Exactly this job")] = None,
+    deleted: Annotated[bool, Query(description="Deleted runs that can be restored, and no others")] = False,
+    sort: Annotated[str, Query(description="A key, or `config:KEY`; `-` in front: largest first")] = "-started_at",
     limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = 100,
     cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
 ) -> Response:
     """Runs that match the filter, with counts by status and the week's hours."""
     asked = RunFilter(
         project=project, status=status, bound=bound, tag=tag, q=q, archived=archived, sort=sort, limit=limit,
-        cursor=cursor, within=permission.project,
+        cursor=cursor, within=permission.project, job=job, config=tuple(config),
+        deleted_since=store.now() - store.keep_deleted if deleted else None,
     )  # fmt: skip
     return Response(store.runs(asked), media_type="application/json")
 
@@ -69,25 +79,26 @@ def run(run_id: str, store: StoreDep) -> Run:
 
 
 @router.patch("/runs/{run_id}")
-def edit(run_id: str, changes: RunChanges, parts: PartsDep) -> Run:
+def edit(run_id: str, changes: RunChanges, parts: PartsDep, by: AuthorDep) -> Run:
     """Change the name, the tags or the notes of a run; archive or unarchive it."""
-    parts.store.edit_run(run_id, changes.model_dump(exclude_unset=True))
+    parts.store.edit_run(run_id, changes.model_dump(exclude_unset=True), by)
     parts.scheduler.touch({run_id})
     return parts.store.run(run_id)
 
 
 @router.delete("/runs/{run_id}", status_code=204, responses={409: {"model": ErrorBody, "description": "It is running"}})
-def remove(run_id: str, parts: PartsDep) -> None:
-    """Delete a run that is not running and everything recorded of it; for ten minutes it can be restored."""
-    run = parts.store.summary(run_id)
-    parts.store.delete_run(run_id)
-    parts.scheduler.publish_deleted(run)
+def remove(run_id: str, parts: PartsDep, by: AuthorDep) -> None:
+    """Delete a run that is not running. For `keep_deleted_us` of `/service` it can be restored; then all that was
+    recorded of it is removed for good. What it lost stays in the hours of the week and the team.
+    """
+    parts.store.delete_run(run_id, by)
+    parts.scheduler.publish_deleted(parts.store.state(run_id))
 
 
 @router.post("/runs/{run_id}/restore")
-def restore(run_id: str, parts: PartsDep) -> Run:
-    """Restore a run that was deleted within the last ten minutes, with all its data."""
-    parts.store.restore_run(run_id)
+def restore(run_id: str, parts: PartsDep, by: AuthorDep) -> Run:
+    """Restore a run from the list of deleted ones, with all its data."""
+    parts.store.restore_run(run_id, by)
     parts.scheduler.touch({run_id})
     return parts.store.run(run_id)
 

@@ -140,7 +140,7 @@ class JudgementScheduler:
         """Have the open pages remove the run. Does not block; any thread."""
         # Where the database is shared, every process notifies its own pages: see Follower.
         if not self._store.is_shared:
-            self._events.publish(run, deleted=True)
+            self._events.publish(run)
 
     def _defer(self, run_id: str) -> None:
         """Another process judges it."""

@@ -14,6 +14,7 @@ from underfed_server.api.dependencies import PartsDep, PermissionDep, StoreDep
 from underfed_server.errors import UnauthorisedError
 from underfed_server.ingest.permission import NOTHING
 from underfed_server.model import ServiceInfo
+from underfed_server.store.databases.tables import MICROSECOND
 from underfed_server.store.team.access_tokens import digest_of
 
 router = APIRouter(tags=["service"])
@@ -45,6 +46,7 @@ def service(request: Request, parts: PartsDep, permission: PermissionDep) -> Ser
         user=permission.user,
         scopes=sorted(permission.scopes),
         project=permission.project,
+        keep_deleted_us=parts.store.keep_deleted // MICROSECOND,
     )
 
 

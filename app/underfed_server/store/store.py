@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -29,13 +29,23 @@ from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.samplers import Samplers, read_samplers
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
-from underfed_server.store.runs import diagnoses, listing, removal, summaries
+from underfed_server.store.runs import diagnoses, jobs, listing, removal, summaries
+from underfed_server.store.runs.audit_log import UNKNOWN, Author, read_audit, trim_audit
+from underfed_server.store.runs.config_values import read_config_keys
 from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.runs.read_rates import read_rates
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
 from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy
-from underfed_server.store.team.team_runs import read_projects, read_proven, read_team_run, read_team_runs, read_users
+from underfed_server.store.team.team_runs import (
+    read_history,
+    read_projects,
+    read_proven,
+    read_team_run,
+    read_team_runs,
+    read_users,
+)
+from underfed_server.store.team.views import change_view, delete_view, make_view, read_views
 from underfed_server.store.team.week import read_week
 from underfed_server.store.writing.tail import Tails
 from underfed_server.store.writing.windows import Appender
@@ -88,16 +98,23 @@ class Store:
     :class:`TryLaterError` when the database cannot be written or the store is closing.
     """
 
-    def __init__(self, url: str, now: Callable[[], datetime] = utc_now, counters: Counters | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        now: Callable[[], datetime] = utc_now,
+        counters: Counters | None = None,
+        keep_deleted: timedelta = removal.KEEP_DELETED,
+    ) -> None:
         """Create or upgrade the database; a file is locked for this process alone.
 
-        ``url`` is SQLAlchemy's.
+        ``url`` is SQLAlchemy's. ``keep_deleted``: so long a deleted run can be restored.
 
         Raises:
             SettingsError: ``url`` names no database that can be used.
             StartError: another service uses it, it is of a newer version, or it cannot be reached or written.
         """
         self.now = now
+        self.keep_deleted = keep_deleted
         self.database = open_database(url)
         is_shared = self.database.is_shared
         self._listeners: list[Callable[[set[str]], None]] = []
@@ -191,7 +208,13 @@ class Store:
         now = self.now()
         with self.database.reading.begin() as connection:
             page = listing.read_page(connection, asked, now, self._lines)
-            return write_page(page.lines, page.cursor, page.counts, read_week(connection, asked.within, now))
+            week = read_week(connection, asked.within, now)
+            return write_page(page.lines, page.cursor, page.counts, week, page.config)
+
+    def jobs(self, asked: RunFilter) -> bytes:
+        """A page of the list grouped by job: the JSON of a :class:`JobsPage`. Raises: as :meth:`runs`."""
+        with self.database.reading.begin() as connection:
+            return jobs.read_jobs(connection, asked, self.now(), self._lines)
 
     projects = _reads(read_projects)
     users = _reads(read_users)
@@ -201,18 +224,33 @@ class Store:
     state = _reads_now(summaries.read_state)
     changed_since = _reads_now(listing.changed_since)
     earlier_runs = _reads_now(listing.earlier_runs)
+    job_runs = _reads(listing.job_runs)
+    config_keys = _reads(read_config_keys)
     replays = _reads(listing.replays)
     changes = _reads(listing.read_changes)
     edit_run = _writes(listing.edit_run)
     delete_run = _writes(removal.delete_run)
-    restore_run = _writes(removal.restore_run)
-    forgettable = _reads_now(removal.forgettable)
+    audit = _reads(read_audit)
+    views = _reads(read_views)
+    make_view = _writes(make_view)
+    change_view = _writes(change_view)
+    delete_view = _writes(delete_view)
+    trim_audit = _writes(trim_audit)
+
+    def restore_run(self, run_id: str, by: Author = UNKNOWN) -> None:
+        """Show a deleted run again; for another one it does nothing."""
+        self.write(lambda connection: removal.restore_run(connection, self.now(), run_id, self.keep_deleted, by))
+
+    def forgettable(self) -> str | None:
+        """A deleted run that can no longer be restored. One that still sends is left until it has ended."""
+        with self.database.reading.begin() as connection:
+            return removal.forgettable(connection, self.now(), self.keep_deleted)
 
     def forget_some(self, run_id: str) -> None:
         """Remove part of a run from :meth:`forgettable`."""
 
         def forget(connection: Connection) -> None:
-            if removal.forget_some(connection, self.now(), run_id):
+            if removal.forget_some(connection, self.now(), run_id, self.keep_deleted):
                 self._writer.forget(run_id)
 
         self.write(forget)
@@ -279,6 +317,7 @@ class Store:
     note_judged = _writes(diagnoses.note_judged)
     unjudged = _reads_now(diagnoses.unjudged)
     team_runs = _reads(read_team_runs)
+    team_history = _reads(read_history)
     team_run = _reads(read_team_run)
     proven = _reads(read_proven)
     read_rates = _reads(read_rates)

@@ -29,12 +29,13 @@ Shares = Iterator[tuple[Group, float]]
 
 
 def read_team(store: Store, project: str | None = None) -> Team:
-    """Hours are of seven UTC days, today among them, as on the list of runs; hit rates of all time.
+    """Hours are of seven UTC days, today among them, as on the list of runs; hit rates of all time. Archived, deleted
+    and removed runs count: what they lost is lost.
 
     ``project``: only its runs.
     """
     since = first_of_days(DAYS, store.now())
-    team_runs = [run for run in store.team_runs(since) if project is None or run.project == project]
+    team_runs = [run for run in store.team_history(since) if project is None or run.project == project]
 
     def grouped(shares: Callable[[TeamRun], Shares]) -> list[GroupHours]:
         return group_hours(team_runs, since, shares)
@@ -46,7 +47,7 @@ def read_team(store: Store, project: str | None = None) -> Team:
         gpu_hours_lost=sum(run.hours_lost * _share_since(run, since) for run in team_runs if run.on_gpu),
         hours=total[0] if total else _hours(Group("", ""), []),
         hit_rates=hit_rates(store.proven(project)),
-        shared_causes=shared_causes(team_runs),
+        shared_causes=shared_causes(run for run in team_runs if run.is_listed),
         projects=grouped(lambda run: iter([(_named("project", run.project), 1.0)])),
         users=grouped(lambda run: iter([(_named("user", run.user), 1.0)])),
         datasets=grouped(lambda run: iter([(_dataset(run), 1.0)])),

@@ -17,7 +17,17 @@ from urllib.request import Request, urlopen
 
 from underfed_server.api.admission.owner_token import is_listened_to_by_this_user, read
 from underfed_server.errors import UnderfedError
-from underfed_server.model import Comparison, Diagnosis, Run, RunsPage, RunSummary, TokenList, TokenMade, WorkersPage
+from underfed_server.model import (
+    Comparison,
+    Diagnosis,
+    Run,
+    RunsPage,
+    RunSummary,
+    ServiceInfo,
+    TokenList,
+    TokenMade,
+    WorkersPage,
+)
 from underfed_server.settings import owner_token_path
 
 DEFAULT_URL = "http://127.0.0.1:7077"
@@ -67,21 +77,34 @@ class Client:
         Raises:
             RunNotFoundError: none, or more than one.
         """
-        matching = self.runs(limit="1").runs if wanted == "latest" else self._beginning(wanted)
-        if len(matching) == 1:
-            return matching[0]
-        if not matching:
-            raise RunNotFoundError("there is no run yet" if wanted == "latest" else f"no run begins with {wanted!r}")
-        names = ", ".join(run.run_id for run in matching[:5])
-        raise RunNotFoundError(f"{len(matching)} runs begin with {wanted!r}: {names}")
+        if wanted == "latest":
+            return _only(self.runs(limit="1").runs, wanted, "there is no run yet")
+        return _only(self._beginning(wanted), wanted, f"no run begins with {wanted!r}")
 
-    def _beginning(self, wanted: str) -> list[RunSummary]:
+    def find_deleted(self, wanted: str) -> RunSummary:
+        """The deleted run that ``wanted`` names: an id, or a unique beginning of one.
+
+        Raises:
+            RunNotFoundError: none that can be restored, or more than one.
+        """
+        return _only(self._beginning(wanted, deleted="true"), wanted, f"no deleted run begins with {wanted!r}")
+
+    def _beginning(self, wanted: str, **among: str) -> list[RunSummary]:
         """The run of that id, or those whose ids begin so, archived ones too."""
         if not _RUN_ID.fullmatch(wanted):
             return []
-        exact = self.runs(q=f"id={wanted}", archived="any").runs
-        return exact or [run for run in self.runs(q=f"id:{wanted}", archived="any").runs
+        exact = self.runs(q=f"id={wanted}", archived="any", **among).runs
+        return exact or [run for run in self.runs(q=f"id:{wanted}", archived="any", **among).runs
                          if run.run_id.startswith(wanted)]  # fmt: skip
+
+    def delete_run(self, run_id: str) -> None:
+        self._ask("DELETE", f"/runs/{quote(run_id, safe='')}")
+
+    def restore_run(self, run_id: str) -> None:
+        self._ask("POST", f"/runs/{quote(run_id, safe='')}/restore", {})
+
+    def service(self) -> ServiceInfo:
+        return ServiceInfo.model_validate(self._get("/service", {}))
 
     def tokens(self) -> TokenList:
         return TokenList.model_validate(self._get("/tokens", {}))
@@ -128,6 +151,15 @@ class Client:
             raise ServiceUnreachableError(
                 f"no service answers at {self.url} ({reason}); start one with `underfed serve`, or set UNDERFED_URL"
             ) from error
+
+
+def _only(matching: Sequence[RunSummary], wanted: str, none: str) -> RunSummary:
+    if len(matching) == 1:
+        return matching[0]
+    if not matching:
+        raise RunNotFoundError(none)
+    names = ", ".join(run.run_id for run in matching[:5])
+    raise RunNotFoundError(f"{len(matching)} runs begin with {wanted!r}: {names}")
 
 
 def client_from_environment() -> Client:

@@ -33,19 +33,21 @@ def runs(argv: Sequence[str]) -> int:
     parser.add_argument("--sort", metavar="KEY", default="-started_at", help="- in front: largest first")
     parser.add_argument("--limit", metavar="N", type=int, default=100, help="how many (default: %(default)s)")
     parser.add_argument("--archived", action="store_true", help="archived runs, too")
+    parser.add_argument("--deleted", action="store_true", help="deleted runs that can be restored, and no others")
     parser.add_argument("--json", action="store_true", help="print the API's object")
     terms, others = _terms_apart(argv)
     arguments = parser.parse_args(others)
     expression = " ".join([*arguments.search, *terms])
     query = {"sort": arguments.sort, "limit": str(arguments.limit)}
     query |= {"archived": "any"} if arguments.archived else {}
+    query |= {"deleted": "true"} if arguments.deleted else {}
 
     def find() -> Answer:
         try:
             page = client_from_environment().runs(q=expression, **query)
         except RefusedError as error:
             raise RefusedError(_pointed(expression, str(error))) from error
-        return page, lambda: render_runs(page, expression)
+        return page, lambda: render_runs(page, expression, are_deleted=arguments.deleted)
 
     return _print(find, as_json=arguments.json)
 

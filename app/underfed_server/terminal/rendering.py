@@ -71,7 +71,9 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     return Group(*parts)
 
 
-def render_runs(page: RunsPage, expression: str) -> RenderableType:
+def render_runs(page: RunsPage, expression: str, *, are_deleted: bool = False) -> RenderableType:
+    if not page.runs and are_deleted:
+        return Text("No deleted run can be restored" + (f" and matches {expression}" if expression else ""))
     if not page.runs and expression:
         return Text(f"No run matches {expression}")
     if not page.runs:

@@ -1,5 +1,25 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 2ae6b8e8163665b663f480a335086afee6a77926e052ef438ae7717970d63be4. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 838a35bbdd42acfcaf7cb396d6a74babdc3754a2e76b04920536c07c91e45e2c. Not edited by hand.
 export interface paths {
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Audit
+         * @description Changes that people made, newest first: who, when, and what it was before and after.
+         */
+        get: operations["audit_api_v1_audit_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/compare": {
         parameters: {
             query?: never;
@@ -12,6 +32,26 @@ export interface paths {
          * @description How fast each run is compared with the first, why, which settings differ, and what makes them hard to compare.
          */
         get: operations["compare_api_v1_compare_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Config
+         * @description Keys of `config` that runs were given, the most used first: `config` of `/runs` asks for their values.
+         */
+        get: operations["config_api_v1_config_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -74,6 +114,26 @@ export interface paths {
          * @description A window of one rank, as docs/wire.md describes it; acknowledged when it is on disk. Idempotent.
          */
         post: operations["ingest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Jobs
+         * @description The runs that match the filter, grouped by job: how many tries, what they lost together, and the newest.
+         */
+        get: operations["jobs_api_v1_jobs_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -160,7 +220,8 @@ export interface paths {
         post?: never;
         /**
          * Remove
-         * @description Delete a run that is not running and everything recorded of it; for ten minutes it can be restored.
+         * @description Delete a run that is not running. For `keep_deleted_us` of `/service` it can be restored; then all that was
+         *     recorded of it is removed for good. What it lost stays in the hours of the week and the team.
          */
         delete: operations["remove_api_v1_runs__run_id__delete"];
         options?: never;
@@ -212,6 +273,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * History
+         * @description The runs of the same job over time: how much each waited and how fast it was, and what was changed in between.
+         */
+        get: operations["history_api_v1_runs__run_id__history_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/hotspots": {
         parameters: {
             query?: never;
@@ -243,7 +324,7 @@ export interface paths {
         put?: never;
         /**
          * Restore
-         * @description Restore a run that was deleted within the last ten minutes, with all its data.
+         * @description Restore a run from the list of deleted ones, with all its data.
          */
         post: operations["restore_api_v1_runs__run_id__restore_post"];
         delete?: never;
@@ -444,6 +525,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Views
+         * @description By name; a token that is bound to a project sees those of the project.
+         */
+        get: operations["views_api_v1_views_get"];
+        put?: never;
+        /**
+         * Make
+         * @description Save a list of runs under a name, for all who see the same runs.
+         */
+        post: operations["make_api_v1_views_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views/{view_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete
+         * @description Delete a view; runs stay as they are.
+         */
+        delete: operations["delete_api_v1_views__view_id__delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change
+         * @description Rename a view, or have it name another list.
+         */
+        patch: operations["change_api_v1_views__view_id__patch"];
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -590,6 +719,49 @@ export interface components {
             step_us: number;
         };
         /**
+         * AuditEntry
+         * @description One change that a person made.
+         */
+        AuditEntry: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted";
+            /** After */
+            after: string | {
+                [key: string]: string;
+            } | null;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Before */
+            before: string | {
+                [key: string]: string;
+            } | null;
+            /** By */
+            by: string;
+            /** Entry Id */
+            entry_id: string;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string | null;
+            /** Run Id */
+            run_id: string | null;
+            /** Token Id */
+            token_id: string | null;
+        };
+        /** AuditPage */
+        AuditPage: {
+            /** Entries */
+            entries: components["schemas"]["AuditEntry"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * BestAdvice
          * @description A change and its gain, without its texts and evidence.
          */
@@ -668,6 +840,30 @@ export interface components {
             of: "batch_size" | "model" | "gpu" | "world_size" | "compute";
             /** Sentence */
             sentence: string;
+        };
+        /**
+         * ChangedSetting
+         * @description What was set otherwise than in the run before.
+         */
+        ChangedSetting: {
+            /** After */
+            after: boolean | number | string | null;
+            /** Before */
+            before: boolean | number | string | null;
+            /**
+             * Group
+             * @enum {string}
+             */
+            group: "loader" | "data" | "machine" | "software" | "config" | "tags" | "command";
+            /** Matters */
+            matters: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "us" | "fraction" | "bytes" | "bytes_per_s" | "per_s" | "count" | "cores" | "factor" | "setting" | "w";
         };
         /**
          * ComparedHotspot
@@ -775,6 +971,16 @@ export interface components {
             sentence: string;
             /** Settings */
             settings: components["schemas"]["ComparedSetting"][];
+        };
+        /**
+         * ConfigKey
+         * @description A key of `config` that runs were given.
+         */
+        ConfigKey: {
+            /** Key */
+            key: string;
+            /** Runs */
+            runs: number;
         };
         /** CountedStack */
         CountedStack: {
@@ -1080,6 +1286,75 @@ export interface components {
              * @constant
              */
             status: "ok";
+        };
+        /**
+         * HistoryRun
+         * @description One try of a job.
+         */
+        HistoryRun: {
+            /** Archived At */
+            archived_at: string | null;
+            /**
+             * Bound
+             * @enum {string}
+             */
+            bound: "data" | "transfer" | "compute" | "host" | "unknown";
+            /**
+             * Bound Label
+             * @default
+             */
+            bound_label: string;
+            /** Cause */
+            cause: ("cpu_limited" | "dispatched_batches" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "state_snapshot" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            /** Cause Label */
+            cause_label?: string | null;
+            /** Changed */
+            changed: components["schemas"]["ChangedSetting"][];
+            /** Data Stall Fraction */
+            data_stall_fraction: number | null;
+            /** Ended At */
+            ended_at: string | null;
+            /** Gpu Hours Lost */
+            gpu_hours_lost: number | null;
+            /** Hours Lost */
+            hours_lost: number | null;
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "healthy" | "watch" | "limited" | "bound" | "unknown";
+            /**
+             * Level Label
+             * @default
+             */
+            level_label: string;
+            /** Name */
+            name: string;
+            /** Run Id */
+            run_id: string;
+            /** Samples Per S */
+            samples_per_s: number | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "running" | "finished" | "crashed" | "lost";
+            /**
+             * Status Label
+             * @default
+             */
+            status_label: string;
+            /** Steps */
+            steps: number;
+            /** Steps Per S */
+            steps_per_s: number | null;
+            /** User */
+            user: string;
         };
         /**
          * HitRate
@@ -1434,6 +1709,32 @@ export interface components {
             stacks: components["schemas"]["CountedStack"][];
         };
         /**
+         * JobLine
+         * @description Runs that are tries at the same thing. A run that names no job stands alone.
+         */
+        JobLine: {
+            /** Gpu Hours Lost */
+            gpu_hours_lost: number | null;
+            /** Hours Lost */
+            hours_lost: number | null;
+            /** Job */
+            job: string;
+            newest: components["schemas"]["RunSummary"];
+            /** Project */
+            project: string;
+            /** Runs */
+            runs: number;
+            /** Trend */
+            trend: (number | null)[];
+        };
+        /** JobsPage */
+        JobsPage: {
+            /** Jobs */
+            jobs: components["schemas"]["JobLine"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * LedgerEntry
          * @description ``run_id`` carried a change that was advised for ``advice_of``.
          */
@@ -1645,6 +1946,13 @@ export interface components {
             /** Scopes */
             scopes: ("ingest" | "view" | "admin")[];
         };
+        /** NewView */
+        NewView: {
+            /** Name */
+            name: string;
+            /** Query */
+            query: string;
+        };
         /**
          * Outlook
          * @description What is expected of a running run, if it goes on as it was judged.
@@ -1845,6 +2153,8 @@ export interface components {
             cudnn_version: string | null;
             /** Data Stall Fraction */
             data_stall_fraction: number | null;
+            /** Deleted At */
+            deleted_at?: string | null;
             /** Devices */
             devices: components["schemas"]["Device"][];
             /** Died Workers */
@@ -2003,8 +2313,26 @@ export interface components {
             /** Topic */
             topic: string;
         };
+        /**
+         * RunHistory
+         * @description The runs of one job around one of them, oldest first.
+         */
+        RunHistory: {
+            /** Job */
+            job: string;
+            /** Project */
+            project: string;
+            /** Runs */
+            runs: components["schemas"]["HistoryRun"][];
+        };
         /** RunsPage */
         RunsPage: {
+            /** Config */
+            config?: {
+                [key: string]: {
+                    [key: string]: boolean | number | string | null;
+                };
+            };
             counts: components["schemas"]["StatusCounts"];
             /** Next Cursor */
             next_cursor: string | null;
@@ -2036,6 +2364,8 @@ export interface components {
             cause_label?: string | null;
             /** Data Stall Fraction */
             data_stall_fraction: number | null;
+            /** Deleted At */
+            deleted_at?: string | null;
             /** Ended At */
             ended_at: string | null;
             /** Exit Reason */
@@ -2178,6 +2508,8 @@ export interface components {
          * @description What the page needs to begin with: the address that agents use, and whether a token is required.
          */
         ServiceInfo: {
+            /** Keep Deleted Us */
+            keep_deleted_us: number;
             /** Labels */
             labels?: {
                 [key: string]: {
@@ -2530,8 +2862,45 @@ export interface components {
             user: string;
         };
         /**
+         * View
+         * @description A list of runs that was given a name: its filter, sorting, columns and grouping.
+         */
+        View: {
+            /**
+             * Changed At
+             * Format: date-time
+             */
+            changed_at: string;
+            /** Made By */
+            made_by: string;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string | null;
+            /** Query */
+            query: string;
+            /** View Id */
+            view_id: string;
+        };
+        /**
+         * ViewChanges
+         * @description Only what is given is changed.
+         */
+        ViewChanges: {
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /**
+             * Query
+             * @default
+             */
+            query: string;
+        };
+        /**
          * Week
-         * @description Rank-hours of the last seven days, compared with the seven before.
+         * @description Rank-hours of the last seven days, compared with the seven before; of all runs, archived and deleted ones too.
          */
         Week: {
             /** By Cause */
@@ -2642,14 +3011,18 @@ export interface components {
 }
 export type Advice = components['schemas']['Advice'];
 export type Anatomy = components['schemas']['Anatomy'];
+export type AuditEntry = components['schemas']['AuditEntry'];
+export type AuditPage = components['schemas']['AuditPage'];
 export type BestAdvice = components['schemas']['BestAdvice'];
 export type CauseFinding = components['schemas']['CauseFinding'];
 export type CauseHours = components['schemas']['CauseHours'];
 export type Caution = components['schemas']['Caution'];
+export type ChangedSetting = components['schemas']['ChangedSetting'];
 export type ComparedHotspot = components['schemas']['ComparedHotspot'];
 export type ComparedRun = components['schemas']['ComparedRun'];
 export type ComparedSetting = components['schemas']['ComparedSetting'];
 export type Comparison = components['schemas']['Comparison'];
+export type ConfigKey = components['schemas']['ConfigKey'];
 export type CountedStack = components['schemas']['CountedStack'];
 export type DayHours = components['schemas']['DayHours'];
 export type Device = components['schemas']['Device'];
@@ -2663,6 +3036,7 @@ export type Evidence = components['schemas']['Evidence'];
 export type GroupHours = components['schemas']['GroupHours'];
 export type HandoverCosts = components['schemas']['HandoverCosts'];
 export type Health = components['schemas']['Health'];
+export type HistoryRun = components['schemas']['HistoryRun'];
 export type HitRate = components['schemas']['HitRate'];
 export type Host = components['schemas']['Host'];
 export type HostCores = components['schemas']['HostCores'];
@@ -2676,6 +3050,8 @@ export type HostsPage = components['schemas']['HostsPage'];
 export type HotLine = components['schemas']['HotLine'];
 export type Hotspot = components['schemas']['Hotspot'];
 export type HotspotsPage = components['schemas']['HotspotsPage'];
+export type JobLine = components['schemas']['JobLine'];
+export type JobsPage = components['schemas']['JobsPage'];
 export type LedgerEntry = components['schemas']['LedgerEntry'];
 export type LoaderInfo = components['schemas']['LoaderInfo'];
 export type LoaderLine = components['schemas']['LoaderLine'];
@@ -2683,6 +3059,7 @@ export type LoadHeatmap = components['schemas']['LoadHeatmap'];
 export type Losses = components['schemas']['Losses'];
 export type MeasuredReplay = components['schemas']['MeasuredReplay'];
 export type NewToken = components['schemas']['NewToken'];
+export type NewView = components['schemas']['NewView'];
 export type Outlook = components['schemas']['Outlook'];
 export type Pause = components['schemas']['Pause'];
 export type ProjectInfo = components['schemas']['ProjectInfo'];
@@ -2695,6 +3072,7 @@ export type RetentionWish = components['schemas']['RetentionWish'];
 export type Run = components['schemas']['Run'];
 export type RunChanges = components['schemas']['RunChanges'];
 export type RunEvent = components['schemas']['RunEvent'];
+export type RunHistory = components['schemas']['RunHistory'];
 export type RunsPage = components['schemas']['RunsPage'];
 export type RunSummary = components['schemas']['RunSummary'];
 export type Series = components['schemas']['Series'];
@@ -2717,12 +3095,125 @@ export type TokenInfo = components['schemas']['TokenInfo'];
 export type TokenList = components['schemas']['TokenList'];
 export type TokenMade = components['schemas']['TokenMade'];
 export type UserInfo = components['schemas']['UserInfo'];
+export type View = components['schemas']['View'];
+export type ViewChanges = components['schemas']['ViewChanges'];
 export type Week = components['schemas']['Week'];
 export type WorkerInfo = components['schemas']['WorkerInfo'];
 export type WorkerLife = components['schemas']['WorkerLife'];
 export type WorkersPage = components['schemas']['WorkersPage'];
 export type $defs = Record<string, never>;
 export interface operations {
+    audit_api_v1_audit_get: {
+        parameters: {
+            query?: {
+                action?: ("renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted") | null;
+                /** @description As an entry names who made the change */
+                by?: string | null;
+                /** @description `next_cursor` of the page before */
+                cursor?: string | null;
+                limit?: number;
+                project?: string | null;
+                /** @description Only changes of this run, also of one that was removed */
+                run_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     compare_api_v1_compare_get: {
         parameters: {
             query: {
@@ -2742,6 +3233,107 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    config_api_v1_config_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigKey"][];
                 };
             };
             /** @description Bad Request */
@@ -3152,6 +3744,122 @@ export interface operations {
             };
         };
     };
+    jobs_api_v1_jobs_get: {
+        parameters: {
+            query?: {
+                /** @description Default: `false`, unless `q` speaks of it */
+                archived?: ("true" | "false" | "any") | null;
+                bound?: ("data" | "transfer" | "compute" | "host" | "unknown") | null;
+                /** @description `next_cursor` of the page before */
+                cursor?: string | null;
+                limit?: number;
+                project?: string | null;
+                /** @description A search expression, as docs/search.md describes it */
+                q?: string | null;
+                /** @description As of `/runs`, by the newest run, or `hours_lost` or `runs` of all */
+                sort?: string;
+                status?: ("running" | "finished" | "crashed" | "lost") | null;
+                /** @description `key=value`, or `key` with any value */
+                tag?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobsPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     projects_api_v1_projects_get: {
         parameters: {
             query?: never;
@@ -3469,13 +4177,19 @@ export interface operations {
                 /** @description Default: `false`, unless `q` speaks of it */
                 archived?: ("true" | "false" | "any") | null;
                 bound?: ("data" | "transfer" | "compute" | "host" | "unknown") | null;
+                /** @description Keys of `config` whose values are wanted */
+                config?: string[];
                 /** @description `next_cursor` of the page before */
                 cursor?: string | null;
+                /** @description Deleted runs that can be restored, and no others */
+                deleted?: boolean;
+                /** @description Exactly this job */
+                job?: string | null;
                 limit?: number;
                 project?: string | null;
                 /** @description A search expression, as docs/search.md describes it */
                 q?: string | null;
-                /** @description A key; `-` in front: largest first */
+                /** @description A key, or `config:KEY`; `-` in front: largest first */
                 sort?: string;
                 status?: ("running" | "finished" | "crashed" | "lost") | null;
                 /** @description `key=value`, or `key` with any value */
@@ -4025,6 +4739,112 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    history_api_v1_runs__run_id__history_get: {
+        parameters: {
+            query?: {
+                /** @description Runs; of more those around this one */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunHistory"];
+                };
             };
             /** @description Bad Request */
             400: {
@@ -5418,6 +6238,438 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    views_api_v1_views_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"][];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    make_api_v1_views_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewView"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is another one of this name */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_api_v1_views__view_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                view_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    change_api_v1_views__view_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                view_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewChanges"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is another one of this name */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,5 +1,7 @@
 /** An address that names nothing. */
+import { DELETED_HREF } from '../router'
 import { missing } from '../text/frame'
+import { deleting } from '../text/shared'
 import { usePage } from '../ui/parts/page'
 
 export function MissingPage({ runId }: { runId?: string }) {
@@ -10,6 +12,12 @@ export function MissingPage({ runId }: { runId?: string }) {
       {runId && <p>{missing.runDetail}</p>}
       <p>
         <a href="/">{missing.back}</a>
+        {runId && (
+          <>
+            {' · '}
+            <a href={DELETED_HREF}>{deleting.list}</a>
+          </>
+        )}
       </p>
     </div>
   )

@@ -114,6 +114,7 @@ const Facts = memo(RunFacts)
 /** What is low on the page comes after what is above it. */
 const Workers = memo(onDemand(async () => (await import('../ui/run/WorkersPanel')).WorkersPanel))
 const Hotspots = memo(onDemand(async () => (await import('../ui/run/hotspots/HotspotsPanel')).HotspotsPanel))
+const Past = memo(onDemand(async () => (await import('../ui/run/Past')).Past))
 const Gantt = memo(onDemand(async () => (await import('../ui/run/GanttPanel')).GanttPanel))
 const Hosts = memo(onDemand(async () => (await import('../ui/run/RunHosts')).RunHosts))
 
@@ -142,6 +143,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
         </div>
       </div>
       <Hotspots run={run} loader={store.selection.value.loader} rank={store.selection.value.rank} />
+      <Past run={run} />
       <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />
       <Hosts store={store} run={run} />
     </>

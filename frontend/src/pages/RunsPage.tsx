@@ -1,39 +1,48 @@
 /** All runs: what the week lost to waiting, and the table that says where. */
 import { useEffect, useMemo } from 'preact/hooks'
 import { navigate } from '../router'
+import { keepDeletedUs } from '../store/actions'
+import { configKeys } from '../store/chosen'
 import { isFiltered, parseFilter, type RunsFilter } from '../store/filter'
 import { runs as say } from '../text/runs'
-import { text } from '../text/shared'
+import { deleting, text } from '../text/shared'
 import { TroubleBanner } from '../ui/parts/Banner'
+import { onDemand } from '../ui/parts/onDemand'
 import { usePage } from '../ui/parts/page'
 import { useRuns } from '../ui/parts/stores'
 import { Empty } from '../ui/runs/Empty'
 import { Filters } from '../ui/runs/Filters'
+import { isByJob } from '../ui/runs/ListMenus'
 import { NoMatch } from '../ui/runs/NoMatch'
 import { RunsSkeleton } from '../ui/runs/RunsSkeleton'
 import { RunsTable } from '../ui/runs/RunsTable'
 import { SelectionBar } from '../ui/runs/SelectionBar'
 import { WeekHead } from '../ui/runs/WeekHead'
 
+const JobsTable = onDemand(async () => (await import('../ui/runs/JobsTable')).JobsTable, <RunsSkeleton />)
+
 export function RunsPage({ query }: { query: URLSearchParams }) {
   const runs = useRuns()
   const key = query.toString()
-  const filter = useMemo(() => parseFilter(new URLSearchParams(key)), [key])
+  const config = configKeys.value
+  const filter = useMemo(() => parseFilter(new URLSearchParams(key), config), [key, config])
   useEffect(() => runs.follow(), [runs])
   useEffect(() => void runs.load(filter), [runs, filter])
   usePage(text.runs, { Escape: () => isFiltered(filter) && navigate('/') }, [filter])
 
   const isEmpty = runs.isLoaded.value && runs.order.value.length === 0
   // Where all runs were archived, the filters are the way to them.
-  const hasNone = runs.counts.value?.all === 0 && runs.choices.value.projects.length === 0
-  if (isEmpty && !isFiltered(filter) && hasNone) return <Empty />
   const week = runs.overall.value?.week
+  const hasNone = runs.counts.value?.all === 0 && runs.choices.value.projects.length === 0
+  // Where all runs were deleted, what they lost is still told.
+  if (isEmpty && !isFiltered(filter) && hasNone && !week?.hours_used) return <Empty />
   return (
     <>
       {runs.trouble.value && <TroubleBanner what={say.list} error={runs.trouble.value} />}
       {week && <WeekHead week={week} query={query} />}
       <Filters filter={filter} query={query} />
       <SelectionBar filter={filter} />
+      {filter.deleted && <p class="detail">{deleting.lead(keepDeletedUs())}</p>}
       <List filter={filter} query={query} isEmpty={isEmpty} />
     </>
   )
@@ -41,6 +50,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
 
 function List({ filter, query, isEmpty }: { filter: RunsFilter; query: URLSearchParams; isEmpty: boolean }) {
   const runs = useRuns()
+  if (isByJob(query)) return <JobsTable filter={filter} query={query} />
   if (!runs.isLoaded.value) return runs.trouble.value || runs.refusal.value ? null : <RunsSkeleton />
   return isEmpty ? <NoMatch filter={filter} query={query} /> : <RunsTable filter={filter} query={query} />
 }

@@ -4,8 +4,10 @@ import type { GroupHours, HitRate, Team } from '../api/schema'
 import { formatFraction, formatHours, formatHoursCell, formatRange, NOT_MEASURED } from '../format'
 import { runHref } from '../router'
 import { openResource } from '../store/resource'
+import { audit } from '../text/past'
 import { hourNoun, text } from '../text/shared'
 import { team as say } from '../text/team'
+import { AuditList } from '../ui/parts/AuditList'
 import { TroubleBanner } from '../ui/parts/Banner'
 import { DataTable } from '../ui/parts/DataTable'
 import { Legend } from '../ui/parts/Legend'
@@ -35,6 +37,9 @@ export function TeamPage() {
       {trouble && <TroubleBanner what={say.what} error={trouble} />}
       {!team.value && !trouble && <Skeleton />}
       {team.value && <Loaded team={team.value} />}
+      <Panel title={audit.title} detail={audit.detail}>
+        <AuditList />
+      </Panel>
     </>
   )
 }

@@ -49,7 +49,11 @@ export async function retag(
 type Removal = (runs: RunsStore, ids: readonly string[]) => Promise<readonly string[]>
 export const archive: Removal = removal(archiveOne, unarchiveOne, say.archived)
 export const unarchive: Removal = removal(unarchiveOne, archiveOne, say.unarchived)
-export const remove: Removal = removal(deleteOne, restoreOne, say.deleted)
+export const remove: Removal = removal(deleteOne, restoreOne, count => say.deleted(count, keepDeletedUs()))
+export const restore: Removal = removal(restoreOne, deleteOne, say.restored)
+
+/** How long the service keeps deleted runs; `null`: not known yet. */
+export const keepDeletedUs = () => service.value?.keep_deleted_us ?? null
 
 function removal(doing: Act, undoing: Act, said: (count: number) => string): Removal {
   return async (runs, ids) => {

@@ -9,7 +9,11 @@ export interface RunsFilter {
   project: string | null
   tag: string | null
   archived: Archived | null
+  /** Deleted runs that can be restored, and no others. */
+  deleted: boolean
   sort: Sort
+  /** Keys of configurations whose values are shown beside the runs. */
+  config: readonly string[]
 }
 
 /** Archived runs: these alone, or these too; `null`: none, unless the search speaks of them. */
@@ -23,7 +27,8 @@ function oneOf<T extends string>(allowed: readonly T[], value: string | null): T
   return allowed.find(one => one === value) ?? null
 }
 
-export function parseFilter(query: URLSearchParams): RunsFilter {
+export function parseFilter(query: URLSearchParams, config: readonly string[] = []): RunsFilter {
+  const deleted = query.get('deleted') === 'true'
   return {
     q: query.get('q') ?? '',
     status: oneOf(STATUSES, query.get('status')),
@@ -31,7 +36,9 @@ export function parseFilter(query: URLSearchParams): RunsFilter {
     project: query.get('project'),
     tag: query.get('tag'),
     archived: oneOf(ARCHIVED, query.get('archived')),
-    sort: parseSort(query.get('sort')),
+    deleted,
+    sort: parseSort(query.get('sort') ?? (deleted ? '-deleted_at' : null)),
+    config,
   }
 }
 
@@ -39,10 +46,10 @@ export function parseFilter(query: URLSearchParams): RunsFilter {
 export const MOST = 5_000
 
 /** As the service takes it. */
-export function requested({ q, ...rest }: RunsFilter, limit: number, cursor: string | null) {
-  return { ...rest, q: q || null, limit, cursor }
+export function requested({ q, config, ...rest }: RunsFilter, limit: number, cursor: string | null) {
+  return { ...rest, q: q || null, config: [...config], limit, cursor }
 }
 
-export function isFiltered({ sort: _, ...filter }: RunsFilter): boolean {
+export function isFiltered({ sort: _, config: __, ...filter }: RunsFilter): boolean {
   return Object.values(filter).some(Boolean)
 }

@@ -4,6 +4,7 @@ import type { RunSummary, RunsPage } from '../api/schema'
 import type { Cell, Table } from '../csv'
 import { formatTags } from '../format'
 import { type Factors, runFactors } from '../gain'
+import { configColumn } from './chosen'
 import { asked } from './connection'
 import { MOST, type RunsFilter, requested } from './filter'
 
@@ -33,21 +34,38 @@ const COLUMNS: Columns = {
   ...asTheyAre('gpus', 'gpu_name', 'num_workers', 'started_at', 'last_seen_at', 'ended_at'),
 }
 
-export function tableOf(runs: readonly RunSummary[]): Table {
+/** With a column for each `config` that was asked for. */
+export function tableOf({ runs, config }: Listed, keys: readonly string[]): Table {
   const values = Object.values(COLUMNS)
-  return { columns: Object.keys(COLUMNS), rows: runs.map(run => values.map(value => value(run))) }
+  return {
+    columns: [...Object.keys(COLUMNS), ...keys.map(configColumn)],
+    rows: runs.map(run => [
+      ...values.map(value => value(run)),
+      ...keys.map(key => cellOf(config[run.run_id]?.[key])),
+    ]),
+  }
+}
+
+const cellOf = (setting: boolean | number | string | null | undefined): Cell =>
+  typeof setting === 'boolean' ? String(setting) : (setting ?? null)
+
+export interface Listed {
+  runs: readonly RunSummary[]
+  config: NonNullable<RunsPage['config']>
 }
 
 /** Every run that passes the filter, page by page. `null`: nobody answered, or a sign-in is needed. Raises: ServiceError. */
-export async function readAll(filter: RunsFilter): Promise<readonly RunSummary[] | null> {
+export async function readAll(filter: RunsFilter): Promise<Listed | null> {
   const found = new Map<string, RunSummary>()
+  const config: Listed['config'] = {}
   let cursor: string | null = null
   do {
     const page: RunsPage | null = await asked(get('/api/v1/runs', { query: requested(filter, MOST, cursor) }))
     if (!page) return null
     // A run whose value changed in between may come twice.
     for (const run of page.runs) found.set(run.run_id, run)
+    Object.assign(config, page.config)
     cursor = page.next_cursor
   } while (cursor)
-  return [...found.values()]
+  return { runs: [...found.values()], config }
 }

@@ -6,7 +6,7 @@ export interface Notice {
   undo: (() => Promise<void>) | null
 }
 
-/** How long it stays; the service itself can restore a deleted run for ten minutes. */
+/** How long it stays; the service itself can restore a deleted run for days, from the list of deleted ones. */
 const SHOWN_MS = 15_000
 
 export const notice = signal<Notice | null>(null)

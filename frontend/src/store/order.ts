@@ -2,6 +2,7 @@
 import type { Signal } from '@preact/signals'
 import type { RunSummary } from '../api/schema'
 import { leastGainOf } from '../gain'
+import { type ConfigColumn, configKey } from './chosen'
 
 const KEYS = {
   name: (run: RunSummary) => run.name,
@@ -11,16 +12,19 @@ const KEYS = {
   predicted_speedup: (run: RunSummary) => run.best_advice && leastGainOf(run.best_advice),
   step_us: (run: RunSummary) => run.step_us,
   started_at: (run: RunSummary) => run.started_at,
+  deleted_at: (run: RunSummary) => run.deleted_at ?? null,
 }
 
-export type SortKey = keyof typeof KEYS
+/** `config:` and a key: by values of the configuration, which only the service puts in order. */
+export type SortKey = keyof typeof KEYS | ConfigColumn
 /** `-` in front: largest first. */
 export type Sort = SortKey | `-${SortKey}`
 
 const DEFAULT_SORT: Sort = '-hours_lost'
 
 export function parseSort(asked: string | null): Sort {
-  return asked && keyOf(asked as Sort) in KEYS ? (asked as Sort) : DEFAULT_SORT
+  const isKnown = asked && (keyOf(asked as Sort) in KEYS || configKey(keyOf(asked as Sort)))
+  return isKnown ? (asked as Sort) : DEFAULT_SORT
 }
 
 export function keyOf(sort: Sort): SortKey {
@@ -38,7 +42,9 @@ type Rows = ReadonlyMap<string, Signal<RunSummary>>
 
 /** Runs without the value come last either way, as from the service; ties keep their order. */
 export function sortedIds(ids: readonly string[], rows: Rows, sort: Sort): readonly string[] {
-  const value = KEYS[keyOf(sort)]
+  const value = KEYS[keyOf(sort) as keyof typeof KEYS]
+  // A configuration does not change: the runs stay as the service sorted them.
+  if (!value) return ids
   const sign = sort.startsWith('-') ? -1 : 1
   const keyed = ids.map(id => ({ id, key: value((rows.get(id) as Signal<RunSummary>).peek()) }))
   return keyed.sort((a, b) => sign * compare(a.key, b.key, sign)).map(entry => entry.id)

@@ -39,6 +39,8 @@ export type RunsStore = ReturnType<typeof openRuns>
 export function openRuns() {
   const rows = new Map<string, Signal<RunSummary>>()
   const order = signal<readonly string[]>([])
+  /** By run: what the columns show of its configuration. */
+  const config = signal<NonNullable<RunsPage['config']>>({})
   const counts = signal<StatusCounts | null>(null)
   const isLoaded = signal(false)
   const cursor = signal<string | null>(null)
@@ -83,6 +85,7 @@ export function openRuns() {
   function take(page: RunsPage, before: readonly string[]): void {
     batch(() => {
       for (const run of page.runs) keep(run)
+      config.value = before.length > 0 ? { ...config.value, ...page.config } : (page.config ?? {})
       order.value = [...new Set([...before, ...page.runs.map(run => run.run_id)])]
       counts.value = page.counts
       const isOfAll = filter !== null && !isFiltered(filter)
@@ -119,8 +122,8 @@ export function openRuns() {
   const settleSoon = throttled(settle, SETTLE_MS)
 
   function onEvent({ run, deleted }: RunEvent): void {
-    if (deleted) {
-      onDeleted(run.run_id)
+    if ((deleted ?? false) !== (filter?.deleted ?? false)) {
+      onGone(run.run_id)
       return
     }
     const row = rows.get(run.run_id)
@@ -136,9 +139,13 @@ export function openRuns() {
     settleSoon()
   }
 
-  /** Deleted on this page or another: it leaves at once, even from under the pointer. */
-  function onDeleted(id: string): void {
+  /**
+   * Deleted on this page or another, or restored while deleted ones are shown: it leaves at once, even from under the
+   * pointer, and is asked for again when it comes back.
+   */
+  function onGone(id: string): void {
     unseen.delete(id)
+    elsewhere.delete(id)
     if (!order.value.includes(id)) return
     order.value = order.value.filter(other => other !== id)
     onMissed()
@@ -161,6 +168,7 @@ export function openRuns() {
 
   return {
     rows,
+    config,
     order,
     selection: openSelection(order),
     counts,

@@ -54,7 +54,7 @@ export const edit = {
   title: 'Name, tags and notes',
   name: 'Name',
   tags: 'Tags, separated by commas: imagenet, lr=3e-4',
-  notes: 'Notes',
+  notes: 'Notes: plain text, in which addresses are links',
 }
 
 export const exportMenu = {

@@ -121,6 +121,11 @@ export const runs = {
   list: 'The list of runs',
 }
 
+export const listMenus = {
+  byJob: 'By job',
+  views: 'Views',
+}
+
 export const selecting = {
   select: (name: string) => `Select ${name}`,
   selectAll: 'Select all runs in the list',

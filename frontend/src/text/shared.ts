@@ -1,5 +1,5 @@
 /** What more than one page says. Verdicts and advice are the service's own words. */
-import { formatAge, plural } from '../format'
+import { formatAge, formatKept, plural } from '../format'
 
 export const text = {
   product: 'Underfed',
@@ -39,9 +39,34 @@ export const actions = {
   tagged: (count: number) => `${plural(count, 'run')} tagged.`,
   archived: (count: number) => `${plural(count, 'run')} archived.`,
   unarchived: (count: number) => `${plural(count, 'run')} unarchived.`,
-  deleted: (count: number) => `${plural(count, 'run')} deleted.`,
+  deleted: (count: number, keptUs: number | null) =>
+    `${plural(count, 'run')} deleted.${keptUs === null ? '' : ` To be restored for ${formatKept(keptUs)}.`}`,
+  restored: (count: number) => `${plural(count, 'run')} restored.`,
+  restore: 'Restore',
   progress: (done: number, all: number) => `${done} of ${plural(all, 'run')} done.`,
   failed: (why: string) => `Not done: ${why}.`,
+}
+
+/** What is said before runs are deleted, and of those that were. */
+export const deleting = {
+  title: (count: number) => `Delete ${plural(count, 'run')}?`,
+  button: (count: number) => `Delete ${plural(count, 'run')}`,
+  running: (count: number) =>
+    count === 1
+      ? 'One of the selected runs is still running and stays.'
+      : `${count} of the selected runs are still running and stay.`,
+  undo: (count: number, keptUs: number | null) =>
+    `${count === 1 ? 'It' : 'They'} can be restored${keptUs === null ? '' : ` for ${formatKept(keptUs)}`} from the list of deleted runs. After that everything recorded of ${count === 1 ? 'it' : 'them'} is removed for good.`,
+  stays: (count: number, lost: string | null) =>
+    lost === null
+      ? `The figures of the week and the team stay as they are.`
+      : `The ${lost} that ${count === 1 ? 'it' : 'they'} lost stay in the figures of the week and the team.`,
+  list: 'Deleted runs',
+  notDeleted: 'Runs that are not deleted',
+  filter: 'deleted',
+  lead: (keptUs: number | null) =>
+    `Deleted runs${keptUs === null ? '' : ` are kept for ${formatKept(keptUs)}, then removed for good`}. The hours that they lost stay in the figures of the week and the team.`,
+  at: (at: string, until: string | null) => `deleted ${at}${until === null ? '' : `, kept until ${until}`}`,
 }
 
 export const banner = {

@@ -124,6 +124,7 @@ describe('no run yet', () => {
     user: null,
     scopes: [],
     project: null,
+    keep_deleted_us: 2_592_000_000_000,
   }
   test('the default address needs no setting', () => {
     service.value = { ...info, url: 'http://127.0.0.1:7077' }

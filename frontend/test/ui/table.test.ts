@@ -1,7 +1,8 @@
-import { afterEach, expect, test } from 'vitest'
-import type { BestAdvice } from '../../src/api/schema'
+import { afterEach, expect, test, vi } from 'vitest'
+import type { BestAdvice, RunSummary } from '../../src/api/schema'
 import { toCsv } from '../../src/csv'
-import { COLUMN_IDS, chooseColumns, chosen } from '../../src/store/chosen'
+import { navigate } from '../../src/router'
+import { COLUMN_IDS, chooseColumns, chosen, configKeys } from '../../src/store/chosen'
 import { tableOf } from '../../src/store/listing'
 import { COLUMNS, columnOf, fitting, NAME_PX, TICK_PX } from '../../src/ui/runs/columns'
 import { slicesOf } from '../../src/ui/runs/WeekHead'
@@ -30,9 +31,38 @@ test('every column can be chosen', () => {
   expect(COLUMNS.map(({ id }) => id)).toEqual(COLUMN_IDS)
 })
 
+const listed = (runs: readonly RunSummary[]) => ({ runs, config: {} })
+
+test('as CSV, chosen values of the configuration are columns of their own', () => {
+  const config = { 'run-1': { lr: 0.1, amp: true } }
+  const [head, line] = toCsv(tableOf({ runs: [summary()], config }, ['lr', 'amp', 'net'])).split('\r\n')
+  expect(head).toMatch(/,config:lr,config:amp,config:net$/)
+  expect(line).toMatch(/,0\.1,true,$/)
+})
+
+test('columns of the configuration are kept and in the address, whatever their keys are', () => {
+  chooseColumns(['config:opt,lr', 'wait', 'config:50%'])
+  expect(chosen.value).toEqual(['wait', 'config:opt,lr', 'config:50%'])
+  expect(configKeys.value).toEqual(['opt,lr', '50%'])
+  const linked = new URLSearchParams(location.search).get('columns')
+  expect(linked).toBe(localStorage.getItem('underfed-columns'))
+  navigate(`/?columns=${encodeURIComponent('status,config:lr,nonsense')}`)
+  expect(chosen.value).toEqual(['status', 'config:lr'])
+  navigate('/')
+  expect(chosen.value).toEqual(['wait', 'config:opt,lr', 'config:50%'])
+  chooseColumns(null)
+})
+
+test('what was kept is there when the page is opened again', async () => {
+  localStorage.setItem('underfed-columns', 'wait,config:lr')
+  vi.resetModules()
+  const { chosen } = await import('../../src/store/chosen')
+  expect(chosen.value).toEqual(['wait', 'config:lr'])
+})
+
 test('as CSV, what was not measured is empty and a name that begins like a formula is text', () => {
   const csv = toCsv(
-    tableOf([summary({ name: '=HYPERLINK("x")', step_us: null, tags: { a: '', team: 'b' } })]),
+    tableOf(listed([summary({ name: '=HYPERLINK("x")', step_us: null, tags: { a: '', team: 'b' } })]), []),
   )
   const [head, line] = csv.split('\r\n')
   expect(head).toContain('data_stall_fraction,hours_lost')
@@ -46,10 +76,13 @@ test('as CSV, the gain is that of the run, and empty where none is promised', ()
   const best = summary().best_advice as BestAdvice
   const ofRun = { run_speedup: 1.19, run_low: 1.15, run_high: 1.22 }
   const lines = toCsv(
-    tableOf([
-      summary({ best_advice: { ...best, ...ofRun } }),
-      summary({ best_advice: { ...best, is_promised: false } }),
-    ]),
+    tableOf(
+      listed([
+        summary({ best_advice: { ...best, ...ofRun } }),
+        summary({ best_advice: { ...best, is_promised: false } }),
+      ]),
+      [],
+    ),
   ).split('\r\n')
   expect(lines[1]).toContain(',num_workers,1.19,1.15,1.22,')
   expect(lines[2]).toContain(',num_workers,,,,')

@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,17 @@ def test_a_run_that_is_deleted_and_brought_back_is_told_as_such(application: App
     ask(address, "POST", "/api/v1/runs/run-1/restore")
     assert not watching.event()[1].deleted
     watching.close()
+
+
+def test_a_stream_that_resumes_is_told_of_what_was_deleted_meanwhile() -> None:
+    gone = a_run().model_copy(update={"deleted_at": datetime(2026, 11, 20, tzinfo=timezone.utc)})
+
+    async def read() -> str:
+        text = event_streams.Events(lambda _: [gone]).watch(["runs"], since=gone.started_at)
+        return "".join([await anext(text), await anext(text)])
+
+    told = asyncio.run(read())
+    assert RunEvent.model_validate_json(told.split("data: ")[1].strip()).deleted
 
 
 def test_topics_share_one_stream(application: Application, address: str) -> None:

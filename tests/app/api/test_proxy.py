@@ -64,6 +64,14 @@ def test_people_may_be_given_more(application: Application) -> None:
     assert client(application, "10.2.3.4", **USER).delete("/api/v1/runs/x").status_code == 404
 
 
+@pytest.mark.parametrize("application", [["--proxy-scope", "admin"]], indirect=True)
+def test_what_people_change_is_told_by_the_name_that_the_proxy_gives(application: Application) -> None:
+    asked = client(application, "10.2.3.4", **USER)
+    asked.post("/api/v1/views", json={"name": "slow", "query": ""})
+    (entry,) = asked.get("/api/v1/audit").json()["entries"]
+    assert (entry["by"], entry["action"], entry["token_id"]) == ("ada", "view_created", None)
+
+
 def test_a_token_counts_more_than_the_name_beside_it(application: Application) -> None:
     asked = client(application, "10.2.3.4", **USER, **bearer(ROOT))
     info = asked.get("/api/v1/service").json()

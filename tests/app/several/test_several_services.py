@@ -223,7 +223,9 @@ def test_nothing_acknowledged_is_lost_when_one_is_killed(
     assert steps_of(own_database, "run-1") == sent(windows)
 
 
-def test_a_run_that_is_deleted_at_one_service_leaves_the_pages_of_all(services: list[Service]) -> None:
+def test_a_run_that_is_deleted_at_one_service_leaves_all_pages_and_comes_back_by_another(
+    services: list[Service],
+) -> None:
     post(services[0], made_window(0, run_id="gone", end={"status": "finished"}))
     watching = [Stream(service.address, "topic=run:gone") for service in services]
     connection = http.client.HTTPConnection(urlsplit(services[0].address).netloc, timeout=20)
@@ -237,5 +239,33 @@ def test_a_run_that_is_deleted_at_one_service_leaves_the_pages_of_all(services: 
     for each in watching:
         while not each.event()[1].deleted:
             pass
+    # Any of them lists and restores it, and all pages are told.
+    assert [run["run_id"] for run in get(services[1], "/api/v1/runs?deleted=true")["runs"]] == ["gone"]
+    other = http.client.HTTPConnection(urlsplit(services[1].address).netloc, timeout=20)
+
+    def restored() -> bool:
+        """A session is known to the other service within a second."""
+        other.request("POST", "/api/v1/runs/gone/restore", "{}", {**JSON, "Cookie": cookie})
+        answer = other.getresponse()
+        answer.read()
+        return answer.status == 200
+
+    poll(restored)
+    for each in watching:
+        while each.event()[1].deleted:
+            pass
         each.close()
+    for service in services:
+        log = get(service, "/api/v1/audit?run_id=gone")["entries"]
+        assert [(entry["action"], entry["by"]) for entry in log] == [("restored", "owner"), ("deleted", "owner")]
     connection.close()
+    other.close()
+
+
+def get(service: Service, path: str) -> Any:
+    connection = http.client.HTTPConnection(urlsplit(service.address).netloc, timeout=20)
+    try:
+        connection.request("GET", path)
+        return json.loads(connection.getresponse().read())
+    finally:
+        connection.close()

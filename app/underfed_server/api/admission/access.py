@@ -136,6 +136,17 @@ class Access:
     def _is_over(self, permission: Permission) -> bool:
         return permission.expires_at is not None and permission.expires_at <= self._store.now()
 
+    def name_of(self, permission: Permission) -> str:
+        """Who that is, for people: the user that a proxy names, else the name of the token."""
+        if permission.user is not None or permission.token_id is None:
+            return permission.user or ""
+        if permission.token_id == self._owner_id:
+            return "owner"
+        if self._chosen is not None and permission.token_id == access_tokens.id_of(self._chosen):
+            return "UNDERFED_TOKEN"
+        with self._store.reading() as reader:
+            return access_tokens.name_of(reader.connection, permission.token_id)
+
     # --- sessions ---------------------------------------------------------------------------------
 
     def sign_in(self, token: str) -> str:

@@ -86,7 +86,7 @@ def _compare(writing: Connection, table: Table, copied: _Sum, name: str) -> None
 
 
 def _pages(connection: Connection, table: Table) -> Iterator[Sequence[RowMapping]]:
-    return connection.execution_options(yield_per=ROWS).execute(select(table)).mappings().partitions()
+    return connection.execute(select(table).execution_options(yield_per=ROWS)).mappings().partitions()
 
 
 def _steps(connection: Connection) -> int:

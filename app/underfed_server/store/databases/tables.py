@@ -125,9 +125,10 @@ run = Table(
     Column("best_advice", JSON(none_as_null=True)),
     Column("observed_speedup", Float),
     Column("spark", JSON, nullable=False),
-    # Archived by a person: out of the list and its counts unless requested.
+    # Archived by a person: out of the list and its counts unless requested. Its hours still count.
     Column("archived_at", Instant),
-    # Deleted by a person: shown nowhere, and removed for good once it can no longer be restored.
+    # Deleted by a person: in the list of deleted runs alone, and removed for good once it can no longer be restored.
+    # Its hours still count: they were lost.
     Column("deleted_at", Instant),
     # The service process that judges the run, and until when, so that processes that share a database do no work twice.
     Column("judge", Text),
@@ -421,6 +422,74 @@ project = Table(
     Column("precision_bits", Integer),
 )
 
+config_value = Table(
+    "config_value",
+    metadata,
+    # Of the run's configuration, for columns of the list.
+    _key("run_id", Text),
+    _key("key", Text),
+    Column("value", JSON, nullable=False),
+    # What it is sorted by: one of the two is null.
+    Column("number", Float),
+    Column("text", Text),
+    Index(None, "key"),
+    sqlite_with_rowid=False,
+)
+
+view = Table(
+    "view",
+    metadata,
+    # A list of runs that was given a name: its filter, columns and grouping, as the query of the page's address.
+    _key("view_id", Text),
+    Column("project", Text),
+    Column("name", Text, nullable=False),
+    Column("query", Text, nullable=False),
+    Column("made_by", Text, nullable=False),
+    Column("changed_at", Instant, nullable=False),
+)
+
+removed_run = Table(
+    "removed_run",
+    metadata,
+    # What stays of a run that was deleted and can no longer be restored: what it lost, to what, whose it was and where,
+    # so that what is told of past weeks does not change.
+    _key("run_id", Text),
+    Column("project", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("started_at", Instant, nullable=False),
+    # Or last seen.
+    Column("ended_at", Instant, nullable=False),
+    Column("hours_lost", Float, nullable=False),
+    Column("hours_used", Float, nullable=False),
+    Column("gpu_hours_lost", Float),
+    Column("cause", Text),
+    Column("best_advice", JSON(none_as_null=True)),
+    # Hosts, mounts and the kind of data set, as the team's figures are grouped.
+    Column("places", JSON, nullable=False),
+    # What it gained by the advice that it carried.
+    Column("ledger", JSON, nullable=False),
+    Index(None, "ended_at"),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    # Ordered as the changes were: Unix microseconds in hexadecimal digits, then random ones.
+    _key("entry_id", Text),
+    Column("at", Instant, nullable=False),
+    # The user that a proxy names, else the token's name.
+    Column("by", Text, nullable=False),
+    Column("token_id", Text),
+    Column("action", Text, nullable=False),
+    Column("project", Text),
+    Column("run_id", Text),
+    # Of the run, before the change.
+    Column("name", Text, nullable=False),
+    Column("before", JSON(none_as_null=True)),
+    Column("after", JSON(none_as_null=True)),
+    Index(None, "run_id", "entry_id"),
+)
+
 _COMPRESSED = (
     (chunk, "rollups"), (chunk, "body"), (rollup, "body"), (histogram, "body"), (hot, "body"), (stacks, "body"),
 )  # fmt: skip
@@ -429,5 +498,7 @@ for _table, _column in _COMPRESSED:
     _external = DDL(f"ALTER TABLE {_table.name} ALTER COLUMN {_column} SET STORAGE EXTERNAL")  # type: ignore[no-untyped-call]
     event.listen(_table, "after_create", _external.execute_if(dialect="postgresql"))
 
-RUN_TABLES = tuple(table for table in metadata.sorted_tables if "run_id" in table.c)
-"""Tables that hold rows of runs."""
+RUN_TABLES = tuple(
+    table for table in metadata.sorted_tables if "run_id" in table.c and table not in (removed_run, audit)
+)
+"""Tables that hold what was recorded of runs."""

@@ -67,6 +67,8 @@ def _fits(value: object, key: str) -> bool:
         return value in get_args(Status)
     if key == "name":
         return isinstance(value, str)
-    if key in ("step_us", "started_at"):
-        return (value is None and key == "step_us") or isinstance(value, int)
+    if key.startswith("config:"):
+        return value is None or isinstance(value, str | int | float)
+    if key in ("step_us", "started_at", "deleted_at"):
+        return (value is None and key != "started_at") or isinstance(value, int)
     return value is None or isinstance(value, int | float)

@@ -7,14 +7,14 @@ for the status, which may change by the passing of time and is added when a line
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import Any, get_args
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, select, type_coerce
 
-from underfed_server.model import Status, StatusCounts, Week
+from underfed_server.model import Setting, Status, StatusCounts, Week
 from underfed_server.names import label_of
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.status import status_column
@@ -80,8 +80,17 @@ def _made(connection: Connection, run_ids: Sequence[str], now: datetime) -> list
     ]
 
 
-def write_page(lines: Sequence[bytes], cursor: str | None, counts: StatusCounts, week: Week) -> bytes:
+def write_page(
+    lines: Sequence[bytes],
+    cursor: str | None,
+    counts: StatusCounts,
+    week: Week,
+    config: Mapping[str, Mapping[str, Setting]],
+) -> bytes:
     """The JSON of a :class:`~underfed_server.model.RunsPage`; ``lines``: as :meth:`Lines.read` gives them."""
-    rest = f'"next_cursor":{json.dumps(cursor)},"counts":{counts.model_dump_json()},"week":{week.model_dump_json()}'
+    rest = (
+        f'"next_cursor":{json.dumps(cursor)},"counts":{counts.model_dump_json()},"week":{week.model_dump_json()}'
+        f',"config":{json.dumps(config)}'
+    )
     last = [lines[-1].removesuffix(b",")] if lines else []
     return b"".join((b'{"runs":[', *lines[:-1], *last, b"],", rest.encode(), b"}"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, get_args
@@ -16,6 +16,8 @@ from sqlalchemy import (
     Text,
     and_,
     literal,
+    not_,
+    null,
     or_,
     select,
     type_coerce,
@@ -23,16 +25,18 @@ from sqlalchemy import (
 )
 
 from underfed_server.errors import InvalidError
-from underfed_server.model import Bound, RunSummary, Status, StatusCounts
+from underfed_server.model import AuditAction, Bound, RunSummary, Setting, Status, StatusCounts
 from underfed_server.search.expression import Comparison, Expression, Term
 from underfed_server.search.parse import parse
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import bytewise
+from underfed_server.store.runs.audit_log import UNKNOWN, AuditOf, Author, add_entry
+from underfed_server.store.runs.config_values import read_config_values, value_column
 from underfed_server.store.runs.cursor import Cursor, read_cursor, write_cursor
 from underfed_server.store.runs.lines import Lines, line_columns
 from underfed_server.store.runs.searching import NAME, conditions
 from underfed_server.store.runs.status import count_by_status, status_column
-from underfed_server.store.runs.summaries import index_tags, run_row, summaries
+from underfed_server.store.runs.summaries import index_tags, name_of, run_row, summaries, tags_of
 
 _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "name": bytewise(NAME),
@@ -41,6 +45,7 @@ _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "predicted_speedup": tables.run.c.least_speedup,
     "step_us": tables.run.c.step_us,
     "started_at": type_coerce(tables.run.c.started_at, BigInteger),
+    "deleted_at": type_coerce(tables.run.c.deleted_at, BigInteger),
 }
 MOST_CHANGED = 1_000
 """A client that missed the changes of more runs than these has to read the list anew."""
@@ -50,6 +55,9 @@ MOST_LOOKED_UP = 1_000
 
 SORTS = ("status", *_COLUMNS)
 """Keys that runs are sorted by."""
+
+CONFIG = "config:"
+"""Before the key of a configuration, by which runs are sorted too: numbers, then texts, then runs without it."""
 
 Archived = Literal["true", "false", "any"]
 
@@ -61,12 +69,17 @@ class RunFilter:
     bound: Bound | None = None
     tag: str | None = None
     """``key=value``, or ``key`` with any value."""
+    job: str | None = None
     q: str | None = None
     """A search expression: docs/search.md."""
     archived: Archived | None = None
     """``None``: those that were not archived, unless ``q`` speaks of it."""
+    deleted_since: datetime | None = None
+    """Runs that were deleted since then, archived or not, and no others; ``None``: none of them."""
     sort: str = "-started_at"
     """``-`` in front: largest first. Runs without the value come last either way."""
+    config: tuple[str, ...] = ()
+    """Keys of configurations whose values are wanted beside the runs."""
     limit: int = 100
     cursor: str | None = None
     """Where the page before ended. A run whose value does not change appears once, whatever changes meanwhile."""
@@ -82,6 +95,8 @@ class Page:
     """Where the next page begins; ``None``: this is the last."""
     counts: StatusCounts
     """Counts of runs that match the filter without its status."""
+    config: Mapping[str, Mapping[str, Setting]]
+    """By run."""
 
 
 class RunChange(NamedTuple):
@@ -102,34 +117,42 @@ def read_page(connection: Connection, asked: RunFilter, now: datetime, lines: Li
     """
     rows = _rows(connection, asked, now)
     page, last = rows[: asked.limit], rows[asked.limit - 1] if len(rows) > asked.limit else None
-    cursor = None if last is None else Cursor(asked.sort, last.sorted_by, last.started_us, last.run_id)
+    cursor = None if last is None else Cursor(asked.sort, _value(last), last.started_us, last.run_id)
     is_all = cursor is None and asked.cursor is None and asked.status is None
     counts: Mapping[Status, int] = (
-        Counter(row.status for row in page) if is_all else count_by_status(connection, now, *_conditions(asked, now))
+        Counter(row.status for row in page) if is_all else count_by_status(connection, now, *conditions_of(asked, now))
     )
     return Page(
         lines=lines.read(connection, page, now),
         cursor=None if cursor is None else write_cursor(cursor),
         counts=StatusCounts(all=sum(counts.values()), **{name: counts.get(name, 0) for name in get_args(Status)}),
+        config=read_config_values(connection, [row.run_id for row in page], asked.config),
     )
+
+
+def _value(row: Any) -> Any:
+    return row.sorted_by if row.sorted_by is not None else row.sorted_text
 
 
 def _rows(connection: Connection, asked: RunFilter, now: datetime) -> Sequence[Any]:
     """Rows of the page, and one more if there is another page."""
-    key = _key(asked.sort, now)
+    key, text = keys_of(asked.sort, now)
     if key is _COLUMNS["started_at"] and asked.limit > MOST_LOOKED_UP:
         key = key + 0  # No index has that.
-    statement = select(*line_columns(now), key.label("sorted_by"), _STARTED_US.label("started_us"))
-    statement = statement.where(*_conditions(asked, now, asked.status))
+    sorted_by = key.label("sorted_by"), text.label("sorted_text")
+    statement = select(*line_columns(now), *sorted_by, _STARTED_US.label("started_us"))
+    statement = statement.where(*conditions_of(asked, now, asked.status))
     if asked.cursor is not None:
-        statement = statement.where(_after(read_cursor(asked.cursor, asked.sort), key))
-    return connection.execute(statement.order_by(*_order(asked.sort, key)).limit(asked.limit + 1)).all()
+        statement = statement.where(after(read_cursor(asked.cursor, asked.sort), key, text, PLACE))
+    return connection.execute(statement.order_by(*order_of(asked.sort, key, text, PLACE)).limit(asked.limit + 1)).all()
 
 
 def changed_since(connection: Connection, now: datetime, since: datetime) -> list[RunSummary]:
-    """Runs with a window or a judgement since then, the oldest change first; of too many the newest."""
+    """Runs with a window, a judgement or an edit since then, deleted ones too, the oldest change first; of too many the
+    newest.
+    """
     run = tables.run.c
-    statement = select(tables.run).where(run.changed_at >= since, run.deleted_at.is_(None))
+    statement = select(tables.run).where(run.changed_at >= since)
     newest = statement.order_by(run.changed_at.desc()).limit(MOST_CHANGED)
     return summaries(connection, connection.execute(newest).mappings().all()[::-1], now)
 
@@ -157,6 +180,23 @@ def earlier_runs(connection: Connection, now: datetime, run_id: str, limit: int 
     return summaries(connection, connection.execute(statement).mappings().all(), now)
 
 
+def job_runs(connection: Connection, run_id: str, most: int) -> list[str]:
+    """Runs of the same job as this one, which is among them, oldest first; of too many those around it.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    row, run = run_row(connection, run_id), tables.run.c
+    if not row["job"]:
+        return [run_id]
+    newer = or_(run.started_at > row["started_at"], and_(run.started_at == row["started_at"], run.run_id > run_id))
+    of_job = select(run.run_id).where(_same_job(row))
+    after = connection.execute(of_job.where(newer).order_by(run.started_at, run.run_id).limit(most // 2))
+    later = list(after.scalars())
+    before = of_job.where(not_(newer)).order_by(run.started_at.desc(), run.run_id.desc()).limit(most - len(later))
+    return [*reversed(list(connection.execute(before).scalars())), *later]
+
+
 def replays(connection: Connection, run_id: str) -> list[str]:
     """Of this run, then of others of the same job, newest first, the twenty newest that measured a replay.
 
@@ -169,9 +209,11 @@ def replays(connection: Connection, run_id: str) -> list[str]:
     return list(connection.execute(newest).scalars())
 
 
-def edit_run(connection: Connection, now: datetime, run_id: str, changes: Mapping[str, Any]) -> None:
+def edit_run(
+    connection: Connection, now: datetime, run_id: str, changes: Mapping[str, Any], by: Author = UNKNOWN
+) -> None:
     """Set ``name``, ``tags``, ``notes`` or ``archived``. ``None`` for name or tags, or the agent's own value, undoes
-    the edit.
+    the edit. What is changed by that is added to the audit log.
 
     Raises:
         NotFoundError: there is no such run.
@@ -187,6 +229,23 @@ def edit_run(connection: Connection, now: datetime, run_id: str, changes: Mappin
         values["archived_at"] = (row["archived_at"] or now) if changes["archived"] else None
     connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(changed_at=now, **values))
     index_tags(connection, run_id)
+    for entry in _edits(row, run_row(connection, run_id)):
+        add_entry(connection, now, by, entry)
+
+
+def _edits(before: RowMapping, after: RowMapping) -> Iterator[AuditOf]:
+    """What a reader of the run sees change."""
+    seen: dict[AuditAction, Callable[[RowMapping], Any]] = {
+        "renamed": name_of,
+        "tagged": lambda row: tags_of(row["tags"], row["edited_tags"]),
+        "noted": lambda row: row["notes"],
+    }
+    of_run = (name_of(before), before["project"], before["run_id"])
+    for action, read in seen.items():
+        if read(before) != read(after):
+            yield AuditOf(action, *of_run, read(before), read(after))
+    if (before["archived_at"] is None) != (after["archived_at"] is None):
+        yield AuditOf("unarchived" if after["archived_at"] is None else "archived", *of_run)
 
 
 def _same_job(row: RowMapping) -> ColumnElement[bool]:
@@ -194,39 +253,59 @@ def _same_job(row: RowMapping) -> ColumnElement[bool]:
     return and_(run.job == row["job"], run.project == row["project"], run.job != "", run.deleted_at.is_(None))
 
 
-def _conditions(asked: RunFilter, now: datetime, status: Status | None = None) -> list[ColumnElement[bool]]:
+def conditions_of(asked: RunFilter, now: datetime, status: Status | None = None) -> list[ColumnElement[bool]]:
     """The filter's conditions without its status, to which the counts are not limited."""
     run, expression = tables.run.c, parse(asked.q or "")
     named = (("project", asked.project), ("project", asked.within), ("bound", asked.bound), ("tag", asked.tag),
-             ("status", status))  # fmt: skip
+             ("job", asked.job), ("status", status))  # fmt: skip
     terms = [Term(Comparison(key, "=", (value,))) for key, value in named if value is not None]
-    found = [run.deleted_at.is_(None), *conditions(Expression((*expression.terms, *terms)), now)]
-    archived = asked.archived or ("any" if expression.speaks_of_archived else "false")
+    hidden = run.deleted_at.is_(None) if asked.deleted_since is None else run.deleted_at >= asked.deleted_since
+    found = [hidden, *conditions(Expression((*expression.terms, *terms)), now)]
+    speaks_of_all = expression.speaks_of_archived or asked.deleted_since is not None
+    archived = asked.archived or ("any" if speaks_of_all else "false")
     if archived != "any":
         found.append(run.archived_at.is_not(None) if archived == "true" else run.archived_at.is_(None))
     return found
 
 
 _STARTED_US = type_coerce(tables.run.c.started_at, BigInteger)
-_RUN_ID = bytewise(tables.run.c.run_id)
+Place = tuple[ColumnElement[Any], ColumnElement[Any]]
+"""When a run started, in Unix microseconds, and its id: what decides between runs of the same key."""
+
+PLACE: Place = _STARTED_US, bytewise(tables.run.c.run_id)
 
 
-def _key(sort: str, now: datetime) -> ColumnElement[Any]:
-    key = sort.removeprefix("-")
+def keys_of(sort: str, now: datetime) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """What runs are sorted by, and then by: values of a configuration are numbers or texts."""
+    key, values = sort.removeprefix("-"), tables.config_value.c
+    if key.startswith(CONFIG):
+        name = key.removeprefix(CONFIG)
+        return value_column(values.number, name), bytewise(value_column(values.text, name))
     if key not in SORTS:
-        raise InvalidError(f"sort: {key!r} is none of {', '.join(SORTS)}", field="sort")
-    return status_column(now) if key == "status" else _COLUMNS[key]
+        raise InvalidError(f"sort: {key!r} is none of {', '.join(SORTS)}, {CONFIG}KEY", field="sort")
+    return (status_column(now) if key == "status" else _COLUMNS[key]), null()
 
 
-def _order(sort: str, key: ColumnElement[Any]) -> list[ColumnElement[Any]]:
-    ordered = key.desc() if sort.startswith("-") else key.asc()
-    return [ordered.nulls_last(), _STARTED_US.desc(), _RUN_ID.asc()]
+def order_of(sort: str, key: ColumnElement[Any], text: ColumnElement[Any], place: Place) -> list[ColumnElement[Any]]:
+    """By the key, then by the text, then the newest first."""
+    is_config = sort.removeprefix("-").startswith(CONFIG)
+    by = [each.desc() if sort.startswith("-") else each.asc() for each in ((key, text) if is_config else (key,))]
+    started_us, run_id = place
+    return [*(each.nulls_last() for each in by), started_us.desc(), run_id.asc()]
 
 
-def _after(cursor: Cursor, key: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Runs after that of the cursor, in the order of :func:`_order`."""
+def after(cursor: Cursor, key: ColumnElement[Any], text: ColumnElement[Any], place: Place) -> ColumnElement[bool]:
+    """Runs after that of the cursor, in the order of :func:`order_of`."""
     started_us, run_id = literal(cursor.started_us, BigInteger), bytewise(literal(cursor.run_id, Text))
-    later = or_(started_us > _STARTED_US, and_(started_us == _STARTED_US, run_id < _RUN_ID))
+    later = or_(started_us > place[0], and_(started_us == place[0], run_id < place[1]))
+    is_config = cursor.sort.removeprefix("-").startswith(CONFIG)
+    if is_config and (cursor.value is None or isinstance(cursor.value, str)):
+        # Behind all numbers.
+        return and_(key.is_(None), _beyond(cursor, text, later))
+    return _beyond(cursor, key, later)
+
+
+def _beyond(cursor: Cursor, key: ColumnElement[Any], later: ColumnElement[bool]) -> ColumnElement[bool]:
     if cursor.value is None:
         return and_(key.is_(None), later)
     beyond = key < cursor.value if cursor.sort.startswith("-") else key > cursor.value

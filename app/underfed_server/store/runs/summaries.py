@@ -23,10 +23,20 @@ def run_row(connection: Connection, run_id: str, *, also_deleted: bool = False) 
     """Raises:
     NotFoundError: there is no such run, or no more.
     """
-    row = connection.execute(select(tables.run).where(tables.run.c.run_id == run_id)).mappings().first()
+    row = find_row(connection, run_id)
     if row is None or (row["deleted_at"] is not None and not also_deleted):
         raise NotFoundError(f"there is no run {run_id!r}", field="run_id")
     return row
+
+
+def find_row(connection: Connection, run_id: str) -> RowMapping | None:
+    """Also of a deleted run; ``None``: there is no such run, or no more."""
+    return connection.execute(select(tables.run).where(tables.run.c.run_id == run_id)).mappings().first()
+
+
+def name_of(row: RowMapping) -> str:
+    """As a person edited it, else as the agent sent it."""
+    return str(row["name"] if row["edited_name"] is None else row["edited_name"])
 
 
 def read_summary(connection: Connection, now: datetime, run_id: str) -> RunSummary:
@@ -36,14 +46,13 @@ def read_summary(connection: Connection, now: datetime, run_id: str) -> RunSumma
     return summaries(connection, [run_row(connection, run_id)], now)[0]
 
 
-def read_state(connection: Connection, now: datetime, run_id: str) -> tuple[RunSummary, bool]:
-    """The summary, also of a deleted run, and whether it was deleted.
+def read_state(connection: Connection, now: datetime, run_id: str) -> RunSummary:
+    """The summary, also of a deleted run.
 
     Raises:
         NotFoundError: there is no such run, or no more.
     """
-    row = run_row(connection, run_id, also_deleted=True)
-    return summaries(connection, [row], now)[0], row["deleted_at"] is not None
+    return summaries(connection, [run_row(connection, run_id, also_deleted=True)], now)[0]
 
 
 def index_tags(connection: Connection, run_id: str) -> None:
@@ -51,12 +60,12 @@ def index_tags(connection: Connection, run_id: str) -> None:
     run = tables.run.c
     row = connection.execute(select(run.tags, run.edited_tags).where(run.run_id == run_id)).one()
     connection.execute(delete(tables.tag).where(tables.tag.c.run_id == run_id))
-    rows = [{"run_id": run_id, "key": key, "value": value} for key, value in _tags(*row).items()]
+    rows = [{"run_id": run_id, "key": key, "value": value} for key, value in tags_of(*row).items()]
     if rows:
         connection.execute(insert(tables.tag), rows)
 
 
-def _tags(sent: Mapping[str, str], edited: Mapping[str, str] | None) -> dict[str, str]:
+def tags_of(sent: Mapping[str, str], edited: Mapping[str, str] | None) -> dict[str, str]:
     """Those by which a person replaced the agent's, else the agent's."""
     return dict(sent if edited is None else edited)
 
@@ -86,8 +95,8 @@ def _summary(row: RowMapping, beside: _Beside, now: datetime) -> RunSummary:
     devices = devices_by_host(ranks)
     return RunSummary(
         **{name: row[name] for name in _OF_THE_ROW},
-        name=row["name"] if row["edited_name"] is None else row["edited_name"],
-        tags=_tags(row["tags"], row["edited_tags"]),
+        name=name_of(row),
+        tags=tags_of(row["tags"], row["edited_tags"]),
         status=status_of(
             open_ranks=row["open_ranks"],
             crashed_ranks=row["crashed_ranks"],

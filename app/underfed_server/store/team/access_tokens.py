@@ -76,6 +76,12 @@ def list_tokens(connection: Connection) -> list[TokenInfo]:
     return [TokenInfo(**row) for row in connection.execute(statement).mappings()]
 
 
+def name_of(connection: Connection, token_id: str) -> str:
+    """As it was created; empty: there is no such token."""
+    token = tables.token.c
+    return str(connection.execute(select(token.name).where(token.token_id == token_id)).scalar() or "")
+
+
 def make_token(
     connection: Connection,
     *,

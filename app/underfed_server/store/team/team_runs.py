@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, RowMapping, and_, func, select
+from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, case, func, select
 
 from underfed_server.model import BestAdvice, LedgerEntry, ProjectInfo, StorageKind, UserInfo
 from underfed_server.names import CauseName
 from underfed_server.store.databases import tables
+from underfed_server.store.runs.removed_runs import are_gone
 from underfed_server.store.runs.summaries import run_row
 
 Columns = tuple[Column[Any], ...]
@@ -62,17 +63,42 @@ class TeamRun:
     best_advice: BestAdvice | None = None
     on_gpu: bool = False
     """Whether its ranks compute on GPUs."""
+    is_listed: bool = True
+    """Neither archived nor deleted."""
 
 
 def read_team_runs(connection: Connection, since: datetime, cause: CauseName | None = None) -> list[TeamRun]:
     """Judged runs that lived since then and are in the list, oldest first; of any leading cause, or of this one."""
     run = tables.run.c
-    is_recent = func.coalesce(run.ended_at, run.last_seen_at) >= since
-    is_listed = and_(run.deleted_at.is_(None), run.archived_at.is_(None))
-    statement = select(*_RUN).where(is_recent, is_listed, run.hours_lost.is_not(None), run.hours_used.is_not(None))
+    statement = _judged(since).where(run.deleted_at.is_(None), run.archived_at.is_(None))
     if cause is not None:
         statement = statement.where(run.cause == cause)
-    return _team_runs(connection, connection.execute(statement.order_by(run.started_at, run.run_id)).mappings().all())
+    return _team_runs(connection, connection.execute(statement).mappings().all())
+
+
+def read_history(connection: Connection, since: datetime) -> list[TeamRun]:
+    """All judged runs that lived since then, archived, deleted and removed ones too, oldest first."""
+    removed = tables.removed_run
+    gone = select(removed).where(removed.c.ended_at >= since, are_gone(None))
+    found = _team_runs(connection, connection.execute(_judged(since)).mappings().all())
+    found += [_removed(row) for row in connection.execute(gone).mappings()]
+    return sorted(found, key=lambda each: (each.started_at, each.run_id))
+
+
+def _judged(since: datetime) -> Select[Any]:
+    run = tables.run.c
+    is_recent = func.coalesce(run.ended_at, run.last_seen_at) >= since
+    statement = select(*_RUN).where(is_recent, run.hours_lost.is_not(None), run.hours_used.is_not(None))
+    return statement.order_by(run.started_at, run.run_id)
+
+
+def _removed(row: RowMapping) -> TeamRun:
+    """Of its name and its last loader's settings nothing is left."""
+    places = row["places"]
+    missing = {"name": "", "edited_name": None, "last_seen_at": row["ended_at"], "archived_at": None}
+    judged = next((each["loader"] for each in (*places["loaders"], *places["mounts"])), None)
+    of_run = {**row, **missing, "deleted_at": row["ended_at"], "loader": judged}
+    return _team_run(of_run, [{"host": None, **each} for each in places["ranks"]], places["mounts"], places["loaders"])
 
 
 def read_team_run(connection: Connection, run_id: str) -> TeamRun:
@@ -93,19 +119,28 @@ def read_proven(
 ) -> list[LedgerEntry]:
     """What each run that carried advice gained by it, oldest first: of all runs, of one project, or of some hosts.
 
-    ``newest``: only so many of them.
+    Where no hosts are named these are the team's hit rates, to which deleted and removed runs belong. ``newest``: only
+    so many of them.
     """
     run, judged, rank = tables.run.c, tables.diagnosis.c, tables.rank.c
     statement = select(run.run_id, judged.body).join(tables.diagnosis, judged.run_id == run.run_id)
-    statement = statement.where(run.deleted_at.is_(None), tables.of_project(project))
+    statement = statement.where(tables.of_project(project))
     if hostnames is not None:
-        statement = statement.where(run.run_id.in_(select(rank.run_id).where(rank.hostname.in_(hostnames))))
+        # What is predicted learns nothing from a run that somebody threw away.
+        was_there = run.run_id.in_(select(rank.run_id).where(rank.hostname.in_(hostnames)))
+        statement = statement.where(run.deleted_at.is_(None), was_there)
     statement = statement.where(run.observed_speedup.is_not(None)).order_by(run.started_at.desc()).limit(newest)
-    found = []
+    found = [] if hostnames is not None else _removed_proofs(connection, project)
     for run_id, body in reversed(connection.execute(statement).all()):
         entries = (LedgerEntry.model_validate(entry) for entry in json.loads(body)["ledger"])
         found += [entry for entry in entries if entry.run_id == run_id and entry.observed_speedup is not None]
     return found
+
+
+def _removed_proofs(connection: Connection, project: str | None) -> list[LedgerEntry]:
+    removed = tables.removed_run.c
+    rows = connection.execute(select(removed.ledger).where(are_gone(project)).order_by(removed.started_at)).scalars()
+    return [LedgerEntry.model_validate(entry) for ledger in rows for entry in ledger]
 
 
 def read_projects(connection: Connection, within: str | None = None) -> list[ProjectInfo]:
@@ -118,17 +153,32 @@ def read_users(connection: Connection, within: str | None = None) -> list[UserIn
     return [UserInfo(**row) for row in _grouped(connection, tables.run.c.user, within)]
 
 
-def _grouped(connection: Connection, column: Column[Any], within: str | None) -> list[RowMapping]:
-    run = tables.run.c
+def _grouped(connection: Connection, column: Column[Any], within: str | None) -> list[dict[str, Any]]:
+    """With at least one run that was not deleted. Hours are of deleted and removed runs too: they were lost."""
+    run, removed = tables.run.c, tables.removed_run.c
+    is_there = run.deleted_at.is_(None)
+    present = func.count(case((is_there, 1)))
     figures: tuple[ColumnElement[Any], ...] = (
-        func.count().label("runs"),
-        func.count(run.archived_at).label("archived_runs"),
-        func.max(run.last_seen_at).label("last_seen_at"),
-        func.coalesce(func.sum(run.hours_lost), 0.0).label("hours_lost"),
-        func.coalesce(func.sum(run.hours_used), 0.0).label("hours_used"),
+        present.label("runs"),
+        func.count(case((is_there, run.archived_at))).label("archived_runs"),
+        func.max(case((is_there, run.last_seen_at))).label("last_seen_at"),
+        *_hours(run.hours_lost, run.hours_used),
     )
-    statement = select(column, *figures).where(run.deleted_at.is_(None), tables.of_project(within)).group_by(column)
-    return sorted(connection.execute(statement).mappings().all(), key=lambda row: str(row[column.name]))
+    statement = select(column, *figures).where(tables.of_project(within)).group_by(column).having(present > 0)
+    past = select(removed[column.name], *_hours(removed.hours_lost, removed.hours_used)).where(are_gone(within))
+    gone = {row[0]: row for row in connection.execute(past.group_by(removed[column.name]))}
+    found = [dict(row) for row in connection.execute(statement).mappings()]
+    for each in found:
+        if (lost := gone.get(each[column.name])) is not None:
+            each["hours_lost"] += lost.hours_lost
+            each["hours_used"] += lost.hours_used
+    return sorted(found, key=lambda each: str(each[column.name]))
+
+
+def _hours(lost: Column[Any], used: Column[Any]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    return func.coalesce(func.sum(lost), 0.0).label("hours_lost"), func.coalesce(func.sum(used), 0.0).label(
+        "hours_used"
+    )
 
 
 def _team_runs(connection: Connection, rows: Sequence[RowMapping]) -> list[TeamRun]:
@@ -142,6 +192,7 @@ _run, _rank, _place, _loader = tables.run.c, tables.rank.c, tables.storage.c, ta
 _RUN: Columns = (
     _run.run_id, _run.name, _run.edited_name, _run.project, _run.user, _run.cause, _run.hours_lost, _run.hours_used,
     _run.gpu_hours_lost, _run.started_at, _run.ended_at, _run.last_seen_at, _run.loader, _run.best_advice,
+    _run.archived_at, _run.deleted_at,
 )  # fmt: skip
 _RANK: Columns = (_rank.run_id, _rank.rank, _rank.hostname, _rank.host)
 _PLACE: Columns = (
@@ -157,9 +208,10 @@ def _by_run(connection: Connection, columns: Columns, run_ids: Iterable[str]) ->
     return found
 
 
-def _team_run(
-    row: RowMapping, ranks: Sequence[RowMapping], places: Sequence[RowMapping], loaders: Sequence[RowMapping]
-) -> TeamRun:
+Row = RowMapping | Mapping[str, Any]
+
+
+def _team_run(row: Row, ranks: Sequence[Row], places: Sequence[Row], loaders: Sequence[Row]) -> TeamRun:
     hostnames = {rank["rank"]: rank["hostname"] for rank in ranks}
     mounts = (
         MountUse(hostnames.get(place["rank"]), place["mount"], place["device"], place["kind"], place["files_seen"])
@@ -178,10 +230,11 @@ def _team_run(
         dataset_type=next((each["info"].get("dataset_type") for each in judged), None),
         best_advice=None if row["best_advice"] is None else BestAdvice.model_validate(row["best_advice"]),
         on_gpu=row["gpu_hours_lost"] is not None,
+        is_listed=row["archived_at"] is None and row["deleted_at"] is None,
     )
 
 
-def _hosts(ranks: Sequence[RowMapping]) -> tuple[HostUse, ...]:
+def _hosts(ranks: Sequence[Row]) -> tuple[HostUse, ...]:
     """One rank of a host reports its facts."""
     facts = {rank["hostname"]: rank["host"] for rank in ranks if rank["host"]}
     counts: dict[str, int] = defaultdict(int)

@@ -12,6 +12,7 @@ from sqlalchemy import BigInteger, Connection, and_, func, select, type_coerce
 
 from underfed_server.model import CauseHours, DayHours, Week
 from underfed_server.store.databases import tables
+from underfed_server.store.runs.removed_runs import are_gone
 
 DAYS = 14
 DAY = timedelta(days=1)
@@ -21,7 +22,8 @@ Hours = NDArray[np.float64]
 
 
 def read_week(connection: Connection, project: str | None, now: datetime) -> Week:
-    """Seven UTC days, today included, and the seven before, of runs that were judged and not archived.
+    """Seven UTC days, today included, and the seven before, of all runs that were judged: what a run lost stays lost
+    when it is archived or deleted.
 
     A run's hours are spread evenly over the time from its start to its end: exact for runs within one day.
     ``project``: only its runs; ``None``: all runs.
@@ -60,10 +62,16 @@ def _judged(connection: Connection, project: str | None, since: datetime) -> Seq
         type_coerce(run.started_at, BigInteger), type_coerce(ended, BigInteger), run.hours_lost, run.hours_used,
         run.cause, run.gpu_hours_lost.is_not(None),
     )  # fmt: skip
-    shown = and_(run.archived_at.is_(None), run.deleted_at.is_(None), tables.of_project(project))
-    statement = select(*columns).where(ended >= since, run.hours_lost.is_not(None), run.hours_used.is_not(None), shown)
+    judged = and_(run.hours_lost.is_not(None), run.hours_used.is_not(None), tables.of_project(project))
+    rows = connection.execute(select(*columns).where(ended >= since, judged)).all()
+    removed = tables.removed_run.c
+    past = (
+        type_coerce(removed.started_at, BigInteger), type_coerce(removed.ended_at, BigInteger), removed.hours_lost,
+        removed.hours_used, removed.cause, removed.gpu_hours_lost.is_not(None),
+    )  # fmt: skip
+    gone = connection.execute(select(*past).where(removed.ended_at >= since, are_gone(project))).all()
     # Thousands of rows become arrays at once: row by row that takes as long as all the rest.
-    return list(zip(*connection.execute(statement).all(), strict=True)) or [()] * len(columns)
+    return list(zip(*rows, *gone, strict=True)) or [()] * len(columns)
 
 
 def _shares(started_us: Sequence[int], ended_us: Sequence[int], first_us: int) -> Hours:

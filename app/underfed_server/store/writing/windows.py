@@ -19,6 +19,7 @@ from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.columns.stacks import packed
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
+from underfed_server.store.runs.config_values import index_config
 from underfed_server.store.runs.summaries import index_tags
 from underfed_server.store.writing.streams import (
     RunState,
@@ -133,6 +134,8 @@ class Appender:
                     connection.execute(statement.values(**_run_columns(window.run, window.run_id)))
                 if window.run.tags or not is_first:
                     index_tags(connection, run.run_id)
+                if window.run.config or not is_first:
+                    index_config(connection, run.run_id, window.run.config)
             connection.execute(upsert(connection, tables.rank), _rank_row(window, window.run))
         if window.loaders:
             run.loaders.update(loader.loader for loader in window.loaders)

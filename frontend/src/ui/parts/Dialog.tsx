@@ -31,6 +31,8 @@ interface FormDialogProps {
   title: string
   /** The form's content. */
   class?: string
+  /** What the button that saves says. */
+  save?: string
   /** There is something to save. */
   canSave?: boolean
   /** Why the form could not be filled. */
@@ -42,7 +44,16 @@ interface FormDialogProps {
 }
 
 export function FormDialog(props: FormDialogProps) {
-  const { title, class: name = '', canSave = true, trouble = null, onSave, onClose, children } = props
+  const {
+    title,
+    class: name = '',
+    save = text.save,
+    canSave = true,
+    trouble = null,
+    onSave,
+    onClose,
+    children,
+  } = props
   const refusal = useSignal<string | null>(null)
   async function submit(event: SubmitEvent, close: () => void): Promise<void> {
     event.preventDefault()
@@ -66,7 +77,7 @@ export function FormDialog(props: FormDialogProps) {
           )}
           <p class="dialog-actions row">
             <Button type="submit" kind="primary" disabled={!canSave}>
-              {text.save}
+              {save}
             </Button>
             <Button kind="plain" onClick={close}>
               {text.cancel}

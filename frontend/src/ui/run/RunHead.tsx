@@ -4,19 +4,21 @@ import { Fragment } from 'preact'
 import type { Run } from '../../api/schema'
 import { formatAge, formatNumber, formatSetting, formatTags } from '../../format'
 import { navigate, runHref, runsHref } from '../../router'
-import { archive, mayChange, remove, unarchive } from '../../store/actions'
+import { archive, mayChange, unarchive } from '../../store/actions'
 import { compareWithEarlier } from '../../store/compareHref'
 import { edit, exportMenu, run as say } from '../../text/run'
 import { actions, comparing } from '../../text/shared'
 import { ageS } from '../parts/age'
 import { Button } from '../parts/Button'
 import { StatusGlyph } from '../parts/Glyph'
+import { pieces } from '../parts/links'
 import { Menu } from '../parts/Menu'
 import { onDemand } from '../parts/onDemand'
 import { useRuns } from '../parts/stores'
 import { WhyNotChange } from '../parts/WhyNotChange'
 import './RunHead.css'
 
+const DeleteDialog = onDemand(async () => (await import('../parts/DeleteDialog')).DeleteDialog)
 const EditDialog = onDemand(async () => (await import('./EditDialog')).EditDialog)
 
 export function RunHead({ run }: { run: Run }) {
@@ -76,7 +78,19 @@ export function RunHead({ run }: { run: Run }) {
         {run.no_loader === null && <ExportMenu run={run} />}
         {mayChange.value ? <Actions run={run} /> : <WhyNotChange />}
       </span>
-      {run.notes && <p class="notes quiet">{run.notes}</p>}
+      {run.notes && (
+        <p class="notes quiet">
+          {pieces(run.notes).map(({ text, href }, index) =>
+            href ? (
+              <a key={index} href={href} rel="noopener noreferrer nofollow" target="_blank">
+                {text}
+              </a>
+            ) : (
+              text
+            ),
+          )}
+        </p>
+      )}
     </div>
   )
 }
@@ -90,10 +104,8 @@ function stepsOf({ steps, status, outlook }: Run): string {
 function Actions({ run }: { run: Run }) {
   const runs = useRuns()
   const isEdited = useSignal(false)
+  const isDeleting = useSignal(false)
   const isArchived = run.archived_at !== null
-  async function removeAndLeave(): Promise<void> {
-    if ((await remove(runs, [run.run_id])).length > 0) navigate(runsHref())
-  }
   return (
     <>
       <Button kind="small" onClick={() => (isEdited.value = true)}>
@@ -104,9 +116,16 @@ function Actions({ run }: { run: Run }) {
         {isArchived ? actions.unarchive : actions.archive}
       </Button>
       {run.status !== 'running' && (
-        <Button kind="small" onClick={() => void removeAndLeave()}>
+        <Button kind="small" onClick={() => (isDeleting.value = true)}>
           {actions.delete}
         </Button>
+      )}
+      {isDeleting.value && (
+        <DeleteDialog
+          runs={[run]}
+          onDeleted={ids => ids.length > 0 && navigate(runsHref())}
+          onClose={() => (isDeleting.value = false)}
+        />
       )}
     </>
   )

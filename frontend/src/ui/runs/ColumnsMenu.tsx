@@ -2,15 +2,18 @@
 import { COLUMN_IDS, chooseColumns, chosen } from '../../store/chosen'
 import { runs as say } from '../../text/runs'
 import { Button } from '../parts/Button'
+import { onDemand } from '../parts/onDemand'
 import { Popover } from '../parts/Popover'
 import { fitting, headOf } from './columns'
 import { room } from './width'
 import './ColumnsMenu.css'
 
+const ConfigColumns = onDemand(async () => (await import('./ConfigColumns')).ConfigColumns)
+
 export function ColumnsMenu() {
   const shown = chosen.value ?? fitting(room.value)
   return (
-    <Popover label={say.columnsMenu} class="wide-only" kind="sheet">
+    <Popover label={say.columnsMenu} class="wide-only" kind="sheet" isLazy>
       {() => (
         <>
           <fieldset class="menu-columns">
@@ -30,6 +33,7 @@ export function ColumnsMenu() {
               </label>
             ))}
           </fieldset>
+          <ConfigColumns shown={shown} />
           <p class="detail">{chosen.value ? say.columnsChosen : say.columnsFitting}</p>
           {chosen.value && (
             <Button kind="small" onClick={() => chooseColumns(null)}>

@@ -13,6 +13,7 @@ import { Choice, Choices } from '../parts/Choice'
 import { useRuns } from '../parts/stores'
 import { activeFilters } from './activeFilters'
 import { ColumnsMenu } from './ColumnsMenu'
+import { ListMenus } from './ListMenus'
 import { MoreMenu } from './MoreMenu'
 import './Filters.css'
 
@@ -58,6 +59,7 @@ export function Filters({ filter, query }: FilterProps) {
       ))}
       <div class="filters-end row">
         <Count filter={filter} />
+        <ListMenus query={query} />
         <ColumnsMenu />
         <MoreMenu filter={filter} onArchived={archived => set({ archived })} />
       </div>

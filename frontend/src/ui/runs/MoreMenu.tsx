@@ -2,11 +2,12 @@
 import { useSignal } from '@preact/signals'
 import { ServiceError } from '../../api/client'
 import { type Table, toCsv } from '../../csv'
+import { DELETED_HREF, navigate } from '../../router'
 import { ARCHIVED, type RunsFilter } from '../../store/filter'
 import { readAll, tableOf } from '../../store/listing'
 import { show } from '../../store/notice'
 import { runs as say } from '../../text/runs'
-import { panelMenu, text } from '../../text/shared'
+import { deleting, panelMenu, text } from '../../text/shared'
 import { saveCsv, writeClipboard } from '../parts/handOut'
 import { Menu, type MenuItem } from '../parts/Menu'
 import { onDemand } from '../parts/onDemand'
@@ -27,6 +28,9 @@ export function MoreMenu({ filter, onArchived }: MoreProps) {
     ...[...ARCHIVED, null]
       .filter(which => which !== filter.archived)
       .map(which => ({ label: which ? say.archived[which] : say.notArchived, act: () => onArchived(which) })),
+    filter.deleted
+      ? { label: deleting.notDeleted, act: () => navigate('/') }
+      : { label: deleting.list, act: () => navigate(DELETED_HREF) },
     { label: panelMenu.link, act: () => void give(copyLink) },
     {
       label: say.copyCsv,
@@ -72,6 +76,6 @@ async function withTable(
   show(text.loading)
   const found = await readAll(filter)
   if (!found) return say.notRead
-  await giving(tableOf(found))
-  return said(found.length)
+  await giving(tableOf(found, filter.config))
+  return said(found.runs.length)
 }

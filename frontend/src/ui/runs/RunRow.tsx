@@ -1,9 +1,12 @@
 /** One run in the table. It reads its own signal: a live run redraws its own row and no other. */
 import type { Signal } from '@preact/signals'
+import { serviceNow } from '../../api/client'
 import type { RunSummary } from '../../api/schema'
-import { formatAgeCell, formatTags } from '../../format'
+import { formatAgeCell, formatDay, formatTags } from '../../format'
 import { runHref, withQuery } from '../../router'
+import { keepDeletedUs } from '../../store/actions'
 import { runs, selecting } from '../../text/runs'
+import { deleting } from '../../text/shared'
 import { ageS } from '../parts/age'
 import { isNarrow } from '../parts/media'
 import { useRuns } from '../parts/stores'
@@ -25,12 +28,17 @@ export function RunRow({ row, columns, query, index }: RunRowProps) {
     <tr aria-rowindex={index + 2} class={`run-row ${selection.has(run.run_id) ? 'ticked' : ''}`}>
       <Tick run={run} />
       <td>
-        <a class="run-name" href={runHref(run.run_id)}>
-          {run.name}
-        </a>
-        {isNarrow.value || <Tags run={run} query={query} />}
+        {run.deleted_at ? (
+          <span class="deleted-name">{run.name}</span>
+        ) : (
+          <a class="run-name" href={runHref(run.run_id)}>
+            {run.name}
+          </a>
+        )}
+        {isNarrow.value || run.deleted_at || <Tags run={run} query={query} />}
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
-        {isNarrow.value && (
+        {run.deleted_at && <span class="deletion faint">{deletion(run.deleted_at)}</span>}
+        {isNarrow.value && !run.deleted_at && (
           <span class="second-line cut faint">
             <VerdictWord judged={run} class="verdict-word" /> · {run.status_label} {formatAgeCell(ageS(run))}
           </span>
@@ -43,6 +51,12 @@ export function RunRow({ row, columns, query, index }: RunRowProps) {
       ))}
     </tr>
   )
+}
+
+function deletion(at: string): string {
+  const [deleted, keptUs, now] = [new Date(at), keepDeletedUs(), new Date(serviceNow())]
+  const until = keptUs === null ? null : formatDay(new Date(deleted.getTime() + keptUs / 1_000), now)
+  return deleting.at(formatDay(deleted, now), until)
 }
 
 function Tick({ run }: { run: RunSummary }) {

@@ -1,7 +1,7 @@
 /** The table of runs: rows near the screen only, live cells in place, an order that holds under the pointer. */
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { navigate, withQuery } from '../../router'
-import { COLUMN_IDS, type ColumnId, chosen } from '../../store/chosen'
+import { COLUMN_IDS, type ColumnId, chosen, configKey } from '../../store/chosen'
 import type { RunsFilter } from '../../store/filter'
 import { keyOf, nextSort, type SortKey } from '../../store/order'
 import { runs as say, selecting } from '../../text/runs'
@@ -93,10 +93,10 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
 
 /** On a phone a run has two lines, and its wait beside them. */
 export function useColumns(isMixed = false): readonly Column[] {
-  const ids = isNarrow.value ? (['wait'] as const) : (chosen.value ?? fitting(room.value, isMixed))
-  const key = COLUMN_IDS.filter(id => ids.includes(id)).join()
+  const ids: readonly ColumnId[] = isNarrow.value ? ['wait'] : (chosen.value ?? fitting(room.value, isMixed))
+  const shown: readonly ColumnId[] = [...COLUMN_IDS.filter(id => ids.includes(id)), ...ids.filter(configKey)]
   // The same array while the columns are the same: rows that did not change are then not drawn again.
-  return useMemo(() => (key ? key.split(',').map(id => columnOf(id as ColumnId)) : []), [key])
+  return useMemo(() => shown.map(columnOf), [JSON.stringify(shown)])
 }
 
 function leastPx(columns: readonly Column[]): number {

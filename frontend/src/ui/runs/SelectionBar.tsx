@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
 import { navigate } from '../../router'
 import { bind } from '../../shortcuts'
-import { archive, mayChange, remove, unarchive } from '../../store/actions'
+import { archive, mayChange, restore, unarchive } from '../../store/actions'
 import { compareHref, MOST_COMPARED } from '../../store/compareHref'
 import type { RunsFilter } from '../../store/filter'
 import type { RunsStore } from '../../store/runs'
@@ -15,6 +15,7 @@ import { useRuns } from '../parts/stores'
 import { WhyNotChange } from '../parts/WhyNotChange'
 import './SelectionBar.css'
 
+const DeleteDialog = onDemand(async () => (await import('../parts/DeleteDialog')).DeleteDialog)
 const TagDialog = onDemand(async () => (await import('./TagDialog')).TagDialog)
 
 export function SelectionBar({ filter }: { filter: RunsFilter }) {
@@ -27,8 +28,9 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
   const runs = useRuns()
   const { rows, selection } = runs
   const isTagging = useSignal(false)
+  const isDeleting = useSignal(false)
   const whyNot = whyNotCompared(ids)
-  const compare = () => whyNot === null && navigate(compareHref(ids))
+  const compare = () => whyNot === null && !filter.deleted && navigate(compareHref(ids))
   useLayoutEffect(() => bind({ Escape: selection.clear, c: compare }), [ids])
   const archived = ids.filter(id => rows.get(id)?.value.archived_at)
   const listed = ids.filter(id => !rows.get(id)?.value.archived_at)
@@ -40,27 +42,51 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
           {say.selectEvery(runs.counts.value?.[filter.status ?? 'all'] ?? 0)}
         </Button>
       )}
-      <Button kind="primary" aria-disabled={whyNot !== null} onClick={compare}>
-        {comparing.selected} <kbd class="wide-only">c</kbd>
-      </Button>
-      {whyNot && <span class="detail">{whyNot}</span>}
-      {mayChange.value ? (
-        <>
-          <Button onClick={() => (isTagging.value = true)}>{tagging.button}</Button>
-          {listed.length > 0 && <Button onClick={() => void archive(runs, listed)}>{actions.archive}</Button>}
-          {archived.length > 0 && (
-            <Button onClick={() => void unarchive(runs, archived)}>{actions.unarchive}</Button>
-          )}
-          <Button onClick={() => void remove(runs, ids)}>{actions.delete}</Button>
-        </>
+      {filter.deleted ? (
+        <Restoring ids={ids} />
       ) : (
-        <WhyNotChange />
+        <>
+          <Button kind="primary" aria-disabled={whyNot !== null} onClick={compare}>
+            {comparing.selected} <kbd class="wide-only">c</kbd>
+          </Button>
+          {whyNot && <span class="detail">{whyNot}</span>}
+          {mayChange.value ? (
+            <>
+              <Button onClick={() => (isTagging.value = true)}>{tagging.button}</Button>
+              {listed.length > 0 && (
+                <Button onClick={() => void archive(runs, listed)}>{actions.archive}</Button>
+              )}
+              {archived.length > 0 && (
+                <Button onClick={() => void unarchive(runs, archived)}>{actions.unarchive}</Button>
+              )}
+              <Button onClick={() => (isDeleting.value = true)}>{actions.delete}</Button>
+            </>
+          ) : (
+            <WhyNotChange />
+          )}
+        </>
       )}
       <Button kind="plain" onClick={selection.clear}>
         {say.clear} <kbd class="wide-only">Esc</kbd>
       </Button>
       {isTagging.value && <TagDialog ids={ids} onClose={() => (isTagging.value = false)} />}
+      {isDeleting.value && (
+        <DeleteDialog
+          runs={ids.flatMap(id => rows.get(id)?.peek() ?? [])}
+          onClose={() => (isDeleting.value = false)}
+        />
+      )}
     </section>
+  )
+}
+
+function Restoring({ ids }: { ids: readonly string[] }) {
+  const runs = useRuns()
+  if (!mayChange.value) return <WhyNotChange />
+  return (
+    <Button kind="primary" onClick={() => void restore(runs, ids)}>
+      {actions.restore}
+    </Button>
   )
 }
 

@@ -4,6 +4,7 @@ import type { RunsFilter } from '../../store/filter'
 import { labelOf } from '../../store/labels'
 import { chosenIn, ofDay, type Term, termsOf, toggled } from '../../store/terms'
 import { runs as say, week } from '../../text/runs'
+import { deleting } from '../../text/shared'
 
 export interface ActiveFilter {
   words: string
@@ -17,7 +18,7 @@ export interface ActiveFilter {
 const MENUS: Readonly<Record<string, string>> = { user: '=', host: '=', seen: '<' }
 
 export function activeFilters(filter: RunsFilter): readonly ActiveFilter[] {
-  const { status, bound, project, tag, archived } = filter
+  const { status, bound, project, tag, archived, deleted } = filter
   return [
     ...ofSearch(filter.q),
     ...(status ? [{ words: labelOf('status', status), without: { status: null }, hasControl: true }] : []),
@@ -27,6 +28,7 @@ export function activeFilters(filter: RunsFilter): readonly ActiveFilter[] {
     ...(archived
       ? [{ words: say.archived[archived].toLowerCase(), without: { archived: null }, hasControl: false }]
       : []),
+    ...(deleted ? [{ words: deleting.filter, without: { deleted: null }, hasControl: false }] : []),
   ]
 }
 

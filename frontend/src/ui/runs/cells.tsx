@@ -1,9 +1,10 @@
 /** The cells of the runs table that are more than a word: the wait and its last hour, what a fix gains. */
 import type { RunSummary } from '../../api/schema'
 import { sparkPath } from '../../charts/spark'
-import { formatFactor, formatFraction, NOT_MEASURED } from '../../format'
+import { formatFactor, formatFraction, formatSetting, NOT_MEASURED } from '../../format'
 import { gainOf, isOfOneLoop, runGainOf } from '../../gain'
 import { runs as say } from '../../text/runs'
+import { useRuns } from '../parts/stores'
 import './cells.css'
 
 const SPARK = { width: 88, height: 20 }
@@ -31,6 +32,14 @@ export function SparkCell({ run }: { run: RunSummary }) {
       <path class="line" d={line} />
     </svg>
   )
+}
+
+/** A long text is cut by its cell, and whole in its title. */
+export function ConfigCell({ run, name }: { run: RunSummary; name: string }) {
+  const value = useRuns().config.value[run.run_id]?.[name]
+  if (value === undefined) return <span class="faint">{NOT_MEASURED}</span>
+  const words = formatSetting(value)
+  return <span title={words}>{words}</span>
 }
 
 export function Gain({ run: { best_advice: best, observed_speedup: observed } }: { run: RunSummary }) {

@@ -10,13 +10,13 @@ import {
   formatNumber,
   NOT_MEASURED,
 } from '../../format'
-import type { ColumnId } from '../../store/chosen'
+import { type ColumnId, configColumn, configKey } from '../../store/chosen'
 import type { SortKey } from '../../store/order'
 import { runs as say } from '../../text/runs'
 import { ageS } from '../parts/age'
 import { StatusGlyph } from '../parts/Glyph'
 import { VerdictWord } from '../parts/VerdictWord'
-import { Gain, SparkCell, Wait } from './cells'
+import { ConfigCell, Gain, SparkCell, Wait } from './cells'
 
 export interface Column {
   id: ColumnId
@@ -118,12 +118,19 @@ export function fitting(room: number, isMixed = false): readonly ColumnId[] {
 }
 
 export function columnOf(id: ColumnId): Column {
-  return COLUMNS.find(column => column.id === id) as Column
+  const key = configKey(id)
+  return key === null ? (COLUMNS.find(column => column.id === id) as Column) : columnOfConfig(key)
+}
+
+function columnOfConfig(key: string): Column {
+  const id = configColumn(key)
+  return { id, width: 110, sort: id, isFigure: true, cell: run => <ConfigCell run={run} name={key} /> }
 }
 
 /** `GPU time lost` only where all that is listed ran on GPUs. */
 export function headOf(id: ColumnId, isGpu: boolean): string {
-  return id === 'lost' && isGpu ? say.columns.lostGpu : say.columns[id]
+  if (id === 'lost' && isGpu) return say.columns.lostGpu
+  return configKey(id) ?? say.columns[id as keyof typeof say.columns]
 }
 
 /** A cell has room for two; the run's own page names them all. */

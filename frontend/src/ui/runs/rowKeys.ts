@@ -41,5 +41,7 @@ function focusRow(body: HTMLElement, row: number, rowHeight: number): void {
 }
 
 function link(body: HTMLElement, row: number): HTMLElement | null {
-  return body.querySelector(`tr[aria-rowindex="${row + 2}"] a`)
+  const found = body.querySelector(`tr[aria-rowindex="${row + 2}"]`)
+  // A deleted run leads nowhere.
+  return found?.querySelector('a') ?? found?.querySelector('input') ?? null
 }

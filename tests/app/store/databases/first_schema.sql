@@ -282,6 +282,55 @@ CREATE TABLE project (
   precision_bits INTEGER,
   CONSTRAINT pk_project PRIMARY KEY (project)
 );
+CREATE TABLE config_value (
+  run_id TEXT NOT NULL,
+  "key" TEXT NOT NULL,
+  value JSON NOT NULL,
+  number FLOAT,
+  text TEXT,
+  CONSTRAINT pk_config_value PRIMARY KEY (run_id, "key")
+)
+ WITHOUT ROWID;
+CREATE INDEX ix_config_value_key ON config_value ("key");
+CREATE TABLE "view" (
+  view_id TEXT NOT NULL,
+  project TEXT,
+  name TEXT NOT NULL,
+  "query" TEXT NOT NULL,
+  made_by TEXT NOT NULL,
+  changed_at BIGINT NOT NULL,
+  CONSTRAINT pk_view PRIMARY KEY (view_id)
+);
+CREATE TABLE removed_run (
+  run_id TEXT NOT NULL,
+  project TEXT NOT NULL,
+  user TEXT NOT NULL,
+  started_at BIGINT NOT NULL,
+  ended_at BIGINT NOT NULL,
+  hours_lost FLOAT NOT NULL,
+  hours_used FLOAT NOT NULL,
+  gpu_hours_lost FLOAT,
+  cause TEXT,
+  best_advice JSON,
+  places JSON NOT NULL,
+  ledger JSON NOT NULL,
+  CONSTRAINT pk_removed_run PRIMARY KEY (run_id)
+);
+CREATE INDEX ix_removed_run_ended_at ON removed_run (ended_at);
+CREATE TABLE audit (
+  entry_id TEXT NOT NULL,
+  at BIGINT NOT NULL,
+  "by" TEXT NOT NULL,
+  token_id TEXT,
+  action TEXT NOT NULL,
+  project TEXT,
+  run_id TEXT,
+  name TEXT NOT NULL,
+  "before" JSON,
+  "after" JSON,
+  CONSTRAINT pk_audit PRIMARY KEY (entry_id)
+);
+CREATE INDEX ix_audit_run_id_entry_id ON audit (run_id, entry_id);
 CREATE TABLE alembic_version (
   version_num VARCHAR(32) NOT NULL,
   CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)

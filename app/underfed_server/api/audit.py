@@ -1,0 +1,30 @@
+"""``/audit``: who changed what."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from underfed_server.api.dependencies import ALLOWED, PermissionDep, StoreDep
+from underfed_server.model import AuditAction, AuditPage
+from underfed_server.store.runs.audit_log import AuditFilter
+
+router = APIRouter(tags=["team"], dependencies=ALLOWED)
+
+MOST_ENTRIES = 1_000
+
+
+@router.get("/audit")
+def audit(
+    store: StoreDep,
+    permission: PermissionDep,
+    run_id: Annotated[str | None, Query(description="Only changes of this run, also of one that was removed")] = None,
+    project: str | None = None,
+    by: Annotated[str | None, Query(description="As an entry names who made the change")] = None,
+    action: AuditAction | None = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_ENTRIES)] = 100,
+    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
+) -> AuditPage:
+    """Changes that people made, newest first: who, when, and what it was before and after."""
+    return store.audit(AuditFilter(run_id, project, by, action, limit, cursor, within=permission.project))

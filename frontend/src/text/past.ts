@@ -1,0 +1,39 @@
+/** What was before: the tries of a job, and who changed what. */
+import { plural } from '../format'
+
+export const history = {
+  title: 'Runs of this job',
+  detail: (count: number) => `${plural(count, 'run')}, oldest to newest`,
+  wait: 'Data wait',
+  speed: 'Steps per second',
+  lost: 'Time lost',
+  lostGpu: 'GPU time lost',
+  columns: (lost: string) => ['Run', 'Started', 'Data wait', 'Steps/s', lost, 'Changed since the run before'],
+  thisRun: 'this run',
+  first: 'the first here',
+  nothing: 'nothing that is known',
+  more: (count: number) => `and ${count} more`,
+  chart: (name: string, from: string, to: string) => `${name} of each run, from ${from} to ${to}`,
+}
+
+export const audit = {
+  title: 'Who changed what',
+  detail: 'names, tags, notes, archived, deleted and restored runs, saved views',
+  none: 'Nothing was changed yet.',
+  what: 'The list of changes',
+  more: 'Earlier changes',
+  unknown: 'somebody',
+  actions: {
+    renamed: 'renamed',
+    tagged: 'changed the tags of',
+    noted: 'changed the notes of',
+    archived: 'archived',
+    unarchived: 'unarchived',
+    deleted: 'deleted',
+    restored: 'restored',
+    view_created: 'saved the view',
+    view_changed: 'changed the view',
+    view_deleted: 'deleted the view',
+  },
+  empty: 'empty',
+}
