@@ -20,7 +20,7 @@ def made_loading(
     """
     told = {_stack(text): count for text, count in samples.items()}
     few = sum(told.values()) < LEAST_SAMPLES
-    return LoaderHotspots(hotspots_of(told), missing or ("few" if few else None), slow_samples or [], told, OWN)
+    return LoaderHotspots(hotspots_of(told, OWN), missing or ("few" if few else None), slow_samples or [], told, OWN)
 
 
 def _stack(text: str) -> tuple[Stage, tuple[Place, ...]]:
