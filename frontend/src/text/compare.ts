@@ -41,6 +41,8 @@ export const compare = {
   hotspotsNone: 'No function differs by more than chance.',
   hotspotsMissing: (label: string, why: string) => `${label}: ${why}.`,
   hotspotsEqual: (count: number) => `Show ${count} without a difference`,
+  hotspotsAll: (count: number) => `Show all ${count}`,
+  hotspotsFewer: 'Show fewer',
   hotspotsBy: 'Which share',
   shares: { self: 'Self', total: 'Total' },
   function: 'Function',

@@ -70,6 +70,18 @@ describe('hotspots of compared runs', () => {
     ])
   })
 
+  test('of two programs are the few that changed most, and all when asked', () => {
+    show(
+      Array.from({ length: 20 }, (_, place) => hotspot({ function: `f${place}`, self_fractions: [0, 0.05] })),
+    )
+    expect(rows()).toHaveLength(8)
+    expect(rows()[0]?.[2]).toBe('0% 10 ms')
+    fireEvent.click(screen.getByRole('button', { name: 'Show all 20' }))
+    expect(rows()).toHaveLength(20)
+    fireEvent.click(screen.getByRole('button', { name: 'Show fewer' }))
+    expect(rows()).toHaveLength(8)
+  })
+
   test('of a run that was not sampled say why', () => {
     show([hotspot({ self_fractions: [0.5, null], self_us: [10_000, null] })], [null, 'it has no workers'])
     expect(document.querySelector('.missing')?.textContent).toBe('quick: it has no workers.')

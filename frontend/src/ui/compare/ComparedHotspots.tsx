@@ -14,12 +14,16 @@ import './ComparedHotspots.css'
 
 type Of = keyof typeof say.shares
 
+/** What changed most comes first; two different programs share hardly a function. */
+const FIRST = 8
+
 /** Less is nothing to read in a table. */
 const LEAST_FRACTION = 0.005
 
 export function ComparedHotspots({ runs, hotspots, per }: Comparison) {
   const of = useSignal<Of>('self')
   const showsEqual = useSignal(false)
+  const showsAll = useSignal(false)
   const ranked = hotspots.filter(each => largest(each, of.value) >= LEAST_FRACTION)
   const differing = ranked.filter(each => each.differs)
   const equal = ranked.length - differing.length
@@ -64,8 +68,13 @@ export function ComparedHotspots({ runs, hotspots, per }: Comparison) {
           caption={say.hotspots}
           columns={headsOf(runs)}
           class="compared-hotspots"
-          rows={shown.map(each => cellsOf(each, of.value))}
+          rows={shown.slice(0, showsAll.value ? undefined : FIRST).map(each => cellsOf(each, of.value))}
         />
+      )}
+      {shown.length > FIRST && (
+        <Button kind="small" onClick={() => (showsAll.value = !showsAll.value)}>
+          {showsAll.value ? say.hotspotsFewer : say.hotspotsAll(shown.length)}
+        </Button>
       )}
     </Panel>
   )
@@ -105,7 +114,7 @@ function cellsOf(hotspot: ComparedHotspot, of: Of) {
     ...shares.flatMap((share, place) => {
       const figure = (
         <>
-          {formatFraction(share)} <small>{times[place] == null ? '' : formatDuration(times[place])}</small>
+          {formatFraction(share)} <small>{times[place] ? formatDuration(times[place]) : ''}</small>
         </>
       )
       const change = changeText([shares[0], share], [times[0], times[place]])
