@@ -142,6 +142,9 @@ class Advice(BestAdvice):
     diff: str
     """Unified-diff body (lines begin with a space, ``-`` or ``+``)."""
     diff_file: str | None
+    """``data/loaders.py:41``: where the call stands that the diff changes."""
+    sketch: str | None = None
+    """Why the lines are a sketch, a clause; ``None``: those of the program, or a command, as they are."""
     command: str | None
     """The command that tries it without touching the code."""
     assumption: str | None
@@ -549,6 +552,12 @@ class LoaderInfo(Model):
     collate_type: str | None
     transforms: list[str] | None
     watched_at: str | None
+    constructed_at: str | None = None
+    """``data/loaders.py:41``: the program's call of the loader's class."""
+    constructed_by: str | None = None
+    """The installed package that called it, where the program did not."""
+    constructor_call: str | None = None
+    """The source of the program's call, without what is in quotes and comments."""
     batch_tensors: int | None
     batch_bytes: int | None
     batch_dtypes: dict[str, int] | None = None

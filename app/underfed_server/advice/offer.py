@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.loader_settings import SETTINGS, diff_of
+from underfed_server.advice.constructor_call import Arguments
+from underfed_server.advice.loader_settings import SETTINGS, CallDiff, diff_of
 from underfed_server.advice.prediction.predict import Prediction
 from underfed_server.advice.prediction.regime import exposure
 from underfed_server.advice.prediction.residuals import interval
@@ -27,6 +28,9 @@ TRIED_STEPS = 200
 """The mean of so many is known to ±5 %, which tells a gain worth having from none."""
 
 
+SKETCH = "it shows the form of the change: what the program does there was not read"
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """What a change says of itself for one run. Figures belong in the evidence, not in the sentences."""
@@ -37,9 +41,11 @@ class Offer:
     risk: str
     evidence: Sequence[Evidence]
     diff: str | None = None
-    """``None``: ``to`` as the argument of the ``DataLoader`` call that has the name of the change."""
-    in_call: bool = False
-    """``diff`` is of the ``DataLoader`` call."""
+    """Lines that do not depend on the program: what comes before the changed call, or the whole change."""
+    sketch: str | None = SKETCH
+    """What these lines are where they are not to be taken as they are."""
+    call: Arguments | None = None
+    """Arguments of the ``DataLoader`` call; ``None``, without a diff: ``to`` as the one that has the change's name."""
     from_: Setting = None
     """``None``: the loader's setting of that name."""
     settings: dict[str, Setting] | None = None
@@ -106,7 +112,7 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
     ceiling = offer.ceiling.speedup if offer.ceiling else None
     if ceiling is None and case.waits_for_data and case.predictor:
         ceiling = case.predictor.ceiling
-    is_in_call = offer.in_call or offer.diff is None
+    diff = _diff(case, offer)
     return Advice(
         change=case.change,
         loader=case.loader.loader,
@@ -120,10 +126,21 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
         evidence=list(offer.evidence),
         changes_batch_order=offer.changes_batch_order,
         risk=offer.risk,
-        diff=diff_of(case.loader, {case.change: offer.to}, case.facts.overrides) if offer.diff is None else offer.diff,
-        diff_file=case.loader.watched_at if is_in_call else None,
+        diff=diff.lines,
+        diff_file=diff.file,
+        sketch=diff.sketch,
         command=None,
     )
+
+
+def _diff(case: Case, offer: Offer) -> CallDiff:
+    call = {case.change: repr(offer.to)} if offer.call is None and offer.diff is None else offer.call
+    if call is None:
+        return CallDiff(offer.diff or "", None, offer.sketch)
+    changed = diff_of(case.loader, call, case.facts.overrides)
+    if offer.diff is None:
+        return changed
+    return CallDiff(f"{offer.diff.rstrip()}\n \n{changed.lines}", changed.file, changed.sketch or offer.sketch)
 
 
 def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> dict[str, Any]:

@@ -212,7 +212,7 @@ def _advice(advice: Advice) -> RenderableType:
     if advice.changes_batch_order:
         body.append(Text("Changes the order of batches for the same seed.", LOUD))
     body += [Text(text, QUIET) for text in (_reservation(advice), advice.risk) if text]
-    body += [_diff(advice.diff)] if advice.diff else []
+    body += [_origin_of_diff(advice), _diff(advice.diff)] if advice.diff else []
     body += [Text.assemble(("Try it: ", QUIET), advice.command)] if advice.command else []
     return Group(_gain(advice), Padding(Group(*body), (0, 0, 0, 2)))
 
@@ -239,6 +239,15 @@ def _reservation(advice: Advice) -> str | None:
     if advice.predicted_speedup is None and advice.assumption:
         return f"Not computed: {advice.assumption}"
     return advice.assumption
+
+
+def _origin_of_diff(advice: Advice) -> Text:
+    """Whose lines these are; the page says the same."""
+    place = advice.diff_file or ""
+    if advice.sketch is None:
+        left_out = ", without what is in quotes" if '"…"' in advice.diff else ""
+        return Text(f"{place}{left_out}", QUIET)
+    return Text(f"A sketch{f' of {place}' if place else ''}: {advice.sketch}.", QUIET)
 
 
 def _diff(diff: str) -> Text:

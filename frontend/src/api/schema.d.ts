@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 6f5dfcf9d703158b0322be6d0edd91f134e0c5929932bf573d1954221c4a5749. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 7fbce2384e89379ef949f12745e7e202e50292107cbd3b644f83d2bdac76e0f4. Not edited by hand.
 export interface paths {
     "/api/v1/compare": {
         parameters: {
@@ -540,6 +540,8 @@ export interface components {
             settings: {
                 [key: string]: boolean | number | string | null;
             };
+            /** Sketch */
+            sketch?: string | null;
             /** Title */
             title: string;
             /** To */
@@ -1331,6 +1333,12 @@ export interface components {
             collate_type: string | null;
             /** Compared Batches */
             compared_batches: number | null;
+            /** Constructed At */
+            constructed_at?: string | null;
+            /** Constructed By */
+            constructed_by?: string | null;
+            /** Constructor Call */
+            constructor_call?: string | null;
             /** Dataset Kind */
             dataset_kind: ("map" | "iterable") | null;
             /** Dataset Length */
