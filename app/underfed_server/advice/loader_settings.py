@@ -75,7 +75,7 @@ def diff_of(loader: LoaderInfo, wanted: Arguments, not_in_code: Collection[str] 
         arguments = {OF_TRAINER[name]: value for name, value in wanted.items()}
         why = "the Trainer constructs its loaders from the TrainingArguments, which the program sets"
         known = {OF_TRAINER[name]: _written(loader, name, not_in_code) for name in wanted}
-        return CallDiff(_sketch("arguments = TrainingArguments(", ["..."], arguments, known), None, why)
+        return CallDiff(_sketch("arguments = TrainingArguments(", ["...,"], arguments, known), None, why)
     try:
         changed = change_call(_own_call(loader, not_in_code), wanted)
     except NotChangedError as error:

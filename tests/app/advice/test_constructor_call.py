@@ -10,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
+from tests.app.advice.made_case import altered, of, recommended
+from tests.app.made_facts import made_run, starved
 from underfed_server.advice.constructor_call import NotChangedError, change_call, diff_lines
+from underfed_server.facts.record import RunFacts
+from underfed_server.model import Advice
 
 SIGNATURE = inspect.signature(DataLoader.__init__)
 POSITIONAL = ["dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory"]
@@ -146,3 +150,71 @@ def test_a_call_that_cannot_be_changed_alone_is_left_and_the_reason_said(source:
 def test_a_value_that_is_set_elsewhere_is_known(value: str, elsewhere: str | None) -> None:
     changed = change_call(f"DataLoader(d, num_workers={value})", {"num_workers": "4"})
     assert (changed.source, changed.set_elsewhere) == ("DataLoader(d, num_workers=4)", elsewhere)
+
+
+# --- in advice ------------------------------------------------------------------------------------
+
+OWN = "train = DataLoader(\n    pictures,\n    batch_size=32,\n    num_workers={workers},\n)"
+MORE = """\
+ train = DataLoader(
+     pictures,
+     batch_size=32,
+-    num_workers=0,
++    num_workers={number},
+ )"""
+
+
+def workers_of(call: str | None, **loader: object) -> Advice:
+    known = {"constructor_call": call, "constructed_at": "data.py:12", **loader}
+    return of("num_workers", recommended(altered(starved(usable_cores=4), loader=known), no_workers=0.7))
+
+
+def test_advice_changes_the_lines_of_the_program() -> None:
+    advice = workers_of(OWN.format(workers=0))
+    assert advice.diff == MORE.format(number=advice.to)
+    assert (advice.diff_file, advice.sketch) == ("data.py:12", None)
+
+
+@pytest.mark.parametrize(
+    ("call", "loader", "sketch"),
+    [
+        (OWN.format(workers="args.workers"), {}, "num_workers is args.workers here: change it where that is set"),
+        (OWN.format(workers=3), {}, "the call says num_workers=3, and the loader had 0"),
+        ("DataLoader(d, **options)", {}, "the call takes its arguments from **options, which may hold num_workers"),
+        (None, {"not_measured": {"constructor_call": "it is in no file"}},
+         "the program's own call was not read: it is in no file"),
+        (None, {"constructed_by": "transformers"},
+         "the Trainer constructs its loaders from the TrainingArguments, which the program sets"),
+    ],
+)  # fmt: skip
+def test_what_is_no_exact_change_is_called_a_sketch(call: str | None, loader: dict[str, object], sketch: str) -> None:
+    advice = workers_of(call, **loader)
+    assert advice.sketch == sketch
+    assert advice.diff.count("num_workers=") == advice.diff.count("\n-") + 1, "it is added once"
+
+
+def two_workers() -> RunFacts:
+    return made_run(wait_ms=30.0, work_ms=20.0, num_workers=2, load_cpu_ms=100.0, busy_cores=2.2, queue_depth=0)
+
+
+def test_a_trainer_is_told_by_its_arguments() -> None:
+    facts = altered(two_workers(), loader={"constructed_by": "transformers"})
+    advice = of("num_workers", recommended(facts, too_few_workers=0.7))
+    assert advice.diff_file is None
+    arguments = " arguments = TrainingArguments(\n     ...,\n-    dataloader_num_workers=2,\n"
+    assert advice.diff.startswith(f"{arguments}+    dataloader_num_workers={advice.to},")
+
+
+def test_a_function_of_the_program_is_not_replaced() -> None:
+    facts = altered(two_workers(), loader={"constructor_call": "DataLoader(d, num_workers=2, worker_init_fn=seed)"})
+    advice = of("threads_per_worker", recommended(facts, thread_oversubscription=0.5))
+    assert advice.sketch == "the call has a worker_init_fn of its own, which is needed too"
+
+
+def test_settings_from_outside_are_not_those_of_the_code() -> None:
+    own = {"constructor_call": "DataLoader(d, num_workers=0)", "constructed_at": "t.py:1"}
+    facts = altered(two_workers(), loader=own, overrides={"num_workers": 2})
+    advice = of("num_workers", recommended(facts, too_few_workers=0.7))
+    assert advice.sketch is None and advice.diff.startswith(
+        "-DataLoader(d, num_workers=0)\n+DataLoader(d, num_workers="
+    )
