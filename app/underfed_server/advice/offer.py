@@ -58,7 +58,7 @@ class Offer:
     assumption: str | None = None
     """What a gain that is not simulated rests on."""
     ceiling: Ceiling | None = None
-    """The speed-up that the change cannot exceed; ``None``: that without any data wait."""
+    """The speed-up that the change cannot exceed; ``None``: that with instant data."""
 
 
 def advice_of(case: Case, offer: Offer) -> Advice | None:
@@ -68,7 +68,7 @@ def advice_of(case: Case, offer: Offer) -> Advice | None:
         # What is not simulated would count the reading thread's steps as the training's.
         gain = case.obstacle
     if isinstance(gain, Gain):
-        gain = _as_sure_as_others(case, gain, offer.ceiling or Ceiling(math.inf))
+        gain = _as_sure_as_others(case, gain, offer.ceiling or Ceiling(case.could_be or math.inf))
     if isinstance(gain, Gain) or (offer.simulated and isinstance(gain, Prediction)):
         return _advice(case, offer, gain) if is_worthwhile(gain.speedup) else None
     return _advice(case, offer, gain)
@@ -109,9 +109,6 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
     changed, is_own = offer.settings, case.change in SETTINGS and SETTINGS[case.change].is_settable
     if changed is None and is_own:
         changed = {case.change: offer.to}
-    ceiling = offer.ceiling.speedup if offer.ceiling else None
-    if ceiling is None and case.waits_for_data and case.predictor:
-        ceiling = case.predictor.ceiling
     diff = _diff(case, offer)
     return Advice(
         change=case.change,
@@ -119,7 +116,7 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
         from_=offer.from_ if offer.from_ is not None else case.loader.settings.get(case.change),
         to=offer.to,
         **_figures(case, offer, gain),
-        ceiling=ceiling,
+        ceiling=case.could_be,
         settings=_complete(case, changed) if changed is not None else {},
         title=offer.title,
         why=offer.why,
@@ -200,13 +197,23 @@ def _needs_workers(name: str) -> bool:
 
 
 def _anatomy(case: Case, prediction: Prediction) -> Anatomy:
-    """Waits for other loaders of the loop stay as they are."""
-    step = round(predicted_step_us(case, prediction))
-    wait = round(step * prediction.outcome.data_wait_us / prediction.outcome.step_us)
-    now = anatomy_of(case.rank).others_wait_us
-    others = None if now is None else min(step - wait, now)
-    compute = step - wait - (others or 0)
-    return Anatomy(step_us=step, data_wait_us=wait, h2d_exposed_us=None, compute_us=compute, others_wait_us=others)
+    """Copies and waits for other loaders of the loop stay as they are. What else is no wait changes as it does in the
+    simulation, by cores that loading shares with it; and what is left waits.
+    """
+    now, step, recorded = anatomy_of(case.rank), round(predicted_step_us(case, prediction)), case.predicting().recorded
+    works, worked = (each.step_us - each.data_wait_us for each in (prediction.outcome, recorded))
+    others = None if now.others_wait_us is None else min(step, now.others_wait_us)
+    copy = None if now.h2d_exposed_us is None else min(step - (others or 0), now.h2d_exposed_us)
+    kept = (others or 0) + (copy or 0)
+    compute = now.compute_us * (works / worked if worked > 0 else 1.0)
+    wait = min(now.data_wait_us, max(0, round(step - kept - compute)))
+    return Anatomy(
+        step_us=step,
+        data_wait_us=wait,
+        h2d_exposed_us=copy,
+        compute_us=step - kept - wait,
+        others_wait_us=others,
+    )
 
 
 def _assumption(case: Case, gain: Prediction) -> str | None:

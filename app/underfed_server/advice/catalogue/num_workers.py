@@ -177,7 +177,13 @@ def _evidence(case: Case, setting: SimulatedSetting) -> list[Evidence]:
     if own is not None:
         rows.append(Evidence(what="Memory of one worker", value=own, unit="bytes"))
     if batch is not None and setting.num_workers:
-        rows.append(Evidence(what="Batches in flight take at most", value=batch * in_flight(setting), unit="bytes"))
+        rows.append(
+            Evidence(
+                what=f"Batches in flight take at most, of {setting.num_workers} workers",
+                value=batch * in_flight(setting),
+                unit="bytes",
+            )
+        )
     if left is not None:
         rows.append(Evidence(what="Memory this run may still take", value=left, unit="bytes"))
     return rows

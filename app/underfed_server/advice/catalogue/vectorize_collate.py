@@ -28,7 +28,7 @@ def consider(case: Case) -> Offer:
         diff=FUNCTION,
         call={"collate_fn": "collate"},
         evidence=[
-            Evidence(what="Joining samples, of load time", value=share, unit="fraction", series="collate_us"),
+            Evidence(what="Joining samples, of all load time", value=share, unit="fraction", series="collate_us"),
             evidence.mean_us("Joining one batch", rank.batches.collate_us),
             Evidence(what="Samples in a batch", value=measures.mean(rank.batches.samples), unit="count"),
         ],
