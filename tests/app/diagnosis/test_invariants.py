@@ -16,7 +16,7 @@ from tests.app.diagnosis.invariants import INVARIANTS, contradictions
 from tests.app.diagnosis.loop import Played
 from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis
 from tests.app.made_facts import made_epoch, made_run
-from underfed_server.advice.advise import advise
+from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.diagnose import diagnosis_of
 from underfed_server.diagnosis.chosen_loader import of_run
 from underfed_server.diagnosis.judge import judge
@@ -30,10 +30,11 @@ SOME = st.lists(MILLISECONDS, min_size=1, max_size=3)
 WORK = st.lists(st.sampled_from([1.0, 20.0, 50.0, 200.0]), min_size=1, max_size=3)
 
 
-def diagnosed(facts: RunFacts) -> Diagnosis:
+def diagnosed(facts: RunFacts, *, with_advice: bool = True) -> Diagnosis:
     overview = overview_of(facts)
     verdict = judge(facts, overview=overview)
-    return diagnosis_of(facts, overview, of_run(verdict, facts), advise(facts, verdict, overview))
+    recommendation = advise(facts, verdict, overview) if with_advice else Recommendation()
+    return diagnosis_of(facts, overview, of_run(verdict, facts), recommendation)
 
 
 def with_copies(rank: RankFacts, exposed_ms: Sequence[float | None]) -> RankFacts:
@@ -169,19 +170,25 @@ EXAMPLES = settings.default.max_examples if settings.default else 100
 FOUND = settings(phases=[Phase.explicit, Phase.generate])
 
 
-@settings(FOUND, max_examples=EXAMPLES // 2)
+@settings(FOUND, max_examples=EXAMPLES)
+@given(single_runs())
+def test_figures_of_a_verdict_do_not_contradict_each_other(facts: RunFacts) -> None:
+    assert contradictions(diagnosed(facts, with_advice=False)) == []
+
+
+@settings(FOUND, max_examples=EXAMPLES // 5)
 @given(single_runs())
 def test_figures_of_a_run_do_not_contradict_each_other(facts: RunFacts) -> None:
     assert contradictions(diagnosed(facts)) == []
 
 
-@settings(FOUND, max_examples=EXAMPLES // 12)
+@settings(FOUND, max_examples=EXAMPLES // 20)
 @given(played_runs())
 def test_figures_of_a_loop_that_was_played_do_not_contradict_each_other(facts: RunFacts) -> None:
     assert contradictions(diagnosed(facts)) == []
 
 
-@settings(FOUND, max_examples=EXAMPLES // 4)
+@settings(FOUND, max_examples=EXAMPLES // 5)
 @given(runs_of_many())
 def test_figures_of_several_loaders_and_ranks_do_not_contradict_each_other(facts: RunFacts) -> None:
     assert contradictions(diagnosed(facts)) == []
