@@ -129,7 +129,7 @@ class BestAdvice(Model):
 
 class Advice(BestAdvice):
     ceiling: float | None
-    """Speed-up with instant data, an estimate: loading may also slow the step itself down."""
+    """Speed-up with instant data, as the verdict has it: an estimate, since loading may also slow the step down."""
     settings: dict[str, Setting]
     """The complete loader settings to use, also for ``underfed run --set``."""
     title: str
@@ -295,7 +295,7 @@ class Verdict(Model):
     steps_per_s: float | None
     samples_per_s: float | None
     instant_data_steps_per_s: float | None
-    """Computed: from what the device or the host was busy with."""
+    """Computed: from what the device or the host was busy with. Where copies bind the run, without these, too."""
     hours_lost: float | None
     """Σ over ranks of stalled time, whatever the rank computes on: waits for data, and copies that are not hidden. In a
     run's own diagnosis of all its loaders, in that of a requested loader of this one alone; so are the hours below."""

@@ -165,10 +165,10 @@ def test_the_line_is_that_of_the_call_also_of_a_subclass(constructed: Any) -> No
     assert constructed(object()) is None
 
 
-def framework(directory: Path) -> Any:
+def framework(directory: Path, package: str = "trainers") -> Any:
     """A package that constructs loaders, as Lightning and the Trainer do."""
-    path = directory / "site-packages" / "trainers" / "data.py"
-    namespace: dict[str, Any] = {"DataLoader": DataLoader, "__name__": "trainers.data"}
+    path = directory / "site-packages" / package / "data.py"
+    namespace: dict[str, Any] = {"DataLoader": DataLoader, "__name__": f"{package}.data"}
     code = "def again(loader):\n    return DataLoader(loader.dataset, collate_fn=loader.collate_fn)\n"
     code += "def create(dataset):\n    return DataLoader(dataset)\n"
     exec(compile(code, str(path), "exec"), namespace)
@@ -177,7 +177,11 @@ def framework(directory: Path) -> Any:
 
 def test_a_loader_that_a_framework_made_from_one_has_that_ones_line(constructed: Any, tmp_path: Path) -> None:
     trainers, dataset = framework(tmp_path), Busy(1)
-    assert constructed(trainers["create"](dataset)).package == "trainers"
+    created = trainers["create"](dataset)
+    assert constructed(created).package == "trainers"
+    assert constructed(framework(tmp_path, "prepare")["again"](created)).package == "trainers", (
+        "it decides the settings"
+    )
     own, line = DataLoader(dataset), here()
     assert constructed(trainers["again"](own)) == Site(__file__, line, None)
     assert constructed(trainers["again"](DataLoader(Busy(1), collate_fn=list))).line == here()

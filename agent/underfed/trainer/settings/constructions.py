@@ -48,14 +48,16 @@ class Constructions:
 
     def site_of(self, loader: Any) -> Site | None:
         """Where the program called the loader's class. Of a loader that a framework constructed, where the program
-        constructed the one that it is made from; else where the framework did. ``None``: not seen.
+        constructed the one that it is made from; else where the first framework did, as the Trainer before Accelerate.
+        ``None``: not seen.
         """
         known = self._by_id.get(id(loader))
         own = known.site if known is not None and known.loader() is loader else None
         if own is not None and own.package is None:
             return own
-        programs = (each for each in reversed(list(self._by_id.values())) if each.site.package is None)
-        return next((each.site for each in programs if _is_made_from(loader, each)), own)
+        made_from = [each.site for each in list(self._by_id.values()) if _is_made_from(loader, each)]
+        programs = [site for site in made_from if site.package is None]
+        return programs[-1] if programs else next(iter(made_from), own)
 
 
 def source_line(loader: Any, constructed: Site | None, watched: Site | None, environ: Mapping[str, str]) -> SourceLine:
