@@ -129,7 +129,8 @@ class BestAdvice(Model):
 
 class Advice(BestAdvice):
     ceiling: float | None
-    """Speed-up with instant data, as the verdict has it: an estimate, since loading may also slow the step down."""
+    """What the change can gain at best, an estimate: no more than instant data, as the verdict has it, and of a change
+    that is about a part of the input, no more than that part."""
     settings: dict[str, Setting]
     """The complete loader settings to use, also for ``underfed run --set``."""
     title: str

@@ -68,7 +68,7 @@ def advice_of(case: Case, offer: Offer) -> Advice | None:
         # What is not simulated would count the reading thread's steps as the training's.
         gain = case.obstacle
     if isinstance(gain, Gain):
-        gain = _as_sure_as_others(case, gain, offer.ceiling or Ceiling(case.could_be or math.inf))
+        gain = _as_sure_as_others(case, gain, offer.ceiling or Ceiling(math.inf), case.could_be or math.inf)
     if isinstance(gain, Gain) or (offer.simulated and isinstance(gain, Prediction)):
         return _advice(case, offer, gain) if is_worthwhile(gain.speedup) else None
     return _advice(case, offer, gain)
@@ -81,7 +81,7 @@ def _predicted(case: Case, setting: SimulatedSetting) -> Prediction | str:
         return str(error)
 
 
-def _as_sure_as_others(case: Case, gain: Gain, ceiling: Ceiling) -> Gain:
+def _as_sure_as_others(case: Case, gain: Gain, ceiling: Ceiling, could_be: float) -> Gain:
     """Its interval as wide as what was observed lay from predictions for runs like this one: that the rest of the step
     and the loading stay as they are is a prediction, too, however precisely the part was measured that goes away.
     """
@@ -89,7 +89,8 @@ def _as_sure_as_others(case: Case, gain: Gain, ceiling: Ceiling) -> Gain:
     below, above = (exposed * end for end in interval(case.regime, case.facts.proven))
     low = gain.speedup * math.exp(-math.hypot(below, math.log(gain.speedup / gain.low)))
     high = gain.speedup * math.exp(math.hypot(above, math.log(gain.high / gain.speedup)))
-    return Gain(min(gain.speedup, ceiling.speedup), min(low, ceiling.speedup), min(high, ceiling.highest))
+    most = min(ceiling.speedup, could_be)
+    return Gain(min(gain.speedup, most), min(low, most), min(high, ceiling.highest))
 
 
 def refuse(case: Case, title: str, why: str, evidence: Sequence[Evidence]) -> Refusal:
@@ -116,7 +117,7 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
         from_=offer.from_ if offer.from_ is not None else case.loader.settings.get(case.change),
         to=offer.to,
         **_figures(case, offer, gain),
-        ceiling=case.could_be,
+        ceiling=_ceiling(case, offer),
         settings=_complete(case, changed) if changed is not None else {},
         title=offer.title,
         why=offer.why,
@@ -138,6 +139,12 @@ def _diff(case: Case, offer: Offer) -> CallDiff:
     if offer.diff is None:
         return changed
     return CallDiff(f"{offer.diff.rstrip()}\n \n{changed.lines}", changed.file, changed.sketch or offer.sketch)
+
+
+def _ceiling(case: Case, offer: Offer) -> float | None:
+    """None is above what instant data would gain."""
+    known = [case.could_be, offer.ceiling.speedup if offer.ceiling else None]
+    return min((each for each in known if each is not None), default=None)
 
 
 def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
         parts += ["", Text("Why", LOUD), _evidence_of(diagnosis)]
     parts += [_shared(each, diagnosis.run_id) for each in diagnosis.shared]
     for advice in diagnosis.advice:
-        parts += ["", _advice(advice)]
+        parts += ["", _advice(advice, diagnosis)]
     for refusal in diagnosis.refusals:
         parts += ["", _refusal(refusal)]
     if diagnosis.ledger:
@@ -207,17 +207,17 @@ def _shared(shared: SharedCause, run_id: str) -> RenderableType:
     return Padding(Text.assemble(("Shared: ", LOUD), shared.sentence, (lost, QUIET)), (0, 0, 0, 2))
 
 
-def _advice(advice: Advice) -> RenderableType:
+def _advice(advice: Advice, diagnosis: Diagnosis) -> RenderableType:
     body: list[RenderableType] = [Text(advice.why)]
     if advice.changes_batch_order:
         body.append(Text("Changes the order of batches for the same seed.", LOUD))
     body += [Text(text, QUIET) for text in (_reservation(advice), advice.risk) if text]
     body += [_origin_of_diff(advice), _diff(advice.diff)] if advice.diff else []
     body += [Text.assemble(("Try it: ", QUIET), advice.command)] if advice.command else []
-    return Group(_gain(advice), Padding(Group(*body), (0, 0, 0, 2)))
+    return Group(_gain(advice, diagnosis), Padding(Group(*body), (0, 0, 0, 2)))
 
 
-def _gain(advice: Advice) -> Text:
+def _gain(advice: Advice, diagnosis: Diagnosis) -> Text:
     title = Text.assemble((advice.title, LOUD), "   ")
     if not advice.is_promised:
         return title.append("try it", LOUD).append(f"   {_possible(advice)}", QUIET)
@@ -225,8 +225,15 @@ def _gain(advice: Advice) -> Text:
     if advice.run_speedup is not None:
         title.append(f" in the loop over {advice.loader}, {figures.gain_of_run(advice)} for the run", f"bold {WAIT}")
     if advice.ceiling is not None:
-        title.append(f"   about {figures.factor(advice.ceiling)} with instant data", QUIET)
+        title.append(f"   about {figures.factor(advice.ceiling)} {_at_best(advice.ceiling, diagnosis)}", QUIET)
     return title
+
+
+def _at_best(ceiling: float, diagnosis: Diagnosis) -> str:
+    """The ceiling of a change that is about a part of the input is lower than what all of it costs."""
+    now, instant = diagnosis.steps_per_s, diagnosis.instant_data_steps_per_s
+    is_of_part = bool(now and instant) and ceiling < 0.999 * (instant or 0.0) / (now or 1.0)
+    return "at best" if is_of_part else "with instant data"
 
 
 def _possible(advice: Advice) -> str:

@@ -158,11 +158,10 @@ function Cautions({ advice }: { advice: Advice }) {
 }
 
 function CeilingNote({ diagnosis }: { diagnosis: Diagnosis }) {
-  const ceiling = diagnosis.advice.find(one => one.ceiling !== null)?.ceiling ?? null
-  if (ceiling === null) return null
-  const { anatomy } = diagnosis
-  const step = anatomy ? formatDuration(anatomy.step_us / ceiling) : null
-  return <p class="note">{say.ceilingNote(step, formatFactor(ceiling))}</p>
+  const { anatomy, steps_per_s: now, instant_data_steps_per_s: instant } = diagnosis
+  if (!now || !instant || diagnosis.advice.every(one => one.ceiling === null)) return null
+  const step = anatomy ? formatDuration((anatomy.step_us * now) / instant) : null
+  return <p class="note">{say.ceilingNote(step, formatFactor(instant / now))}</p>
 }
 
 const Refused = memo(RefusalRow)
