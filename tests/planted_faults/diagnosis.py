@@ -467,8 +467,8 @@ DIAGNOSIS = (
     Fault(
         "a predicted step computes while it waits for other loaders",
         "app/underfed_server/advice/offer.py",
-        "compute = step - wait - (others or 0)",
-        "compute = step - wait",
-        ("tests/app/test_diagnose_loaders.py",),
+        "compute_us=step - kept - wait,",
+        "compute_us=step - wait,",
+        ("tests/app/diagnosis/test_invariants.py", "tests/app/test_diagnose_loaders.py"),
     ),
 )
