@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.sentence import percent
-from underfed_server.model import Advice, Anatomy, Diagnosis
+from underfed_server.model import Advice, Anatomy, CauseFinding, Diagnosis, Refusal
 from underfed_server.names import all_labels
 
 Invariant = Callable[[Diagnosis], Iterator[str]]
@@ -63,7 +63,7 @@ def shares_are_shares(said: Diagnosis) -> Iterator[str]:
     found |= {f"loader {each.loader}": each.data_stall_fraction for each in said.loaders}
     found |= {f"share of {each.loader}": each.share_of_run_fraction for each in said.loaders}
     rows = [each.measured for each in said.signals]
-    for part in (*said.causes, *said.advice, *said.refusals):
+    for part in _told(said):
         rows += part.evidence
     for row in rows:
         if row.unit == "fraction" and not isinstance(row.value, str):
@@ -186,7 +186,7 @@ def a_run_gains_no_more_than_its_loop(said: Diagnosis) -> Iterator[str]:
 @invariant
 def a_change_is_offered_or_refused_once(said: Diagnosis) -> Iterator[str]:
     """A change is advised or refused, and not both, nor twice."""
-    names = [each.change for each in (*said.advice, *said.refusals)]
+    names = [each.change for each in _considered(said)]
     yield from (f"{name} is there {names.count(name)} times" for name in sorted(set(names)) if names.count(name) > 1)
 
 
@@ -240,16 +240,14 @@ def one_name_for_one_thing(said: Diagnosis) -> Iterator[str]:
     """Causes and changes have the label that their name has everywhere."""
     labels = all_labels()
     yield from (each.cause for each in said.causes if each.cause_label != labels["cause"][each.cause])
-    yield from (
-        each.change for each in (*said.advice, *said.refusals) if each.change_label != labels["change"][each.change]
-    )
+    yield from (each.change for each in _considered(said) if each.change_label != labels["change"][each.change])
 
 
 @invariant
 def evidence_of_one_name_has_one_value(said: Diagnosis) -> Iterator[str]:
     """A figure that is told twice under one name is the same both times."""
     seen: dict[str, tuple[object, str]] = {}
-    for part in (*said.causes, *said.advice, *said.refusals):
+    for part in _told(said):
         for row in part.evidence:
             known = seen.setdefault(row.what, (row.value, row.unit))
             if known != (row.value, row.unit):
@@ -293,6 +291,15 @@ def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[s
         sentence = said.causes[0].sentence
         if not (said.why or "").startswith(sentence):
             yield f"{said.why!r} does not begin with {sentence!r}"
+
+
+def _considered(said: Diagnosis) -> list[Advice | Refusal]:
+    return [*said.advice, *said.refusals]
+
+
+def _told(said: Diagnosis) -> list[CauseFinding | Advice | Refusal]:
+    """All that has evidence."""
+    return [*said.causes, *said.advice, *said.refusals]
 
 
 def _steps(said: Diagnosis) -> Iterator[tuple[str, Anatomy]]:

@@ -22,11 +22,12 @@ from underfed_server.diagnosis.chosen_loader import of_run
 from underfed_server.diagnosis.judge import judge
 from underfed_server.diagnosis.overview import overview_of
 from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts, WorkerFacts
-from underfed_server.model import Anatomy, Diagnosis, Evidence, LoaderLine, Signal
+from underfed_server.model import Anatomy, Diagnosis, Evidence, LoaderLine, Role, Signal
 
 STEPS = 48
 MILLISECONDS = st.sampled_from([0.0, 0.3, 5.0, 40.0, 90.0, 400.0])
 SOME = st.lists(MILLISECONDS, min_size=1, max_size=3)
+ROLES: list[Role] = ["train", "validation", "other"]
 WORK = st.lists(st.sampled_from([1.0, 20.0, 50.0, 200.0]), min_size=1, max_size=3)
 
 
@@ -98,8 +99,9 @@ def single_runs(draw: st.DrawFn) -> RunFacts:
 @st.composite
 def played_runs(draw: st.DrawFn) -> RunFacts:
     """Of a loop that was played through, so that waits come from what loads."""
+    loads: list[Sequence[float]] = [[5.0], [40.0], [120.0], [10.0, 10.0, 10.0, 300.0]]
     played = Played(
-        load_ms=draw(st.sampled_from([5.0, 40.0, 120.0, [10.0, 10.0, 10.0, 300.0]])),
+        load_ms=draw(st.sampled_from(loads)),
         work_ms=draw(st.sampled_from([2.0, 50.0])),
         num_workers=draw(st.sampled_from([0, 1, 2, 4])),
         delivery_ms=draw(st.sampled_from([0.2, 12.0])),
@@ -118,9 +120,7 @@ def runs_of_many(draw: st.DrawFn) -> RunFacts:
     """Of several ranks, each with several loaders, of which some are asked in the same loop."""
     count, work = draw(st.sampled_from([1, 2, 4])), draw(st.sampled_from([20.0, 100.0]))
     workers, is_gpu = draw(st.sampled_from([0, 2])), draw(st.booleans())
-    others = draw(
-        st.lists(st.tuples(SOME, st.sampled_from(["train", "validation", "other"]), st.booleans()), max_size=2)
-    )
+    others = draw(st.lists(st.tuples(SOME, st.sampled_from(ROLES), st.booleans()), max_size=2))
     own = []
     for rank in range(count):
         waits = draw(SOME)
