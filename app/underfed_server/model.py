@@ -133,8 +133,8 @@ class BestAdvice(Model):
 
 class Advice(BestAdvice):
     ceiling: float | None
-    """Speed-up with instant data, or with nothing left of the work that the change is about: an estimate, as loading
-    may also slow the step itself down."""
+    """What the change can gain at best, an estimate: no more than instant data, as the verdict has it, and of a change
+    that is about a part of the input, no more than that part."""
     settings: dict[str, Setting]
     """The complete loader settings to use, also for ``underfed run --set``."""
     title: str
@@ -147,6 +147,9 @@ class Advice(BestAdvice):
     diff: str
     """Unified-diff body (lines begin with a space, ``-`` or ``+``)."""
     diff_file: str | None
+    """``data/loaders.py:41``: where the call stands that the diff changes."""
+    sketch: str | None = None
+    """Why the lines are a sketch, a clause; ``None``: those of the program, or a command, as they are."""
     command: str | None
     """The command that tries it without touching the code."""
     assumption: str | None
@@ -301,7 +304,7 @@ class Verdict(Model):
     steps_per_s: float | None
     samples_per_s: float | None
     instant_data_steps_per_s: float | None
-    """Computed: from what the device or the host was busy with."""
+    """Computed: from what the device or the host was busy with. Where copies bind the run, without these, too."""
     hours_lost: float | None
     """Σ over ranks of stalled time, whatever the rank computes on: waits for data, and copies that are not hidden. In a
     run's own diagnosis of all its loaders, in that of a requested loader of this one alone; so are the hours below."""
@@ -691,6 +694,12 @@ class LoaderInfo(Model):
     collate_type: str | None
     transforms: list[str] | None
     watched_at: str | None
+    constructed_at: str | None = None
+    """``data/loaders.py:41``: the program's call of the loader's class."""
+    constructed_by: str | None = None
+    """The installed package that called it, where the program did not."""
+    constructor_call: str | None = None
+    """The source of the program's call, without what is in quotes and comments."""
     batch_tensors: int | None
     batch_bytes: int | None
     batch_dtypes: dict[str, int] | None = None

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks.unseen.truths import Change, Unseen
+from tests.app.diagnosis.invariants import contradictions
+from underfed_server.model import Diagnosis
 
 COLUMNS = (
     "job",
@@ -39,6 +41,7 @@ class Outcome:
             "bound_is_right": bound_is_right(self),
             "loader_is_right": loader_is_right(self),
             "wrongly_advised": wrongly_advised(self),
+            "contradictions": contradictions(Diagnosis.model_validate(self.diagnosis)),
         }
         return json.dumps({**asdict(self), "mechanical": mechanical}, indent=1)
 

@@ -495,9 +495,9 @@ DIAGNOSIS = (
     Fault(
         "a predicted step computes while it waits for other loaders",
         "app/underfed_server/advice/offer.py",
-        "compute = step - wait - (others or 0)",
-        "compute = step - wait",
-        ("tests/app/test_diagnose_loaders.py",),
+        "compute_us=step - kept - wait,",
+        "compute_us=step - wait,",
+        ("tests/app/diagnosis/test_invariants.py", "tests/app/test_diagnose_loaders.py"),
     ),
     Fault(
         "a line of a library stands for the line of the program that calls it",

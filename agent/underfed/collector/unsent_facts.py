@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from underfed.collector.reading.constructor_call import ConstructorCall, read_call
 from underfed.collector.wire import HostPart, RunPart
 from underfed.exchange import run_files
-from underfed.exchange.facts import LoaderFacts, RunFacts, read_facts
+from underfed.exchange.facts import LoaderFacts, RunFacts, SourceLine, read_facts
 from underfed.host.files import Changes
 
 Complete = Callable[[int, LoaderFacts], LoaderFacts]
@@ -30,6 +31,7 @@ class UnsentFacts:
         """As last read."""
         self._sent_run: RunPart | None = None
         self._sent_loaders: dict[int, LoaderFacts] = {}
+        self._calls: dict[SourceLine, ConstructorCall] = {}
 
     def name(self, index: int) -> str:
         """As the training process named the loader; one without facts yet is named by its number."""
@@ -54,16 +56,30 @@ class UnsentFacts:
         self._sent_loaders.clear()
 
     def take(self, host: HostPart, complete: Complete) -> tuple[RunPart | None, list[LoaderFacts]]:
-        """What is new or changed since the last call. The paths that a data set names stay on this host."""
+        """What is new or changed since the last call. The paths that a data set names stay on this host,
+        and of the program's source all but the call that constructed the loader."""
         run = RunPart(self._run, host) if self._run is not None else None
         unsent = run if run != self._sent_run and not self._is_run_sent else None
         self._sent_run = run
         complete_loaders = {
-            index: replace(complete(index, facts), paths=None) for index, facts in sorted(self.loaders.items())
+            index: replace(self._with_call(complete(index, facts)), paths=None, source=None)
+            for index, facts in sorted(self.loaders.items())
         }
         loaders = [facts for index, facts in complete_loaders.items() if self._sent_loaders.get(index) != facts]
         self._sent_loaders = complete_loaders
         return unsent, loaders
+
+    def _with_call(self, facts: LoaderFacts) -> LoaderFacts:
+        """Its source is read once."""
+        if facts.source is None:
+            return facts
+        if facts.source not in self._calls:
+            self._calls[facts.source] = read_call(facts.source)
+        call = self._calls[facts.source]
+        known = replace(facts, constructed_at=call.constructed_at, constructor_call=call.text)
+        if call.why_not is None:
+            return known
+        return replace(known, not_measured={**known.not_measured, "constructor_call": call.why_not})
 
     def _has_changed(self, path: Path) -> bool:
         """False where the file was removed: what was read remains valid."""

@@ -135,6 +135,11 @@ def is_disabled(environ: Mapping[str, str]) -> bool:
     return environ.get("UNDERFED_DISABLED", "") not in ("", "0")
 
 
+def sends_source(environ: Mapping[str, str]) -> bool:
+    """Whether the source of the calls that construct loaders leaves this host: unless ``UNDERFED_SEND_SOURCE`` is 0."""
+    return environ.get("UNDERFED_SEND_SOURCE", "1") not in ("", "0")
+
+
 def data_directory(environ: Mapping[str, str]) -> Path:
     """The directory of spool and calibration: ``UNDERFED_DIR``, else the XDG data home."""
     named = environ.get("UNDERFED_DIR")

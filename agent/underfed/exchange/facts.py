@@ -1,13 +1,13 @@
 """What the training process reports to the collector once, in small JSON files: itself and its loaders.
 
-``RunFacts`` and ``LoaderFacts`` have the keys of docs/wire.md and travel as they are, but for ``LoaderFacts.paths``.
+``RunFacts`` and ``LoaderFacts`` have the keys of docs/wire.md and travel as they are, but for ``paths`` and ``source``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from underfed.host.files import write_atomically
 
 REASON_LENGTH = 200
 
-Facts = TypeVar("Facts", "Origin", "Replayed", "RunFacts", "LoaderFacts", "End", "Leaving")
+Facts = TypeVar("Facts", "Origin", "Replayed", "RunFacts", "LoaderFacts", "End", "Leaving", "SourceLine")
 
 
 def reason_of(error: Exception) -> str:
@@ -94,6 +94,32 @@ class RunFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceLine:
+    """Where the call that constructed a loader is looked for; only for the collector."""
+
+    loader_type: str
+    """Its class, by which a call is known."""
+    shown: str | None = None
+    """The file as it is told of: relative, where it lies below the program."""
+    line: int | None = None
+    is_constructor: bool = False
+    """The line is that of the call; false: it watches the loader, and the call is another one of its file."""
+    file: str | None = None
+    modified_ns: int | None = None
+    """When the file had been written at that time: what was written later is not what runs."""
+    package: str | None = None
+    """The installed package that constructed it."""
+    why_not: str | None = None
+    """There is no file to read."""
+
+    def with_file(self, file: str, modified_ns: int) -> SourceLine:
+        return replace(self, file=file, modified_ns=modified_ns)
+
+    def without_file(self, why_not: str) -> SourceLine:
+        return replace(self, why_not=why_not)
+
+
+@dataclass(frozen=True, slots=True)
 class LoaderFacts:
     loader: str
     settings: dict[str, Value]
@@ -129,6 +155,13 @@ class LoaderFacts:
     """Found by the collector, like the one that follows: first batches of several workers, ..."""
     repeated_batches: int | None = None
     """... and those of them that another worker gave too."""
+    constructed_at: str | None = None
+    """``data/loaders.py:41``: the call of its class, where that is the program's own."""
+    constructed_by: str | None = None
+    """The installed package that constructed it."""
+    constructor_call: str | None = None
+    """The source of that call; found by the collector."""
+    source: SourceLine | None = None
     paths: list[str] | None = None
     """Files and directories that the data set's own attributes name; only for the collector."""
     not_measured: dict[str, str] = field(default_factory=dict)
@@ -180,4 +213,6 @@ def _parse(kind: type[Facts], part: Mapping[str, Any]) -> Facts:
     known = {each.name: part[each.name] for each in fields(kind) if each.name in part}
     if known.get("replay") is not None:
         known["replay"] = _parse(Replayed, known["replay"])
+    if known.get("source") is not None:
+        known["source"] = _parse(SourceLine, known["source"])
     return kind(**known)

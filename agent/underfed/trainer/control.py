@@ -18,7 +18,7 @@ from underfed.exchange.config import Config, Value, check_text, is_disabled, rea
 from underfed.exchange.facts import End
 from underfed.exchange.guard import Guard
 from underfed.host.signal_handlers import let_through
-from underfed.trainer.call_sites import iterating_line, watching_line
+from underfed.trainer.call_sites import Site, iterating_line, watching_line
 from underfed.trainer.hooks.ahead import consumer_of, dispatches, fetches_ahead, requests_a_step
 from underfed.trainer.hooks.install import FREE_THREADED, LOADING_FACTS, WORKER_FACTS, Hooks
 from underfed.trainer.hooks.iterable import NO_DATALOADER, is_stand_in, stand_in
@@ -82,21 +82,22 @@ def watch(loader: Any, name: str | None) -> Any:
         return loader
 
 
-def _watch(recording: Recording, loader: Any, name: str | None, site: str) -> Any:
+def _watch(recording: Recording, loader: Any, name: str | None, site: Site) -> Any:
     if not any(map(_is_dataloader, with_inner(loader))):
         if is_stand_in(loader):
             return loader
         leave_ours_uncompiled()
         watched = stand_in(loader, recording.open_plain)
         reasons = dict.fromkeys(LOADING_FACTS, NO_DATALOADER)
-        is_watched = recording.watch(watched, name, site, partial(iterable_facts, loader, not_measured=reasons))
+        is_watched = recording.watch(watched, name, str(site), partial(iterable_facts, loader, not_measured=reasons))
         return watched if is_watched is not None else loader
     hooks = _installed_hooks()
     for each in with_inner(loader):
         hooks.splice_modules_of(each)
         recording.report_lacks(hooks.notes)
-        facts = partial(loader_facts, each, not_measured=hooks.reasons(each))
-        watched = recording.watch(each, name, site, facts)
+        source = hooks.source_line(each, site)
+        facts = partial(loader_facts, each, not_measured=hooks.reasons(each), source=source)
+        watched = recording.watch(each, name, str(site), facts)
         if watched is not None and dispatches(loader):
             watched.report_dispatched(True)  # ranks that it sends to iterate nothing
         if watched is not None and hooks.adopt(each):
@@ -302,7 +303,8 @@ def _session_of(loader: Any, recording: Recording | None, hooks: Hooks) -> Sessi
         # Without facts: what was to report them was interrupted.
         if _state.watches_all and not is_worker() if watched is None else watched.facts is None:
             # Whatever the loader's class overrides, this iterator is torch's own and can be measured.
-            facts = partial(loader_facts, loader, not_measured=hooks.not_measured)
+            source = hooks.source_line(loader)
+            facts = partial(loader_facts, loader, not_measured=hooks.not_measured, source=source)
             watched = recording.watch(loader, None, iterating_line(), facts)
         if watched is None:
             return None

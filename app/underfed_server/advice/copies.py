@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from underfed_server.advice.case import Case
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.instant_data import Ceiling
@@ -17,9 +15,8 @@ EXPOSED_FRACTION = 0.05
 
 def exposed_fraction(case: Case) -> float | None:
     """Share of a step that the copy is not hidden behind compute; ``None``: copies were not timed."""
-    steps = case.rank.steps
-    known = np.isfinite(steps.h2d_exposed_us)
-    return float(np.sum(steps.h2d_exposed_us[known]) / np.sum(steps.step_us[known])) if known.any() else None
+    exposed = measures.exposed_copy_us(case.rank)
+    return None if exposed is None else exposed / case.rank.step_us
 
 
 def is_exposed(case: Case) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from underfed_server.advice.constructor_call import Arguments, NotChangedError, change_call, diff_lines, written
 from underfed_server.model import LoaderInfo, Setting
 
 Settings = Mapping[str, Setting]
@@ -44,30 +45,77 @@ def normalised(settings: Settings) -> dict[str, Setting]:
     return chosen
 
 
-def diff_of(loader: LoaderInfo, changed: Mapping[str, Setting], not_in_code: Collection[str] = ()) -> str:
-    """Lines that begin with a space, ``-`` or ``+``; arguments at torch's default are only added, not replaced.
+TRAINERS = "transformers"
+"""Its ``Trainer`` constructs loaders from its ``TrainingArguments``."""
 
-    ``not_in_code``: settings that came from outside, so that there is no line of theirs to replace.
+OF_TRAINER = {
+    name: f"dataloader_{name}" for name in ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory")
+}
+"""Their names of what they pass on."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallDiff:
+    lines: str
+    """They begin with a space, ``-`` or ``+``."""
+    file: str | None
+    """Where the call stands; ``None``: not known."""
+    sketch: str | None
+    """Why they are not the program's own lines, or are not to be changed there; ``None``: they are."""
+
+
+def diff_of(loader: LoaderInfo, wanted: Arguments, not_in_code: Collection[str] = ()) -> CallDiff:
+    """The change of the program's own call, else a sketch of one, which says why.
+
+    Args:
+        wanted: the arguments that change; one of ``None`` is not given any more.
+        not_in_code: settings that came from outside: the code says other values.
     """
-    lines = []
-    for name, value in changed.items():
-        if name not in not_in_code and _is_written(loader, name):
-            lines.append(f"-{name}={loader.settings[name]!r},")
-        if value is not None:
-            lines.append(f"+{name}={value!r},")
-    return call(loader, lines)
+    if loader.constructed_by == TRAINERS and wanted.keys() <= OF_TRAINER.keys():
+        arguments = {OF_TRAINER[name]: value for name, value in wanted.items()}
+        why = "the Trainer constructs its loaders from the TrainingArguments, which the program sets"
+        known = {OF_TRAINER[name]: _written(loader, name, not_in_code) for name in wanted}
+        return CallDiff(_sketch("arguments = TrainingArguments(", ["...,"], arguments, known), None, why)
+    try:
+        changed = change_call(_own_call(loader, not_in_code), wanted)
+    except NotChangedError as error:
+        kind = "DataLoader" if loader.snapshot_interval_steps is None else "StatefulDataLoader"
+        given = [] if loader.batch_size is None else [f"batch_size={loader.batch_size},"]
+        known = {name: _written(loader, name, not_in_code) for name in wanted}
+        lines = _sketch(f"loader = {kind}(", ["dataset,", *given], wanted, known)
+        return CallDiff(lines, loader.constructed_at, str(error))
+    elsewhere = f"{changed.set_elsewhere}: change it where that is set" if changed.set_elsewhere else None
+    return CallDiff(
+        "\n".join(diff_lines(str(loader.constructor_call), changed.source)), loader.constructed_at, elsewhere
+    )
 
 
-def _is_written(loader: LoaderInfo, name: str) -> bool:
-    """Whether the code must give this argument: a default is usually not written, nor the platform's ``fork``."""
-    old = loader.settings.get(name)
+def _own_call(loader: LoaderInfo, not_in_code: Collection[str]) -> str:
+    """The program's call, if it is the one that gave the loader its settings.
+
+    Raises:
+        NotChangedError: it was not read, or it is another one.
+    """
+    if loader.constructor_call is None:
+        why = loader.not_measured.get("constructor_call")
+        raise NotChangedError(f"the program's own call was not read{f': {why}' if why else ''}")
+    for name, value in written(loader.constructor_call).items():
+        is_told = name in SETTINGS and SETTINGS[name].is_settable and name not in not_in_code and value is not None
+        if is_told and loader.settings.get(name, value) != value:
+            raise NotChangedError(f"the call says {name}={value!r}, and the loader had {loader.settings[name]!r}")
+    return loader.constructor_call
+
+
+def _written(loader: LoaderInfo, name: str, not_in_code: Collection[str]) -> str | None:
+    """What the code must give this argument: a default is usually not written, nor the platform's ``fork``."""
+    old = None if name in not_in_code or name not in SETTINGS else loader.settings.get(name)
     is_platforms = name == "multiprocessing_context" and old == "fork"
-    return old is not None and not is_platforms and old != SETTINGS[name].default
+    return None if old is None or is_platforms or old == SETTINGS[name].default else repr(old)
 
 
-def call(loader: LoaderInfo, arguments: Iterable[str]) -> str:
-    """The call of ``DataLoader``; each of ``arguments`` begins with its mark."""
-    lines = [" loader = DataLoader(", "     dataset,"]
-    if loader.batch_size is not None:
-        lines.append(f"     batch_size={loader.batch_size},")
-    return "\n".join([*lines, *(f"{line[0]}    {line[1:]}" for line in arguments), " )"])
+def _sketch(begins: str, given: list[str], wanted: Arguments, known: Arguments) -> str:
+    lines = [f" {begins}", *(f"     {each}" for each in given)]
+    for name, value in wanted.items():
+        lines += [f"-    {name}={known[name]},"] if known[name] is not None else []
+        lines += [f"+    {name}={value},"] if value is not None else []
+    return "\n".join([*lines, " )"])

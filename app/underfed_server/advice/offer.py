@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from underfed_server.advice.case import Case
-from underfed_server.advice.loader_settings import SETTINGS, diff_of
+from underfed_server.advice.constructor_call import Arguments
+from underfed_server.advice.loader_settings import SETTINGS, CallDiff, diff_of
 from underfed_server.advice.prediction.predict import Prediction
 from underfed_server.advice.prediction.regime import exposure
 from underfed_server.advice.prediction.residuals import interval
@@ -27,6 +28,9 @@ TRIED_STEPS = 200
 """The mean of so many is known to ±5 %, which tells a gain worth having from none."""
 
 
+SKETCH = "it shows the form of the change: what the program does there was not read"
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """What a change says of itself for one run. Figures belong in the evidence, not in the sentences."""
@@ -37,9 +41,11 @@ class Offer:
     risk: str
     evidence: Sequence[Evidence]
     diff: str | None = None
-    """``None``: ``to`` as the argument of the ``DataLoader`` call that has the name of the change."""
-    in_call: bool = False
-    """``diff`` is of the ``DataLoader`` call."""
+    """Lines that do not depend on the program: what comes before the changed call, or the whole change."""
+    sketch: str | None = SKETCH
+    """What these lines are where they are not to be taken as they are."""
+    call: Arguments | None = None
+    """Arguments of the ``DataLoader`` call; ``None``, without a diff: ``to`` as the one that has the change's name."""
     at: str | None = None
     """File and line that ``diff`` is about, where it is not of that call."""
     from_: Setting = None
@@ -54,7 +60,7 @@ class Offer:
     assumption: str | None = None
     """What a gain that is not simulated rests on."""
     ceiling: Ceiling | None = None
-    """The speed-up that the change cannot exceed; ``None``: that without any data wait."""
+    """The speed-up that the change cannot exceed; ``None``: that with instant data."""
 
 
 def advice_of(case: Case, offer: Offer) -> Advice | None:
@@ -64,7 +70,7 @@ def advice_of(case: Case, offer: Offer) -> Advice | None:
         # What is not simulated would count the reading thread's steps as the training's.
         gain = case.obstacle
     if isinstance(gain, Gain):
-        gain = _as_sure_as_others(case, gain, offer.ceiling or Ceiling(math.inf))
+        gain = _as_sure_as_others(case, gain, offer.ceiling or Ceiling(math.inf), case.could_be or math.inf)
     if isinstance(gain, Gain) or (offer.simulated and isinstance(gain, Prediction)):
         return _advice(case, offer, gain) if is_worthwhile(gain.speedup) else None
     return _advice(case, offer, gain)
@@ -77,7 +83,7 @@ def _predicted(case: Case, setting: SimulatedSetting) -> Prediction | str:
         return str(error)
 
 
-def _as_sure_as_others(case: Case, gain: Gain, ceiling: Ceiling) -> Gain:
+def _as_sure_as_others(case: Case, gain: Gain, ceiling: Ceiling, could_be: float) -> Gain:
     """Its interval as wide as what was observed lay from predictions for runs like this one: that the rest of the step
     and the loading stay as they are is a prediction, too, however precisely the part was measured that goes away.
     """
@@ -85,7 +91,8 @@ def _as_sure_as_others(case: Case, gain: Gain, ceiling: Ceiling) -> Gain:
     below, above = (exposed * end for end in interval(case.regime, case.facts.proven))
     low = gain.speedup * math.exp(-math.hypot(below, math.log(gain.speedup / gain.low)))
     high = gain.speedup * math.exp(math.hypot(above, math.log(gain.high / gain.speedup)))
-    return Gain(min(gain.speedup, ceiling.speedup), min(low, ceiling.speedup), min(high, ceiling.highest))
+    most = min(ceiling.speedup, could_be)
+    return Gain(min(gain.speedup, most), min(low, most), min(high, ceiling.highest))
 
 
 def refuse(case: Case, title: str, why: str, evidence: Sequence[Evidence]) -> Refusal:
@@ -105,27 +112,41 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
     changed, is_own = offer.settings, case.change in SETTINGS and SETTINGS[case.change].is_settable
     if changed is None and is_own:
         changed = {case.change: offer.to}
-    ceiling = offer.ceiling.speedup if offer.ceiling else None
-    if ceiling is None and case.waits_for_data and case.predictor:
-        ceiling = case.predictor.ceiling
-    is_in_call = offer.in_call or offer.diff is None
+    diff = _diff(case, offer)
     return Advice(
         change=case.change,
         loader=case.loader.loader,
         from_=offer.from_ if offer.from_ is not None else case.loader.settings.get(case.change),
         to=offer.to,
         **_figures(case, offer, gain),
-        ceiling=ceiling,
+        ceiling=_ceiling(case, offer),
         settings=_complete(case, changed) if changed is not None else {},
         title=offer.title,
         why=offer.why,
         evidence=list(offer.evidence),
         changes_batch_order=offer.changes_batch_order,
         risk=offer.risk,
-        diff=diff_of(case.loader, {case.change: offer.to}, case.facts.overrides) if offer.diff is None else offer.diff,
-        diff_file=case.loader.watched_at if is_in_call else offer.at,
+        diff=diff.lines,
+        diff_file=diff.file,
+        sketch=diff.sketch,
         command=None,
     )
+
+
+def _diff(case: Case, offer: Offer) -> CallDiff:
+    call = {case.change: repr(offer.to)} if offer.call is None and offer.diff is None else offer.call
+    if call is None:
+        return CallDiff(offer.diff or "", offer.at, offer.sketch)
+    changed = diff_of(case.loader, call, case.facts.overrides)
+    if offer.diff is None:
+        return changed
+    return CallDiff(f"{offer.diff.rstrip()}\n \n{changed.lines}", changed.file, changed.sketch or offer.sketch)
+
+
+def _ceiling(case: Case, offer: Offer) -> float | None:
+    """None is above what instant data would gain."""
+    known = [case.could_be, offer.ceiling.speedup if offer.ceiling else None]
+    return min((each for each in known if each is not None), default=None)
 
 
 def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> dict[str, Any]:
@@ -185,13 +206,23 @@ def _needs_workers(name: str) -> bool:
 
 
 def _anatomy(case: Case, prediction: Prediction) -> Anatomy:
-    """Waits for other loaders of the loop stay as they are."""
-    step = round(predicted_step_us(case, prediction))
-    wait = round(step * prediction.outcome.data_wait_us / prediction.outcome.step_us)
-    now = anatomy_of(case.rank).others_wait_us
-    others = None if now is None else min(step - wait, now)
-    compute = step - wait - (others or 0)
-    return Anatomy(step_us=step, data_wait_us=wait, h2d_exposed_us=None, compute_us=compute, others_wait_us=others)
+    """Copies and waits for other loaders of the loop stay as they are. What else is no wait changes as it does in the
+    simulation, by cores that loading shares with it; and what is left waits.
+    """
+    now, step, recorded = anatomy_of(case.rank), round(predicted_step_us(case, prediction)), case.predicting().recorded
+    works, worked = (each.step_us - each.data_wait_us for each in (prediction.outcome, recorded))
+    others = None if now.others_wait_us is None else min(step, now.others_wait_us)
+    copy = None if now.h2d_exposed_us is None else min(step - (others or 0), now.h2d_exposed_us)
+    kept = (others or 0) + (copy or 0)
+    compute = now.compute_us * (works / worked if worked > 0 else 1.0)
+    wait = min(now.data_wait_us, max(0, round(step - kept - compute)))
+    return Anatomy(
+        step_us=step,
+        data_wait_us=wait,
+        h2d_exposed_us=copy,
+        compute_us=step - kept - wait,
+        others_wait_us=others,
+    )
 
 
 def _assumption(case: Case, gain: Prediction) -> str | None:

@@ -19,26 +19,34 @@ def outlook(run: Run, diagnosis: Diagnosis | None) -> Outlook | None:
     """``None``: it is over, was not judged, or its pace is not known: where the verdict is about a validation."""
     if run.status != "running" or diagnosis is None or diagnosis.bound == "unknown" or not _is_of_training(diagnosis):
         return None
-    stall, steps_per_s = diagnosis.data_stall_fraction, diagnosis.steps_per_s
-    if stall is None or not steps_per_s:
+    lost, steps_per_s = _lost_fraction(diagnosis), diagnosis.steps_per_s
+    if lost is None or not steps_per_s:
         return None
     ranks = max(1, len(run.ranks))
     last_step, basis = _last_step(run, diagnosis.loader)
     left_s = None if last_step is None else (last_step - run.steps) / steps_per_s
     best = diagnosis.best_advice
     gains = (best.predicted_speedup, best.low, best.high) if best and best.is_promised else (None, None, None)
-    saved, least, most = (None if gain is None else min(stall, 1 - 1 / gain) for gain in gains)
+    saved, least, most = (None if gain is None else min(lost, 1 - 1 / gain) for gain in gains)
     return Outlook(
         last_step=last_step,
         basis=basis,
-        hours_to_lose=None if left_s is None else left_s * stall * ranks / S_PER_HOUR,
-        hours_lost_per_hour=stall * ranks,
+        hours_to_lose=None if left_s is None else left_s * lost * ranks / S_PER_HOUR,
+        hours_lost_per_hour=lost * ranks,
         left_s=left_s,
         saved_fraction=saved,
         saved_low_fraction=least,
         saved_high_fraction=most,
         saved_s=None if left_s is None or saved is None else left_s * saved,
     )
+
+
+def _lost_fraction(diagnosis: Diagnosis) -> float | None:
+    """Of the loop's time, as the hours lost count it: waits, and copies that are not hidden."""
+    step, stall = diagnosis.anatomy, diagnosis.data_stall_fraction
+    if step is None or stall is None or not step.step_us:
+        return stall
+    return min(1.0, stall + (step.h2d_exposed_us or 0) / step.step_us)
 
 
 def _is_of_training(diagnosis: Diagnosis) -> bool:

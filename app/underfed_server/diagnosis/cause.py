@@ -92,18 +92,17 @@ def has_workers(examined: Examination) -> bool:
 
 def share_signal(
     name: str, share: Callable[[Examination], float | None], limit: float = THRESHOLDS.minor_cost_fraction,
-    of: str = "of step time", says: str | None = None, *, series: str | None = None,
+    of: str = "of step time", says: str = "some wait", *, series: str | None = None,
     where: Callable[[Examination], bool] | None = None,
 ) -> ReadSignal:  # fmt: skip
     """A row for a share that is healthy below ``limit``, in runs for which ``where`` holds.
 
-    ``says``: the reading from the limit on; ``None``: "the cause" where it was found, else "some wait".
+    ``says``: the reading from the limit on; that of a cause that was found is its label.
     """
 
     def read(examined: Examination, is_found: bool) -> Signal | None:
         if where is not None and not where(examined):
             return None
-        words = says or ("the cause" if is_found else "some wait")
-        return share_below(limit, name, of, share(examined), words, is_cause=is_found, series=series)
+        return share_below(limit, name, of, share(examined), says, is_cause=is_found, series=series)
 
     return read

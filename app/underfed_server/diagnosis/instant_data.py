@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.diagnosis.measures import mean, other_cores, own_cores, used_cores_fraction
+from underfed_server.diagnosis.measures import exposed_copy_us, mean, other_cores, own_cores, used_cores_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.lockstep import Lockstep
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.measurements import Column
+from underfed_server.model import Bound
 
 PASSED = 0.20
 """As a logarithm, by how much more may be gained where loading takes cores from the step (× 2.3 was seen where × 1.97
@@ -54,6 +55,14 @@ def _error(rests_us: Column) -> float:
         return 0.0
     means = [np.mean(block) for block in np.array_split(rests_us, BLOCKS)]
     return SURE * float(np.std(means, ddof=1)) / math.sqrt(BLOCKS) / float(np.mean(rests_us))
+
+
+def could_be_us(rank: RankFacts, host: HostShare, bound: Bound, together: Lockstep | None = None) -> float:
+    """Of the mean judged step, if its input cost nothing: what is said of the run, wherever it is said. Where copies
+    bind it, input is there when it is on the device. 0 where nothing shows it; arguments as of :func:`instant_step_us`.
+    """
+    instant_us = instant_step_us(rank, host, together)
+    return instant_us if bound != "transfer" else max(0.0, instant_us - (exposed_copy_us(rank) or 0.0))
 
 
 def instant_step_us(rank: RankFacts, host: HostShare, together: Lockstep | None = None) -> float:

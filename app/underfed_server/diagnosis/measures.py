@@ -165,8 +165,9 @@ def attainable_cores(process: ProcessShare, usable: float) -> float:
 
 
 def used_cores_fraction(rank: RankFacts, host: HostShare) -> float | None:
+    """At most 1: others use allowed cores beyond a quota, too."""
     used = used_cores(rank)
-    return None if used is None or not host.usable_cores else used / host.usable_cores
+    return None if used is None or not host.usable_cores else min(1.0, used / host.usable_cores)
 
 
 def pressure_fraction(host: HostRows, cumulative_us: Column) -> float | None:
@@ -242,8 +243,12 @@ def load_tail(rank: RankFacts) -> Tail | None:
 
 
 def exposed_copy_us(rank: RankFacts) -> float | None:
-    """The part of the mean step in which a copy to the device is not hidden; ``None``: no copy was timed."""
-    return mean(rank.copies_us)
+    """The part of the mean step in which a copy to the device is not hidden; ``None``: no copy was timed.
+
+    It comes after the waits: steps that were timed may copy for longer than all have left.
+    """
+    copy = mean(rank.copies_us)
+    return None if copy is None else min(copy, rank.rest_us)
 
 
 def anatomy_of(rank: RankFacts) -> Anatomy:
@@ -263,5 +268,5 @@ def anatomy_of(rank: RankFacts) -> Anatomy:
         compute_us=left - (exposed or 0),
         others_wait_us=others,
         gpu_idle_us=min(wait, round(rank.stall_us)) if rank.has_device_clock else None,
-        sampler_us=None if sampler is None else round(sampler),
+        sampler_us=None if sampler is None else min(wait, round(sampler)),
     )

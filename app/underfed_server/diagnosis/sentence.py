@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from underfed_server.diagnosis.bound import Losses
-from underfed_server.diagnosis.causes import all_causes
+from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.instant_data import instant_step_us
+from underfed_server.diagnosis.instant_data import could_be_us
 from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction
 from underfed_server.diagnosis.slow_ranks import SlowWork
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -77,8 +77,8 @@ def verdict(examined: Examination, losses: Losses) -> str:
 
 
 def _read_ahead(examined: Examination, losses: Losses) -> str | None:
-    """``None``: the training itself requests its batches, or its device was seen."""
-    if not examined.rank.is_read_ahead or examined.rank.has_device_clock:
+    """``None``: the training itself requests its batches, its device was seen, or copies are what it waits for."""
+    if not examined.rank.is_read_ahead or examined.rank.has_device_clock or examined.bound == "transfer":
         return None
     who, is_one = _who(examined.facts)
     it = "it" if is_one else "them"
@@ -131,7 +131,7 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
         cause = f"{_works_longer(slow, examined.facts)} {cause}".strip()
     if examined.bound == "data":
         if not cause:
-            return "None of the causes that Underfed knows explains the wait: the signals below were ruled out."
+            return _no_cause(examined)
         return " ".join(
             text for text in (cause, _unexplained(examined, losses, causes), _rates(examined, samples)) if text
         )
@@ -146,6 +146,14 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
         or ("" if cause else "Nothing about the loader needs to change: a faster loader would gain next to nothing.")
     )
     return f"{cause} {reason}".strip()
+
+
+def _no_cause(examined: Examination) -> str:
+    """Signals are told that are out of the ordinary, and yet cost too little to be a cause."""
+    none, marked = "None of the causes that Underfed knows explains the wait", symptoms(examined)
+    if not marked:
+        return f"{none}: the signals below were ruled out."
+    return f"{none}. Out of the ordinary, though it costs too little to be one: {'; '.join(marked)}."
 
 
 def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -> str | None:
@@ -283,7 +291,7 @@ def _shared_cores(examined: Examination) -> str | None:
 
 def _rates(examined: Examination, samples: float | None) -> str:
     step_s = examined.rank.step_us / 1e6
-    work_s = instant_step_us(examined.rank, examined.facts.host, examined.together) / 1e6
+    work_s = could_be_us(examined.rank, examined.facts.host, examined.bound, examined.together) / 1e6
     unit, per_step = ("samples/s", samples) if samples else ("steps/s", 1.0)
     if work_s <= 0:
         return ""

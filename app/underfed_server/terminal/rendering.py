@@ -63,7 +63,7 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     ):
         parts += ["", _hot_lines(title, lines)] if lines else []
     for advice in diagnosis.advice:
-        parts += ["", _advice(advice)]
+        parts += ["", _advice(advice, diagnosis)]
     for refusal in diagnosis.refusals:
         parts += ["", _refusal(refusal)]
     if diagnosis.ledger:
@@ -227,17 +227,17 @@ def _hot_lines(title: str, lines: Sequence[HotLine]) -> RenderableType:
     return Group(Text(title, LOUD), Padding(table, (0, 0, 0, 2)))
 
 
-def _advice(advice: Advice) -> RenderableType:
+def _advice(advice: Advice, diagnosis: Diagnosis) -> RenderableType:
     body: list[RenderableType] = [Text(advice.why)]
     if advice.changes_batch_order:
         body.append(Text("Changes the order of batches for the same seed.", LOUD))
     body += [Text(text, QUIET) for text in (_reservation(advice), advice.risk) if text]
-    body += [_diff(advice.diff)] if advice.diff else []
+    body += [_origin_of_diff(advice), _diff(advice.diff)] if advice.diff else []
     body += [Text.assemble(("Try it: ", QUIET), advice.command)] if advice.command else []
-    return Group(_gain(advice), Padding(Group(*body), (0, 0, 0, 2)))
+    return Group(_gain(advice, diagnosis), Padding(Group(*body), (0, 0, 0, 2)))
 
 
-def _gain(advice: Advice) -> Text:
+def _gain(advice: Advice, diagnosis: Diagnosis) -> Text:
     title = Text.assemble((advice.title, LOUD), "   ")
     if not advice.is_promised:
         return title.append("try it", LOUD).append(f"   {_possible(advice)}", QUIET)
@@ -245,8 +245,15 @@ def _gain(advice: Advice) -> Text:
     if advice.run_speedup is not None:
         title.append(f" in the loop over {advice.loader}, {figures.gain_of_run(advice)} for the run", f"bold {WAIT}")
     if advice.ceiling is not None:
-        title.append(f"   about {figures.factor(advice.ceiling)} with instant data", QUIET)
+        title.append(f"   about {figures.factor(advice.ceiling)} {_at_best(advice.ceiling, diagnosis)}", QUIET)
     return title
+
+
+def _at_best(ceiling: float, diagnosis: Diagnosis) -> str:
+    """The ceiling of a change that is about a part of the input is lower than what all of it costs."""
+    now, instant = diagnosis.steps_per_s, diagnosis.instant_data_steps_per_s
+    is_of_part = bool(now and instant) and ceiling < 0.999 * (instant or 0.0) / (now or 1.0)
+    return "at best" if is_of_part else "with instant data"
 
 
 def _possible(advice: Advice) -> str:
@@ -259,6 +266,15 @@ def _reservation(advice: Advice) -> str | None:
     if advice.predicted_speedup is None and advice.assumption:
         return f"Not computed: {advice.assumption}"
     return advice.assumption
+
+
+def _origin_of_diff(advice: Advice) -> Text:
+    """Whose lines these are; the page says the same."""
+    place = advice.diff_file or ""
+    if advice.sketch is None:
+        left_out = ", without what is in quotes" if '"…"' in advice.diff else ""
+        return Text(f"{place}{left_out}", QUIET)
+    return Text(f"A sketch{f' of {place}' if place else ''}: {advice.sketch}.", QUIET)
 
 
 def _diff(diff: str) -> Text:

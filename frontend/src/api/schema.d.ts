@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 838a35bbdd42acfcaf7cb396d6a74babdc3754a2e76b04920536c07c91e45e2c. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 0a8fa1d36c2f427bb49f3c0183f45115e319384317afa1ebac0a148b64e5fc59. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -691,6 +691,8 @@ export interface components {
             settings: {
                 [key: string]: boolean | number | string | null;
             };
+            /** Sketch */
+            sketch?: string | null;
             /** Title */
             title: string;
             /** To */
@@ -1803,6 +1805,12 @@ export interface components {
             collate_type: string | null;
             /** Compared Batches */
             compared_batches: number | null;
+            /** Constructed At */
+            constructed_at?: string | null;
+            /** Constructed By */
+            constructed_by?: string | null;
+            /** Constructor Call */
+            constructor_call?: string | null;
             /** Dataset Kind */
             dataset_kind: ("map" | "iterable") | null;
             /** Dataset Length */

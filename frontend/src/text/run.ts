@@ -69,6 +69,11 @@ export const exportMenu = {
 
 export const advice = {
   copyDiff: 'Copy diff',
+  /** Whose lines a diff shows; the terminal says the same. */
+  originOfDiff: (file: string | null, sketch: string | null | undefined, diff: string) =>
+    sketch
+      ? `A sketch${file ? ` of ${file}` : ''}: ${sketch}.`
+      : `${file ?? ''}${diff.includes('"…"') ? ', without what is in quotes' : ''}`,
   title: 'Fixes, best first',
   none: 'None needed',
   noneYet: 'None yet',

@@ -126,6 +126,18 @@ describe('advice', () => {
     expect(document.querySelector('.added')?.textContent).toContain('num_workers=8')
   })
 
+  test('shows lines of the program as such, and a sketch as one, with the reason', () => {
+    const lines = { diff: '+Data("…", num_workers=8)', diff_file: 'data.py:12' }
+    const { unmount } = render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [advice(lines)] })} />)
+    expect(document.querySelector('.diff-file')?.textContent).toContain(
+      'data.py:12, without what is in quotes',
+    )
+    unmount()
+    const sketch = advice({ ...lines, sketch: 'num_workers is args.n here' })
+    render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [sketch] })} />)
+    expect(seen()).toContain('A sketch of data.py:12: num_workers is args.n here.')
+  })
+
   test('that cannot be predicted has no figure', () => {
     const unknown = advice({
       ...{ predicted_speedup: null, low: null, high: null, ceiling: null, anatomy: null },

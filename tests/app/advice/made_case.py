@@ -97,7 +97,8 @@ def foretelling(case: Case, speedup: Callable[[SimulatedSetting], float], *, add
         return Prediction(setting, factor, factor * 0.95, factor * 1.05, Outcome(100.0 / factor, 10.0))
 
     answers = {"quick": speedup, "predict": predict, "adds_readers": lambda _setting: adds_readers}
-    known = {"workload": case.predictor.workload, "place": case.predictor.place, "ceiling": 3.0}
+    same = case.predictor
+    known = {"workload": same.workload, "place": same.place, "recorded": same.recorded, "ceiling": 3.0}
     return cast(Predictor, SimpleNamespace(**known, **answers))
 
 

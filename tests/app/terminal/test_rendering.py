@@ -379,3 +379,18 @@ def test_the_wait_for_other_loaders_is_a_part_of_the_step() -> None:
     (bar,) = [each for each in lines if each.startswith("Mean step")]
     assert (bar.count("▨"), bar.count("▧"), bar.count("█")) == (14, 6, 8)
     assert "           ▨ data wait 50 ms  ▧ for other loaders 20 ms  █ the rest 30 ms" in lines
+
+
+@pytest.mark.parametrize(
+    ("own", "origin"),
+    [
+        ({"diff_file": "data.py:12"}, "data.py:12"),
+        ({"diff_file": "data.py:12", "diff": '+Data("…", num_workers=4)'}, "data.py:12, without what is in quotes"),
+        ({"diff_file": "data.py:12", "sketch": "n is args.n here"}, "A sketch of data.py:12: n is args.n here."),
+        ({"sketch": "the call was not read"}, "A sketch: the call was not read."),
+    ],
+)
+def test_lines_are_the_programs_own_or_called_a_sketch(own: dict[str, str], origin: str) -> None:
+    advice = made_advice().model_copy(update={"diff": "+num_workers=4", **own})
+    lines = shown(render_diagnosis(made_diagnosis(advice=[advice])))
+    assert lines[lines.index(f"  {advice.diff}") - 1] == f"  {origin}"

@@ -10,12 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from underfed.exchange.guard import Guard
 from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import Clock, now_ns
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.attached import attach, attached, detach
 from underfed.trainer.hooks.session import KEY, PINNING, Session, stop_recording
 from underfed.trainer.loading.batch_timer import is_no_batch
 from underfed.trainer.loading.worker import WorkerPlan, planned
+from underfed.trainer.settings.constructions import Constructions
 
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
@@ -40,6 +43,7 @@ class Callbacks:
     sees_arrivals: bool = True
     """``_get_data`` is spliced. Without it the number of batches that came early is unknown, and so is queue depth."""
     now: Clock = now_ns
+    constructions: Constructions = field(default_factory=Constructions)
     recorded: list[weakref.ref[Any]] = field(default_factory=list)
     """Iterators that were given a session. No set: its callback would run when one ends, within whatever ends it."""
 
@@ -50,6 +54,15 @@ class Callbacks:
             self.overrides.before_iter(loader)
         if self.replay is not None:
             self.replay.before_iter(loader)
+
+    # DataLoader.__init__
+
+    def constructing_loader(self, loader: Any, dataset: Any) -> None:
+        try:
+            self.constructions.note(loader, dataset)
+        except Exception as error:
+            let_through(error)
+            Guard().failed("constructor", error)
 
     # __init__ of an iterator class. Those of its bases run within: the outermost counts.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import sysconfig
@@ -10,7 +11,11 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from underfed.exchange.facts import SourceLine
+from underfed.exchange.guard import Guard
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.attached import attached
+from underfed.trainer.call_sites import Site
 from underfed.trainer.hooks.callbacks import Callbacks, OpenSession
 from underfed.trainer.hooks.requests import Requests
 from underfed.trainer.hooks.session import KEY
@@ -18,6 +23,7 @@ from underfed.trainer.hooks.uncompiled import LeftUncompiled, leave_ours_uncompi
 from underfed.trainer.hooks.watched_loader import COPY_FACTS, DEVICE_FACTS
 from underfed.trainer.loading.collate import splice_fetchers
 from underfed.trainer.loading.worker import ARGUMENTS, WorkerEntry, parameter_names
+from underfed.trainer.settings.constructions import source_line
 from underfed.trainer.splice import Added, Around, AtCall, Replaced, Spliced, add, splice, wrap
 
 if TYPE_CHECKING:
@@ -42,6 +48,7 @@ RESET = Around(("self",), "resetting", "reset", "not_reset")
 RECEIVE = Around(("self",), "receiving", "received", is_taken_over=True)
 SAMPLE = Around(("self",), "sampler_entered", "sampler_left", "sampler_raised", is_taken_over=True)
 ITERATE = Around(("self",), "iterating")
+CONSTRUCT = Around(("self", "dataset"), "constructing_loader")
 PIN_HERE = AtCall("_utils.pin_memory.pin_memory", ("self",), "pinning_here", "pinned")
 PIN_THREAD = AtCall("pin_memory", ("in_queue", "idx"), "pinning", "pinned")
 
@@ -112,6 +119,10 @@ class Hooks:
             self._lacks("_worker_loop", WORKER_FACTS)
         if self._changes_loaders:
             self._splice(dataloader.DataLoader, "__iter__", ITERATE, ("overrides",))
+        # Nothing is put around it: without it a loader's call is looked for by the line that watches it.
+        constructor = splice(vars(dataloader.DataLoader).get("__init__"), CONSTRUCT, self._callbacks)
+        if constructor is not None:
+            self._changes.append(constructor)
 
     def splice_module(self, module: ModuleType) -> None:
         """Another package's own iterators, such as torchdata's: classes of this module that derive from torch's."""
@@ -150,6 +161,15 @@ class Hooks:
         # Without one it hands itself to torch's iterators, as fastai's stand-in does.
         foreign = f"{kind.__name__} may create iterators that are not torch's own"
         return {**self.not_measured, **({} if is_known else dict.fromkeys(STEP_FACTS, foreign))}
+
+    def source_line(self, loader: Any, watched: Site | None = None) -> SourceLine | None:
+        """Where the call that constructed it is found; ``watched``: the line that watches it. Raises nothing."""
+        try:
+            return source_line(loader, self._callbacks.constructions.site_of(loader), watched, os.environ)
+        except Exception as error:
+            let_through(error)
+            Guard().failed("constructor", error)
+            return None
 
     def adopt(self, loader: Any) -> bool:
         """Record the iterators that the loader has already, from now on. Returns whether one has workers."""

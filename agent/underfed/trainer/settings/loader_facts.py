@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from underfed.exchange.config import LARGEST, Value
-from underfed.exchange.facts import REASON_LENGTH, LoaderFacts, reason_of
+from underfed.exchange.facts import REASON_LENGTH, LoaderFacts, SourceLine, reason_of
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.settings.dataset_shards import dataset_shards, takes_whole_shards
 from underfed.trainer.settings.loader_parts import attributes_of, dataset_of, described, is_fastais, samplers_of
@@ -34,7 +34,9 @@ NO_QUEUE = "without workers no batch is loaded ahead, so none can be ready"
 NO_LENGTH = "an iterable data set is not asked for its length: torch would remember that and warn by it"
 
 
-def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[str, str]) -> LoaderFacts:
+def loader_facts(
+    loader: Any, name: str, watched_at: str, not_measured: Mapping[str, str], source: SourceLine | None = None
+) -> LoaderFacts:
     """``not_measured`` holds the reasons known beforehand, for batch facts that no hook delivers.
 
     What raises is "not measured", with what it raised as the reason: torch's iterators take anything that has the
@@ -64,6 +66,8 @@ def loader_facts(loader: Any, name: str, watched_at: str, not_measured: Mapping[
         collate_type=read("collate_type", lambda: _name(loader.collate_fn)),
         transforms=read("transforms", lambda: _transforms(dataset)),
         watched_at=watched_at,
+        constructed_by=source.package if source is not None else None,
+        source=source,
         dataset_shards=read("dataset_shards", lambda: dataset_shards(dataset), of_kind="iterable"),
         takes_whole_shards=read("takes_whole_shards", lambda: takes_whole_shards(dataset), of_kind="iterable"),
         fetches_batches=read("fetches_batches", lambda: _fetches_batches(loader, dataset), of_kind="map"),

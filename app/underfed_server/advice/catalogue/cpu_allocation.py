@@ -27,6 +27,7 @@ def consider(case: Case) -> Offer | None:
         title=f"Ask for {wanted} cores",
         why=f"This run may use {host.usable_cores:g} of the machine's {host.cpu_count} cores: {bound} allows no more.",
         risk="Other jobs on the machine may need these cores; then loading is as slow as it is now.",
+        sketch=None,
         diff=_quota_diff(host, wanted) if quota else _affinity_diff(host, wanted),
         evidence=[
             evidence.usable_cores(host),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
-from underfed_server.advice.loader_settings import call
 from underfed_server.advice.offer import Offer
 from underfed_server.advice.proof.traits import halved
 from underfed_server.diagnosis import evidence, measures
@@ -14,8 +13,7 @@ from underfed_server.model import Evidence
 FUNCTION = """\
 +def join(samples: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
 +    lengths = torch.tensor([len(sample) for sample in samples])
-+    return torch.cat(samples), lengths  # torch.split(joined, lengths.tolist()) splits it again
- \n"""
++    return torch.cat(samples), lengths  # torch.split(joined, lengths.tolist()) splits it again"""
 
 
 def consider(case: Case) -> Offer | None:
@@ -27,7 +25,8 @@ def consider(case: Case) -> Offer | None:
         title="Hand over a few large tensors",
         why=f"Each of the {tensors:,} tensors of a batch is handed over, mapped and released separately.",
         risk="The training loop has to split the batch again; views of one tensor cost next to nothing.",
-        diff=FUNCTION + call(case.loader, ["+collate_fn=join,"]),
+        diff=FUNCTION,
+        call={"collate_fn": "join"},
         evidence=[
             evidence.batch_tensors(case.loader),
             evidence.batch_bytes(case.loader),
@@ -35,7 +34,6 @@ def consider(case: Case) -> Offer | None:
         ],
         from_=tensors,
         gain="it depends on how few tensors the program can join a batch into",
-        in_call=True,
     )
 
 

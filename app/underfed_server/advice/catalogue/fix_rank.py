@@ -26,6 +26,7 @@ def consider(case: Case) -> Offer | None:
         why=f"{_what_differs(slow, usual)} All other ranks wait for it in every step.",
         risk="None for the training. Moving the rank to another host keeps the order of batches.",
         diff=_diff(case, slow),
+        sketch=None,
         evidence=[
             Evidence(what=f"Rank {slow.rank} waits for data", value=slow.data_wait_us, unit="us"),
             Evidence(what="The median rank waits", value=usual.data_wait_us, unit="us"),

@@ -7,7 +7,6 @@ import math
 from underfed_server.advice.capacity import fits, in_flight, left_bytes, worker_bytes
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
-from underfed_server.advice.loader_settings import diff_of
 from underfed_server.advice.offer import Offer, is_worthwhile, predicted_step_us, refuse
 from underfed_server.advice.prediction.predict import Prediction, Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
@@ -75,20 +74,19 @@ def _offer(case: Case, setting: SimulatedSetting, why: str, gain: Prediction | s
     number, current = setting.num_workers, case.num_workers
     if_it_shards = ", if the data set shards" if _is_verified(case, number) else ""
     changed: dict[str, Setting] = {"num_workers": number, "prefetch_factor": setting.prefetch_factor}
-    in_code: dict[str, Setting] = {"num_workers": number}
+    in_code: dict[str, str | None] = {"num_workers": repr(number)}
     if not number:
         in_code |= {name: None for name in ("prefetch_factor", "persistent_workers") if case.loader.settings.get(name)}
     elif setting.prefetch_factor != case.prefetch_factor:
-        in_code["prefetch_factor"] = setting.prefetch_factor
+        in_code["prefetch_factor"] = repr(setting.prefetch_factor)
     return Offer(
         to=number,
         title=f"{'Raise' if number > current else 'Lower'} num_workers from {current} to {number}{if_it_shards}",
         why=why,
         risk=_risk(case, number),
-        diff=diff_of(case.loader, in_code, case.facts.overrides),
+        call=in_code,
         evidence=_evidence(case, setting),
         settings=changed,
-        in_call=True,
         gain=gain,
     )
 
@@ -179,7 +177,13 @@ def _evidence(case: Case, setting: SimulatedSetting) -> list[Evidence]:
     if own is not None:
         rows.append(Evidence(what="Memory of one worker", value=own, unit="bytes"))
     if batch is not None and setting.num_workers:
-        rows.append(Evidence(what="Batches in flight take at most", value=batch * in_flight(setting), unit="bytes"))
+        rows.append(
+            Evidence(
+                what=f"Batches in flight take at most, of {setting.num_workers} workers",
+                value=batch * in_flight(setting),
+                unit="bytes",
+            )
+        )
     if left is not None:
         rows.append(Evidence(what="Memory this run may still take", value=left, unit="bytes"))
     return rows

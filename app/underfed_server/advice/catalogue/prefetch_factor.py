@@ -76,7 +76,13 @@ def _evidence(case: Case, setting: SimulatedSetting) -> list[Evidence]:
     rows = _spread(case)
     if case.loader.batch_bytes is not None:
         size = case.loader.batch_bytes * in_flight(setting)
-        rows.append(Evidence(what="Batches in flight take at most", value=size, unit="bytes"))
+        rows.append(
+            Evidence(
+                what=f"Batches in flight take at most, by a factor of {setting.prefetch_factor}",
+                value=size,
+                unit="bytes",
+            )
+        )
     return rows
 
 

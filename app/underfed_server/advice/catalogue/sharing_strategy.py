@@ -27,6 +27,7 @@ def consider(case: Case) -> Offer | None:
         why="Receiving a batch takes a handshake with its worker for each tensor; opening a file by name takes none.",
         risk="A run that is killed may leave its shared memory in /dev/shm until the machine restarts.",
         diff=DIFF,
+        sketch=None,
         evidence=[
             evidence.batch_tensors(case.loader),
             Evidence(what="Handing over one loaded batch", value=measures.handover_us(case.rank), unit="us"),

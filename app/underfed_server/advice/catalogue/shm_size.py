@@ -27,6 +27,7 @@ def consider(case: Case) -> Offer | None:
         why="Batches go from workers to the training process through /dev/shm, which has room for too few of them.",
         risk="Its contents are memory and count against the container's limit. A full /dev/shm kills workers.",
         diff=_diff(gib),
+        sketch=None,
         evidence=[
             Evidence(what="Size of /dev/shm", value=host.shm_total_bytes, unit="bytes"),
             Evidence(what="Free in /dev/shm", value=host.shm_free_bytes, unit="bytes", series="shm_free_bytes"),

@@ -14,12 +14,6 @@ ENOUGH = 50
 """Batches for one state, from which it costs a fiftieth of what it does with each: 2 %, within which settings count as
 equally fast."""
 
-DIFF = """\
- loader = StatefulDataLoader(
-     dataset,
-+    snapshot_every_n_steps={steps},  # or as often as a checkpoint is saved
- )"""
-
 
 def consider(case: Case) -> Offer | None:
     interval, found = case.loader.snapshot_interval_steps, case.cause
@@ -30,7 +24,7 @@ def consider(case: Case) -> Offer | None:
         title=f"Take the workers' state once in {ENOUGH} batches",
         why="The state is pickled in a worker and unpickled in the training process, which waits for both.",
         risk=f"A run that resumes between two states loads up to {ENOUGH} batches again, and skips them.",
-        diff=DIFF.format(steps=ENOUGH),
+        call={"snapshot_every_n_steps": repr(ENOUGH)},
         evidence=[
             Evidence(what="Batches for one state", value=interval, unit="count"),
             Evidence(what="Handing over one loaded batch", value=measures.handover_us(case.rank), unit="us"),
@@ -39,7 +33,6 @@ def consider(case: Case) -> Offer | None:
         from_=interval,
         gain="how long a batch takes without the state was not seen in this run. Try it",
         ceiling=Ceiling(1 / (1 - min(0.99, found.cost_fraction))),
-        in_call=True,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
-from underfed_server.advice.loader_settings import call
 from underfed_server.advice.offer import Offer
 from underfed_server.diagnosis import evidence
 from underfed_server.model import Evidence
@@ -29,11 +28,11 @@ def consider(case: Case) -> Offer | None:
         title="Let each worker compute with one thread",
         why="The workers' libraries compute with more threads than there are cores, which wait for each other.",
         risk="None for the data. A library that the diff does not name keeps its threads.",
-        diff="\n".join([DIFF, call(case.loader, ["+worker_init_fn=limit_threads,"])]),
+        diff=DIFF,
+        call={"worker_init_fn": "limit_threads"},
         evidence=_evidence(case),
         # The CPU time of a pool is work and waiting at barriers together, and cannot be split.
         gain="how long the threads wait for each other was not seen",
-        in_call=True,
     )
 
 

@@ -48,10 +48,21 @@ def find_causes(examined: Examination, leading: CauseName | None = None) -> list
 
 def read_signals(examined: Examination, causes: Sequence[CauseFinding]) -> list[Signal]:
     """Of the wait, then of each cause: those that say how much is loaded at once come first."""
-    found = {finding.cause for finding in causes}
-    rows = _wait_signals(examined)
+    return [*_wait_signals(examined), *_signals_of_causes(examined, {finding.cause for finding in causes})]
+
+
+def symptoms(examined: Examination) -> list[str]:
+    """Names of the signals of causes that are marked where no cause was found."""
+    return [row.signal for row in _signals_of_causes(examined, set()) if row.reading == "symptom"]
+
+
+def _signals_of_causes(examined: Examination, found: set[CauseName]) -> list[Signal]:
+    """A row that shows a cause is marked with its name."""
+    rows = []
     for name, cause in reversed(list(all_causes().items())):
-        rows += [row for read in cause.signals if (row := read(examined, name in found))]
+        for row in (read(examined, name in found) for read in cause.signals):
+            if row is not None:
+                rows.append(row.model_copy(update={"says": cause.label}) if row.reading == "cause" else row)
     return rows
 
 

@@ -26,7 +26,9 @@ def find(examined: Examination) -> Found | None:
         cost,
         _sentence(loader, is_most=cost >= 0.5 * rank.stall_fraction),
         [
-            Evidence(what="Handing over one loaded batch", value=cost * rank.step_us, unit="us"),
+            Evidence(
+                what="Waiting in a step until a loaded batch is handed over", value=cost * rank.step_us, unit="us"
+            ),
             evidence.step(rank),
             evidence.batch_tensors(loader),
             evidence.batch_bytes(loader),

@@ -24,6 +24,8 @@ def find(examined: Examination) -> Found | None:
 
 
 def _is_pinned(examined: Examination) -> bool:
+    if examined.wait.pin is not None:
+        return True
     return bool(examined.workers and examined.loader and examined.loader.settings.get("pin_memory"))
 
 

@@ -23,7 +23,12 @@ def find(examined: Examination) -> Found | None:
         min(examined.unexplained, examined.wait.loading * share),
         f"Most of a load is joining samples into a batch ({collate}), not reading or decoding them.",
         [
-            Evidence(what="Joining samples, of load time", value=share, unit="fraction", series="collate_us"),
+            Evidence(
+                what="Joining samples, of load time that is waited for",
+                value=share,
+                unit="fraction",
+                series="collate_us",
+            ),
             evidence.runqueue_share(examined.loads.runqueue),
             evidence.mean_us("Joining one batch", batches.collate_us, "collate_us"),
             *costliest(examined, is_joining),

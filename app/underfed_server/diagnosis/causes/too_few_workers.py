@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
-from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
+from underfed_server.diagnosis.cause import Cause, Found, share_below, signal
 from underfed_server.diagnosis.costly_evidence import costliest
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import HostShare, RankFacts
-from underfed_server.model import Evidence
+from underfed_server.model import Evidence, Signal
 
 BUSY_FRACTION = 0.85
 """Workers that load this share of the time have no reserve: bursts already make the loop wait."""
@@ -52,6 +52,19 @@ def _are_behind(examined: Examination) -> bool:
     return (busy is not None and busy >= BUSY_FRACTION) or (pressure is not None and pressure >= 1.0)
 
 
+def _busy(examined: Examination, is_found: bool) -> Signal | None:
+    """Workers that rest at the edges of epochs are shown by how slowly they load."""
+    busy = measures.busy_workers_fraction(examined.rank, examined.workers)
+    if not examined.workers:
+        return None
+    if is_found and (busy is None or busy < BUSY_FRACTION):
+        pressure = measures.throughput_pressure(examined.rank, examined.workers)
+        measured = Evidence(what="of what the loop takes for a step", value=pressure, unit="factor", series="load_us")
+        return signal("Loading a batch, by all workers", measured, "below × 1.00", "cause", "too slow")
+    says = "always busy"
+    return share_below(BUSY_FRACTION, "Workers busy loading", "of the time", busy, says, is_cause=is_found)
+
+
 def _sentence(workers: int, free: str) -> str:
     who = "1 worker loads without a pause and cannot" if workers == 1 else f"{workers} workers load and cannot"
     return f"{who} keep up with the training loop{free}."
@@ -70,15 +83,6 @@ CAUSE = Cause(
     label="too few workers",
     find=find,
     cured_by=("cheaper_transform", "more_shards", "num_workers", "shm_size", "vectorize_getitem"),
-    signals=(
-        share_signal(
-            "Workers busy loading",
-            lambda examined: measures.busy_workers_fraction(examined.rank, examined.workers),
-            BUSY_FRACTION,
-            "of the time",
-            "always busy",
-            where=has_workers,
-        ),
-    ),
+    signals=(_busy,),
     turn="last",
 )

@@ -160,9 +160,8 @@ function Cautions({ advice }: { advice: Advice }) {
 function CeilingNote({ diagnosis }: { diagnosis: Diagnosis }) {
   const { anatomy, steps_per_s: now, instant_data_steps_per_s: instant } = diagnosis
   if (!now || !instant || diagnosis.advice.every(one => one.ceiling === null)) return null
-  const ceiling = instant / now
-  const step = anatomy ? formatDuration(anatomy.step_us / ceiling) : null
-  return <p class="note">{say.ceilingNote(step, formatFactor(ceiling))}</p>
+  const step = anatomy ? formatDuration((anatomy.step_us * now) / instant) : null
+  return <p class="note">{say.ceilingNote(step, formatFactor(instant / now))}</p>
 }
 
 const Refused = memo(RefusalRow)

@@ -1,4 +1,4 @@
-/** The lines to change in the user's own script, ready to copy. */
+/** The lines to change in the user's own script, ready to copy; or a sketch of them, and why. */
 import type { Advice } from '../../api/schema'
 import { advice as say } from '../../text/run'
 import { CopyButton } from '../parts/CopyButton'
@@ -7,13 +7,13 @@ import './Diff.css'
 const KINDS: Record<string, string> = { '+': 'added', '-': 'removed' }
 
 export function Diff({ advice, shortcut }: { advice: Advice; shortcut: string | undefined }) {
-  const { diff, diff_file: file } = advice
+  const { diff, diff_file: file, sketch } = advice
   if (!diff) return null
   const lines = diff.replace(/\n$/, '').split('\n')
   return (
     <div class="diff framed">
       <div class="diff-file row faint">
-        <span class="cut">{file}</span>
+        <span>{say.originOfDiff(file, sketch, diff)}</span>
         <CopyButton label={say.copyDiff} text={diff} shortcut={shortcut} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}

@@ -1,0 +1,321 @@
+"""What holds of every diagnosis the service makes, each in a sentence: figures beside each other do not contradict.
+
+Read off the diagnosis alone, as a reader has it, so that they hold of made, recorded and stored ones alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from underfed_server.diagnosis.bound import find_level
+from underfed_server.diagnosis.causes import all_causes
+from underfed_server.diagnosis.sentence import percent
+from underfed_server.model import Advice, Anatomy, CauseFinding, Diagnosis, Refusal
+from underfed_server.names import all_labels
+
+Invariant = Callable[[Diagnosis], Iterator[str]]
+"""Yields what contradicts it."""
+
+INVARIANTS: list[Invariant] = []
+
+ROUNDED = 2
+"""Microseconds by which parts may differ from their whole: each is rounded."""
+
+NEARLY = 1e-6
+
+OTHER_THAN_WAITING = ("cause", "symptom")
+
+OF_ALL_LOADING = ("num_workers", "prefetch_factor", "in_order", "persistent_workers", "tmpfs")
+"""Changes whose gain is that of loading as a whole."""
+
+
+def invariant(check: Invariant) -> Invariant:
+    INVARIANTS.append(check)
+    return check
+
+
+def contradictions(said: Diagnosis) -> list[str]:
+    """In words; none of a diagnosis that is consistent."""
+    return [f"{(check.__doc__ or '').strip()} But {what}" for check in INVARIANTS for what in check(said)]
+
+
+# --- the step and its parts ------------------------------------------------------------------------
+
+
+@invariant
+def parts_add_up(said: Diagnosis) -> Iterator[str]:
+    """The parts of a step are none below 0, and add up to it: of the measured one and of every predicted one."""
+    for name, step in _steps(said):
+        parts = [step.data_wait_us, step.others_wait_us or 0, step.h2d_exposed_us or 0, step.compute_us]
+        if min(parts) < 0 or abs(sum(parts) - step.step_us) > ROUNDED:
+            yield f"{name} of {step.step_us} µs has the parts {parts}"
+        within = [("idle", step.gpu_idle_us), ("sampler", step.sampler_us)]
+        yield from (f"{name}: {part} is more than the wait" for part, us in within if (us or 0) > step.data_wait_us + 2)
+
+
+@invariant
+def shares_are_shares(said: Diagnosis) -> Iterator[str]:
+    """Every fraction lies between 0 and 1."""
+    found = {"data_stall_fraction": said.data_stall_fraction}
+    found |= {f"cost of {each.cause}": each.cost_fraction for each in said.causes}
+    found |= {f"rank {each.rank}": each.data_stall_fraction for each in said.ranks}
+    found |= {f"loader {each.loader}": each.data_stall_fraction for each in said.loaders}
+    found |= {f"share of {each.loader}": each.share_of_run_fraction for each in said.loaders}
+    rows = [each.measured for each in said.signals]
+    for part in _told(said):
+        rows += part.evidence
+    for row in rows:
+        if row.unit == "fraction" and not isinstance(row.value, str):
+            found[row.what] = row.value
+    yield from (
+        f"{name} is {share}" for name, share in found.items() if share is not None and not -1e-9 <= share <= 1 + 1e-9
+    )
+
+
+@invariant
+def causes_cost_no_more_than_is_lost(said: Diagnosis) -> Iterator[str]:
+    """Together the causes of the wait cost at most the wait, and those of copies at most the copies."""
+    if said.data_stall_fraction is None or said.anatomy is None:
+        return
+    waits = sum(each.cost_fraction for each in said.causes if not all_causes()[each.cause].is_of_copy)
+    copies = sum(each.cost_fraction for each in said.causes if all_causes()[each.cause].is_of_copy)
+    if waits > said.data_stall_fraction + NEARLY:
+        yield f"they cost {waits:.4f} of a wait of {said.data_stall_fraction:.4f}"
+    if copies > _copy_share(said.anatomy) + ROUNDED / said.anatomy.step_us + NEARLY:
+        yield f"they cost {copies:.4f} of copies of {_copy_share(said.anatomy):.4f}"
+
+
+@invariant
+def level_is_of_the_loss(said: Diagnosis) -> Iterator[str]:
+    """The level is that of what the loop waits for this loader, or for all of its loaders."""
+    if said.data_stall_fraction is None or said.anatomy is None:
+        return
+    others = (said.anatomy.others_wait_us or 0) / said.anatomy.step_us
+    levels = {find_level(said.data_stall_fraction), find_level(said.data_stall_fraction + others)}
+    if said.level not in levels and said.clock == "host":
+        yield f"{said.level} of a wait of {said.data_stall_fraction:.4f}, {others:.4f} for others"
+
+
+# --- hours -----------------------------------------------------------------------------------------
+
+
+@invariant
+def lost_hours_are_used_hours(said: Diagnosis) -> Iterator[str]:
+    """No more hours are lost than used, nor in copies than in all, nor on GPUs than at all."""
+    if said.hours_lost is None or said.hours_used is None:
+        return
+    limits = [("lost", said.hours_lost, said.hours_used), ("in copies", said.copy_hours_lost, said.hours_lost)]
+    limits += [("on GPUs", said.gpu_hours_lost, said.hours_lost)]
+    for name, hours, most in limits:
+        if hours is not None and not -NEARLY * most <= hours <= most * (1 + NEARLY):
+            yield f"{hours} hours {name} are not within {most}"
+
+
+@invariant
+def hours_of_loaders_add_up(said: Diagnosis) -> Iterator[str]:
+    """The hours lost are those of all loaders, and those of copies."""
+    if said.hours_lost is None or said.hours_used is None or not said.loaders:
+        return
+    parts = sum(each.hours_lost for each in said.loaders) + (said.copy_hours_lost or 0.0)
+    if said.hours_lost < said.hours_used and abs(parts - said.hours_lost) > 1e-4 * said.hours_lost + 1e-9:
+        yield f"{said.hours_lost} hours have the parts {[each.hours_lost for each in said.loaders]}"
+
+
+# --- fixes -----------------------------------------------------------------------------------------
+
+
+@invariant
+def ranges_are_ordered(said: Diagnosis) -> Iterator[str]:
+    """A gain lies in its range, and a range has its lower end below."""
+    for each in said.advice:
+        for gain, low, high in (_gain(each), (each.run_speedup, each.run_low, each.run_high)):
+            known = [value for value in (low, gain, high) if value is not None]
+            if known != sorted(known) or any(value <= 0 for value in known) or (low is None) != (high is None):
+                yield f"{each.change} gains {gain} within {low} to {high}"
+
+
+@invariant
+def no_fix_saves_more_than_its_part(said: Diagnosis) -> Iterator[str]:
+    """No fix saves more of the step than waits, and copies where these are what is judged, take of it."""
+    could_be = _could_be(said)
+    for each in said.advice:
+        if could_be is not None and each.predicted_speedup and each.predicted_speedup > could_be * (1 + NEARLY):
+            yield f"{each.change} gains × {each.predicted_speedup} of what could be × {could_be}"
+
+
+@invariant
+def there_is_one_could_be(said: Diagnosis) -> Iterator[str]:
+    """What instant data would gain is one figure: the ceiling of a fix of all loading, and above that of any part."""
+    could_be = _could_be(said)
+    for each in said.advice:
+        if each.ceiling is None or could_be is None:
+            continue
+        is_of_all = each.change in OF_ALL_LOADING and abs(each.ceiling - could_be) > NEARLY * could_be
+        if is_of_all or each.ceiling > could_be * (1 + NEARLY):
+            yield f"{each.change} could be × {each.ceiling}, the verdict × {could_be}"
+
+
+@invariant
+def a_predicted_step_is_the_gain(said: Diagnosis) -> Iterator[str]:
+    """A predicted step is shorter by the gain, waits no longer, and copies as long as the measured one."""
+    if said.anatomy is None:
+        return
+    for each in said.advice:
+        if each.anatomy is None or not each.predicted_speedup:
+            continue
+        expected = said.anatomy.step_us / each.predicted_speedup
+        if abs(each.anatomy.step_us - expected) > ROUNDED + 1e-3 * expected:
+            yield f"{each.change} by × {each.predicted_speedup} gives {each.anatomy.step_us} µs for {expected}"
+        if each.anatomy.data_wait_us > said.anatomy.data_wait_us + ROUNDED and each.predicted_speedup > 1:
+            yield f"{each.change} gains, and waits {each.anatomy.data_wait_us} µs for {said.anatomy.data_wait_us}"
+        left = each.anatomy.step_us - each.anatomy.data_wait_us - (each.anatomy.others_wait_us or 0)
+        if (each.anatomy.h2d_exposed_us or 0) != min(left, said.anatomy.h2d_exposed_us or 0):
+            yield f"{each.change} copies for {each.anatomy.h2d_exposed_us} µs, before for {said.anatomy.h2d_exposed_us}"
+
+
+@invariant
+def a_run_gains_no_more_than_its_loop(said: Diagnosis) -> Iterator[str]:
+    """What one loop gains, its run gains at most."""
+    for each in said.advice:
+        for of_run, of_loop in zip((each.run_speedup, each.run_low, each.run_high), _gain(each), strict=True):
+            if of_run is not None and (of_loop is None or abs(of_run - 1) > abs(of_loop - 1) + NEARLY):
+                yield f"{each.change}: × {of_run} of the run, × {of_loop} of the loop"
+
+
+@invariant
+def a_change_is_offered_or_refused_once(said: Diagnosis) -> Iterator[str]:
+    """A change is advised or refused, and not both, nor twice."""
+    names = [each.change for each in _considered(said)]
+    yield from (f"{name} is there {names.count(name)} times" for name in sorted(set(names)) if names.count(name) > 1)
+
+
+@invariant
+def settings_are_those_of_the_title(said: Diagnosis) -> Iterator[str]:
+    """A fix names one value: in its title, its settings, and the lines to change."""
+    for each in said.advice:
+        if each.change in each.settings and each.settings[each.change] != each.to:
+            yield f"{each.change} to {each.to}, with the settings {each.settings}"
+        numbers = re.search(r" from (\d+) to (\d+)", each.title)
+        if numbers and numbers.groups() != (str(each.from_), str(each.to)):
+            yield f"{each.title!r} goes from {each.from_} to {each.to}"
+        added = re.findall(rf"^\+.*?\b{each.change}=([^,)\n]+)", each.diff, re.MULTILINE)
+        if each.change in ("num_workers", "prefetch_factor") and added != [repr(each.to)]:
+            yield f"{each.change} to {each.to}, with the lines {added}"
+
+
+# --- words -----------------------------------------------------------------------------------------
+
+
+@invariant
+def what_is_marked_is_a_cause_or_explained(said: Diagnosis) -> Iterator[str]:
+    """A row that is marked as the cause belongs to one that was found, under its name."""
+    labels = {each.cause_label for each in said.causes}
+    for row in said.signals:
+        if row.reading == "cause" and row.says not in labels:
+            yield f"{row.signal!r} is marked {row.says!r}, and the causes are {sorted(labels)}"
+
+
+@invariant
+def a_cause_is_not_ruled_out(said: Diagnosis) -> Iterator[str]:
+    """A cause that was found is marked in the evidence, unless it has no row there."""
+    marked = {row.says for row in said.signals if row.reading == "cause"}
+    for each in said.causes:
+        if all_causes()[each.cause].signals and each.cause_label not in marked:
+            yield f"{each.cause_label} was found, and marked are {sorted(marked)}"
+
+
+@invariant
+def nothing_unexplained_is_called_ruled_out(said: Diagnosis) -> Iterator[str]:
+    """Where the verdict says that all was ruled out, no row of a cause is marked."""
+    if "were ruled out" in (said.why or ""):
+        waits = ("Waiting", "GPU idle", "Saved by", "Requests")
+        for row in said.signals:
+            if row.reading in OTHER_THAN_WAITING and not row.signal.startswith(waits):
+                yield f"{row.signal!r} is marked {row.says!r}"
+
+
+@invariant
+def one_name_for_one_thing(said: Diagnosis) -> Iterator[str]:
+    """Causes and changes have the label that their name has everywhere."""
+    labels = all_labels()
+    yield from (each.cause for each in said.causes if each.cause_label != labels["cause"][each.cause])
+    yield from (each.change for each in _considered(said) if each.change_label != labels["change"][each.change])
+
+
+@invariant
+def evidence_of_one_name_has_one_value(said: Diagnosis) -> Iterator[str]:
+    """A figure that is told twice under one name is the same both times."""
+    seen: dict[str, tuple[object, str]] = {}
+    for part in _told(said):
+        for row in part.evidence:
+            known = seen.setdefault(row.what, (row.value, row.unit))
+            if known != (row.value, row.unit):
+                yield f"{row.what!r} is {known} and {(row.value, row.unit)}"
+
+
+@invariant
+def the_sentence_has_the_figure_of_its_field(said: Diagnosis) -> Iterator[str]:
+    """The share in the verdict's sentence is that of the field beside it."""
+    if said.data_stall_fraction is None or said.anatomy is None:
+        return
+    shares = re.findall(r"(?:less than )?\d+(?:\.\d+)?%", said.sentence)
+    if said.bound == "transfer":
+        expected = percent(_copy_share(said.anatomy))
+    elif said.bound == "data" and "of the run goes" not in said.sentence:
+        expected = percent(said.data_stall_fraction)
+    else:
+        return
+    if expected not in shares:
+        yield f"{said.sentence!r}, and the field says {expected}"
+
+
+@invariant
+def the_rates_are_the_fields(said: Diagnosis) -> Iterator[str]:
+    """What the loop gets and could take is said as the fields have it."""
+    told = re.search(r"The loop gets ([\d,.]+) (samples|steps)/s and could take ([\d,.]+)\.", said.why or "")
+    if not told or not said.steps_per_s:
+        return
+    per_step = (said.samples_per_s or 0.0) / said.steps_per_s if told[2] == "samples" else 1.0
+    pairs = [(told[1], said.steps_per_s * per_step), (told[3], (said.instant_data_steps_per_s or 0.0) * per_step)]
+    for text, value in pairs:
+        if abs(float(text.replace(",", "")) - value) > 0.006 * value + 0.5 * (value >= 100):
+            yield f"{told[0]!r}, and the field says {value}"
+
+
+@invariant
+def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[str]:
+    """Why the run waits begins with its leading cause, or with the rank that works longer than the others."""
+    works = any(each.works_longer for each in said.ranks)
+    if said.causes and said.bound in ("data", "transfer") and not works:
+        sentence = said.causes[0].sentence
+        if not (said.why or "").startswith(sentence):
+            yield f"{said.why!r} does not begin with {sentence!r}"
+
+
+def _considered(said: Diagnosis) -> list[Advice | Refusal]:
+    return [*said.advice, *said.refusals]
+
+
+def _told(said: Diagnosis) -> list[CauseFinding | Advice | Refusal]:
+    """All that has evidence."""
+    return [*said.causes, *said.advice, *said.refusals]
+
+
+def _steps(said: Diagnosis) -> Iterator[tuple[str, Anatomy]]:
+    if said.anatomy is not None:
+        yield "the step", said.anatomy
+    yield from ((f"the step with {each.change}", each.anatomy) for each in said.advice if each.anatomy is not None)
+
+
+def _copy_share(step: Anatomy) -> float:
+    return (step.h2d_exposed_us or 0) / step.step_us
+
+
+def _could_be(said: Diagnosis) -> float | None:
+    now, instant = said.steps_per_s, said.instant_data_steps_per_s
+    return instant / now if now and instant else None
+
+
+def _gain(each: Advice) -> tuple[float | None, float | None, float | None]:
+    return each.predicted_speedup, each.low, each.high

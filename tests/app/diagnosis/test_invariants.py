@@ -1,0 +1,253 @@
+"""No figure of a diagnosis contradicts another one, whatever was measured: of made runs of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.app.diagnosis.altered import with_loader
+from tests.app.diagnosis.invariants import INVARIANTS, contradictions
+from tests.app.diagnosis.loop import Played
+from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis
+from tests.app.made_facts import made_epoch, made_run
+from underfed_server.advice.advise import Recommendation, advise
+from underfed_server.diagnose import diagnosis_of
+from underfed_server.diagnosis.chosen_loader import of_run
+from underfed_server.diagnosis.judge import judge
+from underfed_server.diagnosis.overview import overview_of
+from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts, WorkerFacts
+from underfed_server.model import Anatomy, Diagnosis, Evidence, LoaderLine, Role, Signal
+
+STEPS = 48
+MILLISECONDS = st.sampled_from([0.0, 0.3, 5.0, 40.0, 90.0, 400.0])
+SOME = st.lists(MILLISECONDS, min_size=1, max_size=3)
+ROLES: list[Role] = ["train", "validation", "other"]
+WORK = st.lists(st.sampled_from([1.0, 20.0, 50.0, 200.0]), min_size=1, max_size=3)
+
+
+def diagnosed(facts: RunFacts, *, with_advice: bool = True) -> Diagnosis:
+    overview = overview_of(facts)
+    verdict = judge(facts, overview=overview)
+    recommendation = advise(facts, verdict, overview) if with_advice else Recommendation()
+    return diagnosis_of(facts, overview, of_run(verdict, facts), recommendation)
+
+
+def with_copies(rank: RankFacts, exposed_ms: Sequence[float | None]) -> RankFacts:
+    known = [np.nan if each is None else each * 1e3 for each in exposed_ms]
+    exposed = np.resize(np.asarray(known, dtype=np.float64), len(rank.steps))
+    rest = np.maximum(0.0, rank.steps.step_us - rank.steps.data_wait_us)
+    exposed = np.where(np.isfinite(exposed), np.minimum(exposed, rest), np.nan)
+    return replace(
+        rank,
+        steps=replace(rank.steps, h2d_us=exposed * 1.2, h2d_exposed_us=exposed),
+        total_copy_us=float(np.nansum(exposed)) if np.isfinite(exposed).any() else None,
+    )
+
+
+@st.composite
+def single_runs(draw: st.DrawFn) -> RunFacts:
+    """Of one loader on one rank, the parts of which need not fit together: clocks and samples stray."""
+    workers, uses_gpu = draw(st.sampled_from([0, 1, 2, 8])), draw(st.booleans())
+    waits = draw(SOME)
+    has_clock = uses_gpu and draw(st.booleans())
+    made: dict[str, Any] = {
+        "wait_ms": waits,
+        "work_ms": draw(WORK),
+        "steps": STEPS,
+        "num_workers": workers,
+        "load_cpu_ms": draw(MILLISECONDS),
+        "load_blocked_ms": draw(MILLISECONDS),
+        "load_runqueue_ms": draw(st.sampled_from([0.0, 0.0, 30.0])),
+        "read_bytes": draw(st.sampled_from([0.0, 1e6])),
+        "usable_cores": draw(st.sampled_from([None, 1.0, 2.0, 8.0])),
+        "busy_cores": draw(st.sampled_from([None, 0.5, 2.0, 7.9])),
+        "process_cores": draw(st.sampled_from([None, 0.2, 1.0])),
+        "workers_cores": draw(st.sampled_from([None, 1.0])),
+        "uses_gpu": uses_gpu,
+        "sampler_ms": draw(st.sampled_from([None, 0.1, 60.0])),
+        "pin_ms": draw(st.sampled_from([None, 30.0])),
+        "queue_depth": draw(st.sampled_from([None, 0.0, 3.0])) if workers else None,
+        "cpu_slowdown": draw(st.sampled_from([None, ((1.0, 1.0), (8.0, 1.6))])),
+        "status": draw(st.sampled_from(["running", "finished"])),
+        "batch_bytes": draw(st.sampled_from([None, 1_000_000, 600_000_000])),
+    }
+    if has_clock:
+        made["gpu_idle_ms"] = [draw(st.sampled_from([0.0, 0.5, 1.0])) * wait for wait in waits]
+        made["gpu_work_ms"] = draw(st.sampled_from([None, 1.0, 45.0]))
+    facts = made_run(**made)
+    facts = with_loader(facts, {"pin_memory": draw(st.sampled_from([None, False, True]))})
+    (rank,) = facts.ranks
+    if uses_gpu:
+        rank = with_copies(rank, draw(st.lists(st.one_of(st.none(), MILLISECONDS), min_size=1, max_size=3)))
+        rank = replace(rank, gpu_util=draw(st.sampled_from([None, 0.1, 1.0])))
+    if draw(st.booleans()):
+        epoch = made_epoch(0, iterator_us=draw(st.sampled_from([None, 50_000])), grad_enabled=True, in_background=True)
+        rank = replace(rank, epochs=(epoch,)) if draw(st.booleans()) else rank
+    if workers and draw(st.booleans()):
+        threads = draw(st.sampled_from([None, 3, 20]))
+        rank = replace(rank, workers=tuple(WorkerFacts(worker=place, threads=threads) for place in range(workers)))
+    loader = LoaderFacts("train", facts.loader, "train", 0, (rank,))
+    return replace(facts, ranks=(rank,), loaders=(loader,))
+
+
+@st.composite
+def played_runs(draw: st.DrawFn) -> RunFacts:
+    """Of a loop that was played through, so that waits come from what loads."""
+    loads: list[Sequence[float]] = [[5.0], [40.0], [120.0], [10.0, 10.0, 10.0, 300.0]]
+    played = Played(
+        load_ms=draw(st.sampled_from(loads)),
+        work_ms=draw(st.sampled_from([2.0, 50.0])),
+        num_workers=draw(st.sampled_from([0, 1, 2, 4])),
+        delivery_ms=draw(st.sampled_from([0.2, 12.0])),
+        pin_ms=draw(st.sampled_from([None, 30.0])),
+        sampler_ms=draw(st.sampled_from([0.0, 20.0])),
+        startup_ms=draw(st.sampled_from([0.0, 400.0])),
+        epoch_steps=draw(st.sampled_from([12, 60])),
+        epochs=draw(st.sampled_from([1, 5])),
+    )
+    facts = played.facts(usable_cores=draw(st.sampled_from([1.0, 4.0])), busy_cores=draw(st.sampled_from([0.9, 3.9])))
+    return replace(facts, loaders=(LoaderFacts("train", facts.loader, "train", 0, facts.ranks),))
+
+
+@st.composite
+def runs_of_many(draw: st.DrawFn) -> RunFacts:
+    """Of several ranks, each with several loaders, of which some are asked in the same loop."""
+    count, work = draw(st.sampled_from([1, 2, 4])), draw(st.sampled_from([20.0, 100.0]))
+    workers, is_gpu = draw(st.sampled_from([0, 2])), draw(st.booleans())
+    others = draw(st.lists(st.tuples(SOME, st.sampled_from(ROLES), st.booleans()), max_size=2))
+    own = []
+    for rank in range(count):
+        waits = draw(SOME)
+        facts = made_run(
+            wait_ms=waits,
+            work_ms=work,
+            steps=STEPS,
+            num_workers=workers,
+            load_cpu_ms=60.0,
+            usable_cores=4.0,
+            uses_gpu=is_gpu,
+        )
+        own.append(replace(facts.ranks[0], rank=rank, hostname=f"node-{rank // 2}"))
+    told, beside = [], np.zeros(STEPS)
+    for place, (waits, role, is_mate) in enumerate(others, 1):
+        made = made_run(wait_ms=waits, work_ms=work, steps=STEPS, uses_gpu=is_gpu)
+        name, info = f"{role}-{place}", made.loader
+        assert info is not None
+        ranks = tuple(replace(made.ranks[0], rank=rank, hostname=f"node-{rank // 2}") for rank in range(count))
+        if is_mate:
+            beside = beside + made.ranks[0].steps.data_wait_us
+        loop = 0 if is_mate else place
+        told.append(LoaderFacts(name, info.model_copy(update={"loader": name}), role, loop, ranks))
+    if beside.any():
+        own = [_beside(rank, beside) for rank in own]
+        # Loaders of one loop have its time.
+        longest = max(rank.total_step_us for rank in own)
+        told = [replace(each, ranks=tuple(replace(rank, total_step_us=longest) for rank in each.ranks))
+                if each.loop == 0 else each for each in told]  # fmt: skip
+    loaders = (LoaderFacts("train", facts.loader, "train", 0, tuple(own)), *told)
+    return replace(facts, ranks=tuple(own), loaders=loaders)
+
+
+def _beside(rank: RankFacts, others_us: np.ndarray[Any, Any]) -> RankFacts:
+    step = rank.steps.step_us + others_us
+    return replace(
+        rank,
+        steps=replace(rank.steps, step_us=step, start_us=np.cumsum(step) - step),
+        total_step_us=rank.total_step_us + float(np.sum(others_us)),
+        others_wait_us=others_us,
+        others_stall_us=float(np.mean(others_us)),
+    )
+
+
+# Simulating advice takes a tenth of a second. What is found is told as it is found: facts are too long to be shrunk.
+EXAMPLES = settings.default.max_examples if settings.default else 100
+FOUND = settings(phases=[Phase.explicit, Phase.generate])
+
+
+@settings(FOUND, max_examples=EXAMPLES)
+@given(single_runs())
+def test_figures_of_a_verdict_do_not_contradict_each_other(facts: RunFacts) -> None:
+    assert contradictions(diagnosed(facts, with_advice=False)) == []
+
+
+@settings(FOUND, max_examples=EXAMPLES // 5)
+@given(single_runs())
+def test_figures_of_a_run_do_not_contradict_each_other(facts: RunFacts) -> None:
+    assert contradictions(diagnosed(facts)) == []
+
+
+@settings(FOUND, max_examples=EXAMPLES // 20)
+@given(played_runs())
+def test_figures_of_a_loop_that_was_played_do_not_contradict_each_other(facts: RunFacts) -> None:
+    assert contradictions(diagnosed(facts)) == []
+
+
+@settings(FOUND, max_examples=EXAMPLES // 5)
+@given(runs_of_many())
+def test_figures_of_several_loaders_and_ranks_do_not_contradict_each_other(facts: RunFacts) -> None:
+    assert contradictions(diagnosed(facts)) == []
+
+
+# --- each invariant is one that can be broken -----------------------------------------------------
+
+STEP = Anatomy(step_us=100_000, data_wait_us=40_000, h2d_exposed_us=None, compute_us=60_000)
+LINE = LoaderLine(loader="train", role="train", bound="data", level="bound", data_stall_fraction=0.4, hours_lost=2.0,
+                  share_of_run_fraction=1.0, steps=100)  # fmt: skip
+SOUND = made_diagnosis(
+    sentence="The training loop waits for data 40% of every step.",
+    why="So. The loop gets 320 samples/s and could take 534.",
+    causes=[made_cause()],
+    advice=[made_advice().model_copy(update={"title": "Raise num_workers from 0 to 4", "diff": "+num_workers=4"})],
+    signals=[Signal(signal="Worker processes", measured=Evidence(what="num_workers", value="0", unit="setting"),
+                    healthy="1 or more", reading="cause", says="no workers")],
+    loaders=[LINE],
+)  # fmt: skip
+
+
+def advised(**changes: object) -> Diagnosis:
+    return SOUND.model_copy(update={"advice": [SOUND.advice[0].model_copy(update=changes)]})
+
+
+def said(**changes: object) -> Diagnosis:
+    return SOUND.model_copy(update=changes)
+
+
+BROKEN: dict[str, Diagnosis] = {
+    "parts_add_up": said(anatomy=STEP.model_copy(update={"compute_us": 50_000})),
+    "shares_are_shares": said(data_stall_fraction=1.4),
+    "causes_cost_no_more_than_is_lost": said(causes=[made_cause().model_copy(update={"cost_fraction": 0.5})]),
+    "level_is_of_the_loss": said(level="healthy"),
+    "lost_hours_are_used_hours": said(hours_lost=6.0),
+    "hours_of_loaders_add_up": said(loaders=[LINE.model_copy(update={"hours_lost": 1.0})]),
+    "ranges_are_ordered": advised(low=1.7, high=1.8),
+    "no_fix_saves_more_than_its_part": advised(predicted_speedup=1.9),
+    "there_is_one_could_be": advised(ceiling=1.2),
+    "a_predicted_step_is_the_gain": advised(anatomy=STEP),
+    "a_run_gains_no_more_than_its_loop": advised(run_speedup=1.7),
+    "a_change_is_offered_or_refused_once": said(advice=[*SOUND.advice, *SOUND.advice]),
+    "settings_are_those_of_the_title": advised(to=8),
+    "what_is_marked_is_a_cause_or_explained": said(causes=[]),
+    "a_cause_is_not_ruled_out": said(signals=[]),
+    "nothing_unexplained_is_called_ruled_out": said(why="the signals below were ruled out."),
+    "one_name_for_one_thing": said(causes=[SOUND.causes[0].model_copy(update={"cause_label": "none"})]),
+    "evidence_of_one_name_has_one_value": said(causes=[SOUND.causes[0].model_copy(update={"evidence": [
+        Evidence(what="Load", value=1, unit="us"), Evidence(what="Load", value=2, unit="us")]})]),
+    "the_sentence_has_the_figure_of_its_field": said(sentence="The training loop waits for data 41% of every step."),
+    "the_rates_are_the_fields": said(why="So. The loop gets 320 samples/s and could take 634."),
+    "a_leading_cause_is_what_the_sentence_is_about": said(why="The loop gets 320 samples/s."),
+}  # fmt: skip
+
+
+def test_a_sound_diagnosis_contradicts_nothing() -> None:
+    assert contradictions(SOUND) == []
+
+
+@pytest.mark.parametrize("check", INVARIANTS, ids=lambda check: check.__name__)
+def test_what_contradicts_is_found(check: Any) -> None:
+    assert list(check(BROKEN[check.__name__]))
