@@ -62,7 +62,13 @@ def verdict(examined: Examination, losses: Losses) -> str:
         return f"{who} {is_idle} {percent(losses.host or 0.0)} of the time although data is ready."
     if examined.rank.has_device_clock and not losses.is_event:
         # More cannot be said: what the device does outside the wait was not timed in every step.
-        return f"{who} {is_idle} for data {data} of every step."
+        idle = f"idle for data {data} of every step."
+        is_fed = losses.data < THRESHOLDS.watch_fraction
+        return (
+            f"{who} {'is' if is_one else 'are'} well fed, {idle}"
+            if is_fed
+            else f"{who} {'is' if is_one else 'are'} {idle}"
+        )
     is_busy = f"{who} {'is' if is_one else 'are'} kept busy"
     spent = f": {data} of a step is spent waiting for data"
     return f"{is_busy}, but for {_few(examined.rank, losses)}." if losses.is_event else f"{is_busy}{spent}."

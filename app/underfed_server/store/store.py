@@ -191,7 +191,7 @@ class Store:
         now = self.now()
         with self.database.reading.begin() as connection:
             page = listing.read_page(connection, asked, now, self._lines)
-            return write_page(page.lines, page.cursor, page.counts, read_week(connection, asked.within, now))
+            return write_page(page.lines, page.cursor, page.counts, read_week(connection, now, *page.conditions))
 
     projects = _reads(read_projects)
     users = _reads(read_users)

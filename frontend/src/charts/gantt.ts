@@ -44,6 +44,13 @@ export function wholeOf({ timeline }: Gantt): Stretch {
   return { fromUs: timeline.from_us, toUs: timeline.to_us }
 }
 
+/** So many steps and their batches can be told apart. */
+export const NEWEST_STEPS = 20
+
+export function newestOf({ timeline: { steps, from_us: fromUs, to_us: toUs } }: Gantt): Stretch {
+  return { fromUs: steps.at(-NEWEST_STEPS)?.start_us ?? fromUs, toUs }
+}
+
 /** `y` of its scale is the upper edge of a lane, by its place from the top; the training loop comes after the last one. */
 export function gantt(data: Gantt, attention: Attention): Drawn {
   const height = data.lanes.length * LANE + LOOP_GAP + LOOP_BAR + BOTTOM

@@ -5,6 +5,7 @@ import { isFiltered, parseFilter, type RunsFilter } from '../store/filter'
 import { runs as say } from '../text/runs'
 import { text } from '../text/shared'
 import { TroubleBanner } from '../ui/parts/Banner'
+import { Fence } from '../ui/parts/Fence'
 import { usePage } from '../ui/parts/page'
 import { useRuns } from '../ui/parts/stores'
 import { Empty } from '../ui/runs/Empty'
@@ -27,14 +28,22 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
   // Where all runs were archived, the filters are the way to them.
   const hasNone = runs.counts.value?.all === 0 && runs.choices.value.projects.length === 0
   if (isEmpty && !isFiltered(filter) && hasNone) return <Empty />
-  const week = runs.overall.value?.week
+  const week = runs.week.value
+  // The week stands above the filters, and would push them away.
+  if (!week && !runs.trouble.value && runs.refusal.value === null) return <RunsSkeleton />
   return (
     <>
       {runs.trouble.value && <TroubleBanner what={say.list} error={runs.trouble.value} />}
-      {week && <WeekHead week={week} query={query} />}
+      {week && (
+        <Fence>
+          <WeekHead week={week} query={query} isOfAll={!isFiltered(filter)} />
+        </Fence>
+      )}
       <Filters filter={filter} query={query} />
       <SelectionBar filter={filter} />
-      <List filter={filter} query={query} isEmpty={isEmpty} />
+      <Fence>
+        <List filter={filter} query={query} isEmpty={isEmpty} />
+      </Fence>
     </>
   )
 }

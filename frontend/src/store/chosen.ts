@@ -1,5 +1,6 @@
 /** Which columns of the runs table a reader has chosen: kept by the browser, as they suit its screen and not the runs. */
 import { signal } from '@preact/signals'
+import { keep, recall } from '../kept'
 
 export const COLUMN_IDS = [
   ...(['status', 'verdict', 'wait', 'spark', 'lost', 'lostGpu', 'gain', 'step', 'rate', 'steps'] as const),
@@ -13,12 +14,11 @@ const KEY = 'underfed-columns'
 export const chosen = signal<readonly ColumnId[] | null>(stored())
 
 function stored(): readonly ColumnId[] | null {
-  const names = localStorage.getItem(KEY)?.split(',')
+  const names = recall(KEY)?.split(',')
   return names ? COLUMN_IDS.filter(id => names.includes(id)) : null
 }
 
 export function chooseColumns(ids: readonly ColumnId[] | null): void {
   chosen.value = ids && COLUMN_IDS.filter(id => ids.includes(id))
-  if (chosen.value) localStorage.setItem(KEY, chosen.value.join())
-  else localStorage.removeItem(KEY)
+  keep(KEY, chosen.value?.join() ?? null)
 }

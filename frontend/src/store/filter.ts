@@ -43,6 +43,9 @@ export function requested({ q, ...rest }: RunsFilter, limit: number, cursor: str
   return { ...rest, q: q || null, limit, cursor }
 }
 
-export function isFiltered({ sort: _, ...filter }: RunsFilter): boolean {
-  return Object.values(filter).some(Boolean)
+/** `null`: nothing was asked for yet. */
+export function isFiltered(filter: RunsFilter | null): boolean {
+  if (filter === null) return false
+  const { sort: _, ...rest } = filter
+  return Object.values(rest).some(Boolean)
 }

@@ -55,7 +55,7 @@ describe('the switch between loaders', () => {
   test('has role, name, verdict and what the run loses to each, and says which of them decides', () => {
     switchOf(null)
     expect([...document.querySelectorAll('label')].map(one => one.textContent)).toEqual([
-      'traintraining, compute-bound, 1.0% of the run lost',
+      'traintraining, healthy, 1.0% of the run lost',
       'valthe run’s verdictvalidation, data-bound, 30% of the run lost',
       'newno verdict, 0% of the run lost',
     ])

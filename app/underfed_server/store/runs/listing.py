@@ -71,7 +71,7 @@ class RunFilter:
     cursor: str | None = None
     """Where the page before ended. A run whose value does not change appears once, whatever changes meanwhile."""
     within: str | None = None
-    """The only project that the caller may see, whatever the filter says; the week is limited to it, too."""
+    """The only project that the caller may see, whatever the filter says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,8 @@ class Page:
     """Where the next page begins; ``None``: this is the last."""
     counts: StatusCounts
     """Counts of runs that match the filter without its status."""
+    conditions: list[ColumnElement[bool]]
+    """What holds of a run that matches the filter."""
 
 
 class RunChange(NamedTuple):
@@ -111,6 +113,7 @@ def read_page(connection: Connection, asked: RunFilter, now: datetime, lines: Li
         lines=lines.read(connection, page, now),
         cursor=None if cursor is None else write_cursor(cursor),
         counts=StatusCounts(all=sum(counts.values()), **{name: counts.get(name, 0) for name in get_args(Status)}),
+        conditions=_conditions(asked, now, asked.status),
     )
 
 

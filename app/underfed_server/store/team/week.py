@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, Connection, and_, func, select, type_coerce
+from sqlalchemy import BigInteger, ColumnElement, Connection, func, select, type_coerce
 
 from underfed_server.model import CauseHours, DayHours, Week
 from underfed_server.store.databases import tables
@@ -20,14 +20,13 @@ DAY_US = DAY // tables.MICROSECOND
 Hours = NDArray[np.float64]
 
 
-def read_week(connection: Connection, project: str | None, now: datetime) -> Week:
-    """Seven UTC days, today included, and the seven before, of runs that were judged and not archived.
+def read_week(connection: Connection, now: datetime, *conditions: ColumnElement[bool]) -> Week:
+    """Seven UTC days, today included, and the seven before, of the judged runs for which all conditions hold.
 
     A run's hours are spread evenly over the time from its start to its end: exact for runs within one day.
-    ``project``: only its runs; ``None``: all runs.
     """
     first = first_of_days(DAYS, now)
-    started_us, ended_us, hours_lost, hours_used, causes, on_gpu = _judged(connection, project, first)
+    started_us, ended_us, hours_lost, hours_used, causes, on_gpu = _judged(connection, first, conditions)
     shares = _shares(started_us, ended_us, tables.unix_us(first))
     lost, used = (shares * np.array(hours).reshape(-1, 1) for hours in (hours_lost, hours_used))
     half = DAYS // 2
@@ -52,7 +51,9 @@ def first_of_days(days: int, now: datetime) -> datetime:
     return datetime.combine(now.astimezone(timezone.utc).date(), time(), timezone.utc) - (days - 1) * DAY
 
 
-def _judged(connection: Connection, project: str | None, since: datetime) -> Sequence[Sequence[Any]]:
+def _judged(
+    connection: Connection, since: datetime, conditions: Sequence[ColumnElement[bool]]
+) -> Sequence[Sequence[Any]]:
     """Column by column: start and end in Unix microseconds, hours lost and used, cause, whether on GPUs."""
     run = tables.run.c
     ended = func.coalesce(run.ended_at, run.last_seen_at)
@@ -60,8 +61,8 @@ def _judged(connection: Connection, project: str | None, since: datetime) -> Seq
         type_coerce(run.started_at, BigInteger), type_coerce(ended, BigInteger), run.hours_lost, run.hours_used,
         run.cause, run.gpu_hours_lost.is_not(None),
     )  # fmt: skip
-    shown = and_(run.archived_at.is_(None), run.deleted_at.is_(None), tables.of_project(project))
-    statement = select(*columns).where(ended >= since, run.hours_lost.is_not(None), run.hours_used.is_not(None), shown)
+    judged = (ended >= since, run.hours_lost.is_not(None), run.hours_used.is_not(None))
+    statement = select(*columns).where(*judged, *conditions)
     # Thousands of rows become arrays at once: row by row that takes as long as all the rest.
     return list(zip(*connection.execute(statement).all(), strict=True)) or [()] * len(columns)
 

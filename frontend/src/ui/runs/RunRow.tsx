@@ -8,7 +8,7 @@ import { ageS } from '../parts/age'
 import { isNarrow } from '../parts/media'
 import { useRuns } from '../parts/stores'
 import { VerdictWord } from '../parts/VerdictWord'
-import type { Column } from './columns'
+import { type Column, statusOf } from './columns'
 import './RunRow.css'
 
 interface RunRowProps {
@@ -25,14 +25,15 @@ export function RunRow({ row, columns, query, index }: RunRowProps) {
     <tr aria-rowindex={index + 2} class={`run-row ${selection.has(run.run_id) ? 'ticked' : ''}`}>
       <Tick run={run} />
       <td>
-        <a class="run-name" href={runHref(run.run_id)}>
+        <a class="run-name" href={runHref(run.run_id)} title={run.name}>
           {run.name}
         </a>
         {isNarrow.value || <Tags run={run} query={query} />}
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
         {isNarrow.value && (
           <span class="second-line cut faint">
-            <VerdictWord judged={run} class="verdict-word" /> · {run.status_label} {formatAgeCell(ageS(run))}
+            <VerdictWord judged={run} class="verdict-word" word={run.cause_label} /> · {statusOf(run)}{' '}
+            {formatAgeCell(ageS(run))}
           </span>
         )}
       </td>
@@ -63,7 +64,13 @@ function Tags({ run, query }: { run: RunSummary; query: URLSearchParams }) {
   return (
     <span class="tags">
       {formatTags(run.tags).map(tag => (
-        <a key={tag} class="tag" href={`/${withQuery(query, { tag })}`} aria-label={runs.filterTag(tag)}>
+        <a
+          key={tag}
+          class="tag"
+          title={tag}
+          href={`/${withQuery(query, { tag })}`}
+          aria-label={runs.filterTag(tag)}
+        >
           {tag}
         </a>
       ))}

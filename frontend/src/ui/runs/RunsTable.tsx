@@ -8,7 +8,7 @@ import { runs as say, selecting } from '../../text/runs'
 import { Button } from '../parts/Button'
 import { isNarrow } from '../parts/media'
 import { useRuns } from '../parts/stores'
-import { type Column, columnOf, fitting, headOf, NAME_PX, TICK_PX } from './columns'
+import { COLUMNS, type Column, columnOf, fitting, headOf, NAME_PX, TICK_PX } from './columns'
 import { RunRow } from './RunRow'
 import { useRowKeys } from './rowKeys'
 import { useRowWindow } from './rowWindow'
@@ -31,7 +31,7 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
   const narrow = isNarrow.value
   const onGpu = ids.map(id => Boolean(rows.get(id)?.peek().gpus))
   const isGpu = ids.length > 0 && onGpu.every(Boolean)
-  const columns = useColumns(!isGpu && onGpu.some(Boolean))
+  const columns = useColumns(!isGpu && onGpu.some(Boolean), keyOf(filter.sort))
   useRoom(whole)
   const height = narrow ? NARROW_ROW_PX : ROW_PX
   const { from, to } = useRowWindow(body, ids.length, height)
@@ -91,9 +91,10 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
   )
 }
 
-/** On a phone a run has two lines, and its wait beside them. */
-export function useColumns(isMixed = false): readonly Column[] {
-  const ids = isNarrow.value ? (['wait'] as const) : (chosen.value ?? fitting(room.value, isMixed))
+/** On a phone a run has two lines, and beside them what the table is sorted by: its wait where that is none of the columns. */
+export function useColumns(isMixed = false, sort: SortKey = 'hours_lost'): readonly Column[] {
+  const sorted = COLUMNS.find(column => column.sort === sort && column.id !== 'status')?.id ?? 'wait'
+  const ids = isNarrow.value ? [sorted] : (chosen.value ?? fitting(room.value, isMixed))
   const key = COLUMN_IDS.filter(id => ids.includes(id)).join()
   // The same array while the columns are the same: rows that did not change are then not drawn again.
   return useMemo(() => (key ? key.split(',').map(id => columnOf(id as ColumnId)) : []), [key])

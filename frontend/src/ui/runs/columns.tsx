@@ -13,7 +13,9 @@ import {
 import type { ColumnId } from '../../store/chosen'
 import type { SortKey } from '../../store/order'
 import { runs as say } from '../../text/runs'
-import { ageS } from '../parts/age'
+import { text } from '../../text/shared'
+import { isEndUnknown } from '../../verdict'
+import { ageS, silentS } from '../parts/age'
 import { StatusGlyph } from '../parts/Glyph'
 import { VerdictWord } from '../parts/VerdictWord'
 import { Gain, SparkCell, Wait } from './cells'
@@ -44,7 +46,7 @@ export const COLUMNS: readonly Column[] = [
     cell: run => (
       <span class="with-glyph quiet">
         <StatusGlyph status={run.status} />
-        {run.status_label} <span class="faint">{formatAgeCell(ageS(run))}</span>
+        {statusOf(run)} <span class="faint">{formatAgeCell(ageS(run))}</span>
       </span>
     ),
   },
@@ -119,6 +121,11 @@ export function fitting(room: number, isMixed = false): readonly ColumnId[] {
 
 export function columnOf(id: ColumnId): Column {
   return COLUMNS.find(column => column.id === id) as Column
+}
+
+/** Ended, out of reach, or not known which: three words. */
+export function statusOf(run: RunSummary): string {
+  return isEndUnknown(run, silentS(run)) ? text.endUnknown : run.status_label
 }
 
 /** `GPU time lost` only where all that is listed ran on GPUs. */
