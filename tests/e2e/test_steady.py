@@ -1,4 +1,4 @@
-"""The page keeps its place while it loads, its measure when names are long, and works where a browser or a proxy does not."""
+"""The page keeps its place while it loads, its measure with long names, and works where browser or proxy do not."""
 
 from __future__ import annotations
 
