@@ -198,17 +198,6 @@ def test_a_part_that_cannot_be_drawn_leaves_the_others(visitor: Page, gallery: S
     expect(visitor.locator("#timeline canvas").first).to_be_visible()
 
 
-def test_charts_are_as_sharp_as_the_screen_that_the_window_comes_to(page: Page, gallery: Service) -> None:
-    page.goto(f"{gallery.address}/runs/resnet50-in1k-base")
-    canvas = page.locator("#steps canvas").first
-    expect(canvas).to_be_visible()
-    before = canvas.evaluate("each => each.width")
-    screen = page.context.new_cdp_session(page)
-    metrics = {"width": 1440, "height": 900, "deviceScaleFactor": 2, "mobile": False}
-    screen.send("Emulation.setDeviceMetricsOverride", metrics)
-    page.wait_for_function("before => document.querySelector('#steps canvas').width > 1.9 * before", arg=before)
-
-
 def test_compare_and_a_missing_run_do_not_wait_for_a_stream(visitor: Page, gallery: Service) -> None:
     visitor.goto(f"{gallery.address}/compare")
     expect(visitor.locator(".link-state").first).to_have_text("connected")

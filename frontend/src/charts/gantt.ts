@@ -45,10 +45,15 @@ export function wholeOf({ timeline }: Gantt): Stretch {
 }
 
 /** So many steps and their batches can be told apart. */
-export const NEWEST_STEPS = 20
+const NEWEST_STEPS = 20
 
-export function newestOf({ timeline: { steps, from_us: fromUs, to_us: toUs } }: Gantt): Stretch {
-  return { fromUs: steps.at(-NEWEST_STEPS)?.start_us ?? fromUs, toUs }
+/** Everything, where what was loaded for these steps lies before them: a long queue, or the end of an epoch. */
+export function newestOf(data: Gantt): Stretch {
+  const { steps, batches } = data.timeline
+  const whole = wholeOf(data)
+  const fromUs = steps.at(-NEWEST_STEPS)?.start_us ?? whole.fromUs
+  const loading = batches.filter(batch => batch.start_us + batch.load_us > fromUs)
+  return loading.length < NEWEST_STEPS / 2 ? whole : { ...whole, fromUs }
 }
 
 /** `y` of its scale is the upper edge of a lane, by its place from the top; the training loop comes after the last one. */

@@ -203,8 +203,11 @@ test('what lies under the pointer is a batch, a step, or nothing', () => {
   expect(targetAt(shown, scale, 50, 5)).toBeNull()
 })
 
-test('at first the newest twenty steps are seen, or all where there are fewer', () => {
+test('at first the newest twenty steps are seen, or all where what was loaded for them lies before', () => {
   const steps = Array.from({ length: 50 }, (_, at) => step({ step_index: at, start_us: 20_000 * at }))
-  expect(newestOf(data([], steps))).toEqual({ fromUs: 600_000, toUs: 1_000_000 })
-  expect(newestOf(data([], steps.slice(0, 3)))).toEqual({ fromUs: 0, toUs: 1_000_000 })
+  const loaded = (fromUs: number) =>
+    Array.from({ length: 12 }, (_, at) => batch({ start_us: fromUs + 20_000 * at, load_us: 10_000 }))
+  expect(newestOf(data(loaded(700_000), steps))).toEqual({ fromUs: 600_000, toUs: 1_000_000 })
+  expect(newestOf(data(loaded(700_000), steps.slice(0, 3)))).toEqual({ fromUs: 0, toUs: 1_000_000 })
+  expect(newestOf(data(loaded(100_000), steps))).toEqual({ fromUs: 0, toUs: 1_000_000 })
 })

@@ -3,15 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
 import type { Timeline, TimelineBatch, TimelineStep } from '../../api/schema'
-import {
-  batchKey,
-  type Gantt,
-  gantt,
-  NEWEST_STEPS,
-  newestOf,
-  type Stretch,
-  stepsByBatch,
-} from '../../charts/gantt'
+import { batchKey, type Gantt, gantt, newestOf, type Stretch, stepsByBatch } from '../../charts/gantt'
 import { type GanttHandle, mountGantt } from '../../charts/ganttView'
 import { chart, legend, paragraph } from '../../charts/picture'
 import { asSentence, formatDuration, formatFraction, formatNumber } from '../../format'
@@ -45,7 +37,7 @@ export function GanttPanel({ timeline, run }: { timeline: Timeline | null; run: 
   )
   if (!timeline || !data) return null
   const span = formatDuration(wholeSeconds(timeline.to_us - timeline.from_us))
-  const title = say.title(Math.min(NEWEST_STEPS, timeline.steps.length))
+  const title = say.title(Math.min(timeline.steps.length))
   const rest = workersSeen.length > LANES ? `${say.split} ${say.more(workersSeen.length - LANES)}` : say.split
   if (timeline.steps.length === 0) {
     return timeline.missing ? (
