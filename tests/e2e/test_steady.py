@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.app.made_windows import LOADER, RUN, made_stream, made_window
 from tests.app.serving import Service, poll, start_service
+from tests.e2e.conftest import as_owner
 from tests.e2e.test_hostile import send
 from underfed_server.terminal.client import Client
 
@@ -158,6 +159,36 @@ def test_on_a_phone_the_cause_and_what_the_table_is_sorted_by_are_seen(phone: Pa
             each.offsetParent && each.scrollWidth > each.clientWidth + 1 && !each.closest('.choices')).length"""
     )
     assert clipped == 0
+    for key in ("-hours_lost", "-predicted_speedup", "-data_stall_fraction"):
+        phone.goto(f"{gallery.address}/?project=vision&sort={key}")
+        expect(phone.locator("th[aria-sort]")).to_be_visible()
+        beyond = "each => each.getBoundingClientRect().right - document.documentElement.clientWidth"
+        assert phone.locator("th[aria-sort] button").evaluate(beyond) <= 0
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+def test_menus_and_dialogs_fit_their_words(browser: Browser, gallery: Service, size: tuple[int, int]) -> None:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+    page = context.new_page()
+    as_owner(page, gallery.address, gallery.owner_token)
+    page.goto(f"{gallery.address}/?project=vision")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_text("Retention of vision").click()
+    expect(page.get_by_text("Its runs use")).to_be_visible()
+    page.locator("dialog select").first.select_option("own")
+    cut = page.evaluate(
+        """[...document.querySelectorAll('select')].filter(each => {
+            const whole = each.cloneNode(true)
+            whole.value = each.value
+            whole.style = 'field-sizing: content; position: absolute; width: auto; max-width: none'
+            each.after(whole)
+            const needs = whole.offsetWidth
+            whole.remove()
+            return needs > each.offsetWidth + 1
+        }).map(each => each.selectedOptions[0].text)"""
+    )
+    context.close()
+    assert cut == []
 
 
 def test_the_page_works_where_the_browser_stores_nothing(page: Page, gallery: Service) -> None:

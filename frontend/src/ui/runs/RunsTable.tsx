@@ -19,6 +19,8 @@ import './RunsTable.css'
 const ROW_PX = 39
 /** On a phone a row has two lines. */
 const NARROW_ROW_PX = 60
+/** Of its one column, whose head is the longest of all. */
+const NARROW_COLUMN_PX = 118
 /** The next page is requested this many rows before the end of what is loaded. */
 const ROWS_AHEAD = 20
 
@@ -53,7 +55,7 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
           <col class="screen-only" style={{ width: `${TICK_PX}px` }} />
           <col />
           {columns.map(({ id, width }) => (
-            <col key={id} style={{ width: `${narrow ? width - TICK_PX : width}px` }} />
+            <col key={id} style={{ width: `${narrow ? NARROW_COLUMN_PX : width}px` }} />
           ))}
         </colgroup>
         <thead>

@@ -56,7 +56,7 @@ export const COLUMNS: readonly Column[] = [
     cell: run => (
       <VerdictWord judged={run} class="verdict-word">
         {' '}
-        {run.cause_label && <small>{run.cause_label}</small>}
+        {run.cause_label && <small title={run.cause_label}>{run.cause_label}</small>}
       </VerdictWord>
     ),
   },
