@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -47,10 +48,14 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         store_long(served)
         client = Client(served.address)
         for run_id in ("wide", "long"):
-            poll(lambda run=run_id: client.diagnosis(run).judged_at is not None)
+            poll(partial(is_judged, client, run_id))
         yield served
     finally:
         served.kill()
+
+
+def is_judged(client: Client, run_id: str) -> bool:
+    return client.diagnosis(run_id).judged_at is not None
 
 
 def store_long(service: Service) -> None:
