@@ -4,7 +4,7 @@ import { useErrorBoundary, useLayoutEffect } from 'preact/hooks'
 import { MissingPage } from './pages/MissingPage'
 import { RunPage } from './pages/RunPage'
 import { RunsPage } from './pages/RunsPage'
-import { navigate, route } from './router'
+import { navigate, type Route, route } from './router'
 import { bind } from './shortcuts'
 import { signInNeeded } from './store/connection'
 import { openRuns } from './store/runs'
@@ -13,6 +13,7 @@ import { nextTheme } from './theme'
 import { Toast } from './ui/frame/Toast'
 import { TopBar } from './ui/frame/TopBar'
 import { FaultBanner, GoneBanner } from './ui/parts/Banner'
+import { Fence } from './ui/parts/Fence'
 import { onDemand } from './ui/parts/onDemand'
 import { Skeleton } from './ui/parts/Skeleton'
 import { RunsContext, useStore } from './ui/parts/stores'
@@ -51,12 +52,23 @@ export function App() {
       <TopBar onKeys={() => (showsKeys.value = true)} />
       <GoneBanner />
       <main id="content" class="page" tabIndex={-1}>
-        {fault ? <FaultBanner error={fault as Error} /> : <Page />}
+        {fault ? (
+          <FaultBanner error={fault as Error} />
+        ) : (
+          <Fence key={placeOf(route.value)}>
+            <Page />
+          </Fence>
+        )}
       </main>
       <Toast />
       {showsKeys.value && <KeysDialog onClose={() => (showsKeys.value = false)} />}
     </RunsContext.Provider>
   )
+}
+
+/** What failed on one page does not fail on the next. */
+function placeOf(here: Route): string {
+  return here.page === 'run' ? here.runId : here.page
 }
 
 function Page() {

@@ -61,6 +61,24 @@ export function formatAge(s: number): string {
   return `${Math.floor(h / 24)} d ${h % 24} h`
 }
 
+/** A limit of time as a person sets one, from seconds: `"12 hours"`, `"30 days"`, `"8 weeks"`, `"1 year"`. */
+export function formatSpan(s: number): string {
+  const [days, years] = [s / 86_400, s / 31_536_000]
+  if (days < 2) return plural(Number((s / 3_600).toFixed(1)), 'hour')
+  if (years >= 1 && Number.isInteger(years)) return plural(years, 'year')
+  const weeks = days / 7
+  return weeks >= 5 && Number.isInteger(weeks)
+    ? plural(weeks, 'week')
+    : plural(Number(days.toFixed(1)), 'day')
+}
+
+/** Of what a disk stores, in the units that limits are set in: `"850 kB"`, `"20 GB"`. */
+export const formatSize = inUnit(bytes => {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
+  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3))
+  return [1000 ** power, units[power] ?? 'bytes']
+})
+
 /** The same for a table cell: `"48 s"`, `"12 min"`, `"9.6 h"`, `"3.1 d"`. */
 export function formatAgeCell(s: number): string {
   if (s < 3_600) return formatAge(s)
@@ -199,21 +217,35 @@ export function formatEvidence({ value, unit }: Evidence): string {
   return typeof value === 'string' ? value : (IN_WORDS[unit] ?? formatNumber)(value)
 }
 
-const instant = (parts: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', parts).format
+/** All instants are in UTC, as in searches, exports and logs: a team in several zones sees one time. */
+export const ZONE = 'UTC'
+const instant = (parts: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat('en-GB', { ...parts, timeZone: ZONE }).format
+/** For axes and columns whose head names the zone. */
 export const formatClock = instant({ hour: '2-digit', minute: '2-digit' })
-export const formatClockSeconds = instant({ hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const clockSeconds = instant({ hour: '2-digit', minute: '2-digit', second: '2-digit' })
+
+/** `"today 17:48"` → `"today 17:48 UTC"`; a date alone stays. */
+export function inZone(instant: string): string {
+  return instant.includes(':') ? `${instant} ${ZONE}` : instant
+}
+
+/** `"17:48:05 UTC"` */
+export function formatClockSeconds(at: Date | number): string {
+  return inZone(clockSeconds(at))
+}
 const weekday = instant({ weekday: 'short' })
-const weekdayDate = instant({ weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
+const weekdayDate = instant({ weekday: 'short', day: 'numeric', month: 'short' })
 const date = instant({ day: 'numeric', month: 'short' })
 const dateYear = instant({ day: 'numeric', month: 'short', year: 'numeric' })
 
-/** `"today 17:48"`, `"yesterday 09:10"`, `"Wed 15:00"`, `"3 Nov"`, `"3 Nov 2025"`, in the reader's zone. */
+/** `"today 17:48"`, `"yesterday 09:10"`, `"Wed 15:00"`, `"3 Nov"`, `"3 Nov 2025"`, in `ZONE`. */
 export function formatDay(at: Date, now: Date): string {
   const days = Math.round((midnight(now) - midnight(at)) / 86_400_000)
   if (days === 0) return `today ${formatClock(at)}`
   if (days === 1) return `yesterday ${formatClock(at)}`
   if (days > 1 && days < 7) return `${weekday(at)} ${formatClock(at)}`
-  return (at.getFullYear() === now.getFullYear() ? date : dateYear)(at)
+  return (at.getUTCFullYear() === now.getUTCFullYear() ? date : dateYear)(at)
 }
 
 /** Of a UTC day: `"2026-11-20"` → `"Fri 20 Nov"`. */
@@ -222,5 +254,5 @@ export function formatWeekday(day: string): string {
 }
 
 function midnight(at: Date): number {
-  return new Date(at.getFullYear(), at.getMonth(), at.getDate()).getTime()
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate())
 }

@@ -1,16 +1,16 @@
 /** Single-key shortcuts: off while typing, and off altogether for those who want that (WCAG 2.1.4). */
 import { signal } from '@preact/signals'
+import { keep, recall } from './kept'
 
 const KEY = 'underfed-shortcuts'
 /** After `g` the next key names a page, for this long. */
 const SEQUENCE_MS = 1_200
 
-export const shortcutsAreOn = signal(localStorage.getItem(KEY) !== 'off')
+export const shortcutsAreOn = signal(recall(KEY) !== 'off')
 
 export function switchShortcuts(on: boolean): void {
   shortcutsAreOn.value = on
-  if (on) localStorage.removeItem(KEY)
-  else localStorage.setItem(KEY, 'off')
+  keep(KEY, on ? null : 'off')
 }
 
 export type Bindings = Record<string, (key: string) => void>

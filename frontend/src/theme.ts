@@ -1,5 +1,6 @@
 /** Light, dark, or as the system says; set for the style sheet in `data-theme` and stored for the next visit. */
 import { effect, signal } from '@preact/signals'
+import { keep, recall } from './kept'
 
 export type Theme = 'light' | 'dark'
 
@@ -7,7 +8,7 @@ const KEY = 'underfed-theme'
 const systemIsDark = matchMedia('(prefers-color-scheme: dark)')
 
 function stored(): Theme | null {
-  const value = localStorage.getItem(KEY)
+  const value = recall(KEY)
   return value === 'light' || value === 'dark' ? value : null
 }
 
@@ -26,8 +27,7 @@ export function nextTheme(): void {
   const other = system.value === 'dark' ? 'light' : 'dark'
   const next = chosenTheme.value === null ? other : chosenTheme.value === other ? system.value : null
   chosenTheme.value = next
-  if (next) localStorage.setItem(KEY, next)
-  else localStorage.removeItem(KEY)
+  keep(KEY, next)
 }
 
 /** Registers the style sheet's colours: without it a canvas reads the text `light-dark(…)` instead of a colour. */

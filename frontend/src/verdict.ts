@@ -10,6 +10,11 @@ export function isOpen({ bound, level }: Judged): boolean {
   return bound === 'unknown' || level === 'unknown'
 }
 
+/** The training sets the pace, and its input keeps up. */
+export function isWell({ bound, level }: Judged): boolean {
+  return bound === 'compute' && level === 'healthy'
+}
+
 /** Between "nothing to gain" and "data-bound": worth a look. */
 export function hasSomeWait({ bound, level }: Judged): boolean {
   return (bound === 'data' && level !== 'bound') || (bound === 'compute' && level !== 'healthy')
@@ -18,7 +23,16 @@ export function hasSomeWait({ bound, level }: Judged): boolean {
 export function verdictWord(judged: Judged): string {
   if (judged.no_loader) return 'no loader seen'
   if (isOpen(judged)) return judged.status === 'running' ? 'measuring' : 'no verdict'
+  if (isWell(judged)) return 'healthy'
   return hasSomeWait(judged) ? 'some wait' : `${judged.bound}-bound`
+}
+
+/** A host that has been silent for longer is not merely out of reach: whether its run still trains is not known. */
+const SILENT_S = 3_600
+
+/** Of a run without a recorded end; `silentS`: since its last data. */
+export function isEndUnknown({ status }: Judged, silentS: number): boolean {
+  return status === 'lost' && silentS > SILENT_S
 }
 
 /** A class of the style sheet; only time lost waiting is emphasised. */

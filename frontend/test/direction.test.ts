@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 const ROOT = join(import.meta.dirname, '../src')
 /** From the ground upwards. A part imports what lies below it, and of its own floor only from its own folder. */
 const FLOORS = [
+  ['kept'],
   ['api', 'csv', 'shortcuts', 'theme'],
   ['format'],
   ['text', 'router', 'verdict', 'gain'],

@@ -7,6 +7,7 @@ import {
   formatAge,
   formatAgeCell,
   formatBytes,
+  formatClockSeconds,
   formatDay,
   formatDuration,
   formatElapsed,
@@ -19,6 +20,9 @@ import {
   formatNumber,
   formatRange,
   formatSetting,
+  formatSize,
+  formatSpan,
+  inZone,
 } from '../src/format'
 import { type Judged, verdictWord } from '../src/verdict'
 
@@ -161,4 +165,25 @@ test('days are named by how near they are', () => {
 test('a reason alone on a line is a sentence', () => {
   expect(asSentence('no NVIDIA driver: NVML not found')).toBe('No NVIDIA driver: NVML not found.')
   expect(asSentence('Done.')).toBe('Done.')
+})
+
+test('limits are written as a person sets them', () => {
+  const day = 86_400
+  expect(
+    [day / 2, 36 * 3_600, 2 * day, 30 * day, 56 * day, 365 * day, 730 * day, 36_500 * day].map(formatSpan),
+  ).toEqual(['12 hours', '36 hours', '2 days', '30 days', '8 weeks', '1 year', '2 years', '100 years'])
+  expect([0, 512, 850_000, 2_500_000_000, 20e9].map(formatSize)).toEqual([
+    '0 bytes',
+    '512 bytes',
+    '850 kB',
+    '2.5 GB',
+    '20 GB',
+  ])
+})
+
+test('every instant is in one zone, which is named beside a clock', () => {
+  const at = new Date('2026-11-20T23:30:05Z')
+  expect(formatClockSeconds(at)).toBe('23:30:05 UTC')
+  expect(inZone(formatDay(at, new Date('2026-11-21T00:10:00Z')))).toBe('yesterday 23:30 UTC')
+  expect(inZone(formatDay(at, new Date('2026-12-21T00:10:00Z')))).toBe('20 Nov')
 })

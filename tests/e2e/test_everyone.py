@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.app.serving import Service
+from tests.app.serving import Service, poll
 from tests.e2e.conftest import settle
 
 PAGES = {"runs": "/", "compare": "/compare", "hosts": "/hosts", "team": "/team"}
@@ -38,7 +38,7 @@ def test_no_page_is_without_a_name_or_contrast_or_wider_than_its_screen(
     for path in [a_run(page, gallery), *PAGES.values()]:
         page.goto(gallery.address + path)
         expect(page.locator("main h1, main .empty").first).to_be_visible()
-        page.wait_for_function("document.getAnimations().length === 0")
+        poll(lambda: page.evaluate("document.getAnimations().length === 0"))
         assert page.locator("html").get_attribute("data-theme") == scheme
         found = Axe().run(page)
         assert found.violations_count == 0, f"{path}\n{found.generate_report()}"

@@ -96,9 +96,9 @@ def test_a_run_shows_its_host_on_its_own_time_axis(address: str, application: Ap
     page.goto(f"{address}/runs/steps")
     summary = page.get_by_text("node-1 during this run")
     expect(summary).to_be_visible()
-    expect(page.get_by_role("img", name="Memory and /dev/shm")).to_be_visible()
-    summary.click()
     expect(page.get_by_role("img", name="Memory and /dev/shm")).to_have_count(0)
+    summary.click()
+    expect(page.get_by_role("img", name="Memory and /dev/shm")).to_be_visible()
 
 
 def test_without_a_host_the_page_says_how_one_comes(application: Application, tmp_path: Path, page: Page) -> None:

@@ -58,7 +58,7 @@ def test_one_choice_switches_verdict_advice_charts_and_address(page: Page, serve
     loader(page, "val").press("ArrowLeft")
     expect(loader(page, "train")).to_be_checked()
     expect(page).to_have_url(re.compile(r"\?loader=train$"))
-    expect(verdict(page)).to_contain_text("Compute-bound")
+    expect(verdict(page)).to_contain_text("Healthy")
     expect(page.get_by_role("img", name=re.compile("^Mean step: 50.5 ms: 500 µs data wait"))).to_be_visible()
     expect(page.get_by_text("None needed")).to_be_visible()
     expect(page.locator("#settings")).to_contain_text("train, as found")
@@ -67,7 +67,7 @@ def test_one_choice_switches_verdict_advice_charts_and_address(page: Page, serve
 
     page.reload()
     expect(loader(page, "train")).to_be_checked()
-    expect(verdict(page)).to_contain_text("Compute-bound")
+    expect(verdict(page)).to_contain_text("Healthy")
     page.go_back()
     expect(verdict(page)).to_contain_text("Data-bound")
     expect(loader(page, "val")).to_be_checked()
@@ -103,7 +103,7 @@ def test_a_loader_that_does_not_exist_leaves_the_runs_own_verdict(visitor: Page,
     expect(visitor.get_by_text("The verdict on this loader could not be read")).to_be_visible()
     expect(verdict(visitor)).to_contain_text("Data-bound")
     loader(visitor, "train").check(force=True)
-    expect(verdict(visitor)).to_contain_text("Compute-bound")
+    expect(verdict(visitor)).to_contain_text("Healthy")
     expect(visitor.get_by_text("could not be read")).to_have_count(0)
 
 

@@ -198,6 +198,7 @@ def test_arrows_move_along_the_charts(page: Page, gallery: Service) -> None:
 
 def test_a_drag_over_the_host_is_one_over_the_run(page: Page, gallery: Service) -> None:
     open_run(page, gallery, STARVED)
+    page.locator(".run-hosts > summary").click()
     chart = page.locator(".host-panels canvas").first
     chart.scroll_into_view_if_needed()
     box = chart.bounding_box()

@@ -124,7 +124,9 @@ def test_an_expression_is_searched_and_one_that_says_nothing_leaves_the_list(add
     box.fill("host:gpu-03 -name:gamma")
     expect(visitor.locator("tbody a.run-name")).to_have_text(["alpha"])
     box.fill("host:gpu-03 colour:red")
-    expect(visitor.get_by_role("alert")).to_contain_text("Character 13: there is no key 'colour'")
+    expect(visitor.get_by_role("alert")).to_contain_text("The search was not understood: there is no key 'colour'")
+    expect(visitor.locator("#search-refused mark")).to_have_text("colour:red")
+    expect(visitor.get_by_role("link", name="slow storage")).to_be_visible()
     assert rows(visitor) == ["alpha"]
     box.fill("host:gpu-03")
     expect(visitor.get_by_role("alert")).to_have_count(0)

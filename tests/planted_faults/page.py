@@ -148,8 +148,8 @@ PAGE = (
     Fault(
         "a run that the filter leaves out is asked for with each of its events",
         "frontend/src/store/runs.ts",
-        "if (!elsewhere.has(run.run_id) && !order.value.includes(run.run_id))",
-        "if (!order.value.includes(run.run_id))",
+        "if (!isListed && mayMatchNow(run.run_id, like))",
+        "if (!isListed)",
         ("frontend/test/store/runs.test.ts",),
     ),
     Fault(

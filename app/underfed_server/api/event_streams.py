@@ -16,6 +16,9 @@ from underfed_server.model import RunEvent, RunSummary
 from underfed_server.store.databases.tables import MICROSECOND, UNIX_EPOCH
 
 ALL_RUNS = "runs"
+BEAT = "event: beat\ndata: {}\n\n"
+"""An event and not a comment, so that the page hears it: of a stream that was cut without a word no browser tells."""
+
 HEARTBEAT_S = 10.0
 """Proxies close a silent connection, usually after a minute, and a dead client is noticed only by writing to it."""
 
@@ -224,7 +227,7 @@ class Events:
                 if text := watcher.take():
                     yield text
                 if not await _woken(watcher.wake, HEARTBEAT_S):
-                    yield ": still here\n\n"
+                    yield BEAT
         finally:
             with self._lock:
                 self._watchers.discard(watcher)

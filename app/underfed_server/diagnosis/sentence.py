@@ -70,10 +70,16 @@ def verdict(examined: Examination, losses: Losses) -> str:
         return f"{who} {is_idle} {percent(losses.host or 0.0)} of the time although data is ready."
     if examined.rank.has_device_clock and not losses.is_event:
         # More cannot be said: what the device does outside the wait was not timed in every step.
-        return f"{who} {is_idle} for data {data} of {_steps_or_time(examined)}."
+        fed = " well fed," if _is_well_fed(examined, losses) else ""
+        return f"{who} {'is' if is_one else 'are'}{fed} idle for data {data} of {_steps_or_time(examined)}."
     is_busy = f"{who} {'is' if is_one else 'are'} kept busy"
     spent = f": {data} of a step is spent waiting for data"
     return f"{is_busy}, but for {_few(examined.rank, losses)}." if losses.is_event else f"{is_busy}{spent}."
+
+
+def _is_well_fed(examined: Examination, losses: Losses) -> bool:
+    """Nothing to gain: the loop hardly waits, and instant data would save as little."""
+    return max(losses.loop, input_lost_fraction(examined.rank) or 0.0) < THRESHOLDS.watch_fraction
 
 
 def _read_ahead(examined: Examination, losses: Losses) -> str | None:

@@ -31,7 +31,7 @@ Value = str | float | Age | Period | None
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Occurs in the run's name, id, project, user, a host's name or a tag."""
+    """Occurs in the run's name, id, project, user, a host's name or a tag, or begins a word of its cause's label."""
 
     text: str
 

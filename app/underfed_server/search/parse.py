@@ -144,7 +144,7 @@ def _after_space(text: str, at: int) -> int:
 def _unknown(name: str) -> str:
     near = get_close_matches(name[:40].lower(), KEYS, n=1)
     meant = f"; {near[0]!r} is one" if near else f"; keys are {', '.join(KEYS)}"
-    return f"there is no key {name[:40]!r}{meant}, and a word with such a sign stands in quotes"
+    return f"there is no key {name[:40]!r}{meant}. To look for such a word itself, put it in quotes"
 
 
 def _listed(words: tuple[str, ...]) -> str:

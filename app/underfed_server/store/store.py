@@ -208,7 +208,7 @@ class Store:
         now = self.now()
         with self.database.reading.begin() as connection:
             page = listing.read_page(connection, asked, now, self._lines)
-            week = read_week(connection, asked.within, now)
+            week = read_week(connection, now, listing.of_past(asked, now), listing.of_removed(asked))
             return write_page(page.lines, page.cursor, page.counts, week, page.config)
 
     def jobs(self, asked: RunFilter) -> bytes:

@@ -11,6 +11,8 @@ def verdict_word(bound: Bound, level: Level, status: Status, no_loader: str | No
         return "no loader seen"
     if "unknown" in (bound, level):
         return "measuring" if status == "running" else "no verdict"
+    if (bound, level) == ("compute", "healthy"):
+        return "healthy"
     return "some wait" if has_some_wait(bound, level) else f"{bound}-bound"
 
 

@@ -18,6 +18,9 @@ export class ServiceError extends Error {
 /** Nothing answered: the service is down, restarting, or out of reach. It may answer later. */
 export class NoAnswer extends Error {}
 
+/** Something answers in the service's place: a proxy that wants its own sign-in, which only the whole page can be led to. */
+export class Intercepted extends NoAnswer {}
+
 /** `never`: nothing can be read there. */
 type Answer<P extends keyof paths> = paths[P] extends {
   get: { responses: { 200: { content: { 'application/json': infer Body } } } }
@@ -30,6 +33,8 @@ type Asked<P extends Readable> = paths[P] extends { get: { parameters: infer Par
   : never
 
 const SESSION = '/api/v1/session'
+/** An answer that takes longer will not come: a page that waits for it would show old figures for good. */
+const PATIENCE_MS = 60_000
 let clockOffsetMs = 0
 
 /** The service's wall clock in Unix milliseconds, to about a second: ages of its instants must not use the browser's clock. */
@@ -44,7 +49,11 @@ export async function get<P extends Readable>(
   signal?: AbortSignal,
 ): Promise<Answer<P>> {
   const response = await answered(address(path, asked), signal ? { signal } : {})
-  return (await response.json()) as Answer<P>
+  try {
+    return (await response.json()) as Answer<P>
+  } catch (error) {
+    throw withoutAnswer(error)
+  }
 }
 
 /** Changes something, and reads nothing. Raises: ServiceError, NoAnswer. */
@@ -81,16 +90,31 @@ export function address(path: string, asked: { path?: unknown; query?: unknown }
 
 async function answered(url: string, init: RequestInit): Promise<Response> {
   let response: Response
+  const patience = AbortSignal.timeout(PATIENCE_MS)
+  const signal = init.signal ? AbortSignal.any([init.signal, patience]) : patience
   try {
-    response = await fetch(url, init)
+    // The service redirects nothing: who does leads to a sign-in of another site, which no request may follow.
+    response = await fetch(url, { ...init, signal, redirect: 'manual' })
   } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new NoAnswer('The service does not answer.', { cause: error })
+    throw withoutAnswer(error)
   }
+  if (isForeign(response)) throw new Intercepted('Something else answered in place of the service.')
   const date = Date.parse(response.headers.get('Date') ?? '')
   if (!Number.isNaN(date)) clockOffsetMs = date - Date.now()
   if (!response.ok) throw await failure(response)
   return response
+}
+
+/** What a request or its body ended with: given up by the page itself, or not answered. */
+function withoutAnswer(error: unknown): unknown {
+  if (error instanceof DOMException && error.name === 'AbortError') return error
+  return new NoAnswer('The service does not answer.', { cause: error })
+}
+
+/** A redirect, or a page instead of figures; the error page of a proxy before a service that is down is none of a sign-in. */
+function isForeign({ type, status, headers }: Response): boolean {
+  if (type === 'opaqueredirect') return true
+  return status < 500 && (headers.get('Content-Type') ?? '').startsWith('text/html')
 }
 
 /** A proxy in between answers without our error shape: then only its status line is known. */

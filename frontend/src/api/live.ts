@@ -1,8 +1,8 @@
 /** The one event stream of a tab, for all views that subscribe: open while the tab is visible, opened again when it breaks. */
 import type { RunEvent } from './schema'
 
-/** `connecting` covers the first opening and one silent retry; `gone` is shown to the reader. */
-export type Link = 'connecting' | 'live' | 'asleep' | 'gone'
+/** `connecting` covers the first opening and one silent retry; `gone` is shown to the reader; with `idle` no view wants a stream. */
+export type Link = 'connecting' | 'live' | 'idle' | 'asleep' | 'gone'
 
 /** A view that receives the events of its topics. */
 export interface Listener {
@@ -32,6 +32,8 @@ export interface Live {
   /** A request was not answered: check the connection now instead of waiting for the stream to break. */
   suspect(): void
   retryNow(): void
+  /** Whether a view wants to be told. */
+  isWanted(): boolean
   /** Whether other tabs hold all the streams that a browser may open, so that this one polls. */
   setCrowded(isCrowded: boolean): void
 }
@@ -41,6 +43,9 @@ const POLL_MS = 5_000
 
 /** A stream that breaks once (a restarting proxy, an idle limit) is not shown to the reader; one that stays broken is. */
 const RETRY_MS = [300, 1_000, 2_000, 4_000, 8_000, 15_000]
+
+/** The service sends something every ten seconds: a stream that is silent for longer was cut without a word. */
+const SILENT_MS = 35_000
 
 /** A page closes before the next one opens: unused topics are dropped only after this time. */
 const LINGER_MS = 250
@@ -61,6 +66,7 @@ export function openLive(deps: LiveDeps): Live {
   let failures = 0
   let isCrowded = false
   let lingering: ReturnType<typeof setTimeout> | undefined
+  let watchdog: ReturnType<typeof setTimeout> | undefined
 
   const topics = () => [...new Set([...subscriptions].flatMap(each => [...each.topics]))].sort()
 
@@ -73,6 +79,7 @@ export function openLive(deps: LiveDeps): Live {
     source?.close()
     source = null
     clearTimeout(timer)
+    clearTimeout(watchdog)
     isWaiting = isPolling = false
   }
 
@@ -89,6 +96,7 @@ export function openLive(deps: LiveDeps): Live {
     opened = isWanted ? wanted.join() : ''
     if (isWanted && isCrowded) poll()
     else if (isWanted) listen(wanted)
+    else if (!deps.isHidden()) deps.onLink('idle', null)
   }
 
   function listen(wanted: readonly string[]): void {
@@ -98,10 +106,19 @@ export function openLive(deps: LiveDeps): Live {
     source = stream
     stream.onopen = () => source === stream && arrived()
     stream.onerror = () => source === stream && broken()
-    stream.onmessage = message => hear(JSON.parse(message.data as string) as RunEvent)
+    stream.onmessage = message => source === stream && hear(JSON.parse(message.data as string) as RunEvent)
+    stream.addEventListener('beat', watch)
+    watch()
+  }
+
+  /** Anew with each sign of life. */
+  function watch(): void {
+    clearTimeout(watchdog)
+    if (source) watchdog = setTimeout(broken, SILENT_MS)
   }
 
   function hear(event: RunEvent): void {
+    watch()
     deps.onHeard()
     for (const each of subscriptions) if (each.topics.has(event.topic)) each.onEvent(event)
   }
@@ -123,6 +140,7 @@ export function openLive(deps: LiveDeps): Live {
   }
 
   function arrived(): void {
+    watch()
     failures = 0
     caughtUp()
   }
@@ -137,7 +155,7 @@ export function openLive(deps: LiveDeps): Live {
 
   function retry(): void {
     close()
-    deps.probe().then(isServed => (isServed ? open() : deps.onLink('connecting', null)), broken)
+    deps.probe().then(isServed => (isServed ? open() : deps.onLink('idle', null)), broken)
   }
 
   /** While the service does not answer, the next try takes the topics of that moment. */
@@ -173,6 +191,7 @@ export function openLive(deps: LiveDeps): Live {
       if ((!isWaiting || isPolling) && !deps.isHidden()) broken()
     },
     retryNow: retry,
+    isWanted: () => subscriptions.size > 0,
     setCrowded(isNowCrowded) {
       isCrowded = isNowCrowded
       missAll()

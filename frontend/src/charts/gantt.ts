@@ -48,6 +48,18 @@ export function wholeOf({ timeline }: Gantt): Stretch {
   return { fromUs: timeline.from_us, toUs: timeline.to_us }
 }
 
+/** So many steps and their batches can be told apart. */
+const NEWEST_STEPS = 20
+
+/** Everything, where what was loaded for these steps lies before them: a long queue, or the end of an epoch. */
+export function newestOf(data: Gantt): Stretch {
+  const { steps, batches } = data.timeline
+  const whole = wholeOf(data)
+  const fromUs = steps.at(-NEWEST_STEPS)?.start_us ?? whole.fromUs
+  const loading = batches.filter(batch => batch.start_us + batch.load_us > fromUs)
+  return loading.length < NEWEST_STEPS / 2 ? whole : { ...whole, fromUs }
+}
+
 /** `y` of its scale is the upper edge of a lane, by its place from the top; the training loop comes after the last one. */
 export function gantt(data: Gantt, attention: Attention): Drawn {
   const height = data.lanes.length * LANE + LOOP_GAP + LOOP_BAR + BOTTOM

@@ -1,6 +1,6 @@
 /** The mounted timeline: zoom, pan, a stretch that is chosen by dragging, and steps from batch to batch. */
 import type { TimelineBatch, TimelineStep } from '../api/schema'
-import { type Attention, type Gantt, gantt, type Stretch, targetAt, wholeOf } from './gantt'
+import { type Attention, type Gantt, gantt, newestOf, type Stretch, targetAt, wholeOf } from './gantt'
 import type { Mounted } from './mount'
 import { DRAG_PX } from './pointing'
 import { createSurface } from './surface'
@@ -25,13 +25,13 @@ const NARROWEST_US = 20_000
 
 export function mountGantt(element: HTMLElement, first: Gantt, listener: GanttListener): GanttHandle {
   let data = first
-  /** `null`: everything, following new data. */
+  /** `null`: the newest steps, following new data. */
   let view: Stretch | null = null
   let selected: Stretch | null = null
   let pointed: TimelineBatch | null = null
   let drag: { x: number; us: number } | null = null
 
-  const visible = () => view ?? wholeOf(data)
+  const visible = () => view ?? newestOf(data)
   const drawn = () => gantt(data, { view: visible(), selected, pointed } satisfies Attention)
   const scale = () => drawn().scale(surface.width())
   const surface = createSurface(
@@ -45,7 +45,7 @@ export function mountGantt(element: HTMLElement, first: Gantt, listener: GanttLi
     const longest = whole.toUs - whole.fromUs
     const span = Math.max(NARROWEST_US, Math.min(longest, toUs - fromUs))
     const start = Math.max(whole.fromUs, Math.min(whole.toUs - span, fromUs))
-    view = span >= longest ? null : { fromUs: start, toUs: start + span }
+    view = { fromUs: start, toUs: start + span }
     surface.redraw()
   }
   function select(stretch: Stretch | null): void {
@@ -95,7 +95,7 @@ export function mountGantt(element: HTMLElement, first: Gantt, listener: GanttLi
       show(fromUs + share * (toUs - fromUs), toUs + share * (toUs - fromUs))
     },
     fit() {
-      view = null
+      view = wholeOf(data)
       pointed = null
       select(null)
     },

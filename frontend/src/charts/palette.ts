@@ -59,6 +59,19 @@ function hatch(fill: string, line: string): CanvasPattern | string {
 // Paper has colours of its own.
 if (typeof matchMedia === 'function') matchMedia('print').addEventListener('change', repaint)
 
+/** The window came to a screen of another sharpness, or was zoomed. A query holds for one ratio only. */
+function followPixelRatio(): void {
+  matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener(
+    'change',
+    () => {
+      repaint()
+      followPixelRatio()
+    },
+    { once: true },
+  )
+}
+if (typeof matchMedia === 'function') followPixelRatio()
+
 /** The theme changed: all charts must be drawn again. */
 export function repaint(): void {
   cached = null

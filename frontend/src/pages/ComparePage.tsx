@@ -75,8 +75,8 @@ function Choosing({ ids, onPick }: ChoosingProps) {
           </Button>
         </p>
       ))}
-      <RunPicker chosen={ids} onPick={onPick} />
       <p class="detail">{say.pickKeys}</p>
+      <RunPicker chosen={ids} onPick={onPick} />
     </div>
   )
 }

@@ -8,29 +8,26 @@ import { navigate, route, runHref, runsHref, withQuery } from '../router'
 import { stepColumns } from '../store/columns'
 import { parseFilter } from '../store/filter'
 import { isSame, queryOf, selectionOf, WHOLE, zoomed } from '../store/permalink'
+import type { Resource } from '../store/resource'
 import { openRun, type Part, type RunStore, type Still } from '../store/run'
 import type { RunsStore } from '../store/runs'
 import { charts, gantt, workers } from '../text/charts'
 import { run as say } from '../text/run'
 import { text } from '../text/shared'
 import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../ui/parts/Banner'
+import { Fence } from '../ui/parts/Fence'
 import { Ledger } from '../ui/parts/Ledger'
 import { memo } from '../ui/parts/memo'
 import { onDemand } from '../ui/parts/onDemand'
 import { usePage } from '../ui/parts/page'
-import { Skeleton } from '../ui/parts/Skeleton'
+import { ChartsSkeleton, Skeleton } from '../ui/parts/Skeleton'
 import { useRuns, useStore } from '../ui/parts/stores'
 import { AdviceList } from '../ui/run/AdviceList'
 import { Footnote } from '../ui/run/Footnote'
-import { LoaderSettings } from '../ui/run/LoaderSettings'
 import { LoaderSwitch } from '../ui/run/LoaderSwitch'
-import { RanksPanel } from '../ui/run/RanksPanel'
-import { RunFacts } from '../ui/run/RunFacts'
 import { RunHead } from '../ui/run/RunHead'
-import { SignalsPanel } from '../ui/run/SignalsPanel'
-import { TimePanels } from '../ui/run/TimePanels'
 import { Verdict } from '../ui/run/Verdict'
-import { verdictWord } from '../verdict'
+import { isWell, verdictWord } from '../verdict'
 import { MissingPage } from './MissingPage'
 import './RunPage.css'
 
@@ -45,10 +42,11 @@ const PART_NAMES: Record<Part, string> = {
 
 export function RunPage({ runId }: { runId: string }) {
   // One page per run: the frame gives each run a page of its own.
-  const store = useStore(() => openRun(runId, selectionOf(route.value.query)))
   const runs = useRuns()
+  const store = useStore(() => openRun(runId, selectionOf(route.value.query), runs.rows.has(runId)))
   usePage(null, keys(store, runs, runId), [store, runs, runId])
   useEffect(() => bindAddress(store), [store])
+  useEffect(() => void charted().catch(() => {}), []) // what failed is asked for again, and said, where it is shown
 
   const run = store.still.value
   useLayoutEffect(() => nameTab(store), [store])
@@ -59,7 +57,12 @@ export function RunPage({ runId }: { runId: string }) {
       {[...store.troubles.value].map(([part, error]) => (
         <TroubleBanner key={part} what={PART_NAMES[part]} error={error} />
       ))}
-      {run ? <Loaded store={store} run={run} /> : store.troubles.value.size === 0 && <Skeleton />}
+      {/* The verdict comes with the head: it would push away whatever was there before it. */}
+      {run && (store.shown.value || store.diagnosis.trouble.value) ? (
+        <Loaded store={store} run={run} />
+      ) : (
+        store.run.trouble.value === null && <Skeleton />
+      )}
     </>
   )
 }
@@ -82,7 +85,9 @@ function Loaded({ store, run }: { store: RunStore; run: Still }) {
       {isOneOfSeveral && <LoaderSwitch store={store} own={own} />}
       <div class={state} aria-busy={isPending}>
         {shown && (shown.loader !== own?.loader || !isOneOfSeveral) && (
-          <Judged store={store} run={run} diagnosis={shown} isOfRun={!isOneOfSeveral} />
+          <Fence>
+            <Judged store={store} run={run} diagnosis={shown} isOfRun={!isOneOfSeveral} />
+          </Fence>
         )}
         {run.no_loader === null && <Recorded store={store} run={run} diagnosis={shown} />}
         <Moving store={store} part={Footnote} />
@@ -109,9 +114,14 @@ function Judged({ store, run, diagnosis, isOfRun }: JudgedProps) {
   return <Verdict run={{ ...run, outlook: outlook.value }} diagnosis={diagnosis} isOfRun={isOfRun} />
 }
 
-/** These do not follow each verdict. */
-const Facts = memo(RunFacts)
-/** What is low on the page comes after what is above it. */
+/** Charts come while the figures that they draw are asked for. */
+const charted = () => import('../ui/run/TimePanels')
+const Times = onDemand(async () => (await charted()).TimePanels, <ChartsSkeleton />)
+/** What is low on the page comes after what is above it; none of it follows each verdict. */
+const Signals = onDemand(async () => (await import('../ui/run/SignalsPanel')).SignalsPanel)
+const Facts = memo(onDemand(async () => (await import('../ui/run/RunFacts')).RunFacts))
+const Settings = memo(onDemand(async () => (await import('../ui/run/LoaderSettings')).LoaderSettings))
+const Ranks = onDemand(async () => (await import('../ui/run/RanksPanel')).RanksPanel)
 const Workers = memo(onDemand(async () => (await import('../ui/run/WorkersPanel')).WorkersPanel))
 const Hotspots = memo(onDemand(async () => (await import('../ui/run/hotspots/HotspotsPanel')).HotspotsPanel))
 const Past = memo(onDemand(async () => (await import('../ui/run/Past')).Past))
@@ -121,32 +131,69 @@ const Hosts = memo(onDemand(async () => (await import('../ui/run/RunHosts')).Run
 /** Everything that needs a loader: without one all these panels would be empty. */
 function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diagnosis: Diagnosis | null }) {
   const ledger = diagnosis?.ledger ?? []
+  const isDrawn = isAnswered(store.series) && isAnswered(store.workers)
   return (
     <>
       {ledger.length > 0 && <Ledger run={run} entries={ledger} />}
       <div class="columns">
-        <div class="do">{diagnosis && <AdviceList run={run} diagnosis={diagnosis} />}</div>
+        <div class="do">
+          {diagnosis && (
+            <Fence>
+              <AdviceList run={run} diagnosis={diagnosis} />
+            </Fence>
+          )}
+        </div>
         <div class="seen">
-          <TimePanels store={store} run={run} />
-          {diagnosis && diagnosis.signals.length > 0 && <SignalsPanel signals={diagnosis.signals} />}
-          <LoaderSettings
-            run={run}
-            previous={store.previous.value}
-            diagnosis={diagnosis}
-            chosen={store.selection.value.loader}
-          />
-          <Facts run={run} previous={store.previous.value} />
+          {isDrawn ? (
+            <Fence>
+              <Times store={store} run={run} />
+            </Fence>
+          ) : (
+            <ChartsSkeleton />
+          )}
+          {isDrawn && <Beside store={store} run={run} diagnosis={diagnosis} />}
         </div>
         <div class="compared">
-          <Workers page={store.workers.value} run={run} />
-          {diagnosis && diagnosis.ranks.length > 1 && <RanksPanel store={store} diagnosis={diagnosis} />}
+          {isDrawn && (
+            <Fence>
+              {diagnosis && diagnosis.ranks.length > 1 && <Ranks store={store} diagnosis={diagnosis} />}
+              <Workers page={store.workers.value} run={run} />
+            </Fence>
+          )}
         </div>
       </div>
-      <Hotspots run={run} loader={store.selection.value.loader} rank={store.selection.value.rank} />
-      <Past run={run} />
-      <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />
-      <Hosts store={store} run={run} />
+      {isDrawn && (
+        <Fence>
+          <Hotspots run={run} loader={store.selection.value.loader} rank={store.selection.value.rank} />
+          <Past run={run} />
+          <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />
+          <Hosts store={store} run={run} />
+        </Fence>
+      )}
     </>
+  )
+}
+
+/** It is there, or will not come. */
+function isAnswered({ value, trouble }: Resource<unknown>): boolean {
+  return value !== null || trouble.value !== null
+}
+
+/** What stands below the charts. */
+function Beside({ store, run, diagnosis }: { store: RunStore; run: Still; diagnosis: Diagnosis | null }) {
+  return (
+    <Fence>
+      {diagnosis && diagnosis.signals.length > 0 && (
+        <Signals signals={diagnosis.signals} isWell={isWell(diagnosis)} />
+      )}
+      <Settings
+        run={run}
+        previous={store.previous.value}
+        diagnosis={diagnosis}
+        chosen={store.selection.value.loader}
+      />
+      <Facts run={run} previous={store.previous.value} />
+    </Fence>
   )
 }
 

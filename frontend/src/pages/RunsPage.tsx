@@ -7,6 +7,7 @@ import { isFiltered, parseFilter, type RunsFilter } from '../store/filter'
 import { runs as say } from '../text/runs'
 import { deleting, text } from '../text/shared'
 import { TroubleBanner } from '../ui/parts/Banner'
+import { Fence } from '../ui/parts/Fence'
 import { onDemand } from '../ui/parts/onDemand'
 import { usePage } from '../ui/parts/page'
 import { useRuns } from '../ui/parts/stores'
@@ -32,18 +33,26 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
 
   const isEmpty = runs.isLoaded.value && runs.order.value.length === 0
   // Where all runs were archived, the filters are the way to them.
-  const week = runs.overall.value?.week
+  const week = runs.week.value
   const hasNone = runs.counts.value?.all === 0 && runs.choices.value.projects.length === 0
   // Where all runs were deleted, what they lost is still told.
   if (isEmpty && !isFiltered(filter) && hasNone && !week?.hours_used) return <Empty />
+  // The week stands above the filters, and would push them away.
+  if (!week && !runs.trouble.value && runs.refusal.value === null) return <RunsSkeleton />
   return (
     <>
       {runs.trouble.value && <TroubleBanner what={say.list} error={runs.trouble.value} />}
-      {week && <WeekHead week={week} query={query} />}
+      {week && (
+        <Fence>
+          <WeekHead week={week} query={query} isOfAll={!isFiltered(filter)} />
+        </Fence>
+      )}
       <Filters filter={filter} query={query} />
       <SelectionBar filter={filter} />
       {filter.deleted && <p class="detail">{deleting.lead(keepDeletedUs())}</p>}
-      <List filter={filter} query={query} isEmpty={isEmpty} />
+      <Fence>
+        <List filter={filter} query={query} isEmpty={isEmpty} />
+      </Fence>
     </>
   )
 }

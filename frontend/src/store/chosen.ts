@@ -3,6 +3,7 @@
  * that a link shows the same table. What the address names counts more, and is not kept.
  */
 import { computed, signal } from '@preact/signals'
+import { keep, recall } from '../kept'
 import { navigate, route, withQuery } from '../router'
 
 export const COLUMN_IDS = [
@@ -19,7 +20,7 @@ const KEY = 'underfed-columns'
 /** The service refuses more. */
 const MOST_CONFIG = 50
 
-const kept = signal(idsOf(localStorage.getItem(KEY)))
+const kept = signal(idsOf(recall(KEY)))
 
 /** In the table’s order; `null`: as many as there is room for. */
 export const chosen = computed<readonly ColumnId[] | null>(
@@ -62,8 +63,7 @@ function inOrder(names: readonly string[]): readonly ColumnId[] {
 export function chooseColumns(ids: readonly ColumnId[] | null): void {
   const next = ids && inOrder(ids)
   const written = next?.map(id => id.replaceAll(/[%,]/g, encodeURIComponent)).join()
-  if (written) localStorage.setItem(KEY, written)
-  else localStorage.removeItem(KEY)
+  keep(KEY, written || null)
   kept.value = next
   navigate(location.pathname + withQuery(route.value.query, { columns: written ?? null }), 'replace')
 }

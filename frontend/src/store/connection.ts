@@ -1,7 +1,7 @@
 /** Whether the service answers, who it is, and the tab's one live stream: they last as long as the tab. */
 import { signal } from '@preact/signals'
-import { get, NoAnswer, ServiceError, signIn, signOut } from '../api/client'
-import { joinCrowd } from '../api/crowd'
+import { get, Intercepted, NoAnswer, ServiceError, signIn, signOut } from '../api/client'
+import { type Channel, joinCrowd } from '../api/crowd'
 import { type Link, openLive } from '../api/live'
 import type { ServiceInfo } from '../api/schema'
 import { signInPage } from '../text/frame'
@@ -14,10 +14,12 @@ export const retryAt = signal<number | null>(null)
 export const lastHeardAt = signal<number | null>(null)
 export const service = signal<ServiceInfo | null>(null)
 export const signInNeeded = signal(false)
+/** Something else answers in the service's place. */
+export const isIntercepted = signal(false)
 
 const live = openLive({
   openSource: url => new EventSource(url),
-  probe: readService,
+  probe,
   isHidden: () => document.visibilityState === 'hidden',
   onVisibility: changed => document.addEventListener('visibilitychange', changed),
   onHeard: heard,
@@ -30,13 +32,37 @@ const live = openLive({
   onPoll: () => crowd.ask(),
 })
 
-const crowd = joinCrowd(new BroadcastChannel('underfed'), `${Math.random()}`, Date.now, live.setCrowded)
+const crowd = joinCrowd(channel(), `${Math.random()}`, Date.now, live.setCrowded)
 addEventListener('pagehide', () => crowd.want(false))
 
 export const { subscribe, retryNow } = live
 
+/** A browser that keeps nothing for the site may refuse this too: then each of its tabs counts as the only one. */
+function channel(): Channel {
+  try {
+    return new BroadcastChannel('underfed')
+  } catch {
+    return { postMessage() {}, onmessage: null }
+  }
+}
+
 function heard(): void {
   lastHeardAt.value = Date.now()
+  isIntercepted.value = false
+  // No view has asked for a stream yet, and perhaps none will.
+  if (link.value === 'connecting' && !live.isWanted()) link.value = 'idle'
+}
+
+/** Raises: NoAnswer, ServiceError. */
+async function probe(): Promise<boolean> {
+  try {
+    const isServed = await readService()
+    isIntercepted.value = false
+    return isServed
+  } catch (error) {
+    isIntercepted.value = error instanceof Intercepted
+    throw error
+  }
 }
 
 /** Whether the service answers without a sign-in. Raises: NoAnswer, ServiceError. */
@@ -72,6 +98,15 @@ export async function leave(): Promise<void> {
   await asked(signOut().then(readService))
 }
 
+/** A refusal may come late: of a request from before a sign-in that has succeeded since. */
+async function wantsSignIn(): Promise<boolean> {
+  signInNeeded.value = await readService().then(
+    isServed => !isServed,
+    () => true,
+  )
+  return signInNeeded.value
+}
+
 /**
  * Runs one request of the page. A missing answer and a missing token are handled here, once, for all of them;
  * what the caller sees as an error is a failure that it should show in its own place. `null`: there is no answer.
@@ -83,9 +118,10 @@ export async function asked<T>(request: Promise<T>): Promise<T | null> {
     return answer
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') return null
-    if (error instanceof NoAnswer) live.suspect()
-    else if (error instanceof ServiceError && error.status === 401) signInNeeded.value = true
-    else throw error
+    if (error instanceof NoAnswer) {
+      isIntercepted.value = error instanceof Intercepted
+      live.suspect()
+    } else if (!(error instanceof ServiceError && error.status === 401 && (await wantsSignIn()))) throw error
     return null
   }
 }

@@ -50,6 +50,9 @@ export function requested({ q, config, ...rest }: RunsFilter, limit: number, cur
   return { ...rest, q: q || null, config: [...config], limit, cursor }
 }
 
-export function isFiltered({ sort: _, config: __, ...filter }: RunsFilter): boolean {
-  return Object.values(filter).some(Boolean)
+/** `null`: nothing was asked for yet. */
+export function isFiltered(filter: RunsFilter | null): boolean {
+  if (filter === null) return false
+  const { sort: _, config: __, ...rest } = filter
+  return Object.values(rest).some(Boolean)
 }

@@ -21,14 +21,14 @@ export interface Resource<T> extends Store {
   readonly trouble: ReadonlySignal<ServiceError | null>
   /** Reads at once, replacing a request in progress. */
   read(): Promise<void>
-  /** Reads now, or once the last reading is `restMs` ago. */
+  /** Reads now, or once the last reading was answered and is `restMs` ago. */
   refresh(): void
   /** The answer if it is known without a request. */
   put(value: T): void
 }
 
 interface Reading {
-  /** Between two readings that `refresh` asks for. */
+  /** From one answer to the next reading that `refresh` asks for. */
   restMs?: number
   /** Live topics: it is read at once, and again whenever they report. */
   topics?: readonly string[]
@@ -50,7 +50,7 @@ export function openResource<T>(
       signal => ask(signal, value.peek()),
       answer => answer !== null && put(answer),
     )
-  const refresh = throttled(() => void readNow(), restMs)
+  const refresh = throttled(readNow, restMs)
   const unsubscribe =
     topics.length > 0 ? subscribe(topics, { onEvent: refresh, onMissed: refresh }) : () => undefined
   if (topics.length > 0) refresh()

@@ -10,7 +10,8 @@ import { openResource, type Resource } from './resource'
 import { reuse } from './reuse'
 
 export type Part = 'run' | 'diagnosis' | 'ofLoader' | 'series' | 'workers' | 'timeline'
-const ALL: readonly Part[] = ['run', 'diagnosis', 'ofLoader', 'series', 'workers', 'timeline']
+const BESIDE: readonly Part[] = ['diagnosis', 'ofLoader', 'series', 'workers', 'timeline']
+const ALL: readonly Part[] = ['run', ...BESIDE]
 /** Read for the stretch that is shown. */
 const ZOOMED: readonly Part[] = ['series', 'workers']
 const DRAWN: readonly Part[] = ['series', 'workers', 'timeline']
@@ -63,7 +64,8 @@ export type RunStore = ReturnType<typeof openRun>
 
 const EVERYTHING: Selection = { rank: null, loader: null, range: { kind: 'whole' }, figures: 'mean' }
 
-export function openRun(runId: string, first: Selection = EVERYTHING) {
+/** `isListed`: a list has the run, so that all of it is read at once. */
+export function openRun(runId: string, first: Selection = EVERYTHING, isListed = false) {
   const path = { run_id: runId }
   const selection = signal(first)
   /** Step columns of the last reading of the whole run. */
@@ -143,10 +145,16 @@ export function openRun(runId: string, first: Selection = EVERYTHING) {
     for (const name of names) parts[name].refresh()
   }
 
+  /** Of a run that is not there nothing else is. */
+  function refreshAll(): void {
+    refresh(parts.run.peek() ? ALL : ['run'])
+  }
+
   function onEvent(event: RunEvent): void {
     const before = parts.run.peek()
     if (before) parts.run.put({ ...before, ...event.run })
-    if (before && before.status !== event.run.status) read(ALL)
+    if (!before) refreshAll()
+    else if (before.status !== event.run.status) read(ALL)
     else refresh(event.diagnosis_changed ? ALL : ['run', ...DRAWN])
   }
 
@@ -159,13 +167,18 @@ export function openRun(runId: string, first: Selection = EVERYTHING) {
     else read(next.range === before.range ? ['series'] : ZOOMED)
   }
 
-  const unsubscribe = subscribe([`run:${runId}`], { onEvent, onMissed: () => refresh(ALL) })
-  refresh(ALL)
+  const unsubscribe = subscribe([`run:${runId}`], { onEvent, onMissed: refreshAll })
+  refresh(isListed ? ALL : ['run'])
   const isKnown = computed(() => parts.run.value !== null)
-  // Once: earlier runs do not change.
-  const stopEarlier = effect(() => {
-    if (isKnown.value) untracked(previous.read)
+  const stopWaiting = effect(() => {
+    if (isKnown.value) untracked(readBeside)
   })
+
+  /** Once the run is known to be there. Of the earlier run once for all: it does not change. */
+  function readBeside(): void {
+    if (!isListed) refresh(BESIDE)
+    void previous.read()
+  }
 
   return {
     ...parts,
@@ -189,7 +202,7 @@ export function openRun(runId: string, first: Selection = EVERYTHING) {
     },
     close() {
       unsubscribe()
-      stopEarlier()
+      stopWaiting()
       for (const each of [...Object.values(parts), previous]) each.close()
     },
   }

@@ -19,12 +19,8 @@ const OVERALL_MS = 30_000
 const SETTLE_MS = 500
 /** A new run needs the service to say whether it matches and where it stands. */
 const RELOAD_MS = 2_000
-
-/** Of all runs that were not archived, whatever is asked for. */
-export interface Overall {
-  total: number | null
-  week: Week
-}
+/** Only the service knows whether a run's figures match by now: it is asked again so often while the run reports. */
+const DOUBT_MS = 30_000
 
 /** What runs can be filtered by; hosts and tags are those of the runs in the list. */
 export interface Choices {
@@ -47,8 +43,11 @@ export function openRuns() {
   const failure = signal<ServiceError | null>(null)
   const pending = signal({ moves: 0, fresh: 0 })
   const requests = onlyNewest(failure)
-  const overall = openResource<Overall>(
-    stop => get('/api/v1/runs', { query: { limit: 1 } }, stop).then(overallOf),
+  /** Of what is asked for. */
+  const week = openResource<Week>(readWeek, { restMs: OVERALL_MS })
+  /** How many runs there are that were not archived, whatever is asked for. */
+  const total = openResource<number>(
+    stop => get('/api/v1/runs', { query: { limit: 1 } }, stop).then(page => page.counts.all),
     { restMs: OVERALL_MS },
   )
   const projects = openResource(stop => get('/api/v1/projects', {}, stop))
@@ -56,69 +55,91 @@ export function openRuns() {
 
   let filter: RunsFilter | null = null
   let readingOn: Promise<void> | null = null
+  let reloading: Promise<void> | null = null
   let isHeld = false
   /** Only the service knows the order: a run ended, or events were missed. */
   let isStale = false
-  /** Runs with events that are not in the list and not requested since. */
-  const unseen = new Set<string>()
-  /** Requested and not in the list: the filter leaves them out, or they are on a later page. */
-  const elsewhere = new Set<string>()
+  /** Runs with events that are not in the list and not requested since, with what they are like. */
+  const unseen = new Map<string, string>()
+  /** Requested and not in the list, with what they were like: the filter leaves them out, or they are on a later page. */
+  const elsewhere = new Map<string, { like: string; at: number }>()
+  /** Answers that left before a run was deleted still have it. */
+  const gone = new Set<string>()
 
-  async function read(from: string | null, before: readonly string[], limit: number): Promise<void> {
+  function readWeek(stop: AbortSignal): Promise<Week> {
+    const asking = filter ? requested(filter, 1, null) : { limit: 1 }
+    return get('/api/v1/runs', { query: asking }, stop).then(page => {
+      if (!isFiltered(filter)) total.put(page.counts.all)
+      return page.week
+    })
+  }
+
+  /** `isNext`: what comes after the rows that were read, which stay. */
+  async function read(isNext: boolean, limit: number): Promise<void> {
     const asking = filter
     if (!asking) return
-    const wereUnseen = [...unseen]
+    const wereUnseen = new Map(unseen)
+    const wasStale = isStale
     isStale = false
+    let isAnswered = false
     await requests.read(
-      stop => get('/api/v1/runs', { query: requested(asking, limit, from) }, stop),
+      stop => get('/api/v1/runs', { query: requested(asking, limit, isNext ? cursor.peek() : null) }, stop),
       page => {
-        take(page, before)
-        for (const id of wereUnseen) {
-          unseen.delete(id)
-          if (!order.value.includes(id)) elsewhere.add(id)
+        isAnswered = true
+        take(page, isNext ? order.peek() : [])
+        for (const [id, like] of wereUnseen) {
+          if (unseen.get(id) === like) unseen.delete(id)
+          if (!order.value.includes(id)) elsewhere.set(id, { like, at: Date.now() })
         }
         settle()
       },
     )
+    // What was to be caught up with still is.
+    if (!isAnswered && asking === filter) isStale ||= wasStale
   }
 
   function take(page: RunsPage, before: readonly string[]): void {
     batch(() => {
-      for (const run of page.runs) keep(run)
+      const found = page.runs.filter(run => !gone.has(run.run_id))
+      for (const run of found) keep(run)
       config.value = before.length > 0 ? { ...config.value, ...page.config } : (page.config ?? {})
-      order.value = [...new Set([...before, ...page.runs.map(run => run.run_id)])]
+      order.value = [...new Set([...before, ...found.map(run => run.run_id)])]
       counts.value = page.counts
-      const isOfAll = filter !== null && !isFiltered(filter)
-      overall.put({ week: page.week, total: isOfAll ? page.counts.all : (overall.peek()?.total ?? null) })
+      week.put(page.week)
+      if (filter !== null && !isFiltered(filter)) total.put(page.counts.all)
       cursor.value = page.next_cursor
       isLoaded.value = true
     })
   }
 
+  /** An event may be newer than an answer that comes after it. */
   function keep(run: RunSummary): void {
     const row = rows.get(run.run_id)
-    if (row) row.value = run
-    else rows.set(run.run_id, signal(run))
+    if (!row) rows.set(run.run_id, signal(run))
+    else if (row.peek().last_seen_at <= run.last_seen_at) row.value = run
   }
 
-  /** Reads what comes after the rows that were read; one request at a time. */
+  /** Reads what comes after the rows that were read. Requests of one list wait for each other, and none cancels another. */
   async function readOn(limit: number): Promise<void> {
+    await reloading
     if (!cursor.value) return
-    readingOn ??= read(cursor.value, order.value, limit).finally(() => {
+    readingOn ??= read(true, limit).finally(() => {
       readingOn = null
     })
     await readingOn
   }
 
   /** Reads again what is shown; beyond what one answer holds, scrolling reads on. */
-  function reload(): Promise<void> {
-    return read(null, [], Math.min(MOST, Math.max(PAGE, order.value.length)))
+  async function reload(): Promise<void> {
+    await readingOn
+    reloading ??= read(false, Math.min(MOST, Math.max(PAGE, order.value.length))).finally(() => {
+      reloading = null
+    })
+    await reloading
   }
 
-  /** Waits while the pointer is in the table. */
-  const reloadSoon = throttled(() => {
-    if (!isHeld) void reload()
-  }, RELOAD_MS)
+  /** Waits while the pointer is in the table, and for the answer: a slow one still arrives. */
+  const reloadSoon = throttled(() => (isHeld ? null : reload()), RELOAD_MS)
   const settleSoon = throttled(settle, SETTLE_MS)
 
   function onEvent({ run, deleted }: RunEvent): void {
@@ -128,15 +149,24 @@ export function openRuns() {
     }
     const row = rows.get(run.run_id)
     const before = row?.peek()
-    const hasEnded = before !== undefined && before.status !== run.status
-    const wasArchived = before !== undefined && (before.archived_at === null) !== (run.archived_at === null)
+    const [like, wasLike] = [likeness(run), before && likeness(before)]
+    const isListed = order.value.includes(run.run_id)
+    gone.delete(run.run_id)
     if (row) row.value = run
-    if (!elsewhere.has(run.run_id) && !order.value.includes(run.run_id)) unseen.add(run.run_id)
-    isStale ||= hasEnded || wasArchived
+    if (!isListed && mayMatchNow(run.run_id, like)) unseen.set(run.run_id, like)
+    isStale ||=
+      before !== undefined && (isFiltered(filter) ? isListed && wasLike !== like : isEnd(before, run))
     // The first verdict of the week: until the next reading the head would say that there is none.
-    if (run.hours_lost !== null && overall.peek()?.week.hours_used === 0) void overall.read()
-    else overall.refresh()
+    if (run.hours_lost !== null && week.peek()?.hours_used === 0) void week.read()
+    else week.refresh()
+    if (isFiltered(filter)) total.refresh()
     settleSoon()
+  }
+
+  /** Of one that is not in the list: it was not asked for yet, or is another now than when it was, or may be. */
+  function mayMatchNow(id: string, like: string): boolean {
+    const asked = elsewhere.get(id)
+    return !asked || asked.like !== like || (isFiltered(filter) && Date.now() - asked.at >= DOUBT_MS)
   }
 
   /**
@@ -146,6 +176,7 @@ export function openRuns() {
   function onGone(id: string): void {
     unseen.delete(id)
     elsewhere.delete(id)
+    gone.add(id)
     if (!order.value.includes(id)) return
     order.value = order.value.filter(other => other !== id)
     onMissed()
@@ -172,7 +203,8 @@ export function openRuns() {
     order,
     selection: openSelection(order),
     counts,
-    overall,
+    week,
+    total,
     choices: computed(
       (): Choices => ({
         projects: projects.value?.map(each => each.project) ?? [],
@@ -198,8 +230,8 @@ export function openRuns() {
     async load(asking: RunsFilter) {
       filter = asking
       elsewhere.clear()
-      await read(null, [], PAGE)
-      if ((overall.peek()?.total ?? null) === null) await overall.read()
+      await read(false, PAGE)
+      if (total.peek() === null) await total.read()
     },
     /** The next page, appended. */
     more: () => readOn(PAGE),
@@ -231,7 +263,7 @@ export function openRuns() {
       void reload()
     },
     close() {
-      for (const each of [overall, projects, users]) each.close()
+      for (const each of [week, total, projects, users]) each.close()
       reloadSoon.cancel()
       settleSoon.cancel()
       requests.stop()
@@ -239,8 +271,14 @@ export function openRuns() {
   }
 }
 
-function overallOf({ counts, week }: RunsPage): Overall {
-  return { total: counts.all, week }
+/** What a filter may ask of a run, but for its figures: these move with every window. */
+function likeness({ status, bound, level, cause, archived_at, name, project, tags }: RunSummary): string {
+  return JSON.stringify([status, bound, level, cause, archived_at === null, name, project, tags])
+}
+
+/** Its counts and its place are others now. */
+function isEnd(before: RunSummary, now: RunSummary): boolean {
+  return before.status !== now.status || (before.archived_at === null) !== (now.archived_at === null)
 }
 
 /** Of a search that the service does not understand. */

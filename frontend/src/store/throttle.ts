@@ -1,27 +1,36 @@
-/** Runs at once, then at most once in `ms`; calls in between end in one more run. */
+/** Runs at once, then again once `ms` have passed since it ended; calls in between end in one more run. */
 export interface Throttled {
   (): void
   cancel(): void
 }
 
-export function throttled(run: () => void, ms: number): Throttled {
-  let timer: ReturnType<typeof setTimeout> | null = null
+/** While what `run` promised is under way it is not run again: an answer slower than `ms` still arrives. */
+export function throttled(run: () => unknown, ms: number): Throttled {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  /** The run that keeps others waiting; a cancelled one keeps nobody. */
+  let current: object | null = null
   let again = false
 
-  function rest(): void {
-    timer = null
-    if (again) call()
-  }
   function call(): void {
-    again = timer !== null
+    again = current !== null
     if (again) return
-    timer = setTimeout(rest, ms)
-    run()
+    const mine = {}
+    current = mine
+    const ended = run()
+    if (ended instanceof Promise) void ended.finally(() => rest(mine))
+    else rest(mine)
+  }
+  function rest(mine: object): void {
+    if (current !== mine) return
+    timer = setTimeout(() => {
+      current = null
+      if (again) call()
+    }, ms)
   }
   return Object.assign(call, {
     cancel(): void {
-      if (timer !== null) clearTimeout(timer)
-      timer = null
+      clearTimeout(timer)
+      current = null
       again = false
     },
   })

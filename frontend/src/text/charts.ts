@@ -68,7 +68,7 @@ export const workers = {
 }
 
 export const gantt = {
-  title: (s: string) => `The last ${s}`,
+  title: (steps: number) => (steps === 1 ? 'The last step' : `The last ${steps} steps`),
   cpu: 'on a CPU',
   runqueue: 'no CPU free',
   blocked: 'blocked',

@@ -14,6 +14,7 @@ export const frame = {
 
 export const link = {
   connecting: 'connecting',
+  idle: 'connected',
   asleep: 'paused while hidden',
   gone: 'no answer',
   live: (ageS: number) => (ageS < 2 ? 'live' : `live, last update ${formatAge(ageS)} ago`),

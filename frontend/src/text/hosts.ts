@@ -1,5 +1,5 @@
 /** The Hosts page. */
-import { plural } from '../format'
+import { plural, ZONE } from '../format'
 
 export const hosts = {
   what: 'The hosts',
@@ -42,7 +42,7 @@ export const hosts = {
     hatch: 'run on the GPU waits for data',
     'load-runqueue': 'other processes',
   },
-  history: 'Use over time',
+  history: `Use over time, ${ZONE}`,
   range: 'Time shown',
   ranges: [
     ['3600', 'Last hour'],

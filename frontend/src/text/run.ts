@@ -12,6 +12,7 @@ export const run = {
       crashed: `crashed after ${age}`,
       lost: `no signal, ran ${age}`,
     })[status],
+  endUnknown: (age: string) => `end unknown, ran ${age}`,
   ranks: (count: number) => plural(count, 'rank'),
   gpus: (count: number, name: string | null) => `${count} × ${name ?? 'GPU'}`,
   noGpu: 'no GPU',
@@ -108,6 +109,7 @@ export const shared = {
 
 export const signals = {
   title: 'Signals behind the verdict',
+  all: (count: number) => `Show all ${count}`,
   columns: { signal: 'Signal', measured: 'Measured', healthy: 'Healthy', reading: 'What it means' },
 }
 
@@ -170,6 +172,14 @@ export const footnote = {
     agent_errors: (n: number) => `${plural(n, 'internal error')} of the agent`,
   },
   notMeasured: 'Not measured',
+  rest: (hosts: number, reasons: number) =>
+    [
+      hosts > 0 ? (hosts === 1 ? 'The host' : `The ${hosts} hosts`) : '',
+      reasons > 0 ? 'what was not measured' : '',
+    ]
+      .filter(Boolean)
+      .join(', and ')
+      .replace(/^w/, 'W'),
   cores: (usable: string, all: string | null) => `${usable}${all ? ` of ${all}` : ''} CPU cores`,
   memory: (size: string) => `${size} memory`,
   shm: (size: string) => `${size} /dev/shm`,

@@ -1,6 +1,6 @@
 /** The Runs page: the week, the filters, the table, tags, retention. */
 import type { ServiceInfo } from '../api/schema'
-import { plural } from '../format'
+import { plural, ZONE } from '../format'
 import { roundedWithin } from './shared'
 
 export const empty = {
@@ -27,7 +27,9 @@ export const empty = {
 
 export const week = {
   none: 'No training was judged in the last seven days.',
+  noneFound: 'None of these runs was judged in the last seven days.',
   before: 'In seven days ',
+  beforeFound: 'In these runs, in seven days ',
   lost: (lost: string, used: string) => `${lost} of ${used}`,
   onGpus: (lost: string) => `, of them ${lost},`,
   after: (share: string, change: string) => ` went to waiting for data and copies: ${share}${change}.`,
@@ -39,7 +41,7 @@ export const week = {
   days: (onGpu: boolean) => `${onGpu ? 'GPU time' : 'time'} lost per day`,
   causeTitle: (hours: string, cause: string) => `${hours} ${cause}`,
   otherCauses: 'other causes',
-  day: (day: string, lost: string, used: string) => `${day}: ${lost} lost of ${used}`,
+  day: (day: string, lost: string, used: string) => `${day}, ${ZONE}: ${lost} lost of ${used}`,
   lastWeek: 'last week',
   thisWeek: 'this week',
 }
@@ -48,7 +50,11 @@ export const runs = {
   caption: 'Runs',
   searchLabel: 'Search runs',
   searchHint: 'Name, tag, host, num_workers<8',
-  searchRefused: (why: string) => `The search was not understood. ${why.replace(/^q, c/, 'C')}`,
+  searchRefused: (why: string) => `The search was not understood: ${why.replace(/^q, character \d+: /, '')}.`,
+  searchHelp: 'For example:',
+  searchExamples: ['bound:data', 'stall>20%', 'num_workers<8', 'slow storage'],
+  searchWords:
+    'Words are looked for in names, ids, projects, users, hosts, tags and causes; all of them must be found. For figures there are keys:',
   notArchived: 'Not archived',
   archived: { true: 'Archived only', any: 'Including archived' },
   isArchived: 'archived',
@@ -100,7 +106,7 @@ export const runs = {
     host: 'Host',
     user: 'User',
     project: 'Project',
-    started: 'Started',
+    started: `Started, ${ZONE}`,
   },
   gainedWord: 'gained',
   tryIt: 'try it',
@@ -148,7 +154,7 @@ export const tagging = {
 export const retention = {
   title: (project: string) => `Retention of ${project}`,
   used: (rows: string, overviews: string) =>
-    `Its runs use ${rows} GB for single steps and ${overviews} GB for overviews.`,
+    `Its runs use ${rows} for single steps and ${overviews} for overviews.`,
   days: 'Keep single steps for',
   daysUnit: 'days',
   size: 'Storage limit',

@@ -16,8 +16,14 @@ export const text = {
   asTable: 'As table',
   asChart: 'As chart',
   notMeasured: 'not measured',
+  endUnknown: 'end unknown',
   loading: 'Loading',
   snippet: 'import underfed\nloader = underfed.watch(loader)',
+}
+
+/** Of names too many for a line. */
+export const several = {
+  more: (first: string, more: number) => `${first} and ${more.toLocaleString('en')} more`,
 }
 
 export const panelMenu = {
@@ -71,15 +77,22 @@ export const deleting = {
 
 export const banner = {
   gone: 'The service does not answer.',
+  intercepted: 'Something else answers in place of the service.',
+  interceptedDetail: 'A proxy in between may want you to sign in again: reload the page.',
   goneDetail: (retryInS: number, asOf: string | null) =>
     `${retryInS > 0 ? `Trying again in ${retryInS} s.` : 'Trying again now.'}${asOf ? ` What you see is as of ${asOf}.` : ''}`,
   tryNow: 'Try now',
   noSignal: (host: string, ageS: number) => `No data from ${host} for ${formatAge(ageS)}.`,
+  endUnknown: (host: string, ageS: number) =>
+    `How this run ended is unknown: no data from ${host} for ${formatAge(ageS)}.`,
+  endUnknownDetail: (asOf: string) =>
+    `Its end was not recorded, as when a host loses power or a container is removed. Everything below is as of ${asOf}.`,
   noSignalDetail: (asOf: string) =>
     `The training may still be running: check the host and the network. Everything below is as of ${asOf}.`,
   crashed: (steps: string) => `Crashed after ${steps} steps.`,
   crashedDetail: 'The verdict is about the steps before the crash. The error:',
   copyError: 'Copy the error',
+  wholeError: 'The whole error',
   crashedSilently: 'The verdict is about the steps before the crash. No error was recorded.',
   died: (places: readonly { place: string; workers: readonly number[] }[]) => {
     const named = places.map(({ place, workers }) => `${workers.join(', ')} of ${place}`)
@@ -99,6 +112,9 @@ export const banner = {
   ours: 'This page failed.',
   oursDetail:
     'The runs themselves are not affected. Reload the page; if the error comes back, please report its details.',
+  ourPart: 'This part of the page failed.',
+  ourPartDetail: 'The rest of it and the runs themselves are not affected.',
+  tryAgain: 'Try again',
   notLoaded: 'This page could not be loaded.',
   notLoadedDetail: 'The service may have been updated or restarted since you opened it.',
   reload: 'Reload',

@@ -1,5 +1,14 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { address, get, NoAnswer, ServiceError, serviceNow, signIn } from '../../src/api/client'
+import {
+  address,
+  change,
+  get,
+  Intercepted,
+  NoAnswer,
+  ServiceError,
+  serviceNow,
+  signIn,
+} from '../../src/api/client'
 
 afterEach(() => vi.unstubAllGlobals())
 
@@ -39,4 +48,40 @@ test('ages are measured by the clock of the service', async () => {
   answer({}, { headers: { Date: ahead } })
   await get('/api/v1/service', {})
   expect(serviceNow() - Date.now()).toBeGreaterThan(3_590_000)
+})
+
+test.each([
+  [200, 'the sign-in page of a proxy'],
+  [403, 'its refusal'],
+])('a page with status %i in place of an answer is %s, for reading and for changing', async status => {
+  const headers = { 'Content-Type': 'text/html; charset=utf-8' }
+  vi.stubGlobal('fetch', async () => new Response('<html>', { status, headers }))
+  await expect(get('/api/v1/service', {})).rejects.toBeInstanceOf(Intercepted)
+  await expect(change('PATCH', '/api/v1/runs/a')).rejects.toBeInstanceOf(Intercepted)
+})
+
+test('nobody is followed to another site', async () => {
+  const fetched = vi.fn(async () => ({ type: 'opaqueredirect', headers: new Headers() }))
+  vi.stubGlobal('fetch', fetched)
+  await expect(get('/api/v1/service', {})).rejects.toBeInstanceOf(Intercepted)
+  expect(fetched).toHaveBeenCalledWith('/api/v1/service', expect.objectContaining({ redirect: 'manual' }))
+})
+
+test('an answer that is cut short is none', async () => {
+  vi.stubGlobal(
+    'fetch',
+    async () => new Response('{"runs": [', { headers: { 'Content-Type': 'application/json' } }),
+  )
+  await expect(get('/api/v1/service', {})).rejects.toBeInstanceOf(NoAnswer)
+})
+
+test('an answer that never comes is given up', async () => {
+  const patience = new AbortController()
+  vi.spyOn(AbortSignal, 'timeout').mockReturnValue(patience.signal)
+  vi.stubGlobal('fetch', (_: string, { signal }: { signal: AbortSignal }) => {
+    return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  })
+  const asking = get('/api/v1/service', {}, new AbortController().signal)
+  patience.abort(new DOMException('', 'TimeoutError'))
+  await expect(asking).rejects.toBeInstanceOf(NoAnswer)
 })

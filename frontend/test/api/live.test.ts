@@ -8,11 +8,18 @@ class FakeSource {
   onmessage: ((message: { data: string }) => void) | null = null
   onerror: (() => void) | null = null
   isClosed = false
+  #beaten: (() => void) | null = null
   constructor(readonly url: string) {
     FakeSource.opened.push(this)
   }
   close(): void {
     this.isClosed = true
+  }
+  addEventListener(name: string, beaten: () => void): void {
+    if (name === 'beat') this.#beaten = beaten
+  }
+  beat(): void {
+    this.#beaten?.()
   }
   tell(topic: string): void {
     this.onmessage?.({ data: JSON.stringify({ topic }) })
@@ -239,4 +246,46 @@ test('only a tab that is seen wants a stream', () => {
   hidden = true
   visibilityChanged()
   expect(wants).toEqual([true, false])
+})
+
+test('a stream that was cut without a word is opened anew, one that beats is not', async () => {
+  subscribe('runs')
+  newest().onopen?.()
+  for (let beats = 0; beats < 6; beats += 1) {
+    await vi.advanceTimersByTimeAsync(10_000)
+    newest().beat()
+  }
+  expect(FakeSource.opened).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(36_000)
+  expect(FakeSource.opened[0]?.isClosed).toBe(true)
+  newest().onopen?.()
+  expect(openCount()).toBe(1)
+  expect(links.slice(-2)).toEqual(['connecting', 'live'])
+  expect(missed).toBe(1)
+})
+
+test('a stream that never opens is tried again', async () => {
+  subscribe('runs')
+  await vi.advanceTimersByTimeAsync(36_000)
+  expect(FakeSource.opened).toHaveLength(2)
+})
+
+test('what an old stream still says is not heard', () => {
+  const heard: string[] = []
+  live.subscribe(['runs'], { onEvent: ({ topic }) => heard.push(topic), onMissed() {} })
+  const old = newest()
+  live.setCrowded(true)
+  old.tell('runs')
+  expect(heard).toEqual([])
+})
+
+test('nobody connects where no view wants a stream, or where a sign-in is needed first', async () => {
+  subscribe('runs')()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(links.at(-1)).toBe('idle')
+  subscribe('runs')
+  answers = () => Promise.resolve(false)
+  newest().onerror?.()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(links.at(-1)).toBe('idle')
 })

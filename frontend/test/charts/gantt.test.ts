@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Timeline, TimelineBatch, TimelineStep } from '../../src/api/schema'
-import { type Attention, type Gantt, gantt, targetAt, wholeOf } from '../../src/charts/gantt'
+import { type Attention, type Gantt, gantt, newestOf, targetAt, wholeOf } from '../../src/charts/gantt'
 import { record, segments, stubBrowser } from './recording'
 
 beforeAll(stubBrowser)
@@ -215,4 +215,13 @@ test('what lies under the pointer is a batch, a step, or nothing', () => {
   expect(targetAt(shown, scale, 500, LOOP + 5)).toMatchObject({ step_index: 3 })
   expect(targetAt(shown, scale, 900, 5)).toBeNull()
   expect(targetAt(shown, scale, 50, 5)).toBeNull()
+})
+
+test('at first the newest twenty steps are seen, or all where what was loaded for them lies before', () => {
+  const steps = Array.from({ length: 50 }, (_, at) => step({ step_index: at, start_us: 20_000 * at }))
+  const loaded = (fromUs: number) =>
+    Array.from({ length: 12 }, (_, at) => batch({ start_us: fromUs + 20_000 * at, load_us: 10_000 }))
+  expect(newestOf(data(loaded(700_000), steps))).toEqual({ fromUs: 600_000, toUs: 1_000_000 })
+  expect(newestOf(data(loaded(700_000), steps.slice(0, 3)))).toEqual({ fromUs: 0, toUs: 1_000_000 })
+  expect(newestOf(data(loaded(100_000), steps))).toEqual({ fromUs: 0, toUs: 1_000_000 })
 })

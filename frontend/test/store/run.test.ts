@@ -10,6 +10,7 @@ class StreamOfOurs {
   constructor() {
     StreamOfOurs.newest = this
   }
+  addEventListener(): void {}
   close(): void {}
   tell(changes: object, diagnosisChanged = false): void {
     const run = summary(changes)
@@ -195,11 +196,26 @@ test('a part that fails is named, what was read before stays, and it heals', asy
   expect(store.troubles.value.size).toBe(0)
 })
 
-test('a run that does not exist is missing, not in trouble', async () => {
+test('a run that does not exist is missing, not in trouble, and asked for once', async () => {
   store.close()
   failing = 'run-1'
+  asked = []
   store = openRun('run-1')
   await vi.advanceTimersByTimeAsync(0)
   expect(store.isMissing.value).toBe(true)
   expect(store.troubles.value.size).toBe(0)
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(asked).toEqual(['/api/v1/runs/run-1'])
+  failing = null
+  StreamOfOurs.newest.tell({})
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(store.isMissing.value).toBe(false)
+  expect(store.diagnosis.value).not.toBeNull()
+})
+
+test('a run of the list is read at once, as a whole', async () => {
+  store.close()
+  asked = []
+  store = openRun('run-1', undefined, true)
+  expect(asked).toHaveLength(5)
 })

@@ -12,6 +12,7 @@ class StreamOfOurs {
   constructor() {
     StreamOfOurs.newest = this
   }
+  addEventListener(): void {}
   close(): void {}
 }
 
@@ -19,6 +20,8 @@ const COUNTS = { all: 2, running: 2, finished: 0, crashed: 0, lost: 0 }
 let served: RunSummary[]
 let asked: string[]
 let cursor: string | null
+/** Before the service answers. */
+let takesMs: number
 let runs: RunsStore
 let leave: () => void
 
@@ -36,22 +39,25 @@ beforeEach(async () => {
   served = [summary({ run_id: 'a', hours_lost: 5 }), summary({ run_id: 'b', hours_lost: 3 })]
   asked = []
   cursor = null
-  vi.stubGlobal('fetch', (url: string) => {
+  takesMs = 0
+  vi.stubGlobal('fetch', async (url: string, { signal }: RequestInit) => {
     asked.push(url)
-    const isRuns = url.split('?')[0] === '/api/v1/runs'
-    return Promise.resolve(new Response(JSON.stringify(isRuns ? page() : [])))
+    const answer = JSON.stringify(url.split('?')[0] === '/api/v1/runs' ? page() : [])
+    if (takesMs > 0) await new Promise(resolve => setTimeout(resolve, takesMs))
+    if (signal?.aborted) throw new DOMException('', 'AbortError')
+    return new Response(answer)
   })
   vi.stubGlobal('EventSource', StreamOfOurs)
   runs = openRuns()
   leave = runs.follow()
   await runs.load(parseFilter(new URLSearchParams()))
-  await vi.runAllTimersAsync()
+  await vi.advanceTimersByTimeAsync(3_000)
   asked = []
 })
 afterEach(async () => {
   leave()
   runs.close()
-  await vi.runAllTimersAsync()
+  await vi.advanceTimersByTimeAsync(3_000)
   vi.unstubAllGlobals()
   vi.useRealTimers()
 })
@@ -104,6 +110,65 @@ test('a run that the filter leaves out is not asked for again with every event',
   }
   expect(asked.filter(url => url.includes('limit=200'))).toHaveLength(1)
   expect(runs.order.value).toEqual(['a', 'b'])
+})
+
+test('a run that begins to match comes in, by what it is and by its figures', async () => {
+  const filtered = runs.load(parseFilter(new URLSearchParams('q=stall>20%')))
+  await vi.advanceTimersByTimeAsync(3_000)
+  await filtered
+  heard({ run_id: 'other', bound: 'compute' })
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(runs.order.value).toEqual(['a', 'b'])
+  served = [...served, summary({ run_id: 'other', hours_lost: 1 })]
+  heard({ run_id: 'other', bound: 'data' })
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(runs.order.value).toEqual(['a', 'b', 'other'])
+  served = served.slice(0, 2)
+  heard({ run_id: 'other', bound: 'compute' })
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(runs.order.value).toEqual(['a', 'b'])
+  served = [...served, summary({ run_id: 'other', hours_lost: 1 })]
+  for (let second = 0; second < 34; second += 1) {
+    heard({ run_id: 'other', bound: 'compute', data_stall_fraction: 0.3 })
+    await vi.advanceTimersByTimeAsync(1_000)
+  }
+  expect(runs.order.value).toContain('other')
+})
+
+test('an answer that takes longer than the next event still arrives', async () => {
+  takesMs = 7_000
+  served = [summary({ run_id: 'new', hours_lost: 7 }), ...served]
+  for (let second = 0; second < 10; second += 1) {
+    heard({ run_id: second % 2 ? 'new' : 'newer', hours_lost: 7 })
+    await vi.advanceTimersByTimeAsync(1_000)
+  }
+  expect(runs.order.value).toEqual(['new', 'a', 'b'])
+})
+
+test('a late answer brings back neither a deleted run nor old figures', async () => {
+  takesMs = 3_000
+  const reading = runs.load(parseFilter(new URLSearchParams()))
+  await vi.advanceTimersByTimeAsync(1_000)
+  heard({ run_id: 'a' }, true)
+  heard({ run_id: 'b', steps: 99, last_seen_at: '2126-11-21T10:00:00Z' })
+  await vi.advanceTimersByTimeAsync(3_000)
+  await reading
+  expect(runs.order.value).toEqual(['b'])
+  expect(runs.rows.get('b')?.value.steps).toBe(99)
+})
+
+test('the next page and a reload wait for each other', async () => {
+  cursor = '2'
+  await runs.load(parseFilter(new URLSearchParams('q=x')))
+  takesMs = 2_000
+  const more = runs.more()
+  await vi.advanceTimersByTimeAsync(500)
+  served = [summary({ run_id: 'c', hours_lost: 1 })]
+  cursor = null
+  heard({ run_id: 'c', hours_lost: 1 })
+  await vi.advanceTimersByTimeAsync(8_000)
+  await more
+  expect(runs.order.value).toEqual(['c'])
 })
 
 test('a new run waits while the pointer is in the table', async () => {
@@ -173,11 +238,11 @@ test('a run that somebody put away is read again', async () => {
 test('the first verdict of a week that had none is counted at once', async () => {
   heard({ run_id: 'a', hours_lost: null })
   await vi.advanceTimersByTimeAsync(0)
-  runs.overall.put({ total: 2, week: week({ hours_lost: 0, hours_used: 0 }) })
+  runs.week.put(week({ hours_lost: 0, hours_used: 0 }))
   heard({ run_id: 'a', hours_lost: null })
   await vi.advanceTimersByTimeAsync(0)
-  expect(runs.overall.peek()?.week.hours_used, 'read again later').toBe(0)
+  expect(runs.week.peek()?.hours_used, 'read again later').toBe(0)
   heard({ run_id: 'a', hours_lost: 0.2 })
   await vi.advanceTimersByTimeAsync(0)
-  expect(runs.overall.peek()?.week.hours_used).toBe(2_290)
+  expect(runs.week.peek()?.hours_used).toBe(2_290)
 })

@@ -10,6 +10,7 @@ import { type Recording, recordCanvas } from '../charts/recording'
 import { hotspotsPage, run } from '../made'
 
 class NoStream {
+  addEventListener(): void {}
   close(): void {}
 }
 

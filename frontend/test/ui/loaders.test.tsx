@@ -71,7 +71,7 @@ describe('the switch between loaders', () => {
   test('has name, role, verdict, share of the run and wait of each, and says which of them decides', () => {
     switchOf(null)
     expect([...document.querySelectorAll('label')].map(one => one.textContent)).toEqual([
-      'traintraining, compute-bound60% of the run, of which 1.0% is waiting',
+      'traintraining, healthy60% of the run, of which 1.0% is waiting',
       'valthe run’s verdictvalidation, data-bound40% of the run, of which 80% is waiting',
       'newno verdict0% of the run',
     ])

@@ -1,10 +1,20 @@
-import { cleanup, render, screen } from '@testing-library/preact'
+import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ServiceError } from '../../src/api/client'
 import { navigate } from '../../src/router'
-import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../../src/ui/parts/Banner'
+import { isIntercepted, link } from '../../src/store/connection'
+import {
+  CrashBanner,
+  DiedBanner,
+  errorLine,
+  GoneBanner,
+  NoSignalBanner,
+  TroubleBanner,
+} from '../../src/ui/parts/Banner'
+import { Fence } from '../../src/ui/parts/Fence'
 import { Ledger } from '../../src/ui/parts/Ledger'
 import { memo } from '../../src/ui/parts/memo'
+import { Several } from '../../src/ui/parts/Several'
 import { tagsOf, tagsText } from '../../src/ui/parts/tags'
 import { run, worker, workersPage } from '../made'
 
@@ -60,12 +70,14 @@ describe('the ledger', () => {
 
 describe('what is wrong', () => {
   test('a lost run names its host and the moment', () => {
-    render(<NoSignalBanner run={run({ status: 'lost' })} />)
-    expect(seen()).toMatch(/No data from gpu-03 for .*as of \d\d:06:00\./)
+    const last = new Date(Date.now() - 300_000).toISOString()
+    render(<NoSignalBanner run={run({ status: 'lost', last_seen_at: last })} />)
+    expect(seen()).toContain(`No data from gpu-03 for 5 min`)
+    expect(seen()).toContain(`as of ${last.slice(11, 19)} UTC.`)
   })
   test('a crashed run shows its error', () => {
     render(<CrashBanner run={run({ status: 'crashed', exit_reason: 'CUDA out of memory' })} />)
-    expect(document.querySelector('pre')?.textContent).toBe('CUDA out of memory')
+    expect(document.querySelector('.error-line')?.textContent).toBe('CUDA out of memory')
   })
   test('a run that was killed has none', () => {
     render(<CrashBanner run={run({ status: 'crashed' })} />)
@@ -136,4 +148,95 @@ test('a memoised part is made again when a property is another, and not with eac
   rerender(<Part name="b" />)
   expect(made).toHaveBeenCalledTimes(2)
   expect(seen()).toBe('b')
+})
+
+describe('the error of a crash', () => {
+  const frames = Array.from(
+    { length: 12 },
+    (_, at) => `  File "net.py", line ${at}, in forward\n    x = self.inner(x)`,
+  )
+  const trace = [
+    'Traceback (most recent call last):',
+    ...frames,
+    'torch.OutOfMemoryError: CUDA out of memory.',
+  ]
+  test.each([
+    [trace.join('\n'), 'torch.OutOfMemoryError: CUDA out of memory.'],
+    [[...trace, 'Tried to allocate 2.00 GiB.', ''].join('\n'), 'torch.OutOfMemoryError: CUDA out of memory.'],
+    ['Killed by signal 9', 'Killed by signal 9'],
+    ['KeyboardInterrupt\n', 'KeyboardInterrupt'],
+    ['', ''],
+  ])('is its last line that names one', (whole, line) => expect(errorLine(whole)).toBe(line))
+
+  test('is seen without opening anything, and the whole is there', () => {
+    render(<CrashBanner run={run({ status: 'crashed', exit_reason: trace.join('\n') })} />)
+    expect(document.querySelector('.error-line')?.textContent).toContain('CUDA out of memory')
+    expect(document.querySelector('details')?.open).toBe(false)
+    expect(document.querySelector('pre')?.textContent).toContain('in forward')
+  })
+  test('of one line is shown once', () => {
+    render(<CrashBanner run={run({ status: 'crashed', exit_reason: 'Killed by signal 9' })} />)
+    expect(screen.getAllByText(/Killed by signal 9/)).toHaveLength(1)
+  })
+})
+
+describe('a part that cannot be drawn', () => {
+  const spoilt = { is: true }
+  function Part() {
+    if (spoilt.is) throw new Error('no such figure')
+    return <p>drawn</p>
+  }
+  test('leaves its neighbours, and is drawn again when asked', () => {
+    spoilt.is = true
+    render(
+      <>
+        <Fence>
+          <Part />
+        </Fence>
+        <p>neighbour</p>
+      </>,
+    )
+    expect(seen()).toContain('This part of the page failed.')
+    expect(seen()).toContain('neighbour')
+    spoilt.is = false
+    fireEvent.click(screen.getByText('Try again'))
+    expect(seen()).toContain('drawn')
+    expect(seen()).not.toContain('failed')
+  })
+})
+
+test('a run that has been silent for long is not said to be out of reach', () => {
+  const lost = (minutes: number) =>
+    run({ status: 'lost', last_seen_at: new Date(Date.now() - minutes * 60_000).toISOString() })
+  const { rerender } = render(<NoSignalBanner run={lost(5)} />)
+  expect(seen()).toContain('The training may still be running')
+  expect(seen()).toMatch(/as of \d\d:\d\d:\d\d UTC/)
+  rerender(<NoSignalBanner run={lost(300)} />)
+  expect(seen()).toContain('How this run ended is unknown')
+  expect(seen()).not.toContain('may still be running')
+  expect(seen()).toMatch(/as of (today|yesterday) \d\d:\d\d UTC/)
+})
+
+test('many names are a few, and all of them under the pointer', () => {
+  const names = Array.from({ length: 32 }, (_, at) => `gpu-${at}`)
+  render(<Several names={names} />)
+  expect(seen()).toBe('gpu-0, gpu-1 and 30 more')
+  expect(screen.getByTitle(/gpu-31/)).toBeTruthy()
+  cleanup()
+  render(<Several names={names.slice(0, 3)} />)
+  expect(seen()).toBe('gpu-0, gpu-1, gpu-2')
+})
+
+test('a proxy that asks for its own sign-in is told from a service that is down', () => {
+  link.value = 'gone'
+  isIntercepted.value = true
+  render(<GoneBanner />)
+  expect(seen()).toContain('Something else answers in place of the service.')
+  expect(screen.getByText('Reload')).toBeTruthy()
+  cleanup()
+  isIntercepted.value = false
+  render(<GoneBanner />)
+  expect(seen()).toContain('The service does not answer.')
+  expect(screen.queryByText('Reload')).toBeNull()
+  link.value = 'connecting'
 })

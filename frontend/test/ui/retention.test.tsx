@@ -40,7 +40,7 @@ afterEach(() => {
 
 async function open(): Promise<void> {
   render(<RetentionDialog project="a/b" onClose={closed} />)
-  await screen.findByText('Its runs use 2.5 GB for single steps and 0.1 GB for overviews.')
+  await screen.findByText('Its runs use 2.5 GB for single steps and 100 MB for overviews.')
 }
 
 test('shows what applies: the project’s own, none, and what the service does for all', async () => {

@@ -183,7 +183,7 @@ describe('advice', () => {
       evidence: [],
     }
     render(<AdviceList run={run()} diagnosis={diagnosis({ refusals: [refusal] })} />)
-    expect(seen()).toContain('What would not helpA copy in tmpfsAll from the cache.')
+    expect(seen()).toContain('What would not help 1A copy in tmpfsAll from the cache.')
   })
 })
 
@@ -191,6 +191,7 @@ test('signals say what a figure is a share of, and what could not be measured', 
   const measured = { what: 'of requests', value: 0.93, unit: 'fraction' as const, series: null }
   render(
     <SignalsPanel
+      isWell={false}
       signals={[
         { signal: 'Empty queue', measured, healthy: 'under 5%', reading: 'symptom', says: 'queue empty' },
         {
@@ -205,6 +206,36 @@ test('signals say what a figure is a share of, and what could not be measured', 
   )
   const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
   expect(cells).toEqual(['93% of requests', 'under 5%', 'queue empty', '–', '', 'not measured'])
+})
+
+test('of many signals those that speak for a cause and what was ruled out are shown, at most seven', () => {
+  const measured = { what: 'of requests', value: 0.1, unit: 'fraction' as const, series: null }
+  const readings = ['ruled_out', 'not_measured', 'ruled_out', 'cause', 'not_measured', 'symptom'] as const
+  const signals = Array.from({ length: 18 }, (_, at) => {
+    const reading = readings[at % readings.length] ?? 'cause'
+    return { signal: `signal ${at}`, measured, healthy: '', reading, says: reading }
+  })
+  render(<SignalsPanel isWell={false} signals={signals} />)
+  const rows = () => [...document.querySelectorAll('tbody th')].map(cell => cell.textContent)
+  expect(rows()).toEqual([0, 3, 5, 9, 11, 15, 17].map(at => `signal ${at}`))
+  fireEvent.click(screen.getByText('Show all 18'))
+  expect(rows()).toHaveLength(18)
+})
+
+test('hosts that are alike are described once', () => {
+  const unknown = ['cpu_model', 'quota_cores', 'usable_cores', 'memory_total_bytes', 'memory_limit_bytes']
+  const facts = Object.fromEntries(
+    [...unknown, 'shm_total_bytes', 'numa_nodes', 'open_files_limit'].map(name => [name, null]),
+  )
+  const host = (hostname: string, cpu_count: number) =>
+    ({ ...facts, hostname, cpu_count, allowed_cpus: cpu_count }) as HostFacts
+  const alike = Array.from({ length: 31 }, (_, at) => host(`gpu-${at}`, 96))
+  render(<Footnote run={run({ hosts: [...alike, host('odd', 8)] })} />)
+  expect(document.querySelector('details')?.open).toBe(false)
+  const lines = [...document.querySelectorAll('details > p')].map(line => line.textContent)
+  expect(lines).toHaveLength(2)
+  expect(lines[0]).toMatch(/^gpu-0, gpu-1 and 29 more: .*96 CPU cores/)
+  expect(lines[1]).toMatch(/^odd: .*8 CPU cores/)
 })
 
 test('settings that the advice would change are marked', () => {

@@ -88,7 +88,7 @@ describe('a row of the table', () => {
 describe('the week', () => {
   const sentence = (changes: Partial<Week>) => {
     cleanup()
-    render(<WeekHead week={week(changes)} query={new URLSearchParams()} />)
+    render(<WeekHead isOfAll week={week(changes)} query={new URLSearchParams()} />)
     return screen.getByRole('heading').textContent
   }
   test('is a sentence', () => {

@@ -4,7 +4,7 @@ import { toCsv } from '../../src/csv'
 import { navigate } from '../../src/router'
 import { COLUMN_IDS, chooseColumns, chosen, configKeys } from '../../src/store/chosen'
 import { tableOf } from '../../src/store/listing'
-import { COLUMNS, columnOf, fitting, NAME_PX, TICK_PX } from '../../src/ui/runs/columns'
+import { COLUMNS, columnOf, fitting, NAME_PX, statusOf, TICK_PX } from '../../src/ui/runs/columns'
 import { slicesOf } from '../../src/ui/runs/WeekHead'
 import { summary } from '../made'
 
@@ -109,4 +109,14 @@ test('small causes are told together and chosen together; no hour is left out', 
   expect(slices.map(({ words }) => words).slice(-2)).toEqual(['other causes', 'no single cause'])
   expect(slices.at(-2)?.term).toBe('cause:ipc_copy,slow_rank')
   expect(slices.reduce((sum, { hours }) => sum + hours, 0)).toBe(260)
+})
+
+test('ended, out of reach and not known which are three words', () => {
+  const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
+  const lost = { status: 'lost', status_label: 'no signal' } as const
+  expect(statusOf(summary({ status: 'finished', status_label: 'finished', last_seen_at: ago(999) }))).toBe(
+    'finished',
+  )
+  expect(statusOf(summary({ ...lost, last_seen_at: ago(5) }))).toBe('no signal')
+  expect(statusOf(summary({ ...lost, last_seen_at: ago(90) }))).toBe('end unknown')
 })

@@ -13,6 +13,7 @@ import { Views } from '../../src/ui/runs/Views'
 import { run, summary, week } from '../made'
 
 class Silent {
+  addEventListener(): void {}
   onopen = null
   onmessage = null
   onerror = null

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,22 @@ def test_assets_are_kept_for_good(built: Path) -> None:
     response = client_of(built).get("/assets/index-1a2b.js")
     assert (response.status_code, response.text) == (200, "1")
     assert response.headers["cache-control"] == "public, max-age=31536000, immutable"
+
+
+def test_scripts_and_styles_are_packed_as_well_as_gzip_can(built: Path) -> None:
+    script, style = "export const word = 'starved'\n" * 200, ".verdict { color: var(--wait) }\n" * 200
+    (built / "assets" / "more-3c4d.js").write_text(script)
+    (built / "assets" / "more-5e6f.css").write_text(style)
+    for name, kind, text in (("more-3c4d.js", "javascript", script), ("more-5e6f.css", "css", style)):
+        with client_of(built).stream("GET", f"/assets/{name}", headers={"Accept-Encoding": "br, gzip"}) as response:
+            sent = b"".join(response.iter_raw())
+        assert (response.headers["content-encoding"], response.headers["vary"]) == ("gzip", "Accept-Encoding")
+        assert kind in response.headers["content-type"]
+        assert gzip.decompress(sent).decode() == text
+        assert len(sent) <= len(gzip.compress(text.encode(), 9))
+        plain = client_of(built).get(f"/assets/{name}", headers={"Accept-Encoding": "identity"})
+        assert plain.text == text
+        assert "content-encoding" not in plain.headers
 
 
 def test_files_beside_the_page_are_themselves(built: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_quoted_word_may_have_any_sign_in_it() -> None:
     [
         ("resnet num_worker<8", 8, "there is no key 'num_worker'; 'num_workers' is one"),
         ("colour:red", 1, "there is no key 'colour'; keys are project, user"),
-        ("nas:/data", 1, "stands in quotes"),
+        ("nas:/data", 1, "put it in quotes"),
         ("bound:dat", 7, "bound is one of data, transfer, compute, host, unknown, not 'dat'"),
         ("is:running", 4, "is is one of archived"),
         ("is=archived", 1, "is is compared with :, not with ="),

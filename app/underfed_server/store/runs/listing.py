@@ -15,6 +15,7 @@ from sqlalchemy import (
     RowMapping,
     Text,
     and_,
+    false,
     literal,
     not_,
     null,
@@ -34,6 +35,7 @@ from underfed_server.store.runs.audit_log import UNKNOWN, AuditOf, Author, add_e
 from underfed_server.store.runs.config_values import read_config_values, value_column
 from underfed_server.store.runs.cursor import Cursor, read_cursor, write_cursor
 from underfed_server.store.runs.lines import Lines, line_columns
+from underfed_server.store.runs.removed_runs import are_gone
 from underfed_server.store.runs.searching import NAME, conditions
 from underfed_server.store.runs.status import count_by_status, status_column
 from underfed_server.store.runs.summaries import index_tags, name_of, run_row, summaries, tags_of
@@ -84,7 +86,7 @@ class RunFilter:
     cursor: str | None = None
     """Where the page before ended. A run whose value does not change appears once, whatever changes meanwhile."""
     within: str | None = None
-    """The only project that the caller may see, whatever the filter says; the week is limited to it, too."""
+    """The only project that the caller may see, whatever the filter says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,16 +258,41 @@ def _same_job(row: RowMapping) -> ColumnElement[bool]:
 def conditions_of(asked: RunFilter, now: datetime, status: Status | None = None) -> list[ColumnElement[bool]]:
     """The filter's conditions without its status, to which the counts are not limited."""
     run, expression = tables.run.c, parse(asked.q or "")
-    named = (("project", asked.project), ("project", asked.within), ("bound", asked.bound), ("tag", asked.tag),
-             ("job", asked.job), ("status", status))  # fmt: skip
-    terms = [Term(Comparison(key, "=", (value,))) for key, value in named if value is not None]
     hidden = run.deleted_at.is_(None) if asked.deleted_since is None else run.deleted_at >= asked.deleted_since
-    found = [hidden, *conditions(Expression((*expression.terms, *terms)), now)]
-    speaks_of_all = expression.speaks_of_archived or asked.deleted_since is not None
-    archived = asked.archived or ("any" if speaks_of_all else "false")
+    found = [hidden, *_matching(asked, expression, now, status)]
+    archived = asked.archived or ("any" if _speaks_of_archived(asked, expression) else "false")
     if archived != "any":
         found.append(run.archived_at.is_not(None) if archived == "true" else run.archived_at.is_(None))
     return found
+
+
+def of_past(asked: RunFilter, now: datetime) -> list[ColumnElement[bool]]:
+    """As of the list. Where the filter does not speak of them, archived and deleted runs are meant too."""
+    expression = parse(asked.q or "")
+    if asked.archived is not None or _speaks_of_archived(asked, expression):
+        return conditions_of(asked, now, asked.status)
+    return _matching(asked, expression, now, asked.status)
+
+
+def of_removed(asked: RunFilter) -> ColumnElement[bool]:
+    """Of removed runs their project is known, and little else: any other filter leaves them out."""
+    others = (asked.q, asked.status, asked.bound, asked.tag, asked.job, asked.archived, asked.deleted_since)
+    if any(others) or (asked.project and asked.within and asked.project != asked.within):
+        return false()
+    return are_gone(asked.within or asked.project)
+
+
+def _speaks_of_archived(asked: RunFilter, expression: Expression) -> bool:
+    return expression.speaks_of_archived or asked.deleted_since is not None
+
+
+def _matching(
+    asked: RunFilter, expression: Expression, now: datetime, status: Status | None
+) -> list[ColumnElement[bool]]:
+    named = (("project", asked.project), ("project", asked.within), ("bound", asked.bound), ("tag", asked.tag),
+             ("job", asked.job), ("status", status))  # fmt: skip
+    terms = [Term(Comparison(key, "=", (value,))) for key, value in named if value is not None]
+    return conditions(Expression((*expression.terms, *terms)), now)
 
 
 _STARTED_US = type_coerce(tables.run.c.started_at, BigInteger)

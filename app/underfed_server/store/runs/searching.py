@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
@@ -10,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Float, and_, exists, false, func, literal, not_, or_, select
 
+from underfed_server.names import all_labels
 from underfed_server.search.expression import Age, Comparison, Expression, Period, Term, Value, Word
 from underfed_server.search.keys import KEYS
 from underfed_server.store.columns.lanes import steps_lane
@@ -178,4 +180,10 @@ def _mentions(word: str) -> Condition:
     own = [column.icontains(word, autoescape=True) for column in (NAME, _run.run_id, _run.project, _run.user)]
     host = exists().where(_rank.run_id == _run.run_id, _rank.hostname.icontains(word, autoescape=True))
     tag = exists().where(_tag.run_id == _run.run_id, (_tag.key + "=" + _tag.value).icontains(word, autoescape=True))
-    return or_(*own, host, tag)
+    causes = [name for name, label in all_labels()["cause"].items() if _begins_a_word(word, label)]
+    return or_(*own, host, tag, *([_run.cause.in_(causes)] if causes else []))
+
+
+def _begins_a_word(text: str, label: str) -> bool:
+    """``slow`` and ``storage`` of "slow storage", and not ``low``."""
+    return re.search(rf"(?<!\w){re.escape(text)}", label, re.IGNORECASE) is not None

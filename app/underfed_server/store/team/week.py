@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, Connection, and_, func, select, type_coerce
+from sqlalchemy import BigInteger, ColumnElement, Connection, func, select, type_coerce
 
 from underfed_server.model import CauseHours, DayHours, Week
 from underfed_server.store.databases import tables
-from underfed_server.store.runs.removed_runs import are_gone
 
 DAYS = 14
 DAY = timedelta(days=1)
@@ -21,15 +20,16 @@ DAY_US = DAY // tables.MICROSECOND
 Hours = NDArray[np.float64]
 
 
-def read_week(connection: Connection, project: str | None, now: datetime) -> Week:
-    """Seven UTC days, today included, and the seven before, of all runs that were judged: what a run lost stays lost
-    when it is archived or deleted.
+def read_week(
+    connection: Connection, now: datetime, conditions: Sequence[ColumnElement[bool]], gone: ColumnElement[bool]
+) -> Week:
+    """Seven UTC days, today included, and the seven before, of the judged runs for which all conditions hold, and of
+    removed ones for which ``gone`` does: what a run lost stays lost.
 
     A run's hours are spread evenly over the time from its start to its end: exact for runs within one day.
-    ``project``: only its runs; ``None``: all runs.
     """
     first = first_of_days(DAYS, now)
-    started_us, ended_us, hours_lost, hours_used, causes, on_gpu = _judged(connection, project, first)
+    started_us, ended_us, hours_lost, hours_used, causes, on_gpu = _judged(connection, first, conditions, gone)
     shares = _shares(started_us, ended_us, tables.unix_us(first))
     lost, used = (shares * np.array(hours).reshape(-1, 1) for hours in (hours_lost, hours_used))
     half = DAYS // 2
@@ -54,7 +54,9 @@ def first_of_days(days: int, now: datetime) -> datetime:
     return datetime.combine(now.astimezone(timezone.utc).date(), time(), timezone.utc) - (days - 1) * DAY
 
 
-def _judged(connection: Connection, project: str | None, since: datetime) -> Sequence[Sequence[Any]]:
+def _judged(
+    connection: Connection, since: datetime, conditions: Sequence[ColumnElement[bool]], gone: ColumnElement[bool]
+) -> Sequence[Sequence[Any]]:
     """Column by column: start and end in Unix microseconds, hours lost and used, cause, whether on GPUs."""
     run = tables.run.c
     ended = func.coalesce(run.ended_at, run.last_seen_at)
@@ -62,16 +64,16 @@ def _judged(connection: Connection, project: str | None, since: datetime) -> Seq
         type_coerce(run.started_at, BigInteger), type_coerce(ended, BigInteger), run.hours_lost, run.hours_used,
         run.cause, run.gpu_hours_lost.is_not(None),
     )  # fmt: skip
-    judged = and_(run.hours_lost.is_not(None), run.hours_used.is_not(None), tables.of_project(project))
-    rows = connection.execute(select(*columns).where(ended >= since, judged)).all()
+    judged = (run.hours_lost.is_not(None), run.hours_used.is_not(None))
+    rows = connection.execute(select(*columns).where(ended >= since, *judged, *conditions)).all()
     removed = tables.removed_run.c
     past = (
         type_coerce(removed.started_at, BigInteger), type_coerce(removed.ended_at, BigInteger), removed.hours_lost,
         removed.hours_used, removed.cause, removed.gpu_hours_lost.is_not(None),
     )  # fmt: skip
-    gone = connection.execute(select(*past).where(removed.ended_at >= since, are_gone(project))).all()
+    removed_rows = connection.execute(select(*past).where(removed.ended_at >= since, gone)).all()
     # Thousands of rows become arrays at once: row by row that takes as long as all the rest.
-    return list(zip(*rows, *gone, strict=True)) or [()] * len(columns)
+    return list(zip(*rows, *removed_rows, strict=True)) or [()] * len(columns)
 
 
 def _shares(started_us: Sequence[int], ended_us: Sequence[int], first_us: int) -> Hours:

@@ -80,7 +80,11 @@ function cellsOf({ name, group, unit, values, differs, matters }: ComparedSettin
       {group !== name && <small>{group}</small>}
     </>,
     ...values.map((value, place) => (
-      <code key={place} class={place > 0 && value === values[0] ? 'faint' : ''}>
+      <code
+        key={place}
+        title={settingText(value, unit)}
+        class={place > 0 && value === values[0] ? 'faint' : ''}
+      >
         {settingText(value, unit)}
       </code>
     )),

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { get } from '../../api/client'
 import type { RunsPage } from '../../api/schema'
-import { formatDay, formatFraction } from '../../format'
+import { formatDay, formatFraction, inZone } from '../../format'
 import { MOST_COMPARED } from '../../store/compareHref'
 import { openResource } from '../../store/resource'
 import { compare as say } from '../../text/compare'
@@ -60,7 +60,7 @@ export function RunPicker({ chosen, onPick }: RunPickerProps) {
               <VerdictWord judged={run}>
                 {run.data_stall_fraction !== null && ` ${formatFraction(run.data_stall_fraction)}`}
               </VerdictWord>
-              <span class="faint wide-only">{formatDay(new Date(run.started_at), new Date())}</span>
+              <span class="faint wide-only">{inZone(formatDay(new Date(run.started_at), new Date()))}</span>
             </button>
           </li>
         ))}

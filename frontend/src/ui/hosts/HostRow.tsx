@@ -1,7 +1,15 @@
 /** One host in the table: its GPUs as cells, who keeps its cores busy, how full it is, and the runs on it. */
 import { serviceNow } from '../../api/client'
 import type { Host, HostFlow, HostGpu, HostRun } from '../../api/schema'
-import { formatBytes, formatDay, formatFraction, formatNumber, formatRate, plural } from '../../format'
+import {
+  formatBytes,
+  formatDay,
+  formatFraction,
+  formatNumber,
+  formatRate,
+  inZone,
+  plural,
+} from '../../format'
 import { runHref } from '../../router'
 import { hosts as say } from '../../text/hosts'
 import { verdictTone, verdictWord } from '../../verdict'
@@ -24,11 +32,17 @@ export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
       <tr class={`host ${host.is_live ? '' : 'resting'}`}>
         <th scope="row">
           {isLink ? (
-            <a class="mono-name" href={`/hosts?host=${encodeURIComponent(host.hostname)}`}>
+            <a
+              class="mono-name cut"
+              title={host.hostname}
+              href={`/hosts?host=${encodeURIComponent(host.hostname)}`}
+            >
               {host.hostname}
             </a>
           ) : (
-            <span class="mono-name">{host.hostname}</span>
+            <span class="mono-name cut" title={host.hostname}>
+              {host.hostname}
+            </span>
           )}
           <small>{hardware(host)}</small>
         </th>
@@ -50,7 +64,9 @@ export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
 function hardware({ facts, gpus, is_live, last_seen_at }: Host): string {
   const cores = facts.usable_cores === null ? null : plural(Number(facts.usable_cores.toFixed(1)), 'core')
   const gpu = gpus[0] ? `${gpus.length} × ${gpus[0].name.replace(/^NVIDIA /, '')}` : null
-  const seen = is_live ? null : say.lastSeen(formatDay(new Date(last_seen_at), new Date(serviceNow())))
+  const seen = is_live
+    ? null
+    : say.lastSeen(inZone(formatDay(new Date(last_seen_at), new Date(serviceNow()))))
   return [cores, gpu, seen].filter(Boolean).join(', ')
 }
 

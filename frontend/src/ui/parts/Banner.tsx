@@ -2,12 +2,24 @@
 import type { ComponentChildren } from 'preact'
 import { type ServiceError, serviceNow } from '../../api/client'
 import type { DiedWorker, Run, WorkersPage } from '../../api/schema'
-import { asSentence, capital, formatAge, formatBytes, formatClockSeconds, formatNumber } from '../../format'
+import {
+  asSentence,
+  capital,
+  formatAge,
+  formatBytes,
+  formatClockSeconds,
+  formatDay,
+  formatNumber,
+  inZone,
+} from '../../format'
 import { now } from '../../store/clock'
-import { lastHeardAt, link, retryAt, retryNow } from '../../store/connection'
+import { isIntercepted, lastHeardAt, link, retryAt, retryNow } from '../../store/connection'
 import { banner, text } from '../../text/shared'
+import { isEndUnknown } from '../../verdict'
+import { silentS } from './age'
 import { Button } from './Button'
 import { CopyButton } from './CopyButton'
+import { namesInShort } from './Several'
 import './Banner.css'
 
 interface BannerProps {
@@ -31,7 +43,12 @@ export function GoneBanner() {
   const asOf = lastHeardAt.value === null ? null : formatClockSeconds(lastHeardAt.value)
   return (
     <div class="page-banner">
-      <Banner title={banner.gone}>
+      <Banner title={isIntercepted.value ? banner.intercepted : banner.gone}>
+        {isIntercepted.value && (
+          <>
+            {banner.interceptedDetail} <Reload />{' '}
+          </>
+        )}
         {/* The countdown is hidden from screen readers: read out each second it would disturb. */}
         <span aria-live="off">{banner.goneDetail(retryInS, asOf)}</span>{' '}
         <Button kind="small" onClick={retryNow}>
@@ -42,11 +59,20 @@ export function GoneBanner() {
   )
 }
 
+const SILENT = { title: banner.noSignal, detail: banner.noSignalDetail, at: formatClockSeconds }
+const ENDED_SOMEHOW = {
+  title: banner.endUnknown,
+  detail: banner.endUnknownDetail,
+  at: (at: Date) => inZone(formatDay(at, new Date(serviceNow()))),
+}
+
 export function NoSignalBanner({ run }: { run: Run }) {
-  const ageS = (serviceNow(now.value) - Date.parse(run.last_seen_at)) / 1_000
+  const ageS = silentS(run, now.value)
+  const said = isEndUnknown(run, ageS) ? ENDED_SOMEHOW : SILENT
+  const at = new Date(run.last_seen_at)
   return (
-    <Banner title={banner.noSignal(run.hostnames.join(', ') || run.name, ageS)}>
-      {banner.noSignalDetail(formatClockSeconds(new Date(run.last_seen_at)))}
+    <Banner title={said.title(namesInShort(run.hostnames) || run.name, ageS)}>
+      {said.detail(said.at(at))}
     </Banner>
   )
 }
@@ -54,16 +80,40 @@ export function NoSignalBanner({ run }: { run: Run }) {
 export function CrashBanner({ run }: { run: Run }) {
   return (
     <Banner title={banner.crashed(formatNumber(run.steps))}>
-      {run.exit_reason === null ? banner.crashedSilently : banner.crashedDetail}
-      {run.exit_reason !== null && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-        <pre class="error-text" tabIndex={0}>
-          {run.exit_reason}
-        </pre>
-      )}
-      {run.exit_reason !== null && <CopyButton label={banner.copyError} text={run.exit_reason} small />}
+      {run.exit_reason === null ? banner.crashedSilently : <ErrorText text={run.exit_reason} />}
     </Banner>
   )
+}
+
+/** What was wrong is said in the last line; what led to it is there for who asks. */
+function ErrorText({ text: whole }: { text: string }) {
+  const last = errorLine(whole)
+  return (
+    <>
+      {banner.crashedDetail}
+      <p class="error-line">
+        <code>{last}</code>
+      </p>
+      {last !== whole.trim() && (
+        <details class="error-whole">
+          <summary class="detail">{banner.wholeError}</summary>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
+          <pre class="error-text" tabIndex={0}>
+            {whole}
+          </pre>
+        </details>
+      )}
+      <CopyButton label={banner.copyError} text={whole} small />
+    </>
+  )
+}
+
+/** Python's own: the name of an error and what it says. A message may have further lines, which say less. */
+const ERROR = /^[\w.]+(Error|Exception|Exit|Interrupt|Killed|Timeout)\b/
+
+export function errorLine(whole: string): string {
+  const lines = whole.split('\n').filter(line => line.trim())
+  return (lines.findLast(line => ERROR.test(line)) ?? lines.at(-1) ?? '').trim()
 }
 
 /** Workers that were killed: what they left undone explains how the run ended better than any verdict. */
@@ -133,11 +183,22 @@ function Reload() {
   )
 }
 
-/** A fault of this page itself. */
-export function FaultBanner({ error }: { error: Error }) {
+/** A fault of this page itself, or of a part of it, which is drawn again with `onRetry`. */
+export function FaultBanner({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   return (
-    <Banner title={banner.ours}>
-      {banner.oursDetail} <Reload />{' '}
+    <Banner title={onRetry ? banner.ourPart : banner.ours}>
+      {onRetry ? (
+        <>
+          {banner.ourPartDetail}{' '}
+          <Button kind="small" onClick={onRetry}>
+            {banner.tryAgain}
+          </Button>
+        </>
+      ) : (
+        <>
+          {banner.oursDetail} <Reload />
+        </>
+      )}{' '}
       <CopyButton label={text.copyDetails} text={`${error.message}\n${error.stack ?? ''}`} small />
     </Banner>
   )

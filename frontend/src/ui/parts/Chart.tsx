@@ -1,5 +1,5 @@
 /** Where a chart, which knows no Preact, meets a component: mounted once, updated with each new data. */
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Mounted } from '../../charts/mount'
 import './Chart.css'
 
@@ -16,8 +16,8 @@ export function Chart<T, H extends Mounted<T>>({ mount, data, label, onMounted }
   const place = useRef<HTMLDivElement>(null)
   const handle = useRef<H | null>(null)
 
-  // Mounted once: new data goes through update.
-  useEffect(() => {
+  // Mounted once, before anything is painted: it would push away what is below it. New data goes through update.
+  useLayoutEffect(() => {
     const mounted = mount(place.current as HTMLDivElement, data)
     handle.current = mounted
     onMounted?.(mounted)

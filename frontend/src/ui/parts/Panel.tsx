@@ -21,11 +21,17 @@ interface PanelProps {
   figures?: Figures | undefined
   /** Its charts and words in a picture; left out: its figures. */
   picture?: (() => readonly Block[]) | undefined
+  /** Only its title is shown until it is opened. */
+  isFolded?: boolean
   class?: string
   children: ComponentChildren
 }
 
 export function Panel(props: PanelProps) {
+  return props.isFolded ? <FoldedPanel {...props} /> : <OpenPanel {...props} />
+}
+
+function OpenPanel(props: PanelProps) {
   const { title, name, detail, controls, figures, picture, class: kind = '', children } = props
   const id = useId()
   const section = useRef<HTMLElement>(null)
@@ -59,6 +65,30 @@ export function Panel(props: PanelProps) {
         ? figures.tables().map(table => <WordsTable key={table.caption} table={table} title={title} />)
         : children}
     </section>
+  )
+}
+
+/** Its address opens it. */
+function FoldedPanel({ title, name, detail, figures, children }: PanelProps) {
+  const section = useRef<HTMLDetailsElement>(null)
+  useEffect(() => {
+    if (!section.current || !name || location.hash !== `#${name}`) return
+    section.current.open = true
+    section.current.scrollIntoView()
+  }, [name])
+  return (
+    <details ref={section} id={name} class="folded">
+      <summary>
+        <h2>{title}</h2>
+        {detail && <span class="detail">{detail}</span>}
+      </summary>
+      {name && (
+        <span class="folded-menu screen-only">
+          <PanelMenu title={title} name={name} figures={figures} picture={undefined} />
+        </span>
+      )}
+      {children}
+    </details>
   )
 }
 

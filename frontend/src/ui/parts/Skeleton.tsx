@@ -12,3 +12,13 @@ export function Skeleton() {
     </div>
   )
 }
+
+/** As high as most charts of a run. */
+export function ChartsSkeleton() {
+  return (
+    <div class="skeleton charts-like" role="status" aria-label={text.loading}>
+      <i class="skeleton-part" />
+      <i class="skeleton-part chart-like" />
+    </div>
+  )
+}

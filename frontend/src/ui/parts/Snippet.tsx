@@ -6,7 +6,8 @@ import './Snippet.css'
 export function Snippet({ code }: { code: string }) {
   return (
     <div class="snippet framed">
-      <pre>{code}</pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long one scrolls, so the keyboard must reach it */}
+      <pre tabIndex={0}>{code}</pre>
       <CopyButton label={text.copy} text={code} />
     </div>
   )

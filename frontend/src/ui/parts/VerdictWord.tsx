@@ -6,14 +6,16 @@ import { VerdictGlyph } from './Glyph'
 interface VerdictWordProps {
   judged: Judged
   class?: string
+  /** Said instead, where there is room for one. */
+  word?: string | null | undefined
   children?: ComponentChildren
 }
 
-export function VerdictWord({ judged, class: name = '', children }: VerdictWordProps) {
+export function VerdictWord({ judged, class: name = '', word, children }: VerdictWordProps) {
   return (
     <span class={`with-glyph ${name} ${verdictTone(judged)}`} title={judged.no_loader ?? undefined}>
       <VerdictGlyph judged={judged} />
-      {verdictWord(judged)}
+      {word ?? verdictWord(judged)}
       {children}
     </span>
   )

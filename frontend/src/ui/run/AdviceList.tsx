@@ -25,12 +25,14 @@ export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosi
       ))}
       {advice.length > 0 && <CeilingNote diagnosis={diagnosis} />}
       {refusals.length > 0 && (
-        <>
-          <h3 class="refusals-title">{say.refusals}</h3>
+        <details class="refusals">
+          <summary>
+            <h3>{say.refusals}</h3> <span class="detail">{refusals.length}</span>
+          </summary>
           {refusals.map(refusal => (
             <Refused key={refusal.change} refusal={refusal} />
           ))}
-        </>
+        </details>
       )}
     </Panel>
   )

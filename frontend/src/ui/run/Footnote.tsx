@@ -2,6 +2,7 @@
 import type { HostFacts, Run } from '../../api/schema'
 import { formatBytes, formatDuration, formatFraction, formatNumber } from '../../format'
 import { footnote as say } from '../../text/run'
+import { Several } from '../parts/Several'
 import './Footnote.css'
 
 export function Footnote({ run }: { run: Run }) {
@@ -9,20 +10,31 @@ export function Footnote({ run }: { run: Run }) {
   return (
     <footer class="footnote detail">
       <p>{[...versions(run), overhead(run), ...losses(run)].filter(Boolean).join(' · ')}</p>
-      {run.hosts.map(host => (
-        <p key={host.hostname}>{hostLine(host)}</p>
-      ))}
-      {reasons.size > 0 && (
-        <dl class="not-measured">
-          <dt class="quiet">{say.notMeasured}</dt>
-          {[...reasons].map(([reason, facts]) => (
-            <dd key={reason}>
-              <code class="quiet">{facts.map(([fact]) => fact).join(', ')}</code> {reason}
-            </dd>
+      {(run.hosts.length > 0 || reasons.size > 0) && (
+        <details>
+          <summary>{say.rest(run.hosts.length, reasons.size)}</summary>
+          {[...Map.groupBy(run.hosts, factsOf)].map(([facts, alike]) => (
+            <p key={facts}>
+              <Several names={alike.map(host => host.hostname)} />: {facts}
+            </p>
           ))}
-        </dl>
+          {reasons.size > 0 && <NotMeasured reasons={reasons} />}
+        </details>
       )}
     </footer>
+  )
+}
+
+function NotMeasured({ reasons }: { reasons: ReadonlyMap<string, readonly (readonly [string, string])[]> }) {
+  return (
+    <dl class="not-measured">
+      <dt class="quiet">{say.notMeasured}</dt>
+      {[...reasons].map(([reason, facts]) => (
+        <dd key={reason}>
+          <code class="quiet">{facts.map(([fact]) => fact).join(', ')}</code> {reason}
+        </dd>
+      ))}
+    </dl>
   )
 }
 
@@ -47,7 +59,8 @@ function losses(run: Run): readonly string[] {
   return lost.length > 0 ? lost : [say.nothingDropped]
 }
 
-function hostLine(host: HostFacts): string {
+/** Hosts that are alike are described once. */
+function factsOf(host: HostFacts): string {
   const cores = host.usable_cores ?? host.allowed_cpus
   const all = host.cpu_count !== null && host.cpu_count !== cores ? formatNumber(host.cpu_count) : null
   const memory = host.memory_limit_bytes ?? host.memory_total_bytes
@@ -59,5 +72,5 @@ function hostLine(host: HostFacts): string {
     host.numa_nodes !== null && host.numa_nodes > 1 ? say.numa(host.numa_nodes) : null,
     host.open_files_limit === null ? null : say.openFiles(formatNumber(host.open_files_limit)),
   ]
-  return `${host.hostname}: ${facts.filter(Boolean).join(', ')}`
+  return facts.filter(Boolean).join(', ')
 }

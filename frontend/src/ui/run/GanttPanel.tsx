@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
 import type { SeriesPage, Timeline, TimelineBatch, TimelineStep } from '../../api/schema'
-import { batchKey, type Gantt, gantt, type Stretch, stepsByBatch, wholeOf } from '../../charts/gantt'
+import { batchKey, type Gantt, gantt, newestOf, type Stretch, stepsByBatch } from '../../charts/gantt'
 import { type GanttHandle, mountGantt } from '../../charts/ganttView'
 import { chart, legend, paragraph } from '../../charts/picture'
 import { asSentence, formatDuration, formatFraction, formatNumber } from '../../format'
@@ -45,24 +45,25 @@ export function GanttPanel({ timeline, series, run }: GanttPanelProps) {
   )
   if (!timeline || !data) return null
   const span = formatDuration(wholeSeconds(timeline.to_us - timeline.from_us))
+  const title = say.title(Math.min(timeline.steps.length))
   const rest = workersSeen.length > LANES ? `${say.split} ${say.more(workersSeen.length - LANES)}` : say.split
   if (timeline.steps.length === 0) {
     return timeline.missing ? (
-      <Panel title={say.title(span)}>
+      <Panel title={say.what}>
         <p class="missing">{asSentence(timeline.missing)}</p>
       </Panel>
     ) : null
   }
   return (
     <Panel
-      title={say.title(span)}
+      title={title}
       detail={<Legend entries={legendOf(run.gpus)} />}
       controls={<Keys />}
       name="timeline"
       figures={figuresOf(columnsOf(timeline), timeline.batches, timeline.batches.slice(-TABLE_ROWS))}
       picture={() => [
         legend(legendOf(run.gpus)),
-        chart(gantt(data, { view: wholeOf(data), selected: null, pointed: null })),
+        chart(gantt(data, { view: newestOf(data), selected: null, pointed: null })),
         paragraph(rest),
       ]}
       class="timeline"

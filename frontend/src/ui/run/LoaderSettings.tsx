@@ -42,6 +42,7 @@ export function LoaderSettings({ run, previous, diagnosis, chosen }: LoaderSetti
     <Panel
       title={say.title}
       name="settings"
+      isFolded
       detail={`${loader.loader}, ${say.detail}`}
       figures={{ file: () => ({ columns: ['setting', 'value'], rows: known }) }}
     >

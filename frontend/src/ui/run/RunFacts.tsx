@@ -22,6 +22,7 @@ export function RunFacts({ run, previous }: { run: Still; previous: Run | null }
     <Panel
       title={say.title}
       name="facts"
+      isFolded
       detail={
         previous && (
           <>

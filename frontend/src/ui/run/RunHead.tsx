@@ -8,12 +8,14 @@ import { archive, mayChange, unarchive } from '../../store/actions'
 import { compareWithEarlier } from '../../store/compareHref'
 import { edit, exportMenu, run as say } from '../../text/run'
 import { actions, comparing } from '../../text/shared'
-import { ageS } from '../parts/age'
+import { isEndUnknown } from '../../verdict'
+import { ageS, silentS } from '../parts/age'
 import { Button } from '../parts/Button'
 import { StatusGlyph } from '../parts/Glyph'
 import { pieces } from '../parts/links'
 import { Menu } from '../parts/Menu'
 import { onDemand } from '../parts/onDemand'
+import { Several } from '../parts/Several'
 import { useRuns } from '../parts/stores'
 import { WhyNotChange } from '../parts/WhyNotChange'
 import './RunHead.css'
@@ -25,25 +27,33 @@ export function RunHead({ run }: { run: Run }) {
   const overrides = Object.entries(run.overrides)
   return (
     <div class="run-head">
-      <h1>{run.name}</h1>
+      <h1 class="cut" title={run.name}>
+        {run.name}
+      </h1>
       <span class="meta detail">
         <span class="with-glyph quiet">
           <StatusGlyph status={run.status} />
-          {say.after(run.status, formatAge(ageS(run)))}
+          {isEndUnknown(run, silentS(run))
+            ? say.endUnknown(formatAge(ageS(run)))
+            : say.after(run.status, formatAge(ageS(run)))}
         </span>
         <span>{stepsOf(run)}</span>
-        <span>
-          {run.hostnames.join(', ')}, {run.gpus ? say.gpus(run.gpus, run.gpu_name) : say.noGpu}
+        <span class="cut" title={run.hostnames.join(', ')}>
+          <Several names={run.hostnames} />, {run.gpus ? say.gpus(run.gpus, run.gpu_name) : say.noGpu}
         </span>
         {run.world_size > 1 && <span>{say.ranks(run.world_size)}</span>}
         {run.restart_count !== null && run.restart_count > 0 && (
           <span>{say.restarted(run.restart_count)}</span>
         )}
-        <span>{run.user}</span>
-        <span>{run.project}</span>
+        <span class="cut" title={run.user}>
+          {run.user}
+        </span>
+        <span class="cut" title={run.project}>
+          {run.project}
+        </span>
       </span>
       {formatTags(run.tags).map(tag => (
-        <span key={tag} class="tag">
+        <span key={tag} class="tag" title={tag}>
           {tag}
         </span>
       ))}

@@ -10,13 +10,13 @@ import { hostPanels as say } from '../../text/charts'
 import { TroubleBanner } from '../parts/Banner'
 import { Choice } from '../parts/Choice'
 import { HostPanels } from '../parts/HostPanels'
-import { isNarrow } from '../parts/media'
+import { namesInShort } from '../parts/Several'
 import { useStore } from '../parts/stores'
 import './RunHosts.css'
 
 export function RunHosts({ store, run }: { store: RunStore; run: Still }) {
   const chosen = useSignal(run.hostnames[0] ?? null)
-  const isOpen = useSignal(!isNarrow.peek())
+  const isOpen = useSignal(location.hash === '#host')
   const hostname = chosen.value
   if (hostname === null) return null
   return (
@@ -25,7 +25,9 @@ export function RunHosts({ store, run }: { store: RunStore; run: Still }) {
       open={isOpen.value}
       onToggle={event => (isOpen.value = event.currentTarget.open)}
     >
-      <summary>{say.historyOf(run.hostnames.join(', '))}</summary>
+      <summary class="cut" title={run.hostnames.join(', ')}>
+        {say.historyOf(namesInShort(run.hostnames))}
+      </summary>
       {isOpen.value && (
         <OneHost
           key={hostname}
@@ -52,7 +54,9 @@ function OneHost({ store, run, hostname, choose }: OneHostProps) {
   const read = useStore(() => openResource<HostsPage>(stop => readShown(store, startMs, hostname, stop)))
   const page = store.series.value
   // As often as the other panels are read, and for the same stretch.
-  useEffect(() => void (page && read.read()), [page, read])
+  useEffect(() => {
+    if (page) read.refresh()
+  }, [page, read])
 
   const trouble = read.trouble.value
   if (trouble) return <TroubleBanner what={say.what} error={trouble} />

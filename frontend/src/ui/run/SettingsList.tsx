@@ -19,7 +19,13 @@ export function SettingsList({ rows }: { rows: readonly Setting[] }) {
         <div key={`${name} ${index}`}>
           <dt class="faint">{name}</dt>
           <dd class={isAdvised ? 'advised' : ''} title={title}>
-            {value}
+            {typeof value === 'string' ? (
+              <span class="lines" title={value}>
+                {value}
+              </span>
+            ) : (
+              value
+            )}
             {was != null && <small class="was quiet">{say.was(was)}</small>}
           </dd>
         </div>

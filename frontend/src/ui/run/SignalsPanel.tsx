@@ -1,8 +1,10 @@
 /** The evidence of the verdict: every signal that was looked at, also those that were ruled out. */
+import { useSignal } from '@preact/signals'
 import type { Signal } from '../../api/schema'
 import { table } from '../../charts/picture'
 import { formatEvidence } from '../../format'
 import { signals as say } from '../../text/run'
+import { Button } from '../parts/Button'
 import { DataTable } from '../parts/DataTable'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Diamond, Ring } from '../parts/Glyph'
@@ -21,23 +23,57 @@ const FILED: readonly FigureColumn<Signal>[] = [
   { name: 'says' },
 ]
 
-export function SignalsPanel({ signals }: { signals: readonly Signal[] }) {
-  const rows = signals.map(signal => ({ signal, cells: [signal.signal, measured(signal), signal.healthy] }))
+/** What a reader takes in; the rest was ruled out, or not measured. */
+const FEW = 7
+
+interface SignalsPanelProps {
+  signals: readonly Signal[]
+  /** Nothing is wrong: what is out of the ordinary is no alarm. */
+  isWell: boolean
+}
+
+export function SignalsPanel({ signals, isWell }: SignalsPanelProps) {
+  const showsAll = useSignal(false)
+  const rowOf = (signal: Signal) => ({ signal, cells: [signal.signal, measured(signal), signal.healthy] })
+  const rows = signals.map(rowOf)
+  const shown = showsAll.value ? rows : fewOf(signals).map(rowOf)
   return (
     <Panel
       title={say.title}
       name="signals"
-      class="signals"
+      class={`signals ${isWell ? 'well' : ''}`}
+      controls={
+        signals.length > FEW && (
+          <Button
+            kind="small"
+            aria-pressed={showsAll.value}
+            onClick={() => (showsAll.value = !showsAll.value)}
+          >
+            {say.all(signals.length)}
+          </Button>
+        )
+      }
       figures={{ file: figuresOf(FILED, signals).file }}
       picture={() => [table([COLUMNS, ...rows.map(({ signal, cells }) => [...cells, signal.says])])]}
     >
       <DataTable
         caption={say.title}
         columns={COLUMNS}
-        rows={rows.map(({ signal, cells }) => [...cells, <Reading key="reading" signal={signal} />])}
+        rows={shown.map(({ signal, cells }) => [...cells, <Reading key="reading" signal={signal} />])}
       />
     </Panel>
   )
+}
+
+/** Those that speak for a cause, then what was ruled out, as far as there is room; in the order of the whole. */
+export function fewOf(signals: readonly Signal[]): readonly Signal[] {
+  const rank = (signal: Signal) => (isTelling(signal) ? 0 : signal.reading === 'not_measured' ? 2 : 1)
+  const few = new Set(signals.toSorted((a, b) => rank(a) - rank(b)).slice(0, FEW))
+  return signals.filter(signal => few.has(signal))
+}
+
+function isTelling({ reading }: Signal): boolean {
+  return reading === 'cause' || reading === 'symptom'
 }
 
 /** What it is a share of belongs to the figure; a setting's name is the row's already. */
@@ -46,14 +82,11 @@ function measured({ measured: evidence }: Signal): string {
   return evidence.value === null || evidence.unit === 'setting' ? figure : `${figure} ${evidence.what}`
 }
 
-function Reading({ signal: { reading, says } }: { signal: Signal }) {
+function Reading({ signal }: { signal: Signal }) {
+  const { reading, says } = signal
   return (
     <span class={`with-glyph reading ${reading}`}>
-      {reading === 'cause' || reading === 'symptom' ? (
-        <Diamond />
-      ) : (
-        <Ring dashed={reading === 'not_measured'} />
-      )}
+      {isTelling(signal) ? <Diamond /> : <Ring dashed={reading === 'not_measured'} />}
       {says}
     </span>
   )

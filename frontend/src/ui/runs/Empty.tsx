@@ -1,5 +1,5 @@
 /** No run yet: the commands that record one, with the address of this service, and the one that shows one. */
-import { formatClock } from '../../format'
+import { formatClock, inZone } from '../../format'
 import { service } from '../../store/connection'
 import { empty } from '../../text/runs'
 import { text } from '../../text/shared'
@@ -27,7 +27,9 @@ export function Empty() {
       <Snippet code={text.snippet} />
       <p>{empty.demo}</p>
       <Snippet code={empty.demoCommand} />
-      {info && <p class="detail">{empty.listening(info.url, formatClock(new Date(info.started_at)))}</p>}
+      {info && (
+        <p class="detail">{empty.listening(info.url, inZone(formatClock(new Date(info.started_at))))}</p>
+      )}
     </div>
   )
 }

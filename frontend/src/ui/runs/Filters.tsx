@@ -126,7 +126,22 @@ function Refused({ q }: { q: string }) {
           {after}
         </code>
       )}
+      {why && <SearchExamples />}
     </p>
+  )
+}
+
+/** Searches that work, to start from. */
+export function SearchExamples() {
+  return (
+    <span class="search-examples">
+      {runs.searchHelp}{' '}
+      {runs.searchExamples.map(example => (
+        <a key={example} class="tag" href={`/?${new URLSearchParams({ q: example })}`}>
+          {example}
+        </a>
+      ))}
+    </span>
   )
 }
 
@@ -196,12 +211,11 @@ function StatusName({ status }: Pick<RunsFilter, 'status'>) {
 
 /** Announced to screen readers when the filter changes, not when a run is updated. */
 function Count({ filter }: { filter: RunsFilter }) {
-  const { counts, overall } = useRuns()
+  const { counts, total } = useRuns()
   const said = useSignal('')
   useSignalEffect(() => {
     const found = counts.value?.[filter.status ?? 'all']
-    const total = overall.value?.total ?? null
-    said.value = found === undefined ? '' : runs.count(found, filter.archived ? null : total)
+    said.value = found === undefined ? '' : runs.count(found, filter.archived ? null : total.value)
   })
   return (
     <span class="count detail" role="status">

@@ -3,6 +3,7 @@ import { withQuery } from '../../router'
 import type { RunsFilter } from '../../store/filter'
 import { runs as say } from '../../text/runs'
 import { activeFilters } from './activeFilters'
+import { SearchExamples } from './Filters'
 import './NoMatch.css'
 
 export function NoMatch({ filter, query }: { filter: RunsFilter; query: URLSearchParams }) {
@@ -12,6 +13,11 @@ export function NoMatch({ filter, query }: { filter: RunsFilter; query: URLSearc
       <p>
         {say.noMatch} <b>{filters.map(({ words }) => words).join(' · ') || say.notArchived.toLowerCase()}</b>.
       </p>
+      {filter.q && (
+        <p class="detail">
+          {say.searchWords} <SearchExamples />
+        </p>
+      )}
       <p class="no-match-ways">
         {filters.length > 1 &&
           filters.map(({ words, without }) => (

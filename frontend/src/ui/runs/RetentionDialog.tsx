@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { change, get } from '../../api/client'
 import type { ProjectRetention, RetentionWish } from '../../api/schema'
-import { formatNumber } from '../../format'
+import { formatSize, formatSpan } from '../../format'
 import { retention as say } from '../../text/runs'
 import { FormDialog, refusalOf } from '../parts/Dialog'
 import './RetentionDialog.css'
@@ -43,7 +43,7 @@ export function RetentionDialog({ project, onClose }: { project: string; onClose
 
 function Fields({ current }: { current: ProjectRetention }) {
   const { precision_bits: bits, row_bytes, ladder_bytes } = current
-  const [rows, overviews] = [row_bytes, ladder_bytes].map(bytes => formatNumber(bytes / GIGABYTE))
+  const [rows, overviews] = [row_bytes, ladder_bytes].map(formatSize)
   // A value that a script set is not changed by opening this dialog.
   const roundings = ROUNDINGS.some(each => each === bits) ? ROUNDINGS : [...ROUNDINGS, bits]
   return (
@@ -78,6 +78,8 @@ function Fields({ current }: { current: ProjectRetention }) {
   )
 }
 
+const WORDS = { retain_us: (us: number) => formatSpan(us / 1e6), max_bytes: formatSize }
+
 interface LimitProps {
   of: ProjectRetention
   name: 'retain_us' | 'max_bytes'
@@ -101,7 +103,7 @@ function LimitField({ of, name, label, unit: [size, noun], initially }: LimitPro
         onChange={event => (kind.value = event.currentTarget.value)}
       >
         <option value="service">
-          {say.asService(service === null ? say.noLimit : `${formatNumber(service / size)} ${noun}`)}
+          {say.asService(service === null ? say.noLimit : WORDS[name](service))}
         </option>
         <option value="none">{say.noLimit}</option>
         <option value="own">{say.own(noun)}</option>

@@ -11,7 +11,7 @@ import { ageS } from '../parts/age'
 import { isNarrow } from '../parts/media'
 import { useRuns } from '../parts/stores'
 import { VerdictWord } from '../parts/VerdictWord'
-import type { Column } from './columns'
+import { type Column, statusOf } from './columns'
 import './RunRow.css'
 
 interface RunRowProps {
@@ -31,7 +31,7 @@ export function RunRow({ row, columns, query, index }: RunRowProps) {
         {run.deleted_at ? (
           <span class="deleted-name">{run.name}</span>
         ) : (
-          <a class="run-name" href={runHref(run.run_id)}>
+          <a class="run-name" href={runHref(run.run_id)} title={run.name}>
             {run.name}
           </a>
         )}
@@ -40,7 +40,8 @@ export function RunRow({ row, columns, query, index }: RunRowProps) {
         {run.deleted_at && <span class="deletion faint">{deletion(run.deleted_at)}</span>}
         {isNarrow.value && !run.deleted_at && (
           <span class="second-line cut faint">
-            <VerdictWord judged={run} class="verdict-word" /> · {run.status_label} {formatAgeCell(ageS(run))}
+            <VerdictWord judged={run} class="verdict-word" word={run.cause_label} /> · {statusOf(run)}{' '}
+            {formatAgeCell(ageS(run))}
           </span>
         )}
       </td>
@@ -77,7 +78,13 @@ function Tags({ run, query }: { run: RunSummary; query: URLSearchParams }) {
   return (
     <span class="tags">
       {formatTags(run.tags).map(tag => (
-        <a key={tag} class="tag" href={`/${withQuery(query, { tag })}`} aria-label={runs.filterTag(tag)}>
+        <a
+          key={tag}
+          class="tag"
+          title={tag}
+          href={`/${withQuery(query, { tag })}`}
+          aria-label={runs.filterTag(tag)}
+        >
           {tag}
         </a>
       ))}

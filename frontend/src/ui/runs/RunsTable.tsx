@@ -8,7 +8,7 @@ import { runs as say, selecting } from '../../text/runs'
 import { Button } from '../parts/Button'
 import { isNarrow } from '../parts/media'
 import { useRuns } from '../parts/stores'
-import { type Column, columnOf, fitting, headOf, NAME_PX, TICK_PX } from './columns'
+import { COLUMNS, type Column, columnOf, fitting, headOf, NAME_PX, TICK_PX } from './columns'
 import { RunRow } from './RunRow'
 import { useRowKeys } from './rowKeys'
 import { useRowWindow } from './rowWindow'
@@ -19,6 +19,8 @@ import './RunsTable.css'
 const ROW_PX = 39
 /** On a phone a row has two lines. */
 const NARROW_ROW_PX = 60
+/** Of its one column, whose head is the longest of all. */
+const NARROW_COLUMN_PX = 118
 /** The next page is requested this many rows before the end of what is loaded. */
 const ROWS_AHEAD = 20
 
@@ -31,7 +33,7 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
   const narrow = isNarrow.value
   const onGpu = ids.map(id => Boolean(rows.get(id)?.peek().gpus))
   const isGpu = ids.length > 0 && onGpu.every(Boolean)
-  const columns = useColumns(!isGpu && onGpu.some(Boolean))
+  const columns = useColumns(!isGpu && onGpu.some(Boolean), keyOf(filter.sort))
   useRoom(whole)
   const height = narrow ? NARROW_ROW_PX : ROW_PX
   const { from, to } = useRowWindow(body, ids.length, height)
@@ -53,7 +55,7 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
           <col class="screen-only" style={{ width: `${TICK_PX}px` }} />
           <col />
           {columns.map(({ id, width }) => (
-            <col key={id} style={{ width: `${narrow ? width - TICK_PX : width}px` }} />
+            <col key={id} style={{ width: `${narrow ? NARROW_COLUMN_PX : width}px` }} />
           ))}
         </colgroup>
         <thead>
@@ -91,9 +93,10 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
   )
 }
 
-/** On a phone a run has two lines, and its wait beside them. */
-export function useColumns(isMixed = false): readonly Column[] {
-  const ids: readonly ColumnId[] = isNarrow.value ? ['wait'] : (chosen.value ?? fitting(room.value, isMixed))
+/** On a phone a run has two lines, and beside them what the table is sorted by: its wait where that is none of the columns. */
+export function useColumns(isMixed = false, sort: SortKey = 'hours_lost'): readonly Column[] {
+  const sorted = COLUMNS.find(column => column.sort === sort && column.id !== 'status')?.id ?? 'wait'
+  const ids: readonly ColumnId[] = isNarrow.value ? [sorted] : (chosen.value ?? fitting(room.value, isMixed))
   const shown: readonly ColumnId[] = [...COLUMN_IDS.filter(id => ids.includes(id)), ...ids.filter(configKey)]
   // The same array while the columns are the same: rows that did not change are then not drawn again.
   return useMemo(() => shown.map(columnOf), [JSON.stringify(shown)])

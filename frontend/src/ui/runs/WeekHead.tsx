@@ -19,11 +19,12 @@ interface WeekProps {
   query: URLSearchParams
 }
 
-export function WeekHead({ week, query }: WeekProps) {
+/** `isOfAll`: of all runs, and not only of those that the filters find. */
+export function WeekHead({ week, query, isOfAll }: WeekProps & { isOfAll: boolean }) {
   return (
     <section class="week" aria-labelledby="week-sentence">
       <div>
-        <Sentence week={week} />
+        <Sentence week={week} isOfAll={isOfAll} />
         {week.hours_lost > 0 && <CauseBar week={week} query={query} />}
       </div>
       {week.days.some(day => day.hours_used > 0) && <Days week={week} query={query} />}
@@ -31,15 +32,19 @@ export function WeekHead({ week, query }: WeekProps) {
   )
 }
 
-function Sentence({ week }: { week: Week }) {
+function Sentence({ week, isOfAll }: { week: Week; isOfAll: boolean }) {
   const share = formatFraction(week.hours_lost / week.hours_used)
   return (
     <h1 id="week-sentence" class="sentence">
       {week.hours_used === 0 ? (
-        say.none
+        isOfAll ? (
+          say.none
+        ) : (
+          say.noneFound
+        )
       ) : (
         <>
-          {say.before}
+          {isOfAll ? say.before : say.beforeFound}
           <em>{lostOfUsed(week)}</em>
           {onGpus(week)}
           {say.after(share, change(week, share))}

@@ -13,7 +13,9 @@ import {
 import { type ColumnId, configColumn, configKey } from '../../store/chosen'
 import type { SortKey } from '../../store/order'
 import { runs as say } from '../../text/runs'
-import { ageS } from '../parts/age'
+import { text } from '../../text/shared'
+import { isEndUnknown } from '../../verdict'
+import { ageS, silentS } from '../parts/age'
 import { StatusGlyph } from '../parts/Glyph'
 import { VerdictWord } from '../parts/VerdictWord'
 import { ConfigCell, Gain, SparkCell, Wait } from './cells'
@@ -44,7 +46,7 @@ export const COLUMNS: readonly Column[] = [
     cell: run => (
       <span class="with-glyph quiet">
         <StatusGlyph status={run.status} />
-        {run.status_label} <span class="faint">{formatAgeCell(ageS(run))}</span>
+        {statusOf(run)} <span class="faint">{formatAgeCell(ageS(run))}</span>
       </span>
     ),
   },
@@ -54,7 +56,7 @@ export const COLUMNS: readonly Column[] = [
     cell: run => (
       <VerdictWord judged={run} class="verdict-word">
         {' '}
-        {run.cause_label && <small>{run.cause_label}</small>}
+        {run.cause_label && <small title={run.cause_label}>{run.cause_label}</small>}
       </VerdictWord>
     ),
   },
@@ -125,6 +127,11 @@ export function columnOf(id: ColumnId): Column {
 function columnOfConfig(key: string): Column {
   const id = configColumn(key)
   return { id, width: 110, sort: id, isFigure: true, cell: run => <ConfigCell run={run} name={key} /> }
+}
+
+/** Ended, out of reach, or not known which: three words. */
+export function statusOf(run: RunSummary): string {
+  return isEndUnknown(run, silentS(run)) ? text.endUnknown : run.status_label
 }
 
 /** `GPU time lost` only where all that is listed ran on GPUs. */

@@ -75,3 +75,14 @@ def test_hours_are_gpu_hours_when_all_runs_were_on_gpus(store: Store, clock: Wal
     assert not week(store).on_gpu
     store.save_diagnosis(made_diagnosis("a", gpu_hours_lost=0.0))
     assert week(store).on_gpu
+
+
+def test_it_is_that_of_the_runs_that_the_filter_finds(store: Store, clock: WallClock) -> None:
+    add(store, clock, "one", days_ago=0, hours=4, lost=1, cause="no_workers")
+    add(store, clock, "other", days_ago=1, hours=2, lost=0.5, cause="storage_wait")
+    found = listed(store, q="slow storage").week
+    assert (found.hours_used, found.hours_lost, [each.cause for each in found.by_cause]) == (2, 0.5, ["storage_wait"])
+    assert listed(store, status="running").week.hours_used == 0
+    assert listed(store, project="vision", q="cause:no_workers").week.hours_lost == 1
+    store.edit_run("one", {"archived": True})
+    assert (week(store).hours_used, listed(store, archived="true").week.hours_used) == (6, 4)

@@ -1,0 +1,245 @@
+"""The page keeps its place while it loads, its measure with long names, and works where browser or proxy do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.app.made_windows import LOADER, RUN, made_stream, made_window
+from tests.app.serving import Service, poll, start_service
+from tests.e2e.conftest import as_owner
+from tests.e2e.test_hostile import send
+from underfed_server.terminal.client import Client
+
+MOST_SHIFT = 0.05
+"""Half of what the browsers' makers call good."""
+
+MOST_PX = 2_000
+"""Of a run's page on a desktop: about two screens."""
+
+WATCH = """
+window.shift = 0
+new PerformanceObserver(list => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value
+}).observe({ type: 'layout-shift', buffered: true })
+"""
+SLOW = {"offline": False, "latency": 80, "downloadThroughput": 250_000, "uploadThroughput": 250_000}
+"""Bytes a second and milliseconds: scripts, fonts and answers come one after the other."""
+
+LONG = "x".join(["a-very-long-name"] * 9)
+HOSTS = [f"gpu-{index:02}.cluster-a.internal.example" for index in range(32)]
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A run on 32 hosts, and one of which everything has a long name and which crashed with a long traceback."""
+    served = start_service(tmp_path_factory.mktemp("wide") / "underfed.db")
+    try:
+        for rank, hostname in enumerate(HOSTS):
+            for window in made_stream(3, run_id="wide", rank=rank, seed=rank):
+                send(
+                    served,
+                    window | ({"run": {**RUN, "hostname": hostname, "world_size": 32}} if "run" in window else {}),
+                )
+        store_long(served)
+        client = Client(served.address)
+        for run_id in ("wide", "long"):
+            poll(partial(is_judged, client, run_id))
+        yield served
+    finally:
+        served.kill()
+
+
+def is_judged(client: Client, run_id: str) -> bool:
+    return client.diagnosis(run_id).judged_at is not None
+
+
+def store_long(service: Service) -> None:
+    names = dict.fromkeys(("name", "user", "project", "hostname"), LONG)
+    told = {**RUN, **names, "tags": {"key": LONG}, "config": {LONG: LONG}, "command": ["torchrun", *[f"--{LONG}"] * 30]}
+    loader = {**LOADER, "dataset_type": LONG, "transforms": [LONG] * 9, "watched_at": f"/{LONG}.py:12"}
+    for window in made_stream(5, run_id="long"):
+        send(service, window | ({"run": told, "loaders": [loader]} if "run" in window else {}))
+    trace = "Traceback (most recent call last):\n" + "  File x\n" * 40 + "torch.OutOfMemoryError: CUDA out of memory."
+    end = {"status": "crashed", "exit_reason": trace, "exit_code": 1}
+    send(service, made_window(5, run_id="long", end=end))
+
+
+@pytest.fixture(params=[(1440, 900), (390, 844)], ids=["desktop", "phone"])
+def cold(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+    """A page without a cache behind a slow network, which notes what moves."""
+    width, height = request.param
+    context = browser.new_context(viewport={"width": width, "height": height})
+    opened = context.new_page()
+    network = context.new_cdp_session(opened)
+    network.send("Network.enable")
+    network.send("Network.emulateNetworkConditions", SLOW)
+    opened.add_init_script(WATCH)
+    yield opened
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "last"),
+    [
+        ("/", "main tbody tr"),
+        ("/runs/vit-b16-in1k-aug2", ".footnote"),
+        ("/runs/resnet50-in1k-base", ".footnote"),
+        ("/runs/dinov2-s-places", ".footnote"),
+        ("/team", "main .panel"),
+        ("/compare", "main .picker li"),
+    ],
+)
+def test_nothing_that_is_shown_moves_while_the_rest_comes(cold: Page, gallery: Service, path: str, last: str) -> None:
+    cold.goto(f"{gallery.address}{path}")
+    expect(cold.locator(last).first).to_be_attached()
+    if path.startswith("/runs/"):
+        expect(cold.locator("#timeline, #settings").last).to_be_attached()
+    cold.wait_for_timeout(300)
+    assert cold.evaluate("window.shift") <= MOST_SHIFT
+
+
+def test_a_run_is_about_two_screens_high(page: Page, gallery: Service) -> None:
+    page.goto(f"{gallery.address}/runs/resnet50-in1k-base")
+    for panel in ("#steps", "#signals", "#settings", "#facts", "#workers", "#timeline"):
+        expect(page.locator(panel)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollHeight") <= MOST_PX
+
+
+def test_what_is_folded_opens_by_its_address(page: Page, gallery: Service) -> None:
+    page.goto(f"{gallery.address}/runs/resnet50-in1k-base#settings")
+    expect(page.locator("#settings").get_by_text("batch_size")).to_be_visible()
+    expect(page.locator("#facts").get_by_text("cudnn")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/runs/long", "/runs/wide", "/hosts", "/team", "/compare?run_id=long&run_id=wide"]
+)
+def test_long_names_move_nothing_sideways(page: Page, phone: Page, wide: Service, path: str) -> None:
+    for shown, most in ((page, 4_000), (phone, 9_000)):
+        shown.goto(f"{wide.address}{path}")
+        expect(shown.locator("main h1, main h2").first).to_be_visible()
+        shown.wait_for_timeout(300)
+        assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert shown.evaluate("document.documentElement.scrollHeight") <= most
+
+
+def test_a_long_name_ends_in_an_ellipsis_and_is_whole_under_the_pointer(page: Page, wide: Service) -> None:
+    page.goto(f"{wide.address}/runs/long")
+    heading = page.locator("h1")
+    expect(heading).to_have_attribute("title", LONG)
+    assert heading.evaluate("each => each.scrollWidth > each.clientWidth || each.clientHeight <= 24")
+    assert heading.evaluate("each => getComputedStyle(each).textOverflow") == "ellipsis"
+
+
+def test_many_hosts_are_a_line_and_not_a_page(page: Page, wide: Service) -> None:
+    page.goto(f"{wide.address}/runs/wide")
+    expect(page.locator(".footnote details")).to_be_attached()
+    page.locator(".footnote summary").click()
+    text = page.locator("main").inner_text()
+    assert text.count(HOSTS[0]) <= 4
+    assert HOSTS[20] not in text
+    assert page.locator(f'[title*="{HOSTS[20]}"]').count() >= 1
+
+
+def test_a_crash_shows_what_the_error_was(page: Page, wide: Service) -> None:
+    page.goto(f"{wide.address}/runs/long")
+    expect(page.get_by_text("torch.OutOfMemoryError: CUDA out of memory.").first).to_be_visible()
+    expect(page.locator(".error-text")).to_be_hidden()
+
+
+def test_on_a_phone_the_cause_and_what_the_table_is_sorted_by_are_seen(phone: Page, gallery: Service) -> None:
+    phone.goto(f"{gallery.address}/")
+    row = phone.locator("tr", has=phone.locator('a[href="/runs/vit-b16-in1k-aug2"]'))
+    expect(row).to_contain_text("too few workers")
+    expect(phone.get_by_role("columnheader").last).to_contain_text("lost")
+    phone.goto(f"{gallery.address}/?sort=-step_us")
+    expect(phone.get_by_role("columnheader").last).to_contain_text("Step")
+    clipped = phone.evaluate(
+        """[...document.querySelectorAll('main select, main button')].filter(each =>
+            each.offsetParent && each.scrollWidth > each.clientWidth + 1 && !each.closest('.choices')).length"""
+    )
+    assert clipped == 0
+    for key in ("-hours_lost", "-predicted_speedup", "-data_stall_fraction"):
+        phone.goto(f"{gallery.address}/?project=vision&sort={key}")
+        expect(phone.locator("th[aria-sort]")).to_be_visible()
+        beyond = "each => each.getBoundingClientRect().right - document.documentElement.clientWidth"
+        assert phone.locator("th[aria-sort] button").evaluate(beyond) <= 0
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+def test_menus_and_dialogs_fit_their_words(browser: Browser, gallery: Service, size: tuple[int, int]) -> None:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+    page = context.new_page()
+    as_owner(page, gallery.address, gallery.owner_token)
+    page.goto(f"{gallery.address}/?project=vision")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_text("Retention of vision").click()
+    expect(page.get_by_text("Its runs use")).to_be_visible()
+    page.locator("dialog select").first.select_option("own")
+    cut = page.evaluate(
+        """[...document.querySelectorAll('select')].filter(each => {
+            const whole = each.cloneNode(true)
+            whole.value = each.value
+            whole.style = 'field-sizing: content; position: absolute; width: auto; max-width: none'
+            each.after(whole)
+            const needs = whole.offsetWidth
+            whole.remove()
+            return needs > each.offsetWidth + 1
+        }).map(each => each.selectedOptions[0].text)"""
+    )
+    context.close()
+    assert cut == []
+
+
+def test_the_page_works_where_the_browser_stores_nothing(page: Page, gallery: Service) -> None:
+    page.add_init_script(
+        """for (const name of ['localStorage', 'sessionStorage'])
+            Object.defineProperty(window, name, { get() { throw new DOMException('denied', 'SecurityError') } })
+        window.BroadcastChannel = class { constructor() { throw new DOMException('denied', 'SecurityError') } }"""
+    )
+    page.goto(gallery.address)
+    expect(page.locator("main tbody tr").first).to_be_visible()
+    page.get_by_role("button", name="Theme: system").click()
+    expect(page.get_by_role("button", name="Theme: dark")).to_be_visible()
+
+
+def test_a_proxy_that_answers_with_its_sign_in_is_told_from_a_service_that_is_down(
+    page: Page, gallery: Service
+) -> None:
+    page.route("**/api/v1/**", lambda route: route.fulfill(content_type="text/html", body="<h1>Sign in</h1>"))
+    page.goto(gallery.address)
+    expect(page.get_by_text("Something else answers in place of the service")).to_be_visible()
+    page.unroute("**/api/v1/**")
+    page.get_by_role("button", name="Try now").click()
+    expect(page.get_by_text("Something else answers")).to_have_count(0)
+    page.reload()
+    expect(page.locator("main tbody tr").first).to_be_visible()
+
+
+def test_a_part_that_cannot_be_drawn_leaves_the_others(visitor: Page, gallery: Service) -> None:
+    def spoil(route: Route) -> None:
+        answer: dict[str, Any] = route.fetch().json()
+        answer["signals"] = [{"signal": "spoilt"}]
+        route.fulfill(json=answer)
+
+    visitor.route("**/diagnosis", spoil)
+    visitor.goto(f"{gallery.address}/runs/resnet50-in1k-base")
+    expect(visitor.get_by_text("This part of the page failed")).to_be_visible()
+    expect(visitor.locator("#steps canvas").first).to_be_visible()
+    expect(visitor.locator("#timeline canvas").first).to_be_visible()
+
+
+def test_compare_and_a_missing_run_do_not_wait_for_a_stream(visitor: Page, gallery: Service) -> None:
+    visitor.goto(f"{gallery.address}/compare")
+    expect(visitor.locator(".link-state").first).to_have_text("connected")
+    asked: list[str] = []
+    visitor.on("request", lambda request: asked.append(request.url))
+    visitor.goto(f"{gallery.address}/runs/no-such-run")
+    expect(visitor.get_by_text("There is no run no-such-run")).to_be_visible()
+    visitor.wait_for_timeout(500)
+    assert len([url for url in asked if "/api/v1/runs/no-such-run" in url]) == 1
