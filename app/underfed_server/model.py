@@ -270,6 +270,8 @@ class LoaderLine(Model):
     """Begun in the whole run."""
     loop: int = 0
     """Loaders that one loop asks in turn have the same number."""
+    rank: int | None = None
+    """That keeps the others waiting, by its input or by its own work; ``None``: none does."""
 
 
 class Verdict(Model):

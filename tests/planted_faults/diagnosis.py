@@ -61,14 +61,14 @@ DIAGNOSIS = (
     Fault(
         "the judged loader changes with every second in which another lost more",
         "app/underfed_server/diagnosis/chosen_loader.py",
-        "most.lost_us < THRESHOLDS.clearly_larger_factor * kept.lost_us",
-        "most.lost_us < kept.lost_us",
+        "lost_us(most) < THRESHOLDS.clearly_larger_factor * lost_us(kept)",
+        "lost_us(most) < lost_us(kept)",
         ("tests/app/test_diagnose_loaders.py",),
     ),
     Fault(
         "a validation that costs nothing is what the run is judged by",
         "app/underfed_server/diagnosis/chosen_loader.py",
-        'each.role == "train" or each.lost_us >= limit * whole_us',
+        'each.role == "train" or lost_us(each) >= limit * whole_us',
         "True",
         ("tests/app/test_diagnose_loaders.py",),
     ),

@@ -16,6 +16,9 @@ COSTLY_FRACTION = 0.05
 """Share of the run that goes to waiting for a loader, from which the verdict may be about it though nothing is trained
 with it: from here on XProf calls a run input-bound, and so do the levels."""
 
+MOST_OF_RUN = 0.9
+"""Share of the run in the judged loop, from which what is said of its steps is as good as said of the run."""
+
 KEEP_FACTOR = 0.8
 """A loader that the verdict is about stays so until its loss is below this share of that limit."""
 
@@ -36,10 +39,16 @@ def choose_loader(loaders: Sequence[LoaderFacts], known: Diagnosis | None, statu
     ready = [each for each in used if each.judged_steps >= THRESHOLDS.needed_steps] or used
     whole_us = run_us(loaders)
     counted = [each for each in ready if _counts(each, whole_us, is_kept=each is kept)] or ready
-    most = max(counted, key=lambda each: each.lost_us, default=None)
-    if kept in counted and most and kept and most.lost_us < THRESHOLDS.clearly_larger_factor * kept.lost_us:
+    most = max(counted, key=lost_us, default=None)
+    if kept in counted and most and kept and lost_us(most) < THRESHOLDS.clearly_larger_factor * lost_us(kept):
         return kept.loader
     return most.loader if most else None
+
+
+def lost_us(each: LoaderFacts) -> float:
+    """Waiting for it, over the whole run and all ranks: where one of them is late, the others wait for that inside
+    their steps."""
+    return slow_ranks(each.ranks).input_lost_us
 
 
 def _is_of(known: Diagnosis | None, each: LoaderFacts) -> bool:
@@ -48,32 +57,33 @@ def _is_of(known: Diagnosis | None, each: LoaderFacts) -> bool:
 
 def _counts(each: LoaderFacts, whole_us: float, *, is_kept: bool) -> bool:
     limit = COSTLY_FRACTION * (KEEP_FACTOR if is_kept else 1.0)
-    return each.role == "train" or each.lost_us >= limit * whole_us
+    return each.role == "train" or lost_us(each) >= limit * whole_us
 
 
 def line_of(each: LoaderFacts, facts: RunFacts, slow: SlowRanks, verdict: Verdict) -> LoaderLine:
     """``slow``: of the run. ``verdict``: on the judged loader, which is kept while its loss is near the limit."""
     whole_us = run_us(facts.loaders)
     own = (verdict.bound, verdict.level, verdict.data_stall_fraction)
-    bound, level, fraction = own if each is facts.judged_loader else _judged_alone(each)
+    slow = slow if each is facts.judged_loader else slow_ranks(each.ranks)
+    bound, level, fraction = own if each is facts.judged_loader else _judged_alone(each, slow)
     return LoaderLine(
         loader=each.loader,
         role=each.role,
         bound=bound,
         level=level,
         data_stall_fraction=fraction,
-        hours_lost=(slow.input_lost_us if each is facts.judged_loader else each.lost_us) / US_PER_HOUR,
+        hours_lost=slow.input_lost_us / US_PER_HOUR,
         share_of_run_fraction=each.spent_us / whole_us if whole_us else 0.0,
         steps=each.steps,
         epochs=each.epochs,
         loop=each.loop,
+        rank=slow.named,
     )
 
 
-def _judged_alone(each: LoaderFacts) -> tuple[Bound, Level, float | None]:
+def _judged_alone(each: LoaderFacts, slow: SlowRanks) -> tuple[Bound, Level, float | None]:
     if each.judged_steps < THRESHOLDS.needed_steps:
         return "unknown", "unknown", None
-    slow = slow_ranks(each.ranks)
     losses = read_losses(slow.judged, slow.late_in_turn)
     return find_bound(losses), find_level(losses.loop), losses.data
 
@@ -84,13 +94,14 @@ def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
     if own is None or verdict.bound == "unknown" or len(facts.loaders) < 2:
         return verdict
     others = [each for each in facts.loaders if each is not own]
-    lost = (verdict.hours_lost or 0.0) + sum(each.lost_us for each in others) / US_PER_HOUR
+    lost = (verdict.hours_lost or 0.0) + sum(map(lost_us, others)) / US_PER_HOUR
     found: dict[str, object] = {
         "hours_lost": lost,
         "gpu_hours_lost": None if verdict.gpu_hours_lost is None else lost,
         "hours_used": run_us(facts.loaders) / US_PER_HOUR,
     }
-    if own.role != "train" and verdict.bound == "data":
+    is_most = own.spent_us >= MOST_OF_RUN * run_us(facts.loaders)
+    if verdict.bound == "data" and not (own.role == "train" and is_most):
         found["sentence"] = _of_the_run(own, facts, _a_loader(own))
     costly = [each for each in others if each.loop != own.loop and lost_share(each, facts.loaders) >= COSTLY_FRACTION]
     told = [_of_the_run(each, facts, _the_loader(each)) for each in costly]
@@ -104,8 +115,7 @@ def _of_the_run(each: LoaderFacts, facts: RunFacts, described: str) -> str:
 
 
 def _a_loader(each: LoaderFacts) -> str:
-    noun = "a validation loader" if each.role == "validation" else f"the loader {each.loader}"
-    return f"{noun}{_with_workers(each)}"
+    return f"a validation loader{_with_workers(each)}" if each.role == "validation" else _the_loader(each)
 
 
 def _the_loader(each: LoaderFacts) -> str:
@@ -123,4 +133,4 @@ def _with_workers(each: LoaderFacts) -> str:
 def lost_share(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> float:
     """Of the whole run's time, what goes to waiting for it."""
     whole_us = run_us(loaders)
-    return min(1.0, each.lost_us / whole_us) if whole_us else 0.0
+    return min(1.0, lost_us(each) / whole_us) if whole_us else 0.0

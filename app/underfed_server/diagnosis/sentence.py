@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from underfed_server.diagnosis.bound import Losses
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.examination import Examination
@@ -13,6 +15,7 @@ from underfed_server.diagnosis.slow_ranks import SlowWork
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.measurements import Column
 from underfed_server.model import CauseFinding, Status
 
 SHARED_CORES_FRACTION = 0.10
@@ -26,6 +29,10 @@ may be nothing where a tenth of the step is waited for."""
 
 OF_NUMBER = frozenset({"no_workers", "too_few_workers"})
 """Causes that cost what more workers would save, as far as there are cores for them."""
+
+NEARLY_ALL, AS_MUCH = 0.9, 0.5
+"""Of the steps, so many lose at least so much of the mean share: then it is said of every step. Of two workers that
+both are late one step in two waits, and a slow sample in ten makes one step in ten wait: that is said of the time."""
 
 NO_LOADER = "No loader was seen in this run."
 
@@ -55,14 +62,15 @@ def verdict(examined: Examination, losses: Losses) -> str:
     if told := _read_ahead(examined, losses) or _of_each(examined, losses):
         return told
     if examined.bound == "data":
-        return f"{who} {waits} for data {data} of every step."
+        return f"{who} {waits} for data {data} of {_steps_or_time(examined)}."
     if examined.bound == "transfer":
-        return f"{who} {waits} for copies {percent(losses.transfer or 0.0)} of every step."
+        copies = percent(losses.transfer or 0.0)
+        return f"{who} {waits} for copies {copies} of {_often(examined.rank.copies_us, examined.rank.steps.step_us)}."
     if examined.bound == "host":
         return f"{who} {is_idle} {percent(losses.host or 0.0)} of the time although data is ready."
     if examined.rank.has_device_clock and not losses.is_event:
         # More cannot be said: what the device does outside the wait was not timed in every step.
-        return f"{who} {is_idle} for data {data} of every step."
+        return f"{who} {is_idle} for data {data} of {_steps_or_time(examined)}."
     is_busy = f"{who} {'is' if is_one else 'are'} kept busy"
     spent = f": {data} of a step is spent waiting for data"
     return f"{is_busy}, but for {_few(examined.rank, losses)}." if losses.is_event else f"{is_busy}{spent}."
@@ -91,7 +99,28 @@ def _of_each(examined: Examination, losses: Losses) -> str | None:
     own = examined.loader.loader if examined.loader else "this loader"
     mates = " and ".join(examined.facts.loop_mates) or "other loaders"
     each = f"{percent(losses.data)} for {own}, {percent(others)} for {mates}"
-    return f"{who} {'waits' if is_one else 'wait'} for data {percent(losses.data + others)} of every step: {each}."
+    waits, both = "waits" if is_one else "wait", percent(losses.data + others)
+    return f"{who} {waits} for data {both} of {_steps_or_time(examined)}: {each}."
+
+
+def _steps_or_time(examined: Examination) -> str:
+    """By what each step waits for any loader of the loop; where ranks are late in turn, by the latest of them."""
+    rank, together = examined.rank, examined.together
+    if together is not None:
+        return _often(together.lost_us, together.step_us)
+    others_us = 0.0 if rank.others_wait_us is None else rank.others_wait_us
+    return _often(rank.stalled_us + others_us, rank.steps.step_us)
+
+
+def _often(lost_us: Column, step_us: Column) -> str:
+    """A share is one of every step only where nearly all of them lose about as much."""
+    known = np.isfinite(lost_us)
+    lost_us, step_us = lost_us[known], step_us[known]
+    if not len(lost_us):
+        return "the time"
+    usual = np.sum(lost_us) / np.sum(step_us)
+    is_every = np.mean(lost_us >= AS_MUCH * usual * step_us) >= NEARLY_ALL
+    return "every step" if is_every else "the time"
 
 
 def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
@@ -190,6 +219,9 @@ def _about(seconds: float) -> str:
 
 def _who(facts: RunFacts) -> tuple[str, bool]:
     """The subject of the sentence, and whether it is singular."""
+    own = facts.judged_loader
+    if own is not None and own.role == "validation" and not facts.uses_gpu:
+        return "The validation", True
     is_one = len(facts.ranks) == 1
     noun = "GPU" if facts.uses_gpu else "training loop"
     return f"The {noun}" if is_one else f"The {noun}s", is_one

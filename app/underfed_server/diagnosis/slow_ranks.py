@@ -60,6 +60,11 @@ class SlowRanks:
         return self.at_work.rank if self.at_work else median_of(self.ranks)
 
     @property
+    def named(self) -> int | None:
+        """The rank that keeps the others waiting; ``None``: none does."""
+        return self.judged.rank if self.stragglers or self.at_work else None
+
+    @property
     def input_lost_us(self) -> float:
         """Of the whole run and all ranks, what waiting for input cost."""
         waits = sum(rank.total_stall_us for rank in self.ranks)
@@ -67,7 +72,8 @@ class SlowRanks:
             return sum(min(rank.total_stall_us, slow.rank.total_stall_us) for rank in self.ranks)
         # Each waits for all of them, inside its step.
         if self.stragglers:
-            return len(self.ranks) * max(rank.total_stall_us for rank in self.stragglers)
+            waited_us = len(self.ranks) * max(rank.total_stall_us for rank in self.stragglers)
+            return min(waited_us, sum(rank.total_step_us for rank in self.ranks))
         if together := self.late_in_turn:
             return min(waits * together.lost_for_waited, sum(rank.total_step_us for rank in self.ranks))
         return waits
@@ -94,8 +100,18 @@ def _stragglers(of: Sequence[RankFacts]) -> tuple[RankFacts, ...]:
     if not have_equal_steps(ranks):
         return ()
     usual = median_of(ranks)
-    slow = tuple(rank for rank in ranks if rank.stall_fraction - usual.stall_fraction >= STRAGGLER_FRACTION)
+    slow = tuple(
+        rank
+        for rank in ranks
+        if rank.stall_fraction - usual.stall_fraction >= STRAGGLER_FRACTION
+        and _loop_fraction(rank) - _loop_fraction(usual) >= STRAGGLER_FRACTION
+    )
     return () if len(ranks) == 2 and slow and not _loads_longer(slow[0], usual) else slow
+
+
+def _loop_fraction(rank: RankFacts) -> float:
+    """Share of step time that it waits for any loader of its loop: who waits less for one may wait more for another."""
+    return rank.stall_fraction + rank.others_stall_fraction
 
 
 def _slow_at_work(of: Sequence[RankFacts]) -> SlowWork | None:
@@ -114,9 +130,15 @@ def _slow_at_work(of: Sequence[RankFacts]) -> SlowWork | None:
 def _late_in_turn(ranks: Sequence[RankFacts]) -> Lockstep | None:
     """``ranks``: of which none keeps the others waiting by itself."""
     together = in_lockstep(ranks)
-    if together is None or together.lost_fraction - median_of(ranks).stall_fraction < STRAGGLER_FRACTION:
+    if together is None:
         return None
-    return together
+    usual = median_of(ranks)
+    is_longer = together.lost_fraction - usual.stall_fraction >= STRAGGLER_FRACTION
+    if not is_longer or usual.others_wait_us is None:
+        return together if is_longer else None
+    in_loop = in_lockstep(ranks, with_others=True)
+    is_longer = in_loop is not None and in_loop.lost_fraction - _loop_fraction(usual) >= STRAGGLER_FRACTION
+    return together if is_longer else None
 
 
 def _loads_longer(rank: RankFacts, other: RankFacts) -> bool:

@@ -27,7 +27,7 @@ Totals = Mapping[int, StepTotals]
 
 
 def read_loaders(hosts: Hosts, run: Run, warmup_steps: int, judged_steps: int) -> tuple[LoaderFacts, ...]:
-    """Most time spent first; last those without a step."""
+    """Most time spent first, without what other loops took meanwhile; last those without a step."""
     totals = read_totals(hosts.store, run.run_id)
     read = dict([*totals.items()][:MOST_LOADERS])
     recorded = {
@@ -44,12 +44,32 @@ def read_loaders(hosts: Hosts, run: Run, warmup_steps: int, judged_steps: int) -
     found = []
     for place, name in enumerate([*totals, *sorted(infos.keys() - totals.keys())]):
         ranks = tuple(
-            _rank(hosts, name, each, _of_rank(recorded, rank), warmup_steps)
+            _rank(hosts, name, _alone(each, totals, loops, recorded), _of_rank(recorded, rank), warmup_steps)
             for rank, each in sorted(totals.get(name, {}).items())
         )
         loop = loops.get(name, place)
         found.append(LoaderFacts(name, infos.get(name), roles.get(name, "other"), loop, ranks))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda each: -each.spent_us))
+
+
+def _alone(
+    own: StepTotals,
+    totals: Mapping[str, Totals],
+    loops: Mapping[str, int],
+    recorded: Mapping[tuple[int, str], Recorded],
+) -> StepTotals:
+    """Its time without what other loops took within its steps, as a validation every so many of them does: that is
+    theirs."""
+    rank = own.rank
+    if (rank, own.loader) not in recorded:
+        return own
+    taken: dict[int, float] = {}
+    for name, loop in loops.items():
+        if loop != loops[own.loader] and (rank, name) in recorded:
+            within_us = recorded[rank, own.loader].holds_us(recorded[rank, name], totals[name][rank].epochs)
+            taken[loop] = max(taken.get(loop, 0.0), within_us)
+    left_us = max(own.data_wait_us, own.step_us - round(sum(taken.values())))
+    return replace(own, step_us=left_us)
 
 
 def read_steps(store: Store, run_id: str, rank: int, loader: str, *, warmup_steps: int, judged_steps: int) -> RankFacts:

@@ -68,10 +68,13 @@ class Lockstep:
         return self.step_us - self.lost_us
 
 
-def in_lockstep(ranks: Sequence[RankFacts]) -> Lockstep | None:
-    """``None``: a single rank, each at its own pace, or too few steps that all of them recorded."""
+def in_lockstep(ranks: Sequence[RankFacts], *, with_others: bool = False) -> Lockstep | None:
+    """``None``: a single rank, each at its own pace, or too few steps that all of them recorded.
+
+    ``with_others``: by what is waited for all loaders of the loop.
+    """
     ranks = [rank for rank in ranks if len(rank.steps)]
-    aligned = _aligned(ranks) if have_equal_steps(ranks) else None
+    aligned = _aligned(ranks, with_others=with_others) if have_equal_steps(ranks) else None
     if aligned is None:
         return None
     steps, waits = aligned
@@ -95,7 +98,7 @@ def longer_work_us(ranks: Sequence[RankFacts], slow: RankFacts) -> float | None:
     return float(np.mean(np.maximum(0.0, np.min(waits[1:], axis=0) - waits[0])))
 
 
-def _aligned(ranks: Sequence[RankFacts]) -> tuple[Grid, Grid] | None:
+def _aligned(ranks: Sequence[RankFacts], *, with_others: bool = False) -> tuple[Grid, Grid] | None:
     """Steps, and what each lost to input, by rank and step; ``None``: too few that all of them recorded."""
     indices = [rank.steps.step_index for rank in ranks]
     common = reduce(np.intersect1d, indices)
@@ -103,7 +106,12 @@ def _aligned(ranks: Sequence[RankFacts]) -> tuple[Grid, Grid] | None:
         return None
     rows = [np.searchsorted(index, common) for index in indices]
     steps = np.array([rank.steps.step_us[row] for rank, row in zip(ranks, rows, strict=True)])
-    return steps, np.array([rank.stalled_us[row] for rank, row in zip(ranks, rows, strict=True)])
+    waits = [_waits_us(rank, with_others=with_others)[row] for rank, row in zip(ranks, rows, strict=True)]
+    return steps, np.array(waits)
+
+
+def _waits_us(rank: RankFacts, *, with_others: bool) -> Column:
+    return rank.stalled_us if rank.others_wait_us is None or not with_others else rank.stalled_us + rank.others_wait_us
 
 
 def have_equal_steps(ranks: Sequence[RankFacts]) -> bool:

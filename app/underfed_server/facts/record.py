@@ -260,13 +260,8 @@ class LoaderFacts:
 
     @property
     def spent_us(self) -> float:
-        """Over the whole run and all ranks, in its loop."""
+        """Over the whole run and all ranks, in its loop, without what other loops took meanwhile."""
         return sum(rank.total_step_us for rank in self.ranks)
-
-    @property
-    def lost_us(self) -> float:
-        """Of it, waiting for this loader."""
-        return sum(rank.total_stall_us for rank in self.ranks)
 
 
 def run_us(loaders: Sequence[LoaderFacts]) -> float:

@@ -69,6 +69,20 @@ class Recorded:
         asked_us = self.rows.start_us
         return bool(np.searchsorted(asked_us, begin_us, side="right") < np.searchsorted(asked_us, end_us))
 
+    def holds_us(self, other: Recorded, passes: int) -> float:
+        """What passes over another loader, of which there were ``passes``, took within epochs of this one. By the
+        newest of both, where there were more than these."""
+        if self.is_read_ahead or other.is_read_ahead or not self.epochs:
+            return 0.0
+        own_us = np.array([each.start_us for each in self.epochs], dtype=np.float64)
+        until_us = np.array([np.inf if each.end_us is None else each.end_us for each in self.epochs])
+        known = [each for each in other.epochs if each.end_us is not None and each.start_us >= own_us[0]]
+        begin_us = np.array([each.start_us for each in known], dtype=np.float64)
+        end_us = np.array([each.end_us for each in known], dtype=np.float64)
+        within = end_us <= until_us[np.searchsorted(own_us, begin_us, side="right") - 1]
+        is_cut = passes > len(other.epochs) and bool(known)
+        return float(np.sum((end_us - begin_us)[within])) * (passes / len(known) if is_cut else 1.0)
+
 
 def read_recorded(store: Store, run_id: str, rank: int, loader: str, last: int) -> Recorded:
     """The newest ``last`` steps of the rank with the loader."""

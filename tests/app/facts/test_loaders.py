@@ -9,6 +9,7 @@ import pytest
 
 from tests.app.made_loops import Thread, zipped
 from tests.app.store.posting import post
+from underfed_server.diagnosis.chosen_loader import lost_us
 from underfed_server.facts.condense import condense
 from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts, run_us
 from underfed_server.facts.recorded import spent
@@ -184,7 +185,7 @@ def test_what_a_loader_cost_is_of_the_whole_run_and_of_all_ranks(store: Store) -
     assert [len(rank.epochs) for rank in facts.ranks] == [200, 200]
     (loader,) = facts.loaders
     assert loader.steps == 2_500
-    assert loader.lost_us == pytest.approx(2 * 250 * (10 * 6 + 40) * MS)
+    assert lost_us(loader) == pytest.approx(2 * 250 * (10 * 6 + 40) * MS)
     assert loader.spent_us == pytest.approx(2 * 250 * (10 * 10 + 40) * MS)
 
 
@@ -195,7 +196,7 @@ def test_of_a_whole_run_only_what_the_device_confirms_is_lost(store: Store) -> N
     window["steps"][0] |= {"gpu_idle_us": [5_000] * 200 + [15_000] * 200, "queue_depth": [0] * 400}
     post(store, [window])
     facts = condense(store, "run-1", choose=lambda _loaders, _status: "a", warmup_steps=5, judged_steps=50)
-    assert facts.loaders[0].lost_us == pytest.approx(400 * 10 * MS)
+    assert lost_us(facts.loaders[0]) == pytest.approx(400 * 10 * MS)
 
 
 def test_loaders_beyond_the_first_twenty_are_counted(store: Store) -> None:
@@ -205,7 +206,7 @@ def test_loaders_beyond_the_first_twenty_are_counted(store: Store) -> None:
     found = recorded(store, thread)
     assert [each.judged_steps > 0 for each in found.values()] == [True] * 20 + [False] * 2
     assert found["loader_21"].steps == 29
-    assert found["loader_21"].lost_us == 29 * 5 * MS
+    assert lost_us(found["loader_21"]) == 29 * 5 * MS
 
 
 def test_a_loader_that_was_never_asked_is_listed_last(store: Store) -> None:
