@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import httpx2 as httpx
 
 from tests.fakes.gallery.job import Job
+from tests.fakes.gallery.recorded import recorded
 from tests.fakes.gallery.runs import BEFORE, answer, team
 from tests.fakes.gallery.windows import length_s, windows
 
@@ -44,11 +45,13 @@ def fill(url: str, jobs: Sequence[Job] | None = None, token: str | None = None) 
     chosen = team() if jobs is None else list(jobs)
     with httpx.Client(base_url=url, headers=headers, timeout=30.0) as client:
         for job in chosen:
-            _post(client, job)
+            _post(client, windows_of(job))
+        for _, found in recorded() if jobs is None else ():
+            _post(client, found)
         _wait_until(lambda job: _is_judged(client, job), [job for job in chosen if job.phases])
         if any(job.run_id == BEFORE for job in chosen):
             job = answer(_advised(client))
-            _post(client, job)
+            _post(client, windows_of(job))
             _wait_until(lambda after: _is_proof(client, after.run_id), [job])
     return [job for job in chosen if job.is_live]
 
@@ -93,11 +96,16 @@ def _grown(samples: Mapping[str, Any], now_us: int) -> dict[str, Any]:
     return fixed | {name: [value] for name, value in (grown | {"at_us": now_us}).items()}
 
 
-def _post(client: httpx.Client, job: Job) -> None:
+def windows_of(job: Job) -> Iterator[dict[str, Any]]:
+    """Of all its ranks."""
     began = started_at(job)
     for rank in ranks(job):
-        for window in windows(job, rank, began):
-            client.post("/api/v1/ingest", json=window).raise_for_status()
+        yield from windows(job, rank, began)
+
+
+def _post(client: httpx.Client, posted: Iterable[dict[str, Any]]) -> None:
+    for window in posted:
+        client.post("/api/v1/ingest", json=window).raise_for_status()
 
 
 def _wait_until(is_done: Callable[[Job], bool], jobs: Sequence[Job]) -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.fakes.gallery.filling import ranks, started_at
-from tests.fakes.gallery.job import Job
+from tests.fakes.gallery.filling import windows_of
+from tests.fakes.gallery.recorded import recorded
 from tests.fakes.gallery.runs import BEFORE, answer, team
-from tests.fakes.gallery.windows import windows
 from underfed_server.diagnose import Diagnoser
 from underfed_server.ingest.decode import decode
 from underfed_server.ingest.posted import Ack, PostedWindow
@@ -43,22 +43,24 @@ def store_team(database: Path) -> None:
         jobs = team()
         clock.behind = 2 * LOST_AFTER
         for job in jobs:
-            _store(store, job)
+            _store(store, windows_of(job))
+        real = dict(recorded())
+        for found in real.values():
+            _store(store, found)
         clock.behind = timedelta()
-        for job in jobs:
-            _judge(store, diagnose, job)
+        for run_id in [*(job.run_id for job in jobs), *real]:
+            _judge(store, diagnose, run_id)
         advised = store.diagnosis(BEFORE)
         assert advised is not None
         after = answer(next(each.settings for each in advised.advice if each.change == "num_workers"))
-        _store(store, after)
-        _judge(store, diagnose, after)
+        _store(store, windows_of(after))
+        _judge(store, diagnose, after.run_id)
     finally:
         store.close()
 
 
-def _store(store: Store, job: Job) -> None:
-    began = started_at(job)
-    posted = [store.submit(_posted(window)) for rank in ranks(job) for window in windows(job, rank, began)]
+def _store(store: Store, windows: Iterable[dict[str, Any]]) -> None:
+    posted = [store.submit(_posted(window)) for window in windows]
     assert all(isinstance(each.result(), Ack) for each in posted)
 
 
@@ -67,9 +69,9 @@ def _posted(window: dict[str, Any]) -> PostedWindow:
     return PostedWindow(decode(body), "gzip", gzip.compress(body, 1, mtime=0))
 
 
-def _judge(store: Store, diagnose: Diagnoser, job: Job) -> None:
+def _judge(store: Store, diagnose: Diagnoser, run_id: str) -> None:
     """As the service does, so that one that is started there finds nothing left to judge."""
-    diagnose(store, job.run_id)
+    diagnose(store, run_id)
     with store.reading() as reader:
-        curve = read_spark(reader, job.run_id)
-    store.note_judged(job.run_id, curve)
+        curve = read_spark(reader, run_id)
+    store.note_judged(run_id, curve)
