@@ -168,7 +168,7 @@ def test_a_failure_of_ours_is_counted_and_not_raised(service: Service, monkeypat
     assert service.windows[-1]["losses"]["agent_errors"] == 1
 
 
-@pytest.mark.parametrize("broken", ["end_inspection", "begin_probing", "stopped", "constructed"])
+@pytest.mark.parametrize("broken", ["end_inspection", "_begin_probing", "stopped", "constructed"])
 def test_a_failure_in_a_hook_ends_the_recording_and_not_the_training(
     service: Service, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
