@@ -12,7 +12,7 @@ DEVICE = {name for names in LATER_COLUMNS.values() for name in names}
 NO_LENGTH = {"dataset_length", "batches_per_epoch"}
 NO_QUEUE = {"queue_depth"}
 KNOWN = {
-    "no workers": NO_QUEUE,
+    "no workers": NO_QUEUE | {"constructor_call"},  # the first one is constructed before it can be seen
     "collate, no workers": NO_QUEUE,
     "failing, no workers": NO_QUEUE,
     "pinned, no workers": NO_QUEUE,

@@ -149,9 +149,15 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
         or _shared_cores(examined)
         or _host_work(examined)
         or _others_wait(examined)
-        or ("" if cause else "Nothing about the loader needs to change: a faster loader would gain next to nothing.")
+        or ("" if cause else _nothing_to_change(examined, losses))
     )
     return f"{cause} {reason}".strip()
+
+
+def _nothing_to_change(examined: Examination, losses: Losses) -> str:
+    if _is_well_fed(examined, losses):
+        return "Nothing about the loader needs to change: a faster loader would gain next to nothing."
+    return "No cause of this wait was found, and no setting that would shorten it."
 
 
 def _no_cause(examined: Examination) -> str:
@@ -159,7 +165,7 @@ def _no_cause(examined: Examination) -> str:
     none, marked = "None of the causes that Underfed knows explains the wait", symptoms(examined)
     if not marked:
         return f"{none}: the signals below were ruled out."
-    return f"{none}. Out of the ordinary, though it costs too little to be one: {'; '.join(marked)}."
+    return f"{none}. Marked below, but too small to explain it: {'; '.join(marked)}."
 
 
 def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -> str | None:

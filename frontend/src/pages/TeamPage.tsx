@@ -37,9 +37,11 @@ export function TeamPage() {
       {trouble && <TroubleBanner what={say.what} error={trouble} />}
       {!team.value && !trouble && <Skeleton />}
       {team.value && <Loaded team={team.value} />}
-      <Panel title={audit.title} detail={audit.detail}>
-        <AuditList />
-      </Panel>
+      {(team.value || trouble) && (
+        <Panel title={audit.title} detail={audit.detail}>
+          <AuditList />
+        </Panel>
+      )}
     </>
   )
 }

@@ -24,9 +24,13 @@ export const run = {
     `confidence ${level}, from the last ${steps} steps${ranks > 1 ? ` on all ${ranks} ranks` : ''}`,
   clock: { gpu: 'device clock', host: 'host clock' },
   progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
-  lost: (used: string, copies: string | null, isRunning: boolean, isOfRun: boolean) =>
-    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isRunning ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} ${isOfRun ? 'used' : 'in its loop'}`,
-  rate: (ideal: string) => `now; ${ideal} without data wait`,
+  lost: (used: string, copies: string | null, isRunning: boolean, isOfRun: boolean, base: string) =>
+    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isRunning ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} ${isOfRun ? `used${base}` : 'in its loop'}`,
+  /** What hours are counted over: more than the newest steps, which are judged. */
+  base: (ranks: number, loaders: number, steps: string | null) =>
+    `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in all ${loaders} loaders` : steps === null ? '' : `, over all ${steps} steps`}`,
+  rate: (ideal: string, isRunning: boolean) =>
+    `${isRunning ? 'now' : 'as it ran'}; ${ideal} without data wait`,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
     `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured in a replay of ${batches} batches`,
   saved: (fix: string) => `saved over the same steps by: ${fix}`,

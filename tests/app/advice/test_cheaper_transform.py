@@ -129,7 +129,7 @@ def test_numbers_that_a_byte_cannot_hold_stay_as_they_are() -> None:
 
 def test_a_line_for_which_nothing_is_known_is_named_where_it_computes() -> None:
     (best,) = cheaper(waiting({OWN: 60}))
-    assert (best.to, best.diff_file) == ("precomputed", "data.py:50")
+    assert (best.to, best.diff_file) == ("precomputing", "data.py:50")
     assert cheaper(waiting({OWN: 20})) == []
     assert cheaper(waiting({"collate: pad train.py:9": 9, OWN: 30})) != []
     blocked = waiting({OWN: 60}, batches={"cpu_us": 20_000.0, "blocked_us": 180_000.0})

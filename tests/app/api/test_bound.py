@@ -89,7 +89,7 @@ def bound(application: Application) -> TestClient:
 
 def ask(client: TestClient, method: str, path: str, run_id: str, project: str, /, **query: str) -> Any:
     """The operation for this run, with the query and body that it requires."""
-    address = path.format(run_id=run_id, project=project, token_id="nothing", user="hidden-user", name="x")
+    address = path.format(run_id=run_id, project=project, token_id="nothing", user="hidden-user", name="x", view_id="x")
     sent: dict[str, Any] = {"json": {}} if method in ("post", "put", "patch") else {}
     return client.request(method.upper(), address, params=NEEDED | query, **sent)
 

@@ -34,6 +34,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     with serving(application, settings) as address:
         monkeypatch.setenv("UNDERFED_URL", address)
         monkeypatch.setenv("UNDERFED_TOKEN", TOKEN)
+        monkeypatch.delenv("COLUMNS", raising=False)
         opened = application.parts.store
         for run_id in ("alpha", "beta"):
             post(opened, [made_window(0, run_id=run_id, run=RUN | {"name": run_id}, end={"status": "finished"})])

@@ -97,7 +97,7 @@ def test_a_busy_loop_gets_a_sentence_and_no_advice() -> None:
         ),
     )  # fmt: skip
     lines = shown(render_diagnosis(diagnosis))
-    assert lines[:2] == ["○ Compute-bound  confidence high, from 2,000 judged steps, device clock", "It is busy."]
+    assert lines[:2] == ["○ Healthy  confidence high, from 2,000 judged steps, device clock", "It is busy."]
     assert "             of the wait 300 µs with the GPU idle, 40 µs in the sampler" in lines
     assert not any("Why" in line or "Would not help" in line for line in lines)
 
@@ -364,7 +364,7 @@ def test_the_loaders_of_a_run_with_several_are_listed() -> None:
     first = lines.index("Loaders") + 1
     assert [each.split() for each in lines[first : first + 3]] == [
         ["loader", "for", "verdict", "data", "wait", "lost", "of", "the", "run", "steps"],
-        ["train", "training", "○", "compute-bound", "2.0%", "36", "s", "60%", "180"],
+        ["train", "training", "○", "healthy", "2.0%", "36", "s", "60%", "180"],
         ["val", "validation", "◆", "data-bound", "90%", "1.5", "h", "40%", "180"],
     ]
     assert max(map(len, lines)) <= 80

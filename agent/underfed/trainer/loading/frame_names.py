@@ -15,6 +15,7 @@ from types import CodeType
 from typing import NamedTuple
 
 from underfed.exchange.stacks import TEXT_LENGTH, Frame
+from underfed.host.signal_handlers import let_through
 
 BEGINNINGS = ("RESUME", "COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR")
 """A thread that is seen at one of these has done nothing in this function yet: the time is its caller's."""
@@ -111,7 +112,8 @@ def working_directory() -> list[str]:
     """Empty where it was deleted."""
     try:
         return [str(Path.cwd())]
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return []
 
 

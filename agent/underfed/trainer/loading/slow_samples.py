@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 from underfed.exchange.stacks import TEXT_LENGTH, SeenStacks, SlowSample
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.loading.frame_names import working_directory
 
 Position = tuple[int, int, int]
@@ -96,7 +97,8 @@ def open_files() -> list[str]:
     """Files with names that this process has open, those with the highest descriptors first."""
     try:
         descriptors = sorted(map(int, os.listdir(FILES)), reverse=True)[:MOST_FILES]  # noqa: PTH208 - names alone
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return []
     return [path for each in descriptors if (path := _path_of(each)) is not None]
 
@@ -104,7 +106,8 @@ def open_files() -> list[str]:
 def _path_of(descriptor: int) -> str | None:
     try:
         path = os.readlink(f"{FILES}/{descriptor}")  # noqa: PTH115 - a tenth of what a Path takes
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
     is_data = path.startswith("/") and not path.startswith(NO_DATA) and len(path) <= TEXT_LENGTH
     return path if is_data and os.path.isfile(path) else None  # noqa: PTH113
@@ -113,5 +116,6 @@ def _path_of(descriptor: int) -> str | None:
 def _size_of(path: str) -> int | None:
     try:
         return Path(path).stat().st_size
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from underfed.exchange.guard import Guard
 from underfed.host.clock import now_ns
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.loading.bursts import Bursts
 
 CLOSING_S = 1.0
@@ -70,6 +71,7 @@ class StackSampler:
             while self._look_once():
                 pass
         except Exception as error:
+            let_through(error)
             self.bursts.end()
             self.guard.count("stacks", error)
 

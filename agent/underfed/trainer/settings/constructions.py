@@ -15,6 +15,7 @@ from typing import Any
 
 from underfed.exchange.config import sends_source
 from underfed.exchange.facts import SourceLine
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.call_sites import Site, site_of
 from underfed.trainer.settings.loader_parts import attributes_of, dataset_of
 
@@ -78,7 +79,8 @@ def source_line(loader: Any, constructed: Site | None, watched: Site | None, env
     path = Path(site.file).absolute()
     try:
         return where.with_file(str(path), path.stat().st_mtime_ns)
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        let_through(error)
         return where.without_file("it is in no file, as in a notebook, an archive or a prompt")
 
 

@@ -37,7 +37,7 @@ class Said(NamedTuple):
 
 
 ANY = Said(
-    "precomputed",
+    "precomputing",
     "Make the costliest line cheaper",
     "What is the same in every epoch can be computed once, and what is done to each sample for a whole batch.",
     """\
@@ -160,10 +160,10 @@ def _offer(case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, 
         diff=said.write,
         at=None if line.below else line.at,
         evidence=[
-            Evidence(what="Of loading, in this work", value=share, unit="fraction"),
-            Evidence(what=f"Of loading, in {line}", value=line.fraction, unit="fraction"),
+            Evidence(what=f"Of loading, replaced by {said.name}", value=share, unit="fraction"),
+            Evidence(what=f"Replaced by {said.name}, at {line}", value=line.fraction, unit="fraction"),
             Evidence(what="Looks at what loading executes", value=loading.seen, unit="count"),
-            Evidence(what="Speed-up if all of this work went away", value=ceiling, unit="factor"),
+            Evidence(what=f"Speed-up if {said.name} cost nothing", value=ceiling, unit="factor"),
         ],
         gain=(
             "what the other way costs was not seen in this run. If it cost nothing, the "

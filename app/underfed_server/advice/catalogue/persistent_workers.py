@@ -38,7 +38,7 @@ def _evidence(case: Case) -> list[Evidence]:
     return [
         evidence.epoch_start(case.rank),
         Evidence(what="Constructing the iterator, which starts the workers", value=_median(constructed), unit="us"),
-        Evidence(what="Steps of an epoch", value=_median(steps), unit="count"),
+        Evidence(what="Steps of an epoch, median", value=_median(steps), unit="count"),
         evidence.setting("How workers are started", case.loader.settings.get("multiprocessing_context")),
     ]
 

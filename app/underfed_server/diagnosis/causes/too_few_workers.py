@@ -13,19 +13,23 @@ from underfed_server.model import Evidence, Signal
 BUSY_FRACTION = 0.85
 """Workers that load this share of the time have no reserve: bursts already make the loop wait."""
 
+WAITING_FRACTION = 0.8
+"""Of load time, blocked. Such loading needs next to none of the cores, whoever else fills them."""
+
 
 def find(examined: Examination) -> Found | None:
     rank, host, workers = examined.rank, examined.facts.host, examined.workers
     used = measures.used_cores_fraction(rank, host)
     if not workers or not _are_behind(examined):
         return None
-    if used is not None and used >= THRESHOLDS.saturated_cores_fraction:
+    blocked = examined.loads.blocked_else
+    is_waiting = blocked is not None and blocked >= WAITING_FRACTION
+    if used is not None and used >= THRESHOLDS.saturated_cores_fraction and not is_waiting:
         return None
     busy = measures.busy_workers_fraction(rank, workers)
-    blocked = examined.loads.blocked_else
     return Found(
         examined.unexplained * measures.recoverable_share(rank, host, examined.wait.loading),
-        _sentence(workers, _free(rank, host)),
+        _sentence(workers, "; they wait more than they compute" if is_waiting else _free(rank, host)),
         [
             Evidence(what="Time the workers spent loading", value=busy, unit="fraction"),
             evidence.load(rank),

@@ -56,7 +56,8 @@ interface BarProps {
 function Bar({ label, anatomy, longestUs, gain }: BarProps) {
   return (
     <>
-      <div class="anatomy-label quiet">{label}</div>
+      {/* A setting may break behind its name. */}
+      <div class="anatomy-label quiet">{label.replace('=', '=\u200b')}</div>
       <StepBar label={label} anatomy={anatomy} longestUs={longestUs} />
       <div class="anatomy-total">
         {formatDuration(anatomy.step_us)} {gain !== null && <small>{gain}</small>}

@@ -106,10 +106,14 @@ function GainOfRun({ advice }: { advice: Advice }) {
   return <span class="of-loader detail">{say.runGain(gain)}</span>
 }
 
-/** On a line from "as now" to the ceiling: the point, its interval, and what instant data would gain. */
+/**
+ * On a line from "as now" to the ceiling: the point, its interval, and what instant data would gain. That is an estimate
+ * too: one within the interval is no ceiling, and is left out.
+ */
 function GainRange({ advice }: { advice: Advice }) {
-  const { predicted_speedup: gain, low, high, ceiling } = advice
+  const { predicted_speedup: gain, low, high } = advice
   if (!advice.is_promised || gain === null || low === null || high === null) return null
+  const ceiling = advice.ceiling !== null && advice.ceiling >= high ? advice.ceiling : null
   const end = Math.max(ceiling ?? 0, high, gain, 1.05)
   const figures = [low, high].map(factor => factor.toFixed(2)) as [string, string]
   const label = say.rangeLabel(gain.toFixed(2), ...figures, ceiling === null ? '–' : ceiling.toFixed(2))

@@ -127,6 +127,11 @@ function Cost({ outlook, diagnosis, isOfRun }: CostProps) {
               copies,
               diagnosis.status === 'running',
               isOfRun,
+              say.base(
+                diagnosis.ranks.length,
+                diagnosis.loaders.length,
+                diagnosis.steps > diagnosis.judged_steps ? formatNumber(diagnosis.steps) : null,
+              ),
             )}
         </p>
       )}
@@ -179,13 +184,16 @@ function rates({ steps_per_s, samples_per_s }: Diagnosis) {
 }
 
 /** What instant data would give: as computed, and beside it as a replay measured it. */
-function rateDetail({ steps_per_s, instant_data_steps_per_s, replay }: Diagnosis, now: number): string {
+function rateDetail(
+  { status, steps_per_s, instant_data_steps_per_s, replay }: Diagnosis,
+  now: number,
+): string {
   const inUnit = (perS: number | null) =>
     perS && steps_per_s ? formatNumber((now * perS) / steps_per_s) : null
   const computed = inUnit(instant_data_steps_per_s)
   const measured = replay ? inUnit(replay.instant_steps_per_s) : null
   if (replay && measured) return say.measuredRate(computed, measured, formatNumber(replay.batches))
-  return computed === null ? '' : say.rate(computed)
+  return computed === null ? '' : say.rate(computed, status === 'running')
 }
 
 /** The same steps at the predicted speed, by the ends of its interval; never more than what was lost to waiting. */

@@ -219,6 +219,14 @@ CREATE TABLE hot (
   body BLOB NOT NULL,
   CONSTRAINT pk_hot PRIMARY KEY (run_id, rank, incarnation, window_index)
 );
+CREATE TABLE stacks (
+  run_id TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  incarnation BIGINT NOT NULL,
+  loader TEXT NOT NULL,
+  body BLOB NOT NULL,
+  CONSTRAINT pk_stacks PRIMARY KEY (run_id, rank, incarnation, loader)
+);
 CREATE TABLE chunk (
   run_id TEXT NOT NULL,
   rank INTEGER NOT NULL,

@@ -143,7 +143,7 @@ def test_a_deleted_run_leaves_no_life_and_no_place(store: Store, clock: WallCloc
         ended = {"end": {"status": "finished"}, "workers": [life(0)], "storage": [place("/data")]}
         post(store, [made_window(0, run_id=run_id, worker_samples=[samples(0, [1])], **ended)])
     store.delete_run("run-1")
-    clock.advance(hours=1)
+    clock.advance(days=31)
     while (forgettable := store.forgettable()) is not None:
         store.forget_some(forgettable)
     with store.reading() as reader:
