@@ -296,7 +296,7 @@ class Taken(Calls):
             try:
                 self.seen.append(("entered", value, SECOND))
                 if value == self.refused:
-                    {}[WORD]
+                    {"": 0}[WORD]
             except KeyError as error:
                 self.seen.append(("failed", value, str(error)))
                 token = None

@@ -186,7 +186,9 @@ def a_run_gains_no_more_than_its_loop(said: Diagnosis) -> Iterator[str]:
 @invariant
 def a_change_is_offered_or_refused_once(said: Diagnosis) -> Iterator[str]:
     """A change is advised or refused, and not both, nor twice; a cheaper transform once for each costly line."""
-    names = [f"{each.change} to {each.to}" if each.change == "cheaper_transform" else each.change for each in said.advice]
+    names = [
+        f"{each.change} to {each.to}" if each.change == "cheaper_transform" else each.change for each in said.advice
+    ]
     names += [*{each.change for each in said.advice if each.change == "cheaper_transform"}]
     names += [each.change for each in said.refusals]
     yield from (f"{name} is there {names.count(name)} times" for name in sorted(set(names)) if names.count(name) > 1)

@@ -23,13 +23,13 @@ def find(examined: Examination) -> Found | None:
     if not workers or not _are_behind(examined):
         return None
     blocked = examined.loads.blocked_else
-    is_waiting = blocked is not None and blocked >= WAITING_FRACTION
-    if used is not None and used >= THRESHOLDS.saturated_cores_fraction and not is_waiting:
+    is_full = used is not None and used >= THRESHOLDS.saturated_cores_fraction
+    if is_full and (blocked is None or blocked < WAITING_FRACTION):
         return None
     busy = measures.busy_workers_fraction(rank, workers)
     return Found(
         examined.unexplained * measures.recoverable_share(rank, host, examined.wait.loading),
-        _sentence(workers, "; they wait more than they compute" if is_waiting else _free(rank, host)),
+        _sentence(workers, "; they wait more than they compute" if is_full else _free(rank, host)),
         [
             Evidence(what="Time the workers spent loading", value=busy, unit="fraction"),
             evidence.load(rank),
