@@ -58,7 +58,7 @@ def test_a_run_is_named_after_its_program(file: str | None, name: str, monkeypat
         ({}, {"tags": {1: "a"}}, "tags: expected text of at most 200 characters as key"),
         ({}, {"config": {"lr": float("nan")}}, "config['lr']"),
         ({}, {"config": {"seed": 2**60}}, "config['seed']"),
-        ({}, {"config": {"model": {"depth": 3}}}, "config['model']: expected a finite number"),
+        ({}, {"config": {"model": {"depth": {3}}}}, "config['model.depth']: expected a finite number"),
         ({"UNDERFED_TAGS": "=vision"}, {}, "UNDERFED_TAGS: '=vision' has no key"),
         ({"UNDERFED_URL": "localhost:7077"}, {}, "UNDERFED_URL: 'localhost:7077'"),
         ({"UNDERFED_URL": "ftp://host"}, {}, "UNDERFED_URL"),
@@ -76,6 +76,13 @@ def test_what_cannot_be_used_is_named(environ: dict[str, str], arguments: dict[s
 def test_a_wrong_option_is_a_value_error_too() -> None:
     assert issubclass(ConfigError, ValueError)
     assert issubclass(ConfigError, UnderfedError)
+
+
+def test_a_config_within_a_config_is_flat() -> None:
+    given: dict[str, Any] = {"opt": {"name": "sgd", "betas": (0.9, 0.99)}, "lr": 0.1}
+    assert read(config=given).config == {"opt.name": "sgd", "opt.betas": "(0.9, 0.99)", "lr": 0.1}
+    given["all"] = given
+    assert len(read(config=given).config) < 50
 
 
 def test_config_takes_numbers_text_truth_and_nothing() -> None:

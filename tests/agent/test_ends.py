@@ -18,6 +18,7 @@ from underfed.exchange import run_files
 from underfed.exchange.facts import End, Leaving, write_facts
 from underfed.host import procfs
 from underfed.host.process_end import ProcessEnd, wait_for_one
+from underfed.trainer.process_facts import last_words
 
 WORDS = Leaving("ValueError: the loss is not a number")
 
@@ -41,6 +42,14 @@ WORDS = Leaving("ValueError: the loss is not a number")
 )
 def test_the_status_decides_and_words_explain(status: int | None, mark: Leaving | None, end: End) -> None:
     assert end_of(status, mark) == end
+
+
+def test_long_words_keep_their_end_and_are_no_longer_than_the_service_takes() -> None:
+    said = last_words(RuntimeError("Caught ValueError in worker 0.\n" + "  File …\n" * 400 + "ValueError: sample 36"))
+    assert said.startswith("RuntimeError: Caught ValueError in worker 0.")
+    assert said.endswith("ValueError: sample 36")
+    longest = end_of(None, Leaving(said)).exit_reason
+    assert longest is not None and len(longest) <= 2_000
 
 
 def test_nobody_claims_a_status_before_there_is_one() -> None:

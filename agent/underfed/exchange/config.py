@@ -83,7 +83,9 @@ def read_config(
         project=chosen("project", project) or "default",
         name=chosen("name", name) or script_name(),
         tags=_tags(tags) if tags is not None else read_tags(environ.get("UNDERFED_TAGS", "")),
-        config={key: _value(f"config[{key!r}]", value) for key, value in _entries("config", config or {}).items()},
+        config={
+            key: _value(f"config[{key!r}]", value) for key, value in _entries("config", _flat(config or {})).items()
+        },
         run_id=_run_id(environ.get("UNDERFED_RUN_ID")),
         data_directory=data_directory(environ),
         stacks=cast("Stacks", _choice(environ, STACKS, ("1", "0", "always"))),
@@ -228,6 +230,32 @@ def _value(what: str, value: object) -> Value:
         f"{what}: expected a finite number below 2^53, text of at most {TEXT_LENGTH} characters, bool or None, "
         f"got {type(value).__name__} {value!r:.60}"
     )
+
+
+def _configuration(config: object) -> dict[str, Value]:
+    return {key: _value(f"config[{key!r}]", value) for key, value in _entries("config", _flat(config)).items()}
+
+
+DEPTH = 8
+"""Mappings within mappings, at most: one may hold itself."""
+
+
+def _flat(config: object, depth: int = DEPTH) -> object:
+    """``{"opt": {"lr": 0.1}, "sizes": [8, 16]}`` → ``{"opt.lr": 0.1, "sizes": "[8, 16]"}``: as programs read theirs."""
+    if not isinstance(config, Mapping):
+        return config
+    if not depth:
+        return str(config)[:TEXT_LENGTH]
+    found: dict[object, object] = {}
+    for key, value in config.items():
+        inner = _flat(value, depth - 1)
+        if isinstance(inner, str):
+            found[key] = inner
+        elif isinstance(inner, Mapping):
+            found |= {f"{key}.{name}": each for name, each in inner.items()}
+        else:
+            found[key] = str(value)[:TEXT_LENGTH] if isinstance(value, (list, tuple)) else value
+    return found
 
 
 def _entries(what: str, entries: object) -> dict[str, object]:

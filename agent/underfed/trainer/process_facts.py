@@ -20,6 +20,9 @@ from underfed.host.signal_handlers import let_through
 TEXT_LENGTH = 2000
 """Most characters of a word of the command line, and of an exit reason."""
 
+WORDS_LENGTH = TEXT_LENGTH - 200
+"""What is known of the exit status is written behind them."""
+
 
 def make_origin(config: Config, rank: Rank, run_id: str, directory: Path) -> Origin:
     return Origin(
@@ -88,8 +91,13 @@ def leaving() -> Leaving:
 
 
 def last_words(error: BaseException) -> str:
-    """``Type: message``, as the end of a traceback has it."""
-    return traceback.format_exception_only(type(error), error)[-1].strip()[:TEXT_LENGTH]
+    """``Type: message``, as the end of a traceback has it. Of a long one its beginning and its end: the error of a
+    worker begins with a traceback, and what went wrong stands behind that.
+    """
+    words = traceback.format_exception_only(type(error), error)[-1].strip()
+    if len(words) <= WORDS_LENGTH:
+        return words
+    return f"{words[: WORDS_LENGTH // 3]} … {words[3 - WORDS_LENGTH * 2 // 3 :]}"
 
 
 def is_interactive() -> bool:

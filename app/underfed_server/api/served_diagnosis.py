@@ -18,6 +18,8 @@ def unjudged(run: RunSummary) -> Diagnosis:
     """No verdict and no figure, but the reason."""
     needed = THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps
     said, reason = no_verdict(run.status), f"not judged yet: {run.steps} steps arrived, a verdict needs {needed}"
+    if run.status in ("finished", "crashed") and run.steps >= needed:
+        said, reason = "The run has ended; its verdict is being computed.", "not judged yet"
     if run.no_loader:
         said, reason = NO_LOADER, why_no_loader(run.no_loader)
     return Diagnosis(

@@ -164,7 +164,12 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
       </div>
       {isDrawn && (
         <Fence>
-          <Hotspots run={run} loader={store.selection.value.loader} rank={store.selection.value.rank} />
+          <Hotspots
+            run={run}
+            loader={store.selection.value.loader}
+            rank={store.selection.value.rank}
+            isFolded={diagnosis !== null && isWell(diagnosis)}
+          />
           <Past run={run} />
           <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />
           <Hosts store={store} run={run} />

@@ -51,7 +51,7 @@ export const loaders = {
     wait === null ? `${share} of the run` : `${share} of the run, of which ${wait} is waiting`,
   ofRun: 'the run’s verdict',
   shown: (loader: string, own: string) =>
-    `All below is about ${loader} alone. The run’s verdict, above, is about ${own}.`,
+    `Verdict, figures, charts and fixes below are about ${loader} alone. The run’s verdict, above, is about ${own}.`,
 }
 
 export const edit = {

@@ -97,7 +97,7 @@ describe('the switch between loaders', () => {
     switchOf('train', diagnosis({ loader: 'train' }))
     expect(screen.getByRole('radio', { name: /^train/ })).toHaveProperty('checked', true)
     expect(screen.getByRole('status').textContent).toBe(
-      'All below is about train alone. The run’s verdict, above, is about val.',
+      'Verdict, figures, charts and fixes below are about train alone. The run’s verdict, above, is about val.',
     )
   })
 

@@ -50,8 +50,10 @@ export function Past({ run }: { run: Still }) {
 function Changes({ runId }: { runId: string }) {
   const isOpen = useSignal(false)
   return (
-    <details class="panel past-changes" onToggle={event => (isOpen.value = event.currentTarget.open)}>
-      <summary>{audit.title}</summary>
+    <details class="folded" onToggle={event => (isOpen.value = event.currentTarget.open)}>
+      <summary>
+        <h2>{audit.title}</h2>
+      </summary>
       {isOpen.value && <AuditList runId={runId} />}
     </details>
   )

@@ -23,9 +23,11 @@ interface HotspotsPanelProps {
   loader: string | null
   /** `null`: all together. */
   rank: number | null
+  /** Nothing is lost to loading. */
+  isFolded?: boolean
 }
 
-export function HotspotsPanel({ run, loader, rank }: HotspotsPanelProps) {
+export function HotspotsPanel({ run, loader, rank, isFolded = false }: HotspotsPanelProps) {
   const of = useSignal<HotspotsPage['of']>('loading')
   const chosen = { loader, rank, of: of.value }
   const store = useStore(() => openHotspots(run.run_id, chosen), [run.run_id])
@@ -35,7 +37,7 @@ export function HotspotsPanel({ run, loader, rank }: HotspotsPanelProps) {
   return (
     <>
       {trouble && <TroubleBanner what={say.what} error={trouble} />}
-      {page && <Shown page={page} run={run} of={of} />}
+      {page && <Shown page={page} run={run} of={of} isFolded={isFolded} />}
     </>
   )
 }
@@ -44,9 +46,13 @@ interface ShownProps {
   page: HotspotsPage
   run: Still
   of: Signal<HotspotsPage['of']>
+  isFolded: boolean
 }
 
-function Shown({ page, run, of }: ShownProps) {
+/** Addresses within the folded part open it. */
+const WITHIN = ['#hotspots', '#flame', '#slow-samples']
+
+function Shown({ page, run, of, isFolded }: ShownProps) {
   const search = useSignal('')
   const hasRanks = run.ranks.length > 1
   const sampled = page.has_step && <Sampled of={of} />
@@ -59,7 +65,7 @@ function Shown({ page, run, of }: ShownProps) {
       </>
     )
   }
-  return (
+  const panels = (
     <div class="hotspot-panels">
       <div>
         <HotspotList page={page} ranks={run.ranks.length} search={search} controls={sampled} />
@@ -67,6 +73,15 @@ function Shown({ page, run, of }: ShownProps) {
       </div>
       <FlamePanel page={page} search={search} />
     </div>
+  )
+  if (!isFolded) return panels
+  return (
+    <details class="folded" open={WITHIN.includes(location.hash)}>
+      <summary>
+        <h2>{say.titles[page.of]}</h2>
+      </summary>
+      {panels}
+    </details>
   )
 }
 
