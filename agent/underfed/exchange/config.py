@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from underfed.errors import ConfigError
 from underfed.host.signal_handlers import let_through
@@ -233,28 +233,22 @@ def _value(what: str, value: object) -> Value:
 
 
 def _configuration(config: object) -> dict[str, Value]:
-    return {key: _value(f"config[{key!r}]", value) for key, value in _entries("config", _flat(config)).items()}
+    entries = _entries("config", _flat(config) if isinstance(config, Mapping) else config)
+    return {key: _value(f"config[{key!r}]", value) for key, value in entries.items()}
 
 
 DEPTH = 8
 """Mappings within mappings, at most: one may hold itself."""
 
 
-def _flat(config: object, depth: int = DEPTH) -> object:
+def _flat(config: Mapping[Any, object], depth: int = DEPTH) -> dict[object, object]:
     """``{"opt": {"lr": 0.1}, "sizes": [8, 16]}`` → ``{"opt.lr": 0.1, "sizes": "[8, 16]"}``: as programs read theirs."""
-    if not isinstance(config, Mapping):
-        return config
-    if not depth:
-        return str(config)[:TEXT_LENGTH]
     found: dict[object, object] = {}
     for key, value in config.items():
-        inner = _flat(value, depth - 1)
-        if isinstance(inner, str):
-            found[key] = inner
-        elif isinstance(inner, Mapping):
-            found |= {f"{key}.{name}": each for name, each in inner.items()}
+        if isinstance(value, Mapping) and depth > 1:
+            found |= {f"{key}.{name}": each for name, each in _flat(value, depth - 1).items()}
         else:
-            found[key] = str(value)[:TEXT_LENGTH] if isinstance(value, (list, tuple)) else value
+            found[key] = str(value)[:TEXT_LENGTH] if isinstance(value, (Mapping, list, tuple)) else value
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from underfed_server.api.dependencies import ALLOWED, PermissionDep, StoreDep
+from underfed_server.api.dependencies import ALLOWED, CursorQuery, PermissionDep, StoreDep
 from underfed_server.model import AuditAction, AuditPage
 from underfed_server.store.runs.audit_log import AuditFilter
 
@@ -24,7 +24,7 @@ def audit(
     by: Annotated[str | None, Query(description="As an entry names who made the change")] = None,
     action: AuditAction | None = None,
     limit: Annotated[int, Query(ge=1, le=MOST_ENTRIES)] = 100,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
+    cursor: CursorQuery = None,
 ) -> AuditPage:
     """Changes that people made, newest first: who, when, and what it was before and after."""
     return store.audit(AuditFilter(run_id, project, by, action, limit, cursor, within=permission.project))

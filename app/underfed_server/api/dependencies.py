@@ -169,6 +169,9 @@ AuthorDep = Annotated[Author, Depends(author_of)]
 RankQuery = Annotated[
     int | None, Query(ge=0, le=MOST_RANK, description="Default: the one that the verdict names, else the lowest")
 ]
+TagQuery = Annotated[str | None, Query(description="`key=value`, or `key` with any value")]
+ExpressionQuery = Annotated[str | None, Query(description="A search expression, as docs/search.md describes it")]
+CursorQuery = Annotated[str | None, Query(description="`next_cursor` of the page before")]
 LoaderQuery = Annotated[str | None, Query(description="Default: the one that was judged")]
 FromStepQuery = Annotated[int, Query(ge=0, le=MOST)]
 ToStepQuery = Annotated[int | None, Query(ge=1, le=MOST, description="Exclusive; default: to the end")]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from underfed_server.api.dependencies import ALLOWED, PermissionDep, StoreDep
+from underfed_server.api.dependencies import ALLOWED, CursorQuery, ExpressionQuery, PermissionDep, StoreDep, TagQuery
 from underfed_server.comparison.history import read_run_history
 from underfed_server.model import Bound, ConfigKey, JobsPage, RunHistory, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
@@ -24,14 +24,14 @@ def jobs(
     project: str | None = None,
     status: Status | None = None,
     bound: Bound | None = None,
-    tag: Annotated[str | None, Query(description="`key=value`, or `key` with any value")] = None,
-    q: Annotated[str | None, Query(description="A search expression, as docs/search.md describes it")] = None,
+    tag: TagQuery = None,
+    q: ExpressionQuery = None,
     archived: Annotated[Archived | None, Query(description="Default: `false`, unless `q` speaks of it")] = None,
     sort: Annotated[str, Query(description="As of `/runs`, by the newest run, or `hours_lost` or `runs` of all")] = (
         "-started_at"
     ),
     limit: Annotated[int, Query(ge=1, le=MOST_JOBS)] = 100,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
+    cursor: CursorQuery = None,
 ) -> Response:
     """The runs that match the filter, grouped by job: how many tries, what they lost together, and the newest."""
     asked = RunFilter(

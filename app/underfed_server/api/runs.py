@@ -8,7 +8,16 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from underfed_server.advice.outlook import outlook
-from underfed_server.api.dependencies import ALLOWED, AuthorDep, PartsDep, PermissionDep, StoreDep
+from underfed_server.api.dependencies import (
+    ALLOWED,
+    AuthorDep,
+    CursorQuery,
+    ExpressionQuery,
+    PartsDep,
+    PermissionDep,
+    StoreDep,
+    TagQuery,
+)
 from underfed_server.api.served_diagnosis import unjudged, visible_to, with_hotspots
 from underfed_server.model import Bound, Diagnosis, ErrorBody, Run, RunsPage, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
@@ -51,14 +60,14 @@ def runs(
     project: str | None = None,
     status: Status | None = None,
     bound: Bound | None = None,
-    tag: Annotated[str | None, Query(description="`key=value`, or `key` with any value")] = None,
-    q: Annotated[str | None, Query(description="A search expression, as docs/search.md describes it")] = None,
+    tag: TagQuery = None,
+    q: ExpressionQuery = None,
     archived: Annotated[Archived | None, Query(description="Default: `false`, unless `q` speaks of it")] = None,
     job: Annotated[str | None, Query(description="Exactly this job")] = None,
     deleted: Annotated[bool, Query(description="Deleted runs that can be restored, and no others")] = False,
     sort: Annotated[str, Query(description="A key, or `config:KEY`; `-` in front: largest first")] = "-started_at",
     limit: Annotated[int, Query(ge=1, le=MOST_RUNS)] = 100,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
+    cursor: CursorQuery = None,
 ) -> Response:
     """Runs that match the filter, with counts by status and the week's hours."""
     asked = RunFilter(

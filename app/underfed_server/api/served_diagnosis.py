@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from underfed_server.diagnosis.judge import without_figures
-from underfed_server.diagnosis.sentence import NO_LOADER, no_verdict, why_no_loader
+from underfed_server.diagnosis.sentence import NO_LOADER, not_judged_yet, why_no_loader
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.errors import NotFoundError
 from underfed_server.facts.hotspots import hot_lines, loading_in
@@ -17,9 +17,7 @@ from underfed_server.team.shared_causes import read_shared
 def unjudged(run: RunSummary) -> Diagnosis:
     """No verdict and no figure, but the reason."""
     needed = THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps
-    said, reason = no_verdict(run.status), f"not judged yet: {run.steps} steps arrived, a verdict needs {needed}"
-    if run.status in ("finished", "crashed") and run.steps >= needed:
-        said, reason = "The run has ended; its verdict is being computed.", "not judged yet"
+    said, reason = not_judged_yet(run.status, run.steps)
     if run.no_loader:
         said, reason = NO_LOADER, why_no_loader(run.no_loader)
     return Diagnosis(

@@ -11,7 +11,7 @@ from underfed_server.comparison.differences import settings_of
 from underfed_server.comparison.hotspots import hotspots_of
 from underfed_server.comparison.side import Side, common_basis, labels_of, measure
 from underfed_server.comparison.wording import Compared, Per, headline
-from underfed_server.diagnosis.sentence import no_verdict
+from underfed_server.diagnosis.sentence import not_judged_yet
 from underfed_server.diagnosis.slow_ranks import reported_rank
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.hotspots import read_hotspots
@@ -86,7 +86,7 @@ def _compared_run(one: Compared, baseline: Compared, found: Against | None) -> C
         # A whole ``Run`` holds more than a comparison needs.
         run=RunSummary.model_validate(side.run.model_dump(include=set(RunSummary.model_fields), by_alias=True)),
         label=side.label,
-        verdict=side.diagnosis.sentence if side.diagnosis else no_verdict(side.run.status),
+        verdict=side.diagnosis.sentence if side.diagnosis else not_judged_yet(side.run.status, side.run.steps)[0],
         sentence=None if one is baseline else one.sentence(baseline, found),
         speed=found.speed if found else None,
         why_not=one.why_not,

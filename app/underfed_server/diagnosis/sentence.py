@@ -210,6 +210,14 @@ def why_no_loader(reason: str) -> str:
     return reason.removeprefix("no loader seen: ")
 
 
+def not_judged_yet(status: Status, steps: int) -> tuple[str, str]:
+    """The sentence and its reason, of a run that has no diagnosis."""
+    needed = THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps
+    if _has_ended(status) and steps >= needed:
+        return "The run has ended; its verdict is being computed.", "not judged yet"
+    return no_verdict(status), f"not judged yet: {steps} steps arrived, a verdict needs {needed}"
+
+
 def no_verdict(status: Status) -> str:
     return "The run ended before a verdict was possible." if _has_ended(status) else "A verdict needs a few more steps."
 

@@ -42,16 +42,6 @@ NEEDED = {
 WINDOWS = list(made_stream(40))
 
 
-@pytest.fixture
-def store(application: Application) -> Store:
-    return application.parts.store
-
-
-@pytest.fixture
-def client(application: Application) -> TestClient:
-    return TestClient(application, base_url="http://127.0.0.1:7077")
-
-
 def exported(client: TestClient, kind: str, run_id: str = "run-1") -> bytes:
     answer = client.get(f"/api/v1/runs/{run_id}/export?format={kind}")
     assert answer.status_code == 200, answer.text

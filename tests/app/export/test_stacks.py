@@ -14,7 +14,6 @@ from starlette.testclient import TestClient
 
 from tests.app.made_windows import made_window
 from tests.app.store.posting import post
-from underfed_server.main import Application
 from underfed_server.store.store import Store
 
 SCHEMA: dict[str, Any] = json.loads(Path(__file__).with_name("speedscope.schema.json").read_text())
@@ -33,16 +32,6 @@ STACKS = [
 LOADERS = [{"loader": "train", "settings": {}}, {"loader": "val", "settings": {}}]
 STARTED = made_window(0, loaders=LOADERS, stacks=[{"loader": "train", "frames": FRAMES, "stacks": STACKS}])
 OTHER = {"loader": "val", "frames": FRAMES[:1], "stacks": [{"stage": "getitem", "frames": [0], "samples": 3}]}
-
-
-@pytest.fixture
-def store(application: Application) -> Store:
-    return application.parts.store
-
-
-@pytest.fixture
-def client(application: Application) -> TestClient:
-    return TestClient(application, base_url="http://127.0.0.1:7077")
 
 
 def errors(value: Any, schema: dict[str, Any]) -> list[str]:

@@ -15,15 +15,15 @@ from types import CodeType, FrameType
 
 from underfed.exchange.guard import Guard
 from underfed.exchange.run_files import training_stacks_file
-from underfed.exchange.stacks import Stage
 from underfed.host.clock import now_ns
+from underfed.trainer.attached import attached
 from underfed.trainer.hooks.session import KEY, Session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.bursts import Bursts
 from underfed.trainer.loading.frame_names import FrameNames
-from underfed.trainer.loading.loading_thread import looks, within_fetcher
+from underfed.trainer.loading.loading_thread import loaded_in, looks, within_fetcher
 from underfed.trainer.loading.seen_code import Places, SeenCode
-from underfed.trainer.loading.slow_samples import SlowSamples, sample_of
+from underfed.trainer.loading.slow_samples import SlowSamples
 from underfed.trainer.loading.stack_sampler import StackSampler
 
 OURS = f"{Path(__file__).parents[2]}/"
@@ -114,7 +114,7 @@ class Profiler:
             if between is not None and count and not any(is_ours(code) for code, _ in places):
                 between.code.add("step", places, count)
             return None
-        session: Session | None = request.f_locals["self"].__dict__.get(KEY)
+        session: Session | None = attached(request.f_locals["self"], KEY)
         del request
         seen = None if session is None else self._seen.get(session.loader.index)
         is_waiting = session is not None and session.probe is None and not any(map(self._samples, places))
@@ -122,8 +122,7 @@ class Profiler:
             return None
         fetcher, within = within_fetcher(frame, self._fetchers, "")
         is_collating = fetcher is not None and is_last_line(fetcher)
-        sample = None if fetcher is None or is_collating else sample_of(fetcher)
-        stage: Stage = "collate" if is_collating else "other" if fetcher is None else "getitem"
+        stage, sample = loaded_in(fetcher, is_collating)
         del fetcher, frame
         if count:
             seen.code.add(stage, places if stage == "other" else within, count)

@@ -13,7 +13,7 @@ from underfed.trainer.loading.batch_timer import BatchTimer
 from underfed.trainer.loading.bursts import LOOK_NS
 from underfed.trainer.loading.frame_names import FrameNames
 from underfed.trainer.loading.seen_code import Places, SeenCode
-from underfed.trainer.loading.slow_samples import SlowSamples, sample_of
+from underfed.trainer.loading.slow_samples import Sample, SlowSamples, sample_of
 
 OURS = str(Path(__file__).with_name("worker.py"))
 """The file whose function calls torch's loop."""
@@ -43,8 +43,7 @@ class LoadingThread:
         due_ns = min(looked_ns, max(due_ns, timer.started_ns))
         is_collating = timer.collate.is_collating
         fetcher, places = within_fetcher(sys._current_frames().get(self._ident), self._fetchers, OURS)
-        sample = None if fetcher is None or is_collating else sample_of(fetcher)
-        stage: Stage = "collate" if is_collating else "other" if fetcher is None else "getitem"
+        stage, sample = loaded_in(fetcher, is_collating)
         del fetcher
         if sample is None:
             slow.look(None, None, due_ns, looked_ns)
@@ -67,6 +66,13 @@ class LoadingThread:
 def looks(due_ns: int, looked_ns: int) -> int:
     """How many a look stands for that had to wait."""
     return 1 + (looked_ns - due_ns) // LOOK_NS
+
+
+def loaded_in(fetcher: FrameType | None, is_collating: bool) -> tuple[Stage, Sample | None]:
+    """What torch's fetcher is at, and the sample that it loads; ``None``: none, or it is not known which."""
+    if is_collating:
+        return "collate", None
+    return ("other", None) if fetcher is None else ("getitem", sample_of(fetcher))
 
 
 def within_fetcher(frame: FrameType | None, fetchers: str, end: str) -> tuple[FrameType | None, Places]:

@@ -19,6 +19,9 @@ from underfed.trainer.loading.frame_names import working_directory
 Position = tuple[int, int, int]
 """Pass, batch, and what tells a sample from the others of its batch."""
 
+Sample = tuple[int, "int | None"]
+"""What tells it from the others of its batch, and its index."""
+
 LEAST_NS = 20_000_000
 """A sample that was not seen for longer is not slow."""
 
@@ -74,8 +77,8 @@ class SlowSamples:
             self.seen.add_slow(SlowSample(load_us, self._index, self._file, self._file_bytes, self.worker))
 
 
-def sample_of(frame: FrameType) -> tuple[int, int | None] | None:
-    """What torch's fetcher is loading: what tells it from the others of its batch, and its index.
+def sample_of(frame: FrameType) -> Sample | None:
+    """What torch's fetcher is loading.
 
     ``frame``: the fetcher's own, or of the comprehension within. Its variables are read, none of the program's.
     """

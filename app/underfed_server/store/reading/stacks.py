@@ -54,9 +54,8 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
     step: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
     slow: list[SlowSample] = []
     own_files: set[str] = set()
-    for of, body in connection.execute(_OF_LOADER, place):
-        if rank is not None and rank != of:
-            continue
+    wanted = _OF_LOADER if rank is None else _OF_LOADER.where(_stacks.rank == rank)
+    for of, body in connection.execute(wanted, place):
         sent = unpacked(body)
         places = [_place(frame) for frame in sent.frames]
         own_files |= {frame.file for frame in sent.frames if frame.is_own}
