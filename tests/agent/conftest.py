@@ -63,7 +63,7 @@ def guest(run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, any_serv
     underfed.finish()
     assert patched_attributes() == []
     wait_for_collectors(run_id)
-    left = [path for path in rings.glob("*/*") if path.is_dir()]
+    left = [str(path) for run in rings.glob("*/*") if run.is_dir() for path in (run, *run.rglob("*"))]
     shutil.rmtree(rings)
     assert left == []
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,20 @@ from tests.fakes.jobs import run_job, start_job
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of, wait_for_collectors
 from tests.never_breaks.evidence import push
+from underfed.collector.__main__ import main
 from underfed.collector.leftovers import own_runs, sweep
 from underfed.collector.spool.all_spools import AllSpools
 from underfed.collector.spool.spool_directory import segments_in, spool_directory
-from underfed.exchange import run_files
+from underfed.errors import SpoolLockedError
+from underfed.exchange import launch, run_files
 from underfed.exchange.config import SpoolLimits, script_path
 from underfed.exchange.facts import Origin, RunFacts, write_facts
 from underfed.exchange.ring import RingWriter
 from underfed.exchange.run_files import make_rank_directory
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
-from underfed.host.lock import locked
+from underfed.host.lock import is_held, locked
+from underfed.launcher.run import LAUNCHES, remove_leftovers
 
 DAY_S = 86_400.0
 
@@ -84,6 +88,76 @@ def test_rings_of_a_dead_job_are_read_into_its_spool(tmp_path: Path) -> None:
     assert swept(tmp_path, tmp_path / "data") == []
     spool = spool_directory(tmp_path / "data", "left", os.uname()[1])
     assert len(segments_in(spool)) == 1
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Files that another process creates as soon as the first one beside them was removed, as far as it finds the
+    directory: it is listed by then, and not empty when it is to go."""
+    files: list[Path] = []
+    unlink = os.unlink
+
+    def unlink_and_create(path: Any, *, dir_fd: int | None = None) -> None:
+        unlink(path, dir_fd=dir_fd)
+        if dir_fd is not None:
+            for file in files:
+                with suppress(FileNotFoundError):
+                    file.touch()
+
+    monkeypatch.setattr(os, "unlink", unlink_and_create)
+    return files
+
+
+def test_what_a_launcher_writes_while_a_rank_is_removed_does_not_stay(tmp_path: Path, late: list[Path]) -> None:
+    pid, ticks = dead_pid()
+    directory = leave_rings(tmp_path, origin_of(pid, tmp_path / "data", start_ticks=ticks))
+    late.append(directory / run_files.STATUS)
+    assert swept(tmp_path, tmp_path / "data") == []
+
+
+def test_what_a_command_reports_while_its_launch_is_removed_does_not_stay(tmp_path: Path, late: list[Path]) -> None:
+    directory = tmp_path / f"{LAUNCHES}1-2"
+    directory.mkdir()
+    launch.report({launch.LAUNCH: str(directory)}, launch.TORCH)
+    late.append(directory / launch.RECORDING)
+    remove_leftovers(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_collector_that_comes_when_another_has_served_the_run_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two ranks start one each. Its log is there before it looks for ranks."""
+    monkeypatch.setattr(os, "nice", lambda _increment: None)
+    run_directory = tmp_path / "run"
+    run_directory.mkdir()
+    (run_directory / run_files.LOG).touch()
+    assert main(str(run_directory)) == 0
+    assert list(tmp_path.iterdir()) == []
+    assert main(str(run_directory)) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_to_ask_whether_a_run_is_served_leaves_nothing(tmp_path: Path) -> None:
+    assert not is_held(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_was_removed_holds_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its holder left the directory when it was open already: the next one creates another lock."""
+    opened = os.open
+
+    def open_and_lose(path: Any, flags: int, mode: int = 0o777) -> int:
+        file = opened(path, flags, mode)
+        Path(path).unlink()
+        return file
+
+    with monkeypatch.context() as meanwhile, pytest.raises(SpoolLockedError):
+        meanwhile.setattr(os, "open", open_and_lose)
+        with locked(tmp_path):
+            pass
+    with locked(tmp_path):
+        assert is_held(tmp_path)
 
 
 def test_a_collector_leaves_its_own_run_alone_which_may_end_before_its_sweep(tmp_path: Path) -> None:

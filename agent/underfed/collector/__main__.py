@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -38,12 +39,12 @@ def main(run_directory: str) -> int:
     os.nice(NICE)
     directory = Path(run_directory)
     served: set[Path] = set()
-    while set(rank_directories(directory)) - served:
-        try:
-            with locked(directory, LOCK_PATIENCE_S):
+    is_done = False
+    with suppress(SpoolLockedError):  # another collector serves it, or has removed it
+        while not is_done:
+            with locked(directory, LOCK_PATIENCE_S, creates=False):
                 served |= serve(directory)
-        except SpoolLockedError:
-            return 0  # another collector serves it
+            is_done = not set(rank_directories(directory)) - served
     return 0
 
 
@@ -51,6 +52,9 @@ def serve(directory: Path) -> set[Path]:
     """Returns the ranks that were found, all ended or abandoned now."""
     first = next(rank_directories(directory), None)
     if first is None:
+        # Another collector served them all, and could not remove the directory in which this one had begun.
+        (directory / run_files.LOG).unlink(missing_ok=True)
+        leave(directory)
         return set()
     origin = read_facts(first / run_files.RUN, Origin)
     data_directory = Path(origin.data_directory)
@@ -68,7 +72,7 @@ def serve(directory: Path) -> set[Path]:
             collector.run(linger_s())
         finally:
             spool.close(is_over=ranks.have_ended())
-    leave(wanted)
+        leave(wanted)
     keep_log(directory / run_files.LOG, data_directory / LOGS / f"{origin.run_id}.log")
     leave(directory)
     return ranks.seen

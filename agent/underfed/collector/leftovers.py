@@ -96,7 +96,7 @@ def collect(run_directory: Path, data_directory: Path, others: AllSpools | None 
         return True
     directory = spool_directory(data_directory, origins[0].run_id, origins[0].hostname)
     try:
-        with locked(run_directory), claimed(directory):
+        with locked(run_directory, creates=False), claimed(directory):
             spool = Spool(directory, fallback=run_directory / SPOOL, others=others)
             streams = [RankStream(path, spool) for path in run_files.rank_directories(run_directory)]
             have_ended = all(stream.seen_end() is not None for stream in streams)
@@ -108,12 +108,12 @@ def collect(run_directory: Path, data_directory: Path, others: AllSpools | None 
                 for stream in ranks.ended:
                     ranks.remove(stream)
             spool.close()
+            leave(directory)
+            if have_ended:
+                (run_directory / run_files.LOG).unlink(missing_ok=True)
+            leave(run_directory)
     except SpoolLockedError:
         return True
-    leave(directory)
-    if have_ended:
-        (run_directory / run_files.LOG).unlink(missing_ok=True)
-    leave(run_directory)
     return have_ended
 
 

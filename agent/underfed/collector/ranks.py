@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 import traceback
@@ -20,6 +19,7 @@ from underfed.collector.sampling.samples import Pace
 from underfed.collector.spool.spool import Spool
 from underfed.exchange.ring import SETTLE_S
 from underfed.exchange.run_files import rank_directories
+from underfed.host.files import remove_directory
 from underfed.host.process_end import wait_for_one
 
 Result = TypeVar("Result")
@@ -121,7 +121,7 @@ class Ranks:
         """Remove a rank: all of its records are in the spool."""
         stream.close()
         del self._streams[stream.directory]
-        shutil.rmtree(stream.directory, ignore_errors=True)
+        remove_directory(stream.directory)
 
     def _discover(self) -> None:
         for directory in rank_directories(self._run_directory):

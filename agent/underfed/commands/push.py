@@ -72,7 +72,7 @@ def push_spool(directory: Path, run_directory: Path | None, url: str, environ: M
     try:
         with ExitStack() as stack:
             if run_directory is not None:
-                stack.enter_context(locked(run_directory))
+                stack.enter_context(locked(run_directory, creates=False))
             stack.enter_context(claimed(directory))
             spool = Spool(directory, fallback=fallback)
             transport = HttpTransport(url, environ.get("UNDERFED_TOKEN"))
@@ -83,6 +83,9 @@ def push_spool(directory: Path, run_directory: Path | None, url: str, environ: M
             # While the training goes on, the next collector needs the run's progress.
             spool.close(is_over=run_directory is None or not any(run_files.rank_directories(run_directory)))
             transport.close()
+            leave(directory)
+            if run_directory is not None:
+                leave(run_directory)
     except SpoolLockedError:
         print(f"{run_id}: its own collector is sending it")
         return 0
@@ -90,7 +93,4 @@ def push_spool(directory: Path, run_directory: Path | None, url: str, environ: M
     if outcome is Outcome.LATER:
         print(f"underfed push: {left} windows of {run_id} are left: {url}: {sender.reason}", file=sys.stderr)
         return 1
-    leave(directory)
-    if run_directory is not None:
-        leave(run_directory)
     return 0

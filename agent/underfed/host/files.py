@@ -1,12 +1,13 @@
-"""Files that are small or written as a whole, and what is read again only where something changed."""
+"""Files that are written as a whole, directories that are removed so, and what is read again only where it changed."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from pathlib import Path
 
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 
 RESOLUTION_NS = 100_000_000
 """File systems keep times of changes to 4 or 10 ms: two changes, before and after a check, may have the same one."""
@@ -21,6 +22,17 @@ def write_atomically(path: Path, text: str) -> None:
     except OSError:
         fresh.unlink(missing_ok=True)
         raise
+
+
+def remove_directory(directory: Path) -> None:
+    """With all that is in it. It loses its name first: what another process created by it meanwhile would stay behind.
+    Raises nothing: what cannot be removed stays."""
+    nameless = directory.with_name(f".{directory.name}.{os.getpid()}")
+    with passing(OSError):
+        directory.rename(nameless)
+        shutil.rmtree(nameless, ignore_errors=True)
+        # A file that was being created at that very moment is found now.
+        shutil.rmtree(nameless, ignore_errors=True)
 
 
 def read_text(path: Path) -> str | None:

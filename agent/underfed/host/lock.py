@@ -16,7 +16,7 @@ from pathlib import Path
 
 from underfed.errors import SpoolLockedError
 from underfed.host.mounts import is_remote
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 
 LOCK = "lock"
 """The file that is locked, in its directory."""
@@ -29,38 +29,36 @@ POLL_S = 0.05
 
 @contextmanager
 def held(directory: Path) -> Iterator[bool]:
-    """Hold the lock within the block, unless another process does; the block gets whether it is held."""
-    import fcntl  # not on Windows, where nothing is locked but this is imported
-
-    file = os.open(_lock_file(directory), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """Hold the lock within the block, unless another process does or has removed the directory; the block gets whether
+    it is held."""
+    file = None
     try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            let_through(error)
-            yield False
-        else:
-            yield True
+        with passing(FileNotFoundError):
+            path = _lock_file(directory)
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        yield file is not None and _take(file) and _is_still_there(path, file)
     finally:
-        os.close(file)
+        if file is not None:
+            os.close(file)
 
 
 @contextmanager
-def locked(directory: Path, patience_s: float = 0.0) -> Iterator[None]:
-    """Hold the lock within the block. Creates the directory.
+def locked(directory: Path, patience_s: float = 0.0, *, creates: bool = True) -> Iterator[None]:
+    """Hold the lock within the block. ``creates``: the directory, where it does not exist.
 
     Raises:
-        SpoolLockedError: another process has it, also after ``patience_s``.
+        SpoolLockedError: another process has it, also after ``patience_s``, or has removed the directory.
     """
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     deadline = time.monotonic() + patience_s
     while True:
+        if creates:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with held(directory) as is_ours:
             if is_ours:
                 yield
                 return
         if time.monotonic() >= deadline:
-            raise SpoolLockedError(f"{directory} is in use by another process")
+            raise SpoolLockedError(f"{directory} is in use by another process, or was removed by it")
         time.sleep(POLL_S)
 
 
@@ -82,9 +80,32 @@ def _lock_file(directory: Path) -> Path:
 
 
 def is_held(directory: Path) -> bool:
-    """Whether some process holds it now: none does in a directory that is gone, as the last holder may leave it."""
+    """Whether some process holds it now. Creates no lock: who leaves the directory could not remove it then."""
+    with passing(FileNotFoundError):
+        file = os.open(_lock_file(directory), os.O_RDWR | os.O_CLOEXEC)
+        try:
+            return not _take(file)
+        finally:
+            os.close(file)
+    return False
+
+
+def _take(file: int) -> bool:
+    """Whether no other process has locked it."""
+    import fcntl  # not on Windows, where nothing is locked but this is imported
+
     try:
-        with held(directory) as is_ours:
-            return not is_ours
-    except FileNotFoundError:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        let_through(error)
+        return False
+    return True
+
+
+def _is_still_there(path: Path, file: int) -> bool:
+    """Whoever leaves a directory removes its lock. One that was opened before holds nobody back."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file))
+    except FileNotFoundError as error:
+        let_through(error)
         return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from underfed.exchange.config import Config, is_disabled, read_config
 from underfed.exchange.facts import Origin, read_facts
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
-from underfed.host.files import write_atomically
+from underfed.host.files import remove_directory, write_atomically
 from underfed.host.lock import is_held
 from underfed.launcher.command import StartedCommand, name_of
 from underfed.launcher.options import FLAGS, make_parser, read_variables
@@ -101,7 +100,7 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
         if os.getpid() == 1:
             wait_until_served(config.data_directory, begun)
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        remove_directory(directory)
     return status
 
 
@@ -164,7 +163,7 @@ def remove_leftovers(own: Path) -> None:
             continue
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path, ignore_errors=True)
+            remove_directory(path)
         except OSError:
             pass  # its launcher lives
         finally:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -25,6 +24,7 @@ from underfed.exchange.facts import End, Leaving, LoaderFacts, Replayed, RunFact
 from underfed.exchange.guard import Guard
 from underfed.exchange.rank import Rank, make_run_id, read_rank
 from underfed.host.clock import wall_clock_ms
+from underfed.host.files import remove_directory
 from underfed.host.lock import is_held
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
@@ -232,7 +232,9 @@ def make_recording(config: Config, place: Place) -> Recording:
         return Recording(config, place, "run" if os.environ.get(launch.LAUNCH) else "watch")
     except Exception as error:
         let_through(error)
-        shutil.rmtree(place.directory, ignore_errors=True)
+        remove_directory(place.directory)
+        with suppress(OSError):  # another rank's may be in it
+            place.directory.parent.rmdir()
         if not isinstance(error, OSError):
             raise
         raise RunDirectoryError(f"{place.directory} cannot be used: {error}") from error

@@ -80,7 +80,8 @@ def claimed(directory: Path, patience_s: float = 0.0) -> Iterator[None]:
 
 
 def leave(directory: Path) -> None:
-    """Remove a directory in which nothing but its lock is left. It stays if another process has put something there."""
+    """Remove a directory in which nothing but its lock is left, which is held. It stays if another process has put
+    something there, and is that one's to leave."""
     with suppress(OSError):
         (directory / LOCK).unlink(missing_ok=True)
         directory.rmdir()
