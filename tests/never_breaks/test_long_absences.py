@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
+import gzip
+import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from tests.fakes.jobs import run_job
 from tests.fakes.service import Service
@@ -12,8 +14,9 @@ from tests.fakes.traces import wait_for_collectors
 from tests.never_breaks.evidence import assert_all_arrived, push
 from underfed.collector.spool.segment import Frame, read_segment
 from underfed.collector.spool.spool_directory import BOUND_BYTES
-from underfed.collector.wire import decode_window
+from underfed.collector.wire import COMPRESSION, decode_window
 
+Columns = dict[str, Any]
 DAYS_S = 48 * 3600
 STEPS_PER_S = 50
 """Of 20 ms each."""
@@ -28,12 +31,40 @@ def kept_frames(data: Path) -> list[tuple[Frame, int]]:
 
 
 def bytes_a_second(frames: list[tuple[Frame, int]]) -> float:
-    """At ``STEPS_PER_S``, also where a busy machine takes fewer: each window has a part that grows with its steps."""
-    windows = [(decode_window(frame.body), size) for frame, size in frames]
-    steps = [sum(len(each["step_us"]) for each in window["steps"]) for window, _ in windows if "run" not in window]
-    sizes = [size for window, size in windows if "run" not in window]
-    slope, intercept = statistics.linear_regression(steps, sizes)
-    return intercept + slope * STEPS_PER_S
+    """With ``STEPS_PER_S`` in each window, also where a busy machine takes fewer: the recorded steps and batches are
+    cut anew, and each piece stands once beside what else was recorded in each second."""
+    found = [(decode_window(frame.body), size - len(frame.body)) for frame, size in frames]
+    seconds = [(window, label_bytes) for window, label_bytes in found if not {"run", "end"} & window.keys()]
+    steps, batches = (
+        cut(joined([part for window, _ in seconds for part in window.get(name, [])])) for name in ("steps", "batches")
+    )
+    sizes = [
+        label_bytes + len(encoded({**window, "steps": [some_steps], "batches": [some_batches]}))
+        for some_steps, some_batches in zip(steps, batches, strict=False)
+        for window, label_bytes in seconds
+    ]
+    return sum(sizes) / len(sizes)
+
+
+def joined(parts: list[Columns]) -> Columns:
+    return {
+        name: [each for part in parts for each in part[name]] if isinstance(value, list) else value
+        for name, value in parts[0].items()
+    }
+
+
+def cut(columns: Columns) -> list[Columns]:
+    """Into pieces of a second each, without the rest."""
+    length = min(len(value) for value in columns.values() if isinstance(value, list))
+    return [
+        {name: value[at : at + STEPS_PER_S] if isinstance(value, list) else value for name, value in columns.items()}
+        for at in range(0, length - STEPS_PER_S + 1, STEPS_PER_S)
+    ]
+
+
+def encoded(window: Columns) -> bytes:
+    """As it is stored."""
+    return gzip.compress(json.dumps(window, separators=(",", ":")).encode(), COMPRESSION, mtime=0)
 
 
 def test_two_days_of_a_rank_fit_into_the_bound(absent_service: Service, run_id: str, tmp_path: Path) -> None:

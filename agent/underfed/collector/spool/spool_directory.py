@@ -15,8 +15,9 @@ SPOOL = "spool"
 SEGMENTS = 16
 """The bound is kept by dropping whole segments: a sixteenth of it at a time."""
 
-BOUND_BYTES = 512 << 20
-"""For each rank: 48 hours of steps of 20 ms with four workers, a window of 2.5 KB each second, and a fifth more."""
+BOUND_BYTES = 640 << 20
+"""For each rank: 48 hours of steps of 20 ms with four workers, a window of 3.1 KB each second where others fill the
+cores and no two figures are alike, and a fifth more."""
 
 FALLBACK_BYTES = 8 << 20
 """Bound of the fallback in memory, beside the rings: it holds most of an hour, not days."""
