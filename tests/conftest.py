@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+from tests.fakes.forkserver import none_left_by_failures
 
 # A shell starts what runs in its background with SIGINT ignored, and so would be the jobs that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -88,6 +91,12 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    with none_left_by_failures():
+        yield
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -19,9 +19,9 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -41,11 +41,13 @@ class Job:
         self.returncode: int | None = None
         self._status = status
         self.pid = int(status.recv(64))
+        _running.append(self)
 
     def poll(self) -> int | None:
         if self.returncode is None and select.select([self._status], [], [], 0)[0]:
             self.returncode = int(self._status.recv(64))
             self._status.close()
+            _running.remove(self)
         return self.returncode
 
     def wait(self, timeout: float = 300) -> int:
@@ -75,6 +77,30 @@ class Job:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+    def abandon(self) -> None:
+        """End it, whatever it still says."""
+        self.kill()
+        self.wait()
+        self.stdout.close()
+        self.stderr.close()
+
+
+_running: list[Job] = []
+"""Jobs of this process that nobody saw end."""
+
+
+@contextmanager
+def none_left_by_failures() -> Iterator[None]:
+    """What was started within a block that fails ends with it: its pipes would fail the next test, when they are found
+    to be open."""
+    before = list(_running)
+    try:
+        yield
+    except BaseException:
+        for job in [job for job in _running if job not in before]:
+            job.abandon()
+        raise
 
 
 def start(
@@ -106,7 +132,7 @@ def start(
 
 
 def _control(imported: str) -> socket.socket:
-    """The socket to the fork server, which ends when this process does and the socket closes."""
+    """The socket to the fork server, which ends with this process."""
     return _open_forkserver(imported)[0]
 
 
@@ -119,7 +145,15 @@ def _open_forkserver(imported: str) -> tuple[socket.socket, subprocess.Popen[byt
         process = subprocess.Popen(
             command, cwd=ROOT, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
         )
+    atexit.register(_close, ours, process)
     return ours, process
+
+
+def _close(control: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    control.close()
+    # It would end by itself, a second later.
+    process.kill()
+    process.wait()
 
 
 def serve(control: socket.socket) -> tuple[str, list[str]] | None:
