@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from underfed.exchange.guard import Guard
+from underfed.host import procfs
 from underfed.host.lock import locked
 from underfed.trainer import collector_process
 
@@ -22,12 +23,15 @@ class Host:
         self.run_directory = run_directory
         self.now_ns = 1_000 * S
         self.starts = 0
+        self.is_alive = False
+        """The collector that was started last."""
         self._served = ExitStack()
 
     def serve(self) -> None:
         self._served.enter_context(locked(self.run_directory))
 
     def kill(self) -> None:
+        self.is_alive = False
         self._served.close()
 
     def wait(self, seconds: float) -> None:
@@ -43,12 +47,15 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     made = Host(tmp_path / "run")
     made.run_directory.mkdir()
 
-    def start(_run_directory: Path) -> None:
+    def start(_run_directory: Path) -> tuple[int, int]:
         made.starts += 1
+        made.is_alive = True
+        return 1, 1
 
     monkeypatch.setattr(collector_process, "now_ns", lambda: made.now_ns)
     monkeypatch.setattr(collector_process, "start_process", start)
     monkeypatch.setattr(collector_process, "_attempts", {})
+    monkeypatch.setattr(procfs, "is_running", lambda _pid, _ticks: made.is_alive)
     return made
 
 
@@ -124,9 +131,18 @@ def test_at_the_end_there_is_no_waiting_but_for_one_that_is_starting(host: Host)
     assert collector_process.is_served(host.run_directory)
 
 
+def test_one_that_is_slow_to_start_is_expected_however_long_that_takes_and_one_that_failed_is_not(host: Host) -> None:
+    collector_process.start_collector(host.run_directory, Guard())
+    host.wait(60)
+    assert collector_process.is_served(host.run_directory)
+    host.kill()
+    assert not collector_process.is_served(host.run_directory)
+
+
 def test_where_the_rings_were_removed_none_is_started(host: Host) -> None:
     collector_process.start_collector(host.run_directory, Guard())
     shutil.rmtree(host.run_directory)
+    host.kill()
     host.wait(3600)
     assert host.ensure(is_end=True) == 1
     assert not collector_process.is_served(host.run_directory)

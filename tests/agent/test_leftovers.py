@@ -16,7 +16,7 @@ import pytest
 
 from tests.fakes.jobs import run_job, start_job
 from tests.fakes.service import Service, wait_until
-from tests.fakes.traces import collectors_of, wait_for_collectors
+from tests.fakes.traces import only_collector, wait_for_collectors
 from tests.never_breaks.evidence import push
 from underfed.collector.__main__ import main
 from underfed.collector.leftovers import own_runs, sweep
@@ -243,7 +243,7 @@ def test_the_next_job_sweeps_what_a_killed_one_and_its_collector_left(
 ) -> None:
     job = start_job("--length", "4000", "--work-ms", "5")
     wait_until(lambda: service.count_steps() > 20, "steps arrive")
-    (collector,) = collectors_of(run_id)
+    collector = only_collector(run_id)
     job.kill()
     os.kill(collector, signal.SIGKILL)
     job.communicate()

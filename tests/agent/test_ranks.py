@@ -10,7 +10,7 @@ import pytest
 from tests.fakes.forkserver import Job, start
 from tests.fakes.jobs import Done, end, environment, run_python, start_job
 from tests.fakes.service import Service, wait_until
-from tests.fakes.traces import collectors_of
+from tests.fakes.traces import only_collector
 from underfed.collector import ranks
 from underfed.collector.rank_stream import RankStream
 from underfed.collector.sampling.gpu import open_gpus
@@ -35,7 +35,7 @@ def test_ranks_share_a_collector_and_a_run(service: Service, run_id: str, tmp_pa
 
     wait_until(both_arrive, "steps of both ranks arrive")
     # Each rank starts one, and all but the first find the run served and end.
-    wait_until(lambda: len(collectors_of(run_id)) == 1, "one collector stays")
+    only_collector(run_id)
     assert all(job.poll() is None for job in jobs)
     seen.touch()
     errors = [job.communicate()[1] for job in jobs]

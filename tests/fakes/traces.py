@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from types import CodeType, ModuleType
 
-from tests.fakes.service import PATIENCE_S
+from tests.fakes.service import PATIENCE_S, wait_until
 
 
 def patched_attributes() -> list[str]:
@@ -44,6 +44,12 @@ def collectors_of(run_id: str) -> list[int]:
         if sought in words:
             found.append(int(name))
     return found
+
+
+def only_collector(run_id: str) -> int:
+    """The one that stays: where the first is slow to start, a rank starts another, which finds the run served."""
+    wait_until(lambda: len(collectors_of(run_id)) == 1, "one collector stays")
+    return collectors_of(run_id)[0]
 
 
 def wait_for_collectors(run_id: str, timeout_s: float = PATIENCE_S) -> None:

@@ -24,6 +24,8 @@ from torch.utils.data import DataLoader, get_worker_info
 
 import underfed
 from tests.fakes.datasets import Failing, Numbers
+from tests.fakes.service import PATIENCE_S
+from underfed.trainer import recording
 
 LENGTH = 40
 
@@ -49,7 +51,10 @@ def main() -> None:
     parser.add_argument("--at", type=int, default=3, help="the batch of the first epoch after which it ends")
     parser.add_argument("--wait-for", type=Path, help="before it ends so: until this file is there")
     parser.add_argument("--child", default="none")
+    parser.add_argument("--patient", action="store_true", help="waits for its collector however long that takes")
     options = parser.parse_args()
+    if options.patient:
+        recording.DRAIN_S = PATIENCE_S
     loader = underfed.watch(make_loader(options), name="train")
     for epoch in range(options.epochs):
         for number, batch in enumerate(loader):

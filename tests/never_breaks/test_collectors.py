@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.fakes.forkserver import Job
 from tests.fakes.jobs import end, run_job, start_job
 from tests.fakes.service import Service, wait_until
-from tests.fakes.traces import collectors_of, wait_for_collectors
+from tests.fakes.traces import collectors_of, only_collector, wait_for_collectors
 from tests.never_breaks.evidence import (
     assert_accounted_for,
     assert_all_arrived,
@@ -33,7 +33,7 @@ def start_long_job(service: Service, *arguments: str) -> Job:
 
 
 def end_collector(run_id: str, how: signal.Signals) -> int:
-    (collector,) = collectors_of(run_id)
+    collector = only_collector(run_id)
     os.kill(collector, how)
     return collector
 

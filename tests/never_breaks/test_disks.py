@@ -14,7 +14,7 @@ import pytest
 from tests.fakes.forkserver import Job
 from tests.fakes.jobs import end, run_job, start_job
 from tests.fakes.service import Service, wait_until
-from tests.fakes.traces import collectors_of, wait_for_collectors
+from tests.fakes.traces import only_collector, wait_for_collectors
 from tests.never_breaks.evidence import (
     assert_accounted_for,
     assert_all_arrived,
@@ -90,7 +90,7 @@ def test_with_a_full_disk_and_no_service_it_is_kept_beside_the_rings(
     absent_service: Service, disk: Path, run_id: str, rings: Path
 ) -> None:
     fill(disk)
-    job = run_job()
+    job = run_job("--patient")
     assert_untouched(job)
     assert "`underfed push` sends" in job.stderr.splitlines()[-1]
     wait_for_collectors(run_id)
@@ -182,8 +182,7 @@ def test_what_is_kept_beside_the_rings_outlives_the_collector(
     fill(disk)
     job = start_job(*SHORTER)
     wait_until(lambda: segments(rings), "a window is kept beside the rings")
-    (collector,) = collectors_of(run_id)
-    os.kill(collector, signal.SIGKILL)
+    os.kill(only_collector(run_id), signal.SIGKILL)
     assert_untouched(end(job), *SHORTER)
     wait_for_collectors(run_id)
     absent_service.start()

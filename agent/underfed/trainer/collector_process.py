@@ -111,9 +111,11 @@ def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) ->
 
 
 def is_served(run_directory: Path) -> bool:
-    """Whether a collector reads this run's rings, or was started by this process a moment ago."""
+    """Whether a collector reads this run's rings, or will: the one that this process started last still runs, which
+    takes seconds to begin where others fill the cores."""
     attempts = _attempts.get(run_directory)
-    return (attempts is not None and attempts.is_starting(now_ns())) or is_held(run_directory)
+    started = attempts.process if attempts is not None else None
+    return (started is not None and procfs.is_running(*started)) or is_held(run_directory)
 
 
 def reap_ended() -> None:

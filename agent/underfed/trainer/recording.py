@@ -25,7 +25,6 @@ from underfed.exchange.guard import Guard
 from underfed.exchange.rank import Rank, make_run_id, read_rank
 from underfed.host.clock import wall_clock_ms
 from underfed.host.files import remove_directory
-from underfed.host.lock import is_held
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
 from underfed.trainer.device.versions import with_versions
@@ -175,7 +174,7 @@ class Recording:
                 f"windows of run {self.run_id} left to send: {unsent}, kept in {self.config.data_directory}; "
                 f"{self.config.url} did not take them, `underfed push` sends them"
             )
-        elif drained is None and not is_held(self.directory.parent):
+        elif drained is None and not is_served(self.directory.parent):
             say(f"the end of run {self.run_id} is kept in {self.directory.parent}; `underfed push` sends it")
 
     def _wait_until_drained(self) -> Mapping[str, Any] | None:
