@@ -241,11 +241,14 @@ def test_unfinished_files_and_empty_directories_go_after_an_hour(tmp_path: Path)
 def test_the_next_job_sweeps_what_a_killed_one_and_its_collector_left(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_id: str
 ) -> None:
-    job = start_job("--length", "4000", "--work-ms", "5")
+    go_on = tmp_path / "go on"
+    job = start_job("--length", "4000", "--work-ms", "5", "--at", "100", "--wait-for", str(go_on))
     wait_until(lambda: service.count_steps() > 20, "steps arrive")
-    collector = only_collector(run_id)
+    os.kill(only_collector(run_id), signal.SIGKILL)
+    go_on.touch()
+    for _ in range(200):
+        assert job.stdout.readline()
     job.kill()
-    os.kill(collector, signal.SIGKILL)
     job.communicate()
     own = run_files.owner_directory(Path(os.environ["UNDERFED_RINGS"]))
     assert (own / run_id).exists()

@@ -6,7 +6,9 @@ import os
 import select
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from types import CodeType, ModuleType
 
 from tests.fakes.service import PATIENCE_S, wait_until
@@ -29,9 +31,18 @@ def patched_attributes() -> list[str]:
     ]
 
 
+EXITING, KERNEL_THREAD = 0x4, 0x200000
+"""Flags of a process, <linux/sched.h>."""
+
+
 def collectors_of(run_id: str) -> list[int]:
     """Processes that were started with a directory of this run, or of this test's runs."""
-    found, sought = [], b"/" + run_id.encode()
+    sought = b"/" + run_id.encode()
+    return [pid for pid, words in _processes() if sought in words]
+
+
+def _processes() -> Iterator[tuple[int, bytes]]:
+    """Pid and command line."""
     # Each test asks: names alone, and no object for each process.
     for name in os.listdir("/proc"):  # noqa: PTH208
         if not name.isdigit():
@@ -41,9 +52,17 @@ def collectors_of(run_id: str) -> list[int]:
                 words = file.read()
         except OSError:
             continue
-        if sought in words:
-            found.append(int(name))
-    return found
+        yield int(name), words
+
+
+def _is_ending(pid: int) -> bool:
+    """Its memory is gone, and its command line with it; its locks may not be, and others wait for those."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return False
+    state, flags, threads = fields[0], int(fields[6]), int(fields[17])
+    return flags & (EXITING | KERNEL_THREAD) == EXITING and (state not in ("Z", "X") or threads > 1)
 
 
 def only_collector(run_id: str) -> int:
@@ -53,9 +72,10 @@ def only_collector(run_id: str) -> int:
 
 
 def wait_for_collectors(run_id: str, timeout_s: float = PATIENCE_S) -> None:
-    """Until none of this run is left."""
+    """Until none of this run is left, and no process of which it is not known any more whether it was one."""
     deadline = time.monotonic() + timeout_s
-    while pids := collectors_of(run_id):
+    sought = b"/" + run_id.encode()
+    while pids := [pid for pid, words in _processes() if sought in words or (not words and _is_ending(pid))]:
         for pid in pids:
             with suppress(ProcessLookupError):
                 process = os.pidfd_open(pid)

@@ -49,7 +49,10 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--end", default="normally")
     parser.add_argument("--at", type=int, default=3, help="the batch of the first epoch after which it ends")
-    parser.add_argument("--wait-for", type=Path, help="before it ends so: until this file is there")
+    parser.add_argument(
+        "--wait-for", type=Path, help="after that batch, and before it ends so: until this file is there"
+    )
+    parser.add_argument("--wait-from", type=int, default=0, help="in this epoch and later ones")
     parser.add_argument("--child", default="none")
     parser.add_argument("--patient", action="store_true", help="waits for its collector however long that takes")
     options = parser.parse_args()
@@ -62,7 +65,7 @@ def main() -> None:
             time.sleep(options.work_ms / 1000)
             if number == options.at:
                 CHILDREN[options.child]()
-                while options.wait_for is not None and not options.wait_for.exists():
+                while options.wait_for is not None and epoch >= options.wait_from and not options.wait_for.exists():
                     time.sleep(0.01)
                 if options.end == "break":
                     break

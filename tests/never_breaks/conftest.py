@@ -10,7 +10,7 @@ import pytest
 from tests.agent.conftest import any_service, guest, run_id, service
 from tests.fakes.service import Service
 
-__all__ = ["absent_service", "any_service", "guest", "rings", "run_id", "service", "short_linger"]
+__all__ = ["absent_service", "any_service", "go_on", "guest", "rings", "run_id", "service", "short_linger"]
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +30,13 @@ def absent_service(service: Service, short_linger: None) -> Service:
     """A service that the test starts later."""
     service.stop()
     return service
+
+
+@pytest.fixture
+def go_on(tmp_path: Path) -> Path:
+    """A file that a job waits for in its middle: what a test does to it meanwhile finds it there, however late its
+    collector has begun."""
+    return tmp_path / "go on"
 
 
 @pytest.fixture

@@ -26,8 +26,9 @@ LOST_AT_MOST = 4
 """Steps that are lost with a collector that is killed: those in progress, which the next one cannot complete."""
 
 
-def start_long_job(service: Service, *arguments: str) -> Job:
-    job = start_job(*arguments)
+def start_long_job(service: Service, go_on: Path, *arguments: str) -> Job:
+    """It waits in its middle."""
+    job = start_job(*arguments, "--at", "100", "--wait-for", str(go_on))
     wait_until(lambda: service.count_steps() > 20, "steps arrive")
     return job
 
@@ -38,11 +39,12 @@ def end_collector(run_id: str, how: signal.Signals) -> int:
     return collector
 
 
-def test_the_training_starts_another_collector_where_one_was_killed(service: Service, run_id: str) -> None:
+def test_the_training_starts_another_collector_where_one_was_killed(service: Service, run_id: str, go_on: Path) -> None:
     arguments = ("--length", "800", "--work-ms", "5", "--epochs", "4", "--workers", "1")
-    job = start_long_job(service, *arguments)
+    job = start_long_job(service, go_on, *arguments, "--wait-from", "1")
     wait_until(lambda: ("train", 1) in service.epochs(), "a second epoch begins")
     killed = end_collector(run_id, signal.SIGKILL)
+    go_on.touch()
     wait_until(lambda: set(collectors_of(run_id)) - {killed}, "another one is there")
     assert job.poll() is None
     assert_untouched(end(job), *arguments)
@@ -53,9 +55,9 @@ def test_the_training_starts_another_collector_where_one_was_killed(service: Ser
 
 
 def test_a_push_in_between_takes_nothing_from_the_next_collector(
-    absent_service: Service, run_id: str, tmp_path: Path
+    absent_service: Service, run_id: str, tmp_path: Path, go_on: Path
 ) -> None:
-    job = start_job(*LONG, "--at", "100", "--wait-for", str(tmp_path / "pushed"))
+    job = start_job(*LONG, "--at", "100", "--wait-for", str(go_on))
     wait_until(lambda: any(map(count_frames, tmp_path.glob("data/spool/*/*.segment"))), "a window is kept")
     end_collector(run_id, signal.SIGKILL)
     wait_for_collectors(run_id)
@@ -63,7 +65,7 @@ def test_a_push_in_between_takes_nothing_from_the_next_collector(
     pushed = push()
     assert "still runs, so its own collector reads its rings" in pushed.stdout
     assert absent_service.windows
-    (tmp_path / "pushed").touch()
+    go_on.touch()
     assert_untouched(end(job), *LONG)
     wait_for_collectors(run_id)
     assert push().returncode == 0
@@ -71,12 +73,13 @@ def test_a_push_in_between_takes_nothing_from_the_next_collector(
     assert [ended["status"] for ended in absent_service.ends()] == ["finished"]
 
 
-def test_another_ranks_collector_takes_over(service: Service, run_id: str) -> None:
-    job = start_long_job(service, *LONG)
+def test_another_ranks_collector_takes_over(service: Service, run_id: str, go_on: Path) -> None:
+    job = start_long_job(service, go_on, *LONG)
     end_collector(run_id, signal.SIGKILL)
     wait_for_collectors(run_id)
     other = run_job(RANK="1", LOCAL_RANK="1", WORLD_SIZE="2")
     assert other.returncode == 0
+    go_on.touch()
     assert end(job).returncode == 0
     wait_until(lambda: len(service.ends()) == 2, "both end")
     last = [window for window in service.windows if window["rank"] == 0 and "end" in window][-1]
@@ -84,10 +87,11 @@ def test_another_ranks_collector_takes_over(service: Service, run_id: str) -> No
     assert delivered(service, rank=1) == list(range(20))
 
 
-def test_a_collector_that_gets_sigterm_serves_until_the_end(service: Service, run_id: str) -> None:
+def test_a_collector_that_gets_sigterm_serves_until_the_end(service: Service, run_id: str, go_on: Path) -> None:
     """Who stops a job sends SIGTERM to all of its processes, and the training may yet write a checkpoint."""
-    job = start_long_job(service, *LONG)
+    job = start_long_job(service, go_on, *LONG)
     end_collector(run_id, signal.SIGTERM)
+    go_on.touch()
     assert_untouched(end(job), *LONG)
     wait_until(service.ends, "the end arrives")
     assert_all_arrived(service, LONG_STEPS)
@@ -95,7 +99,9 @@ def test_a_collector_that_gets_sigterm_serves_until_the_end(service: Service, ru
 
 def test_a_collector_that_is_stopped_for_long_misses_whole_steps_and_counts_them(service: Service, run_id: str) -> None:
     steps = 16_000
-    job = start_long_job(service, "--length", str(steps), "--batch", "1", "--work-ms", "0", "--epochs", "1")
+    job = start_job("--length", str(steps), "--batch", "1", "--work-ms", "0", "--epochs", "1")
+    # It cannot end before what it prints is read.
+    wait_until(lambda: service.count_steps() > 20, "steps arrive")
     collector = end_collector(run_id, signal.SIGSTOP)
     for _ in range(7_000):
         assert job.stdout.readline()
@@ -115,10 +121,11 @@ def test_a_collector_that_is_stopped_for_long_misses_whole_steps_and_counts_them
     assert ended_us <= service.windows[-1]["end_us"]
 
 
-def test_a_collector_that_is_stopped_at_the_end_delays_nobody(service: Service, run_id: str) -> None:
+def test_a_collector_that_is_stopped_at_the_end_delays_nobody(service: Service, run_id: str, go_on: Path) -> None:
     arguments = ("--length", "1600", "--work-ms", "4", "--epochs", "1")
-    job = start_long_job(service, *arguments)
+    job = start_long_job(service, go_on, *arguments)
     collector = end_collector(run_id, signal.SIGSTOP)
+    go_on.touch()
     assert_untouched(end(job), *arguments)
     assert not service.ends()
     os.kill(collector, signal.SIGCONT)

@@ -47,6 +47,11 @@ def disk(tmp_path: Path, guest: None) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
+def start_waiting(go_on: Path, *arguments: str, **variables: str) -> Job:
+    """A job that waits in its middle."""
+    return start_job(*arguments, "--at", "100", "--wait-for", str(go_on), **variables)
+
+
 def fill(disk: Path) -> None:
     """Write until the disk is full."""
     with (disk / "filler").open("ab", buffering=0) as file:
@@ -101,13 +106,14 @@ def test_with_a_full_disk_and_no_service_it_is_kept_beside_the_rings(
 
 
 def test_on_a_disk_that_fills_up_and_is_cleared_all_is_kept_in_order(
-    absent_service: Service, disk: Path, run_id: str, rings: Path
+    absent_service: Service, disk: Path, run_id: str, rings: Path, go_on: Path
 ) -> None:
-    job = start_job(*LONG)
+    job = start_waiting(go_on, *LONG)
     wait_until(lambda: segments(disk), "the first window is kept")
     fill(disk)
     wait_until(lambda: segments(rings), "another one is kept beside the rings")
     free(disk)
+    go_on.touch()
     wait_until(lambda: not segments(rings), "it is on the disk")
     assert_untouched(end(job), *LONG)
     wait_for_collectors(run_id)
@@ -116,14 +122,18 @@ def test_on_a_disk_that_fills_up_and_is_cleared_all_is_kept_in_order(
     assert_all_arrived(absent_service, LONG_STEPS)
 
 
-def test_windows_that_cannot_be_kept_are_counted_and_later_ones_are_kept_again(service: Service, disk: Path) -> None:
+def test_windows_that_cannot_be_kept_are_counted_and_later_ones_are_kept_again(
+    service: Service, disk: Path, go_on: Path
+) -> None:
     """Rings and spool on one disk: the rings exist, and nothing more can be written."""
     rings = disk / "rings"
     rings.mkdir(mode=0o700)
-    job = start_job(*LONG, UNDERFED_RINGS=str(rings))
+    job = start_waiting(go_on, *LONG, UNDERFED_RINGS=str(rings))
     wait_until(lambda: service.count_steps() > 0, "steps arrive")
     fill(disk)
-    output = see_steps(job, 600)
+    go_on.touch()
+    # Those of before it waited, and half of the others: windows are closed meanwhile.
+    output = see_steps(job, 101 + 450)
     free(disk)
     done = end(job)
     assert (done.returncode, len((output + done.stdout).splitlines())) == (0, LONG_STEPS)
@@ -152,11 +162,12 @@ def test_a_directory_that_cannot_be_created_is_replaced_by_the_fallback(service:
     assert_all_arrived(service)
 
 
-def test_the_windows_of_a_removed_spool_are_counted_as_dropped(service: Service, tmp_path: Path) -> None:
+def test_the_windows_of_a_removed_spool_are_counted_as_dropped(service: Service, tmp_path: Path, go_on: Path) -> None:
     service.stop()
-    job = start_job(*SHORTER)
+    job = start_waiting(go_on, *SHORTER)
     wait_until(lambda: keeps_steps(tmp_path / "data"), "a window with steps is kept")
     shutil.rmtree(tmp_path / "data")
+    go_on.touch()
     wait_until(lambda: segments(tmp_path / "data"), "the next one is kept")
     service.start()
     assert_untouched(end(job), *SHORTER)
@@ -166,23 +177,25 @@ def test_the_windows_of_a_removed_spool_are_counted_as_dropped(service: Service,
     assert 0 < len(delivered(service)) < SHORTER_STEPS
 
 
-def test_rings_that_somebody_removes_are_read_to_the_end(service: Service, rings: Path) -> None:
+def test_rings_that_somebody_removes_are_read_to_the_end(service: Service, rings: Path, go_on: Path) -> None:
     """As a host does that clears /dev/shm when a user logs out. No file can be created any more: no end mark."""
-    job = start_job(*SHORTER, UNDERFED_STRICT="0")
+    job = start_waiting(go_on, *SHORTER, UNDERFED_STRICT="0")
     wait_until(lambda: service.count_steps() > 0, "steps arrive")
     shutil.rmtree(next(rings.iterdir()))
+    go_on.touch()
     assert_untouched(end(job), *SHORTER)
     wait_until(service.ends, "the end arrives")
     assert delivered(service) == list(range(SHORTER_STEPS))
 
 
 def test_what_is_kept_beside_the_rings_outlives_the_collector(
-    absent_service: Service, disk: Path, run_id: str, rings: Path
+    absent_service: Service, disk: Path, run_id: str, rings: Path, go_on: Path
 ) -> None:
     fill(disk)
-    job = start_job(*SHORTER)
+    job = start_waiting(go_on, *SHORTER)
     wait_until(lambda: segments(rings), "a window is kept beside the rings")
     os.kill(only_collector(run_id), signal.SIGKILL)
+    go_on.touch()
     assert_untouched(end(job), *SHORTER)
     wait_for_collectors(run_id)
     absent_service.start()
