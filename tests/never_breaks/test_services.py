@@ -135,14 +135,16 @@ def test_a_slow_service_delays_nobody_but_itself(service: Service) -> None:
     assert_all_arrived(service, 60)
 
 
-def test_spools_of_several_runs_are_pushed_together(absent_service: Service, tmp_path: Path) -> None:
-    jobs = [start_job(UNDERFED_RUN_ID=name) for name in ("one", "two")]
-    for name, job in zip(("one", "two"), jobs, strict=True):
+def test_spools_of_several_runs_are_pushed_together(absent_service: Service, tmp_path: Path, run_id: str) -> None:
+    # Names that no other process of this machine has in its command line.
+    names = [f"{run_id}-one", f"{run_id}-two"]
+    jobs = [start_job(UNDERFED_RUN_ID=name) for name in names]
+    for name, job in zip(names, jobs, strict=True):
         job.communicate()
         wait_for_collectors(name)
     absent_service.start()
     pushed = push(str(tmp_path / "data"))
     assert pushed.returncode == 0
-    assert [line.partition(":")[0] for line in pushed.stdout.splitlines()] == ["one", "two"]
-    assert {window["run_id"] for window in absent_service.windows} == {"one", "two"}
+    assert [line.partition(":")[0] for line in pushed.stdout.splitlines()] == names
+    assert {window["run_id"] for window in absent_service.windows} == set(names)
     assert absent_service.count_steps() == 2 * STEPS
