@@ -31,10 +31,15 @@ LENGTH = 40
 
 
 class Dying(Numbers):
-    """Its worker is killed while it loads one sample, as the kernel does when memory runs out."""
+    """Its worker is killed while it loads one sample, as the kernel does when memory runs out: once a file is there."""
+
+    def __init__(self, length: int, after: Path | None) -> None:
+        super().__init__(length)
+        self.after = after
 
     def __getitem__(self, index: int) -> Tensor:
         if index == 17 and get_worker_info() is not None:
+            wait_for(self.after)
             os.kill(os.getpid(), signal.SIGKILL)
         return super().__getitem__(index)
 
@@ -65,8 +70,8 @@ def main() -> None:
             time.sleep(options.work_ms / 1000)
             if number == options.at:
                 CHILDREN[options.child]()
-                while options.wait_for is not None and epoch >= options.wait_from and not options.wait_for.exists():
-                    time.sleep(0.01)
+                if epoch >= options.wait_from:
+                    wait_for(options.wait_for)
                 if options.end == "break":
                     break
                 ENDS.get(options.end, go_on)()
@@ -76,9 +81,16 @@ def make_loader(options: argparse.Namespace) -> DataLoader[Tensor]:
     if options.end == "loader raises":
         return DataLoader(Failing(options.length, bad=17), batch_size=options.batch, num_workers=options.workers)
     dataset = (
-        Dying(options.length) if options.end == "worker dies" else Numbers(options.length, options.sample_ms / 1000)
+        Dying(options.length, options.wait_for)
+        if options.end == "worker dies"
+        else Numbers(options.length, options.sample_ms / 1000)
     )
     return DataLoader(dataset, batch_size=options.batch, num_workers=options.workers)
+
+
+def wait_for(file: Path | None) -> None:
+    while file is not None and not file.exists():
+        time.sleep(0.01)
 
 
 def go_on() -> None:

@@ -64,11 +64,13 @@ def environment_without(*names: str) -> dict[str, str]:
 
 def test_users_of_one_host_do_not_see_each_others_runs(service: Service, run_id: str, home: Path) -> None:
     """Two runs of one name, at the same time, in the default places."""
+    go_on = home / "go on"
+    waiting = ["--length", "400", "--work-ms", "10", "--at", "50", "--wait-for", str(go_on)]
     with running_service() as others:
-        mine = start_job("--length", "400", "--work-ms", "10")
+        mine = start_job(*waiting)
         theirs = start(
             "tests.fakes.confined",
-            ["--user", str(OTHER), "--", "--length", "400", "--work-ms", "10"],
+            ["--user", str(OTHER), "--", *waiting],
             as_at_home(home, others.url, run_id),
         )
         wait_until(lambda: service.count_steps() > 0 and others.count_steps() > 0, "both arrive")
@@ -82,6 +84,7 @@ def test_users_of_one_host_do_not_see_each_others_runs(service: Service, run_id:
                 assert (found.st_uid, stat.S_IMODE(found.st_mode)) == (owner, 0o700)
         look = subprocess.run(["ls", rings[0]], user=OTHER, capture_output=True, check=False)
         assert look.returncode != 0
+        go_on.touch()
         assert all(end(job).returncode == 0 for job in (mine, theirs))
         wait_until(lambda: service.ends() and others.ends(), "both end")
         wait_for_collectors(run_id)

@@ -95,8 +95,11 @@ def test_output_exit_code_and_last_words_are_the_jobs_own(
         )
 
 
-def test_a_worker_that_is_killed_ends_the_job_with_torchs_error(service: Service) -> None:
-    job = end(start_job("--end", "worker dies", "--workers", "2"))
+def test_a_worker_that_is_killed_ends_the_job_with_torchs_error(service: Service, go_on: Path) -> None:
+    started = start_job("--end", "worker dies", "--workers", "2", "--wait-for", str(go_on))
+    wait_until(lambda: service.windows, "the collector is there")
+    go_on.touch()
+    job = end(started)
     assert job.returncode == 1
     wait_until(service.ends, "the end arrives")
     (recorded,) = service.ends()

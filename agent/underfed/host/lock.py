@@ -81,13 +81,15 @@ def _lock_file(directory: Path) -> Path:
 
 def is_held(directory: Path) -> bool:
     """Whether some process holds it now. Creates no lock: who leaves the directory could not remove it then."""
-    with passing(FileNotFoundError):
+    try:
         file = os.open(_lock_file(directory), os.O_RDWR | os.O_CLOEXEC)
-        try:
-            return not _take(file)
-        finally:
-            os.close(file)
-    return False
+    except FileNotFoundError as error:
+        let_through(error)
+        return False
+    try:
+        return not _take(file)
+    finally:
+        os.close(file)
 
 
 def _take(file: int) -> bool:

@@ -70,6 +70,9 @@ class Attempts:
 _attempts: dict[Path, Attempts] = {}
 """Attempts by run directory: a process may record one run after another."""
 
+_unreaped: list[tuple[int, int | None]] = []
+"""Pid and start time of the collectors started that have not been seen gone."""
+
 
 def start_collector(run_directory: Path, guard: Guard) -> None:
     """Called at the beginning of a recording. A collector of another rank of the run serves this one too. One that
@@ -101,6 +104,8 @@ def ensure_collector(run_directory: Path, guard: Guard, is_end: bool = False) ->
         failure = None
         try:
             attempts.process = start_process(run_directory)
+            if attempts.process is not None:
+                _unreaped.append(attempts.process)
         except OSError as error:
             let_through(error)
             failure = error
@@ -120,11 +125,13 @@ def is_served(run_directory: Path) -> bool:
 
 def reap_ended() -> None:
     """As the first process of a container we are init, to whom ended collectors belong: nobody else collects them."""
-    for attempts in _attempts.values():
-        if attempts.process is not None and procfs.exit_status(*attempts.process) is not None:
+    for process in list(_unreaped):
+        if procfs.exit_status(*process) is not None:
             with passing(ChildProcessError):  # somebody else is init
-                os.waitpid(attempts.process[0], os.WNOHANG)
-            attempts.process = None
+                os.waitpid(process[0], os.WNOHANG)
+        # One whose threads have not all ended stays until they have.
+        if procfs.exit_status(*process) is None and not procfs.is_running(*process):
+            _unreaped.remove(process)
 
 
 def start_process(run_directory: Path) -> tuple[int, int | None] | None:
