@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
@@ -55,6 +56,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.setattr(collector_process, "now_ns", lambda: made.now_ns)
     monkeypatch.setattr(collector_process, "start_process", start)
     monkeypatch.setattr(collector_process, "_attempts", {})
+    monkeypatch.setattr(collector_process, "_unreaped", [])
     monkeypatch.setattr(procfs, "is_running", lambda _pid, _ticks: made.is_alive)
     return made
 
@@ -137,6 +139,21 @@ def test_one_that_is_slow_to_start_is_expected_however_long_that_takes_and_one_t
     assert collector_process.is_served(host.run_directory)
     host.kill()
     assert not collector_process.is_served(host.run_directory)
+
+
+def test_one_that_died_is_reaped_though_another_thread_of_it_ended_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the first process of a container, whose child it is: until its last thread is gone it cannot be reaped."""
+    died = os.posix_spawn("/bin/true", ["true"], {})
+    process = died, procfs.start_ticks(died)
+    os.waitid(os.P_PID, died, os.WEXITED | os.WNOWAIT)
+    monkeypatch.setattr(collector_process, "_unreaped", [process])
+    with monkeypatch.context() as earlier:
+        earlier.setattr(os, "waitpid", lambda _pid, _options: (0, 0))
+        collector_process.reap_ended()
+    collector_process.reap_ended()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(died, os.WNOHANG)
+    assert collector_process._unreaped == []
 
 
 def test_where_the_rings_were_removed_none_is_started(host: Host) -> None:

@@ -272,6 +272,22 @@ AGENT = (
         escapes_before=True,
     ),
     Fault(
+        "a rank's directory stays where its launcher writes into it while it is removed",
+        "agent/underfed/host/files.py",
+        'nameless = directory.with_name(f".{directory.name}.{os.getpid()}")',
+        "nameless = directory",
+        ("tests/agent/test_leftovers.py",),
+        escapes_before=True,
+    ),
+    Fault(
+        "a removed lock still holds others back",
+        "agent/underfed/host/lock.py",
+        "_take(file) and _is_still_there(path, file)",
+        "_take(file)",
+        ("tests/agent/test_leftovers.py",),
+        escapes_before=True,
+    ),
+    Fault(
         "a run that goes on loses its spool to a new one",
         "agent/underfed/collector/spool/all_spools.py",
         "(is_here or is_stale(directory)) and not is_held(directory)",
