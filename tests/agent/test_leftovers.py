@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -19,7 +20,7 @@ from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import only_collector, wait_for_collectors
 from tests.never_breaks.evidence import push
 from underfed.collector.__main__ import main
-from underfed.collector.leftovers import own_runs, sweep
+from underfed.collector.leftovers import collect, own_runs, sweep
 from underfed.collector.spool.all_spools import AllSpools
 from underfed.collector.spool.spool_directory import segments_in, spool_directory
 from underfed.errors import SpoolLockedError
@@ -136,6 +137,17 @@ def test_a_collector_that_comes_when_another_has_served_the_run_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
     assert main(str(run_directory)) == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_whose_own_collector_removes_it_meanwhile_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = leave_rings(tmp_path, origin_of(os.getpid(), tmp_path / "data"))
+    found = list(run_files.rank_directories(directory.parent))
+    shutil.rmtree(directory)
+    assert collect(directory.parent, tmp_path / "data")
+    monkeypatch.setattr(run_files, "rank_directories", lambda _run_directory: iter(found))
+    assert collect(directory.parent, tmp_path / "data")
 
 
 def test_to_ask_whether_a_run_is_served_leaves_nothing(tmp_path: Path) -> None:

@@ -91,8 +91,11 @@ def is_another_hosts(origin: Origin) -> bool:
 def collect(run_directory: Path, data_directory: Path, others: AllSpools | None = None) -> bool:
     """Read the rings of an ended run into its spool. Runs that are served or are another host's are skipped. Returns
     whether it has ended."""
-    origins = [read_facts(path / run_files.RUN, Origin) for path in run_files.rank_directories(run_directory)]
-    if any(map(is_another_hosts, origins)):
+    try:
+        origins = [read_facts(path / run_files.RUN, Origin) for path in run_files.rank_directories(run_directory)]
+    except FileNotFoundError:
+        return True  # its own collector removes it at this moment
+    if not origins or any(map(is_another_hosts, origins)):
         return True
     directory = spool_directory(data_directory, origins[0].run_id, origins[0].hostname)
     try:
