@@ -22,12 +22,11 @@ from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.bursts import Bursts
 from underfed.trainer.loading.frame_names import FrameNames
 from underfed.trainer.loading.loading_thread import loaded_in, looks, within_fetcher
-from underfed.trainer.loading.seen_code import Places, SeenCode
+from underfed.trainer.loading.own_frames import Places, is_ours, is_own_cost
+from underfed.trainer.loading.resized_pictures import resized_at
+from underfed.trainer.loading.seen_code import SeenCode
 from underfed.trainer.loading.slow_samples import SlowSamples
 from underfed.trainer.loading.stack_sampler import StackSampler
-
-OURS = f"{Path(__file__).parents[2]}/"
-"""Where our own functions lie, such as the prefetcher's, in which a program waits for its batch."""
 
 
 @dataclass(slots=True, eq=False)
@@ -111,21 +110,23 @@ class Profiler:
         request, places = self._request(frame)
         if request is None:
             between = None if self._giving is None else self._seen.get(self._giving)
-            if between is not None and count and not any(is_ours(code) for code, _ in places):
+            if between is not None and count and (is_own_cost(places) or not any(is_ours(code) for code, _ in places)):
+                # Within the prefetcher, which is ours, a program waits for its batch.
                 between.code.add("step", places, count)
             return None
         session: Session | None = attached(request.f_locals["self"], KEY)
         del request
         seen = None if session is None else self._seen.get(session.loader.index)
         is_waiting = session is not None and session.probe is None and not any(map(self._samples, places))
-        if seen is None or is_waiting:
+        if seen is None or (is_waiting and not is_own_cost(places)):
             return None
         fetcher, within = within_fetcher(frame, self._fetchers, "")
         is_collating = fetcher is not None and is_last_line(fetcher)
         stage, sample = loaded_in(fetcher, is_collating)
+        resized = resized_at(frame, fetcher) if count and fetcher is not None else None
         del fetcher, frame
         if count:
-            seen.code.add(stage, places if stage == "other" else within, count)
+            seen.code.add(stage, places if stage == "other" else within, count, resized)
         if sample is None:
             return None
         seen.slow.look((0, seen.loader.steps, sample[0]), sample[1], min(due_ns, looked_ns), looked_ns)
@@ -146,10 +147,6 @@ class Profiler:
             places.append((code, frame.f_lasti))
             frame = frame.f_back
         return request, places if request is None else places[:within]
-
-
-def is_ours(code: CodeType) -> bool:
-    return code.co_filename.startswith(OURS)
 
 
 def is_last_line(fetcher: FrameType) -> bool:
