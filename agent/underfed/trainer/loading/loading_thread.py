@@ -10,7 +10,7 @@ from types import FrameType
 
 from underfed.exchange.stacks import Stage
 from underfed.trainer.loading.batch_timer import BatchTimer
-from underfed.trainer.loading.bursts import LOOK_NS
+from underfed.trainer.loading.bursts import BURST_NS, LOOK_NS
 from underfed.trainer.loading.frame_names import FrameNames
 from underfed.trainer.loading.own_frames import Places
 from underfed.trainer.loading.resized_pictures import resized_at
@@ -68,8 +68,9 @@ class LoadingThread:
 
 
 def looks(due_ns: int, looked_ns: int) -> int:
-    """How many a look stands for that had to wait."""
-    return 1 + (looked_ns - due_ns) // LOOK_NS
+    """How many a look stands for that had to wait. What keeps the lock for longer than a burst is looked at in none of
+    the pauses that follow."""
+    return 1 + min(looked_ns - due_ns, BURST_NS) // LOOK_NS
 
 
 def loaded_in(fetcher: FrameType | None, is_collating: bool) -> tuple[Stage, Sample | None]:

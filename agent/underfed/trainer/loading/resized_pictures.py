@@ -2,8 +2,8 @@
 
 Looked into are frames of a few functions of Pillow, torch and Albumentations, known by name and file. Of their
 variables only numbers are taken, and sizes of objects whose class is exactly such a library's own: nothing is asked of
-what could answer by running code of the program. Frames of the program are left alone: up to Python 3.12 looking into them would
-keep their variables alive.
+what could answer by running code of the program. Frames of the program are left alone: up to Python 3.12 looking into
+them would keep their variables alive.
 """
 
 from __future__ import annotations
