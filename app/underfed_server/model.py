@@ -423,6 +423,11 @@ class Diagnosis(Verdict):
     """What the training thread does between batches of that loader, where ``--profile`` asked for it."""
     step_lines: list[HotLine] = []
     """The program's lines of these."""
+    looks: int = 0
+    """At what its loading executes. Below ``needed_looks`` no hotspots are told."""
+    step_looks: int = 0
+    """At the training thread between its batches, likewise."""
+    needed_looks: int = 0
     judged_at: datetime | None
 
     @property
