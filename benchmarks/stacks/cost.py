@@ -8,6 +8,7 @@ differs. Time on a CPU is of the thread that is looked at; what the looking thre
 from __future__ import annotations
 
 import json
+import math
 import os
 import statistics
 import sys
@@ -127,14 +128,20 @@ def main() -> None:
         for kind, both in figures.items():
             print(f"{name:<22}{kind:<18}{''.join(f'{_told(*each):>28}' for each in both)}")
         burst, rest = (figures[kind] for kind in KINDS[1:])
-        whole = [IN_BURSTS * one[0] + (1 - IN_BURSTS) * other[0] for one, other in zip(burst, rest, strict=True)]
-        print(f"{name:<22}{'a long run':<18}{''.join(f'{ratio:>28.4f}' for ratio in whole)}")
+        whole = [of_a_long_run(*each) for each in zip(burst, rest, strict=True)]
+        print(f"{name:<22}{'a long run':<18}{''.join(f'{_told(*each):>28}' for each in whole)}")
         size = len(json.dumps(sent[-1], separators=(",", ":"))) if sent else 0
         print(
             f"{'':<22}the thread that looks: {100 * result['looking_share']:.2f} % of a core in these turns; "
             f"{len(sent)} times {size:,} bytes sent; {load()}",
             flush=True,
         )
+
+
+def of_a_long_run(burst: tuple[float, float], rest: tuple[float, float]) -> tuple[float, float]:
+    """A mean and by how much it may be off, of those in bursts and between them."""
+    parts = ((IN_BURSTS, *burst), (1 - IN_BURSTS, *rest))
+    return sum(part * mean for part, mean, _ in parts), math.hypot(*(part * off for part, _, off in parts))
 
 
 def mean_of(ratios: list[float]) -> tuple[float, float]:
