@@ -35,7 +35,7 @@ LINES = {
 }
 """What the costliest line calls, its file and its function."""
 
-PICTURES = [f"hot.photographs_{library}" for library in ("albumentations", "hugging_face", "torchvision", "webdataset")]
+PICTURES = [f"hot.photographs_{library}" for library in ("albumentations", "torchvision", "webdataset")]
 
 ADVISED = {
     "hot.demo": "reduced decoding",
