@@ -131,6 +131,9 @@ def test_own_and_library_functions_are_named(service: Service) -> None:
     # Torch's loop and fetcher are around all loading, and say nothing.
     within = {name for name, stage in names(service) if stage == "getitem"}
     assert within & {"fetch", "_worker_loop", "run_worker", "timed_get"} == set()
+    (picture,) = [each for window in service.windows for each in window.get("stacks", [])][-1]["picture_sizes"]
+    assert picture.pop("count") > 0
+    assert picture == {"decoded_width": 256, "decoded_height": 256, "used_width": 512, "used_height": 512}
 
 
 @pytest.mark.usefixtures("bursts_always")

@@ -359,9 +359,30 @@ AGENT = (
     Fault(
         "with --profile waiting for workers counts as loading",
         "agent/underfed/trainer/hooks/profiler.py",
-        "if seen is None or is_waiting:",
+        "if seen is None or (is_waiting and not is_own_cost(places)):",
         "if seen is None:",
         ("tests/agent/test_profiler.py",),
+    ),
+    Fault(
+        "with --profile a sampler that chooses as a pass begins is not seen",
+        "agent/underfed/trainer/hooks/profiler.py",
+        "is_asked = code.co_name == SAMPLES or (code.co_name in BEGINS and is_iterating(places))",
+        "is_asked = False",
+        ("tests/agent/test_profiler.py",),
+    ),
+    Fault(
+        "looks at the agent itself count as loading",
+        "agent/underfed/trainer/loading/own_frames.py",
+        "return is_ours(code) and not code.co_filename.startswith(FOR_THE_PROGRAM)",
+        "return False",
+        ("tests/agent/test_own_frames.py",),
+    ),
+    Fault(
+        "a class of the program is asked where it comes from, which may run its code",
+        "agent/underfed/trainer/loading/resized_pictures.py",
+        "module = kind.__module__ if type(kind) in (type, ABCMeta) else None",
+        "module = kind.__module__",
+        ("tests/agent/test_resized_pictures.py",),
     ),
     Fault(
         "with --profile what follows a pass counts as a step of it",

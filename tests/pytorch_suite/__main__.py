@@ -29,6 +29,9 @@ from tests.pytorch_suite.outcomes import Difference, Outcomes, differences, read
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:timeout", "-c", os.devnull)
 """None of our own settings: warnings are no errors, and PyTorch's tests have time-outs of their own."""
 
+ROOT = Path(__file__).parents[2]
+ALL_LOADERS = "tests.pytorch_suite.all_loaders"
+
 
 @dataclass(frozen=True, slots=True)
 class Pass:
@@ -65,7 +68,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 def run_bare(file: Path, report: Path, selection: Sequence[str]) -> Pass:
     started = time.monotonic()
-    outcomes = run_pytest([sys.executable], file, report, selection, clean_environment(UNDERFED_DISABLED="1"))
+    environment = clean_environment(UNDERFED_DISABLED="1", PYTHONPATH=str(ROOT))
+    outcomes = run_pytest([sys.executable], file, report, selection, environment)
     return Pass(outcomes, time.monotonic() - started, "")
 
 
@@ -74,9 +78,9 @@ def run_recorded(file: Path, report: Path, selection: Sequence[str]) -> Pass:
     started = time.monotonic()
     with running_service() as service, TemporaryDirectory(prefix="underfed-suite-", dir="/dev/shm") as directory:
         places = {"UNDERFED_URL": service.url, "UNDERFED_DIR": directory, "UNDERFED_RINGS": directory}
-        environment = clean_environment(**places, UNDERFED_STACKS="always")
+        environment = clean_environment(**places, UNDERFED_STACKS="always", PYTHONPATH=str(ROOT))
         command = [sys.executable, "-m", "underfed.commands.cli", "run", "--", sys.executable]
-        outcomes = run_pytest(command, file, report, selection, environment)
+        outcomes = run_pytest(command, file, report, ["-p", ALL_LOADERS, *selection], environment)
         elapsed_s = time.monotonic() - started
         wait_until_quiet(service)
         return Pass(outcomes, elapsed_s, count_records(service))

@@ -34,7 +34,7 @@ def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float) -> None
         for run_id in run_ids[-1:]:
             service = Service(config.url, os.environ.get("UNDERFED_TOKEN"), ANSWER_S)
             found = final_diagnosis(service, run_id, min(MOST_WAITED_S, WAITED_FRACTION * ran_s))
-            for line in lines_of(found, f"{config.url}/runs/{run_id}") if found else ():
+            for line in lines_of(found, f"{config.url}/runs/{run_id}", config.profiles) if found else ():
                 launch.first_rank_only(os.environ, say)(line)
     except ConfigError:
         return
@@ -57,17 +57,28 @@ def final_diagnosis(service: Service, run_id: str, most_s: float) -> Mapping[str
     return None
 
 
-def lines_of(diagnosis: Mapping[str, Any], page: str) -> Iterator[str]:
-    """The verdict, the line that costs most, the first fix, the page."""
+def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False) -> Iterator[str]:
+    """The verdict, the line that costs most, the first fix, the page. Where stacks were asked for, why they tell
+    nothing."""
     yield str(diagnosis["sentence"])
     lines, of = LINES.get(diagnosis.get("bound", ""), ("", ""))
     for line in diagnosis.get(lines, [])[:1]:
         yield f"{100 * line['fraction']:.0f}% {of}: {line['sentence']}"
+    if is_profiled:
+        yield from few_looks(diagnosis)
     for first in diagnosis["advice"][:1]:
         yield f"first fix: {first['title']} ({gain_of(first)})"
         if first.get("command"):
             yield f"try it: {first['command']}"
     yield f"why, and all else: {page}"
+
+
+def few_looks(diagnosis: Mapping[str, Any]) -> Iterator[str]:
+    needed = diagnosis.get("needed_looks", 0)
+    for what, key in (("loading", "looks"), ("what follows a batch", "step_looks")):
+        looks = diagnosis.get(key, 0)
+        if looks < needed:
+            yield f"{what} was looked at {looks} times, too few to tell its lines: {needed} are needed"
 
 
 def gain_of(advice: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 0a8fa1d36c2f427bb49f3c0183f45115e319384317afa1ebac0a148b64e5fc59. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 a1e356b0e8c4cdbba88ec75629280632e11e328185b87416784bb89097d70699. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -1085,6 +1085,16 @@ export interface components {
              * @default []
              */
             loaders: components["schemas"]["LoaderLine"][];
+            /**
+             * Looks
+             * @default 0
+             */
+            looks: number;
+            /**
+             * Needed Looks
+             * @default 0
+             */
+            needed_looks: number;
             /** Needed Steps */
             needed_steps: number;
             /** Ranks */
@@ -1133,6 +1143,11 @@ export interface components {
              * @default []
              */
             step_lines: components["schemas"]["HotLine"][];
+            /**
+             * Step Looks
+             * @default 0
+             */
+            step_looks: number;
             /** Steps */
             steps: number;
             /** Steps Per S */
