@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +21,11 @@ MOST_WAITED_S, WAITED_FRACTION = 3.0, 0.5
 POLL_S, ANSWER_S = 0.1, 1.0
 """How often the service is asked, and how long it may take for an answer."""
 
-
 LINES = {"data": ("hot_lines", "of loading"), "host": ("step_lines", "between batches")}
 """By what the run is bound by: the lines of its program that this time is spent in."""
+
+MOST_CALLERS = 3
+"""Of the costliest line."""
 
 
 def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float) -> None:
@@ -58,16 +61,40 @@ def final_diagnosis(service: Service, run_id: str, most_s: float) -> Mapping[str
 
 
 def lines_of(diagnosis: Mapping[str, Any], page: str) -> Iterator[str]:
-    """The verdict, the line that costs most, the first fix, the page."""
+    """The verdict, the line that costs most, the first fix or what is usually done about the line, the page."""
     yield str(diagnosis["sentence"])
     lines, of = LINES.get(diagnosis.get("bound", ""), ("", ""))
     for line in diagnosis.get(lines, [])[:1]:
-        yield f"{100 * line['fraction']:.0f}% {of}: {line['sentence']}"
-    for first in diagnosis["advice"][:1]:
+        yield f"{percent(line['fraction'])} {of}: {line['sentence']}"
+        callers = line.get("callers", [])[:MOST_CALLERS]
+        if callers:
+            through = (f"{one['sentence']} ({percent(one['fraction'])})" for one in callers)
+            yield f"of it through {', '.join(through)}"
+    advice = diagnosis["advice"]
+    usual = [] if any(one.get("is_promised") for one in advice) else [one for one in advice if is_of_a_line(one)]
+    for first in usual[:1]:
+        at = f", {first['diff_file']}" if first.get("diff_file") else ""
+        yield f"no setting promises a gain; the usual change: {first['title']}{at} ({saving_of(first)})"
+    for first in advice[:1] if not usual else []:
         yield f"first fix: {first['title']} ({gain_of(first)})"
         if first.get("command"):
             yield f"try it: {first['command']}"
     yield f"why, and all else: {page}"
+
+
+def is_of_a_line(advice: Mapping[str, Any]) -> bool:
+    return advice.get("change") == "cheaper_transform"
+
+
+def saving_of(advice: Mapping[str, Any]) -> str:
+    """No gain is known of a change of code, but what it cannot pass."""
+    ceiling = advice.get("ceiling")
+    return "its gain is not known" if ceiling is None else f"about × {ceiling:.2f} if that work cost nothing"
+
+
+def percent(fraction: float) -> str:
+    """Half up, as the page rounds."""
+    return f"{math.floor(100 * fraction + 0.5)}%"
 
 
 def gain_of(advice: Mapping[str, Any]) -> str:

@@ -224,6 +224,8 @@ def _hot_lines(title: str, lines: Sequence[HotLine]) -> RenderableType:
     table.add_column(overflow="fold")
     for line in lines[:MOST_LINES]:
         table.add_row(Text(figures.fraction(line.fraction), LOUD), Text(line.sentence))
+        for one in line.callers:
+            table.add_row(Text(figures.fraction(one.fraction), QUIET), Text(f"  through {one.sentence}", QUIET))
     return Group(Text(title, LOUD), Padding(table, (0, 0, 0, 2)))
 
 

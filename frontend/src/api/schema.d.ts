@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 0a8fa1d36c2f427bb49f3c0183f45115e319384317afa1ebac0a148b64e5fc59. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 f5671e8bbdf54228c2e914cf47def4da9faf832de8eeb8acea382f3678f3fb1e. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -801,6 +801,22 @@ export interface components {
             run_speedup?: number | null;
             /** To */
             to: boolean | number | string | null;
+        };
+        /**
+         * Caller
+         * @description A place that a line is called from, where several call it: the innermost at which the ways to it part.
+         */
+        Caller: {
+            /** File */
+            file: string;
+            /** Fraction */
+            fraction: number;
+            /** Function */
+            function: string;
+            /** Line */
+            line: number | null;
+            /** Sentence */
+            sentence: string;
         };
         /** CauseFinding */
         CauseFinding: {
@@ -1640,6 +1656,11 @@ export interface components {
         HotLine: {
             /** Called */
             called: string | null;
+            /**
+             * Callers
+             * @default []
+             */
+            callers: components["schemas"]["Caller"][];
             /** File */
             file: string;
             /** Fraction */
@@ -1656,6 +1677,11 @@ export interface components {
          * @description A function and line that loading, or the training thread between its batches, spends time in.
          */
         Hotspot: {
+            /**
+             * Callers
+             * @default []
+             */
+            callers: components["schemas"]["Caller"][];
             /** File */
             file: string;
             /** Function */
@@ -3022,6 +3048,7 @@ export type Anatomy = components['schemas']['Anatomy'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditPage = components['schemas']['AuditPage'];
 export type BestAdvice = components['schemas']['BestAdvice'];
+export type Caller = components['schemas']['Caller'];
 export type CauseFinding = components['schemas']['CauseFinding'];
 export type CauseHours = components['schemas']['CauseHours'];
 export type Caution = components['schemas']['Caution'];

@@ -164,12 +164,18 @@ def test_slow_samples_are_named_with_their_files() -> None:
     (best,) = cheaper(waiting({}, SLOW), slow_samples=0.4)
     assert best.to == "slow samples prepared"
     assert "index 18,233, scans/0481.dcm takes 2.1 s" in best.why
-    assert "2 of the slowest 3 are files about as large" in best.why
+    assert "2 of the slowest 3 are of files about as large" in best.why
     told = {each.what: each.value for each in best.evidence}
     assert told["Loading index 18,233, scans/0481.dcm"] == 2_100_000
     assert told["Size of that file"] == 109 * MB
     assert told["Of the 3 slowest samples, with a file of 100 MB or more"] == 2
     assert best.ceiling == pytest.approx(1 / 0.6)
+
+
+def test_samples_of_one_large_file_count_each() -> None:
+    shards = [slow_sample(index, 2.0, f"shard-{index % 2}.tar", 109 * MB) for index in range(18)]
+    (best,) = cheaper(waiting({}, [*shards, *SLOW[2:]]), slow_samples=0.4)
+    assert "18 of the slowest 19 are of files about as large" in best.why
 
 
 def test_slow_samples_without_a_name_are_not_advised_about() -> None:

@@ -91,6 +91,17 @@ def test_a_sampler_that_was_not_seen_is_not_blamed_for_the_work_of_others() -> N
     assert [value for what, value in evidence.items() if "oading, in" in what] == [None]
 
 
+def test_of_a_line_that_several_places_call_the_callers_are_evidence() -> None:
+    shrunk = "shrunk data.py:9 > Image.resize PIL/Image.py:2440"
+    by_caller = {f"Photos.__getitem__ data.py:41 > {shrunk}": 300, f"Photos.__getitem__ data.py:45 > {shrunk}": 100}
+    found = finding(replace(cpu_limited(), loading=made_loading({**by_caller, PAD: 100})), "cpu_limited")
+    assert [(each.what, each.value) for each in found.evidence if each.what.startswith("Of loading")] == [
+        ("Of loading, in Image.resize at data.py:9, in shrunk", 0.8),
+        ("Of loading, there through Photos.__getitem__ at data.py:41", 0.6),
+        ("Of loading, there through Photos.__getitem__ at data.py:45", 0.2),
+    ]
+
+
 def test_storage_names_the_costliest_line_that_reads() -> None:
     facts = starved(wait_ms=120.0, load_cpu_ms=40.0, load_blocked_ms=80.0, read_bytes=9e5)
     load = "Photos.__getitem__ data.py:38 > np.load data.py:38"

@@ -350,6 +350,21 @@ def test_the_five_lines_that_loading_is_in_most_are_printed() -> None:
     assert not any("spends its time" in line for line in bare)
 
 
+def test_a_line_that_several_places_call_is_printed_with_its_callers() -> None:
+    callers = [
+        {"function": name, "file": "data.py", "line": at, "fraction": share, "sentence": f"{name} at data.py:{at}"}
+        for name, at, share in (("decode", 15, 0.6), ("augment", 20, 0.38))
+    ]
+    line = HotLine.model_validate({**hot_line(0.98, "time.sleep").model_dump(), "callers": callers})
+    lines = shown(render_diagnosis(made_diagnosis(hot_lines=[line])))
+    at = lines.index("Where loading spends its time")
+    assert lines[at + 1 : at + 4] == [
+        "  98%  time.sleep at data.py:41, in Photos.__getitem__",
+        "  60%    through decode at data.py:15",
+        "  38%    through augment at data.py:20",
+    ]
+
+
 def test_the_loaders_of_a_run_with_several_are_listed() -> None:
     val = line(
         "val",

@@ -12,7 +12,7 @@ from underfed_server.advice.offer import Offer, is_worthwhile
 from underfed_server.advice.shares import MOST_SHARE
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.instant_data import Ceiling
-from underfed_server.diagnosis.sentence import three_digits
+from underfed_server.diagnosis.sentence import percent, three_digits
 from underfed_server.diagnosis.slowest_samples import files_alike, named, slowest
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.costly_lines import CostlyLine, costliest_line, share_of
@@ -122,10 +122,8 @@ def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> 
     ceiling = min(1 / (1 - min(cost_fraction, MOST_SHARE)), case.ceiling(case.rank).speedup)
     if not is_worthwhile(ceiling):
         return
-    limit, alike = files_alike(loading.slow_samples)
-    like = (
-        f" {alike} of the slowest {len(loading.slow_samples)} are files about as large." if limit and alike > 1 else ""
-    )
+    known, (limit, alike) = len(loading.slow_samples), files_alike(loading.slow_samples)
+    like = f" {alike} of the slowest {known} are of files about as large." if limit and alike > 1 else ""
     yield Offer(
         to="slow samples prepared",
         title="Prepare the few slow samples once",
@@ -167,7 +165,7 @@ def _offer(case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, 
         ],
         gain=(
             "what the other way costs was not seen in this run. If it cost nothing, the "
-            f"{share * 100:.0f}% of loading that this takes would be saved: about × {ceiling:.2f}"
+            f"{percent(share)} of loading that this takes would be saved: about × {ceiling:.2f}"
         ),
         ceiling=Ceiling(ceiling),
     )
