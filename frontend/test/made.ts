@@ -187,7 +187,7 @@ export function hotspotsPage(changes: Partial<HotspotsPage> = {}): HotspotsPage 
     samples: 1_000,
     hotspots: shares.map(([stage, self_fraction, total_fraction], place) => ({
       ...(stacks.frames[place] as HotspotsPage['frames'][number]),
-      ...{ stage, self_fraction, total_fraction },
+      ...{ stage, self_fraction, total_fraction, callers: [] },
     })),
     hot_lines: [
       line('Image.resize', 0.6),
@@ -204,6 +204,7 @@ function line(called: string | null, fraction: number): HotspotsPage['hot_lines'
   return {
     ...{ function: 'Photos.__getitem__', file: 'photos.py', line: 10, called, fraction },
     sentence: `${called} at photos.py:10, in Photos.__getitem__`,
+    callers: [],
   }
 }
 

@@ -37,6 +37,7 @@ export const hotspots = {
     ['Self', 'in the function itself'],
     ['Total', 'with all that it calls'],
   ],
+  through: 'through',
   within: (name: string) => `in ${name}`,
   margin: (points: string) => `± ${points}`,
   samples: (count: string) => `seen in ${count} samples`,
@@ -49,6 +50,7 @@ export const hotspots = {
     collapsed: ['Collapsed stacks', 'for flamegraph.pl, inferno, Pyroscope'],
     speedscope: ['speedscope JSON', 'opens in speedscope.app'],
   },
+  fewLooks: (count: string) => `only ${count} samples: shares say little`,
   isRunning:
     'Each worker is sampled for one second in twenty, more often at first: shares come while it trains.',
   hasEnded: 'The run ended before it was sampled more often.',
@@ -71,6 +73,8 @@ export const flame = {
   share: (of: Sampled, share: string) => `${share} of ${WHOLE[of]}`,
   own: (share: string) => `${share} in itself`,
   samples: (count: string) => `${count} samples`,
+  notSeen:
+    'Of loading, the thread that loads is seen. Threads and processes that the data set starts, and threads within C code that run without the interpreter lock, are not: their time is at the line that waits for them.',
   hint: 'A press or Enter zooms in, Escape out; arrow keys lead along the calls.',
 } as const
 

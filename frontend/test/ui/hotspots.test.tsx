@@ -90,7 +90,7 @@ describe('where loading spends its time', () => {
         line: index,
         stage: 'getitem' as const,
       },
-      ...{ self_fraction: (30 - index) / 1_000, total_fraction: 0.5, is_own: false },
+      ...{ self_fraction: (30 - index) / 1_000, total_fraction: 0.5, is_own: false, callers: [] },
     }))
     await show({ hotspots, hot_lines: [] })
     expect(names()).toHaveLength(7)
@@ -98,6 +98,31 @@ describe('where loading spends its time', () => {
     expect(names()).toHaveLength(30)
     fireEvent.click(screen.getByRole('button', { name: 'Show fewer' }))
     expect(names()).toHaveLength(7)
+  })
+
+  test('breaks a line, or a function, up by the places that call it', async () => {
+    const { hotspots, hot_lines: lines } = hotspotsPage()
+    const callers = [
+      { function: 'decode', file: 'train.py', line: 15, fraction: 0.4, sentence: 'decode at train.py:15' },
+      { function: 'augment', file: 'train.py', line: 20, fraction: 0.2, sentence: 'augment at train.py:20' },
+    ]
+    const rows = () =>
+      [...document.querySelectorAll('.hotspots tbody tr')].slice(0, 4).map(row => row.textContent)
+    await show({
+      hot_lines: lines.map((line, place) => (place === 0 ? { ...line, callers } : line)),
+      hotspots: hotspots.map(one => (one.function === 'Image.resize' ? { ...one, callers } : one)),
+    })
+    const broken = [
+      expect.stringMatching(/^Image\.resize/),
+      expect.stringMatching(/^through decodetrain\.py:1540%± 3$/),
+      expect.stringMatching(/^through augmenttrain\.py:2020%± 3$/),
+      expect.stringMatching(/^Image\.open/),
+    ]
+    expect(rows()).toEqual(broken)
+    fireEvent.click(screen.getByRole('button', { name: 'Self' }))
+    expect(rows()).toEqual(broken)
+    fireEvent.click(screen.getByRole('button', { name: 'Total' }))
+    expect(rows().join()).not.toContain('through')
   })
 
   test('tells the reader’s own code from that of packages', async () => {
@@ -194,6 +219,11 @@ describe('the flame graph', () => {
     expect(document.activeElement).toBe(document.body)
   })
 
+  test('says what is not seen', async () => {
+    await show()
+    expect(seen()).toContain('threads within C code')
+  })
+
   test('leaves other keys to the page', async () => {
     await show()
     expect(fireEvent.keyDown(tree(), { key: 'j' })).toBe(true)
@@ -268,6 +298,21 @@ describe('too little to show', () => {
     const why = 'switched off by UNDERFED_STACKS=0'
     await show({ ...none, missing: why }, { not_measured: { hotspots: why } })
     expect(document.querySelector('.missing')?.textContent).toBe('Switched off by UNDERFED_STACKS=0.')
+  })
+
+  test('can be exported, with what that is worth', async () => {
+    await show({ ...none, samples: 14, missing: 'its loading was sampled 14 times' })
+    fireEvent.click(screen.getByRole('button', { name: 'Export: the stacks' }))
+    const items = [...document.querySelectorAll('.menu a')].map(one => one.textContent)
+    expect(items).toEqual([
+      'Collapsed stacks only 14 samples: shares say little',
+      'speedscope JSON only 14 samples: shares say little',
+    ])
+  })
+
+  test('of nothing that was seen is not exported', async () => {
+    await show({ ...none, missing: 'it has no workers' })
+    expect(screen.queryByRole('button', { name: 'Export: the stacks' })).toBeNull()
   })
 
   test.each([

@@ -69,6 +69,7 @@ export function FlamePanel({ page, search }: FlamePanelProps) {
         onZoom={node => (zoomedInto.value = node)}
         onLeave={leave}
       />
+      <p class="detail flame-not-seen">{say.notSeen}</p>
     </Panel>
   )
 }
