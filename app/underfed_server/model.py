@@ -395,6 +395,18 @@ class SlowSample(Model):
     """`None`: the training process loaded it."""
 
 
+class PictureSize(Model):
+    """Of pictures that are resized, in pixels; of kinds that were merged their mean."""
+
+    decoded_width: int
+    decoded_height: int
+    """Of what is resized: the whole picture, or the part that was cut out of it."""
+    used_width: int
+    used_height: int
+    count: int
+    """Looks that found one being resized, not pictures."""
+
+
 class Diagnosis(Verdict):
     run_id: str
     status: Status
@@ -427,6 +439,11 @@ class Diagnosis(Verdict):
     """What the training thread does between batches of that loader, where ``--profile`` asked for it."""
     step_lines: list[HotLine] = []
     """The program's lines of these."""
+    looks: int = 0
+    """At what its loading executes. Below ``needed_looks`` no hotspots are told."""
+    step_looks: int = 0
+    """At the training thread between its batches, likewise."""
+    needed_looks: int = 0
     judged_at: datetime | None
 
     @property

@@ -139,6 +139,50 @@ def test_the_sampler_of_a_loader_with_workers_is_looked_at(service: Service) -> 
     assert {stage for _, function, stage in functions(service) if function == name} == {"other"}
 
 
+class ChoosesAtOnce(Sampler[int]):
+    """As a permutation of many: before the first index is there, which workers are given as a pass begins."""
+
+    def __len__(self) -> int:
+        return 400
+
+    def __iter__(self) -> Iterator[int]:
+        self.choose()
+        yield from range(400)
+
+    def choose(self) -> None:
+        time.sleep(0.1)
+
+
+class Buckets(Sampler[list[int]]):
+    """Has all batches before it is iterated."""
+
+    def __len__(self) -> int:
+        return 100
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return iter(self.choose())
+
+    def choose(self) -> list[list[int]]:
+        time.sleep(0.1)
+        return [list(range(first, first + 4)) for first in range(0, 400, 4)]
+
+
+@pytest.mark.usefixtures("profiled")
+@pytest.mark.parametrize("is_persistent", [False, True])
+@pytest.mark.parametrize(
+    "chosen", [{"sampler": ChoosesAtOnce(), "batch_size": 4}, {"batch_sampler": Buckets()}], ids=["sampler", "buckets"]
+)
+def test_a_sampler_that_chooses_as_a_pass_begins_is_looked_at(
+    service: Service, chosen: dict[str, Any], is_persistent: bool
+) -> None:
+    kind = next(type(each).__name__ for each in chosen.values() if isinstance(each, Sampler))
+    name = f"{kind}.choose" if sys.version_info >= (3, 11) else "choose"
+    loader = DataLoader(Sleeping(), num_workers=1, persistent_workers=is_persistent, **chosen)
+    train(service, loader, lambda: ("train", name, "other") in functions(service))
+    others = {name for _, name, stage in functions(service) if stage == "other"}
+    assert not others & {"_MultiProcessingDataLoaderIter.__init__", "Popen._launch", "train", "_launch"}
+
+
 class Outer(Dataset[Tensor]):
     """Iterates a loader itself."""
 

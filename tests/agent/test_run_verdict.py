@@ -128,3 +128,15 @@ def test_the_line_that_costs_most_stands_below_the_verdict_that_it_explains() ->
         "host": ["31% between batches: torch.save at train.py:88, in train"],
         "compute": [],
     }
+
+
+def test_where_stacks_were_asked_for_it_is_said_that_too_few_were_seen() -> None:
+    few = JUDGED | {"advice": [], "looks": 41, "step_looks": 180, "needed_looks": 100}
+    said = "loading was looked at 41 times, too few to tell its lines: 100 are needed"
+    assert list(lines_of(few, "…", is_profiled=True))[1:-1] == [said]
+    assert list(lines_of(few, "…"))[1:-1] == []
+    nothing = list(lines_of(few | {"looks": 0, "step_looks": 0}, "…", is_profiled=True))
+    assert [line.partition(",")[0] for line in nothing[1:-1]] == [
+        "loading was looked at 0 times",
+        "what follows a batch was looked at 0 times",
+    ]

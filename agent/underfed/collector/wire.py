@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 from underfed.exchange.facts import End, LoaderFacts, RunFacts
+from underfed.exchange.picture_sizes import PictureSize
 from underfed.exchange.stacks import Frame, SlowSample, StackCount
 from underfed.host.handover import Handover
 
@@ -180,6 +181,10 @@ class Stacks:
     frames: list[Frame]
     stacks: list[StackCount]
     slow_samples: list[SlowSample]
+    picture_sizes: list[PictureSize]
+    """As looks found them being resized."""
+    agent_samples: int
+    """Looks at the agent itself, which are in no stack."""
 
 
 SampleColumns = Mapping[str, list[Any]]

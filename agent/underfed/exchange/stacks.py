@@ -1,7 +1,7 @@
-"""What threads were seen to execute: counts of stacks, and the slowest samples. Workers write them, and the training
-process where it is profiled; the collector adds them up and sends them.
+"""What threads were seen to execute: counts of stacks, the slowest samples, and sizes of pictures. Workers write them,
+and the training process where it is profiled; the collector adds them up and sends them.
 
-Names of functions, files and lines only: no value, no argument and no line of source.
+Names of functions, files and lines, and sizes of pictures only: no other value, no argument and no line of source.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from underfed.exchange.picture_sizes import PictureSize, SeenPictures
 from underfed.host.files import write_atomically
 
 Stage = Literal["getitem", "collate", "other", "step"]
@@ -66,6 +67,10 @@ class StackCounts:
     frames: list[Frame]
     stacks: list[StackCount]
     slow_samples: list[SlowSample]
+    picture_sizes: list[PictureSize] = field(default_factory=list)
+    """As they are resized."""
+    agent_samples: int = 0
+    """Looks at the agent itself, which are in no stack."""
 
 
 @dataclass(slots=True, eq=False)
@@ -75,9 +80,17 @@ class SeenStacks:
     samples: dict[tuple[Stage, tuple[Frame, ...]], int] = field(default_factory=dict)
     """By stage and frames, the outermost first."""
     slow: dict[tuple[int | None, str | None], SlowSample] = field(default_factory=dict)
+    pictures: SeenPictures = field(default_factory=SeenPictures)
+    agent_samples: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.samples or self.slow)
+        return bool(self.samples or self.slow or self.pictures or self.agent_samples)
+
+    def clear(self) -> None:
+        self.samples.clear()
+        self.slow.clear()
+        self.pictures.clear()
+        self.agent_samples = 0
 
     def add(self, stage: Stage, frames: tuple[Frame, ...], samples: int) -> None:
         key = stage, frames
@@ -99,6 +112,10 @@ class SeenStacks:
             self.add(each.stage, tuple(counts.frames[place] for place in each.frames), each.samples)
         for sample in counts.slow_samples:
             self.add_slow(sample)
+        for size in counts.picture_sizes:
+            resized = size.decoded_width, size.decoded_height, size.used_width, size.used_height
+            self.pictures.add(resized, size.count)
+        self.agent_samples += counts.agent_samples
 
     def counts(self) -> StackCounts:
         """Those seen most often first, and the slowest first."""
@@ -108,7 +125,8 @@ class SeenStacks:
             StackCount(stage, [places.setdefault(frame, len(places)) for frame in frames], samples)
             for (stage, frames), samples in sorted(self.samples.items(), key=lambda item: -item[1])
         ]
-        return StackCounts(list(places), stacks, sorted(self.slow.values(), key=lambda each: -each.load_us))
+        slowest = sorted(self.slow.values(), key=lambda each: -each.load_us)
+        return StackCounts(list(places), stacks, slowest, self.pictures.sizes(), self.agent_samples)
 
     def _drop_rare(self) -> None:
         """A stack that is dropped, and comes again, is counted anew."""
@@ -142,7 +160,8 @@ def read_stacks(path: Path) -> StackCounts:
     content: dict[str, Any] = json.loads(path.read_text())
     return StackCounts(
         _parts(Frame, content["frames"]), _parts(StackCount, content["stacks"]),
-        _parts(SlowSample, content["slow_samples"]),
+        _parts(SlowSample, content["slow_samples"]), _parts(PictureSize, content["picture_sizes"]),
+        int(content["agent_samples"]),
     )  # fmt: skip
 
 

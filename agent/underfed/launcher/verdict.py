@@ -37,7 +37,7 @@ def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float) -> None
         for run_id in run_ids[-1:]:
             service = Service(config.url, os.environ.get("UNDERFED_TOKEN"), ANSWER_S)
             found = final_diagnosis(service, run_id, min(MOST_WAITED_S, WAITED_FRACTION * ran_s))
-            for line in lines_of(found, f"{config.url}/runs/{run_id}") if found else ():
+            for line in lines_of(found, f"{config.url}/runs/{run_id}", config.profiles) if found else ():
                 launch.first_rank_only(os.environ, say)(line)
     except ConfigError:
         return
@@ -60,8 +60,9 @@ def final_diagnosis(service: Service, run_id: str, most_s: float) -> Mapping[str
     return None
 
 
-def lines_of(diagnosis: Mapping[str, Any], page: str) -> Iterator[str]:
-    """The verdict, the line that costs most, the first fix or what is usually done about the line, the page."""
+def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False) -> Iterator[str]:
+    """The verdict, the line that costs most, the first fix or what is usually done about the line, the page. Where
+    stacks were asked for, why they tell nothing."""
     yield str(diagnosis["sentence"])
     lines, of = LINES.get(diagnosis.get("bound", ""), ("", ""))
     for line in diagnosis.get(lines, [])[:1]:
@@ -70,6 +71,8 @@ def lines_of(diagnosis: Mapping[str, Any], page: str) -> Iterator[str]:
         if callers:
             through = (f"{one['sentence']} ({percent(one['fraction'])})" for one in callers)
             yield f"of it through {', '.join(through)}"
+    if is_profiled:
+        yield from few_looks(diagnosis)
     advice = diagnosis["advice"]
     usual = [] if any(one.get("is_promised") for one in advice) else [one for one in advice if is_of_a_line(one)]
     for first in usual[:1]:
@@ -95,6 +98,14 @@ def saving_of(advice: Mapping[str, Any]) -> str:
 def percent(fraction: float) -> str:
     """Half up, as the page rounds."""
     return f"{math.floor(100 * fraction + 0.5)}%"
+
+
+def few_looks(diagnosis: Mapping[str, Any]) -> Iterator[str]:
+    needed = diagnosis.get("needed_looks", 0)
+    for what, key in (("loading", "looks"), ("what follows a batch", "step_looks")):
+        looks = diagnosis.get(key, 0)
+        if looks < needed:
+            yield f"{what} was looked at {looks} times, too few to tell its lines: {needed} are needed"
 
 
 def gain_of(advice: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from underfed_server.diagnosis.sentence import NO_LOADER, not_judged_yet, why_no
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.errors import NotFoundError
 from underfed_server.facts.hotspots import hot_lines, loading_in
+from underfed_server.facts.loading import LEAST_SAMPLES
 from underfed_server.ingest.permission import Permission
 from underfed_server.model import Diagnosis, RunSummary
 from underfed_server.store.reading.stacks import read_stacks
@@ -43,7 +44,8 @@ def with_hotspots(store: Store, found: Diagnosis) -> Diagnosis:
         stacks = read_stacks(reader.connection, found.run_id, found.loader)
     loading, step = loading_in(stacks), loading_in(stacks, "step")
     told = {"hotspots": loading.hotspots, "hot_lines": hot_lines(loading), "slow_samples": loading.slow_samples}
-    return found.model_copy(update={**told, "step_hotspots": step.hotspots, "step_lines": hot_lines(step)})
+    looks = {"looks": loading.seen, "step_looks": step.seen, "needed_looks": LEAST_SAMPLES}
+    return found.model_copy(update={**told, **looks, "step_hotspots": step.hotspots, "step_lines": hot_lines(step)})
 
 
 def visible_to(permission: Permission, store: Store, found: Diagnosis) -> Diagnosis:

@@ -20,7 +20,7 @@ CALLERS = 3
 
 NOT_SEEN = "it was not seen there"
 
-SAMPLER_NOT_SEEN = "the sampler runs in the training process, while a batch is asked for"
+SAMPLER_NOT_SEEN = "the sampler runs in the training process, which is looked at with --profile alone"
 
 
 def costliest(examined: Examination, is_meant: IsMeant | None = None, not_seen: str | None = None) -> list[Evidence]:
@@ -58,11 +58,12 @@ def reads(_stage: Stage, places: tuple[Place, ...]) -> bool:
 
 
 def chooses(sampler: str) -> IsMeant:
-    """Of the sampler's class, or of torch's samplers."""
+    """Where torch asks for indices, or within the sampler's class or torch's samplers."""
 
     def is_meant(_stage: Stage, places: tuple[Place, ...]) -> bool:
         return any(
-            function.startswith(f"{sampler}.") or file.endswith("data/sampler.py") for function, file, _ in places
+            function.endswith("_next_index") or function.startswith(f"{sampler}.") or file.endswith("data/sampler.py")
+            for function, file, _ in places
         )
 
     return is_meant

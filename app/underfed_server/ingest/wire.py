@@ -26,6 +26,8 @@ MOST_SAMPLES = 16_384
 """Of all processes, hosts, workers and GPUs together; each is sampled about once a window."""
 
 Count = Annotated[int, Meta(ge=0, le=LARGEST)]
+Side = Annotated[int, Meta(ge=1, le=10_000_000)]
+"""Of a picture, in pixels."""
 Duration = Annotated[int, Meta(ge=0, le=LONGEST_US)]
 Amount = Annotated[float, Meta(ge=0, le=1e15)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
@@ -259,6 +261,16 @@ class SlowSample(Part, frozen=True, kw_only=True):
     worker: Count | None = None
 
 
+class PictureSize(Part, frozen=True, kw_only=True):
+    """From which size to which a picture was resized when somebody looked, in pixels, and how often that was seen."""
+
+    decoded_width: Side
+    decoded_height: Side
+    used_width: Side
+    used_height: Side
+    count: Count
+
+
 class Stacks(Part, frozen=True, kw_only=True):
     """What a loader's workers were seen to execute, since the incarnation began."""
 
@@ -266,6 +278,9 @@ class Stacks(Part, frozen=True, kw_only=True):
     frames: Annotated[list[Frame], Meta(max_length=MOST_ENTRIES)] = []
     stacks: Annotated[list[StackCount], Meta(max_length=MOST_ENTRIES)] = []
     slow_samples: Annotated[list[SlowSample], Meta(max_length=MOST_ENTRIES)] = []
+    picture_sizes: Annotated[list[PictureSize], Meta(max_length=MOST_ENTRIES)] = []
+    agent_samples: Count = 0
+    """Looks at the agent itself, which are in no stack."""
 
 
 @with_columns("process")

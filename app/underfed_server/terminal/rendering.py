@@ -57,11 +57,12 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     if diagnosis.causes:
         parts += ["", Text("Why", LOUD), _evidence_of(diagnosis)]
     parts += [_shared(each, diagnosis.run_id) for each in diagnosis.shared]
-    for title, lines in (
-        ("Where loading spends its time", diagnosis.hot_lines),
-        ("Where the program spends its time between batches", diagnosis.step_lines),
+    for title, lines, looks in (
+        ("Where loading spends its time", diagnosis.hot_lines, diagnosis.looks),
+        ("Where the program spends its time between batches", diagnosis.step_lines, diagnosis.step_looks),
     ):
-        parts += ["", _hot_lines(title, lines)] if lines else []
+        if lines or 0 < looks < diagnosis.needed_looks:
+            parts += ["", _hot_lines(title, lines) if lines else _few_looks(title, looks, diagnosis.needed_looks)]
     for advice in diagnosis.advice:
         parts += ["", _advice(advice, diagnosis)]
     for refusal in diagnosis.refusals:
@@ -227,6 +228,11 @@ def _hot_lines(title: str, lines: Sequence[HotLine]) -> RenderableType:
         for one in line.callers:
             table.add_row(Text(figures.fraction(one.fraction), QUIET), Text(f"  through {one.sentence}", QUIET))
     return Group(Text(title, LOUD), Padding(table, (0, 0, 0, 2)))
+
+
+def _few_looks(title: str, looks: int, needed: int) -> RenderableType:
+    said = f"not known: {looks} looks at it are too few, {needed} are needed"
+    return Group(Text(title, LOUD), Padding(Text(said, QUIET), (0, 0, 0, 2)))
 
 
 def _advice(advice: Advice, diagnosis: Diagnosis) -> RenderableType:

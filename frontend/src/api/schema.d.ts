@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 f5671e8bbdf54228c2e914cf47def4da9faf832de8eeb8acea382f3678f3fb1e. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 67f47ca3a25fa81b9ebe63f885ec22e09cd59e2e717cff48af8326b51f517175. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -1101,6 +1101,16 @@ export interface components {
              * @default []
              */
             loaders: components["schemas"]["LoaderLine"][];
+            /**
+             * Looks
+             * @default 0
+             */
+            looks: number;
+            /**
+             * Needed Looks
+             * @default 0
+             */
+            needed_looks: number;
             /** Needed Steps */
             needed_steps: number;
             /** Ranks */
@@ -1149,6 +1159,11 @@ export interface components {
              * @default []
              */
             step_lines: components["schemas"]["HotLine"][];
+            /**
+             * Step Looks
+             * @default 0
+             */
+            step_looks: number;
             /** Steps */
             steps: number;
             /** Steps Per S */

@@ -365,6 +365,13 @@ def test_a_line_that_several_places_call_is_printed_with_its_callers() -> None:
     ]
 
 
+def test_of_too_few_looks_it_is_said_how_many_there_were() -> None:
+    lines = shown(render_diagnosis(made_diagnosis(looks=41, step_looks=0, needed_looks=100)))
+    at = lines.index("Where loading spends its time")
+    assert lines[at + 1] == "  not known: 41 looks at it are too few, 100 are needed"
+    assert sum("spends its time" in line for line in lines) == 1
+
+
 def test_the_loaders_of_a_run_with_several_are_listed() -> None:
     val = line(
         "val",

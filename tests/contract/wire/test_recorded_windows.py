@@ -41,6 +41,7 @@ from underfed.collector.wire import (
 )
 from underfed.collector.wire import Window as WireWindow
 from underfed.exchange.facts import RunFacts
+from underfed.exchange.picture_sizes import PictureSize
 from underfed.exchange.stacks import Frame, SlowSample, StackCount
 
 RECORDED = Path(__file__).parent / "v1"
@@ -228,6 +229,8 @@ def test_devices_their_samples_and_stacks_are_written_as_by_hand() -> None:
                 [Frame("Image.resize", "PIL/Image.py", 2440)],
                 [StackCount("getitem", [0], 62)],
                 [SlowSample(2_104_000, 18_233, "scans/0481.dcm", 109_051_904, 3)],
+                [PictureSize(4000, 3000, 224, 224, 41)],
+                2,
             )
         ],
     )

@@ -55,7 +55,12 @@ class RankStacks:
         self._due_ns = now + min(MOST_PAUSE_NS, now - self._began_ns)
         unsent, self._unsent = self._unsent, set()
         counts = {loader: self._seen[loader].counts() for loader in sorted(unsent)}
-        return [Stacks(name(loader), each.frames, each.stacks, each.slow_samples) for loader, each in counts.items()]
+        return [
+            Stacks(
+                name(loader), each.frames, each.stacks, each.slow_samples, each.picture_sizes, each.agent_samples
+            )
+            for loader, each in counts.items()
+        ]  # fmt: skip
 
     def send_again(self) -> None:
         """The service asked for everything."""

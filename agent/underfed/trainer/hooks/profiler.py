@@ -11,7 +11,7 @@ import _thread
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 
 from underfed.exchange.guard import Guard
 from underfed.exchange.run_files import training_stacks_file
@@ -22,12 +22,14 @@ from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.bursts import Bursts
 from underfed.trainer.loading.frame_names import FrameNames
 from underfed.trainer.loading.loading_thread import loaded_in, looks, within_fetcher
-from underfed.trainer.loading.seen_code import Places, SeenCode
+from underfed.trainer.loading.own_frames import Places, is_ours, is_own_cost
+from underfed.trainer.loading.resized_pictures import resized_at
+from underfed.trainer.loading.seen_code import SeenCode
 from underfed.trainer.loading.slow_samples import SlowSamples
 from underfed.trainer.loading.stack_sampler import StackSampler
 
-OURS = f"{Path(__file__).parents[2]}/"
-"""Where our own functions lie, such as the prefetcher's, in which a program waits for its batch."""
+SAMPLES, BEGINS = "_next_index", ("__init__", "_reset")
+"""Torch's methods of iterators that ask a sampler for indices, and that ask it for its iterator."""
 
 
 @dataclass(slots=True, eq=False)
@@ -108,48 +110,54 @@ class Profiler:
         """Returns the loader that loads a sample. ``count``: what this look stands for."""
         if frame is None:
             return None  # the thread has ended
-        request, places = self._request(frame)
+        request, places, is_sampling = self._request(frame)
         if request is None:
             between = None if self._giving is None else self._seen.get(self._giving)
-            if between is not None and count and not any(is_ours(code) for code, _ in places):
+            if between is not None and count and (is_own_cost(places) or not any(is_ours(code) for code, _ in places)):
+                # Within the prefetcher, which is ours, a program waits for its batch.
                 between.code.add("step", places, count)
             return None
         session: Session | None = attached(request.f_locals["self"], KEY)
         del request
         seen = None if session is None else self._seen.get(session.loader.index)
-        is_waiting = session is not None and session.probe is None and not any(map(self._samples, places))
-        if seen is None or is_waiting:
+        is_waiting = session is not None and session.probe is None and not is_sampling
+        if seen is None or (is_waiting and not is_own_cost(places)):
             return None
         fetcher, within = within_fetcher(frame, self._fetchers, "")
         is_collating = fetcher is not None and is_last_line(fetcher)
         stage, sample = loaded_in(fetcher, is_collating)
+        resized = resized_at(frame, fetcher) if count and fetcher is not None else None
         del fetcher, frame
         if count:
-            seen.code.add(stage, places if stage == "other" else within, count)
+            seen.code.add(stage, places if stage == "other" else within, count, resized)
         if sample is None:
             return None
         seen.slow.look((0, seen.loader.steps, sample[0]), sample[1], min(due_ns, looked_ns), looked_ns)
         return seen
 
-    def _samples(self, place: tuple[CodeType, int]) -> bool:
-        """It asks the sampler, which with workers too is in this process."""
-        return place[0].co_name == "_next_index" and place[0].co_filename == self._iterators
+    def _request(self, frame: FrameType | None) -> tuple[FrameType | None, Places, bool]:
+        """Torch's outermost method that asks for a batch or for indices, what is within it, and whether the sampler is;
+        else the whole stack.
 
-    def _request(self, frame: FrameType | None) -> tuple[FrameType | None, Places]:
-        """Torch's outermost ``__next__`` and what is within it; else the whole stack."""
+        The sampler is in this process with workers, too: they are given their first indices as a pass begins.
+        """
         places: Places = []
-        request, within = None, 0
+        request, within, is_sampling = None, 0, False
         while frame is not None:
             code = frame.f_code
-            if code.co_name == "__next__" and code.co_filename == self._iterators:
-                request, within = frame, len(places)
+            if code.co_filename == self._iterators:
+                is_asked = code.co_name == SAMPLES or (code.co_name in BEGINS and is_iterating(places))
+                is_sampling = is_sampling or is_asked
+                if is_asked or code.co_name == "__next__":
+                    request, within = frame, len(places) + is_asked
             places.append((code, frame.f_lasti))
             frame = frame.f_back
-        return request, places if request is None else places[:within]
+        return request, places if request is None else places[:within], is_sampling
 
 
-def is_ours(code: CodeType) -> bool:
-    return code.co_filename.startswith(OURS)
+def is_iterating(places: Places) -> bool:
+    """What was called last, as far as it has a frame, is some ``__iter__``."""
+    return bool(places) and places[-1][0].co_name == "__iter__"
 
 
 def is_last_line(fetcher: FrameType) -> bool:

@@ -10,12 +10,14 @@ from types import FrameType
 
 from underfed.exchange.stacks import Stage
 from underfed.trainer.loading.batch_timer import BatchTimer
-from underfed.trainer.loading.bursts import LOOK_NS
+from underfed.trainer.loading.bursts import BURST_NS, LOOK_NS
 from underfed.trainer.loading.frame_names import FrameNames
-from underfed.trainer.loading.seen_code import Places, SeenCode
+from underfed.trainer.loading.own_frames import Places
+from underfed.trainer.loading.resized_pictures import resized_at
+from underfed.trainer.loading.seen_code import SeenCode
 from underfed.trainer.loading.slow_samples import Sample, SlowSamples, sample_of
 
-OURS = str(Path(__file__).with_name("worker.py"))
+ENTRY = str(Path(__file__).with_name("worker.py"))
 """The file whose function calls torch's loop."""
 
 
@@ -42,15 +44,17 @@ class LoadingThread:
         # The lock may have been taken for as long as this look waited, by what it sees.
         due_ns = min(looked_ns, max(due_ns, timer.started_ns))
         is_collating = timer.collate.is_collating
-        fetcher, places = within_fetcher(sys._current_frames().get(self._ident), self._fetchers, OURS)
+        frame = sys._current_frames().get(self._ident)
+        fetcher, places = within_fetcher(frame, self._fetchers, ENTRY)
         stage, sample = loaded_in(fetcher, is_collating)
-        del fetcher
+        resized = resized_at(frame, fetcher) if is_burst and fetcher is not None else None
+        del frame, fetcher
         if sample is None:
             slow.look(None, None, due_ns, looked_ns)
         else:
             slow.look((timer.pass_index, timer.batch_index, sample[0]), sample[1], due_ns, looked_ns)
         if is_burst:
-            self.code.add(stage, places, looks(due_ns, looked_ns))
+            self.code.add(stage, places, looks(due_ns, looked_ns), resized)
 
     def keep(self) -> None:
         self.code.keep(self._names)
@@ -64,8 +68,9 @@ class LoadingThread:
 
 
 def looks(due_ns: int, looked_ns: int) -> int:
-    """How many a look stands for that had to wait."""
-    return 1 + (looked_ns - due_ns) // LOOK_NS
+    """How many a look stands for that had to wait. What keeps the lock for longer than a burst is looked at in none of
+    the pauses that follow."""
+    return 1 + min(looked_ns - due_ns, BURST_NS) // LOOK_NS
 
 
 def loaded_in(fetcher: FrameType | None, is_collating: bool) -> tuple[Stage, Sample | None]:

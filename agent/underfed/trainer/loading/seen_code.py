@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType
 
+from underfed.exchange.picture_sizes import Resized
 from underfed.exchange.stacks import Frame, SeenStacks, Stage, write_stacks
 from underfed.host.signal_handlers import passing
 from underfed.trainer.loading.frame_names import FrameNames, is_beginning
+from underfed.trainer.loading.own_frames import Places, is_own_cost
 
 MOST_FRAMES = 64
 """Of a stack; of a deeper one, half of them at either end."""
-
-Places = list[tuple[CodeType, int]]
-"""Each code and ``f_lasti`` in it, the innermost first. A frame that was kept would keep the program's values."""
 
 Stack = tuple[int, ...]
 """By turns a code's identity and a place in it, the innermost first."""
@@ -31,7 +30,13 @@ class SeenCode:
     _codes: dict[int, CodeType] = field(default_factory=dict)
     """Those in ``_looks``, by their identity."""
 
-    def add(self, stage: Stage, places: Places, looks: int) -> None:
+    def add(self, stage: Stage, places: Places, looks: int, resized: Resized | None = None) -> None:
+        """``resized``: the picture that was being resized there."""
+        if is_own_cost(places):
+            self.seen.agent_samples += looks
+            return
+        if resized is not None:
+            self.seen.pictures.add(resized, looks)
         stack: list[int] = []
         for code, at in places:
             self._codes[id(code)] = code
@@ -49,8 +54,7 @@ class SeenCode:
         if self.seen and not self.path.exists():
             with passing(OSError):  # memory is full: later, if there is room again
                 write_stacks(self.path, self.seen)
-                self.seen.samples.clear()
-                self.seen.slow.clear()
+                self.seen.clear()
 
 
 def named(places: Places, names: FrameNames) -> tuple[Frame, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, select
 
 from underfed_server.ingest.wire import Frame
-from underfed_server.model import SlowSample, Stage
+from underfed_server.model import PictureSize, SlowSample, Stage
 from underfed_server.store.columns.stacks import unpacked
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.details import read_reasons
@@ -45,6 +45,10 @@ class LoaderStacks:
     """Why nothing is sampled, where the agent said so."""
     own_files: frozenset[str] = frozenset()
     """Those of the project among the files of ``samples``."""
+    picture_sizes: tuple[PictureSize, ...] = ()
+    """Those seen most often first."""
+    agent_samples: int = 0
+    """Looks at the agent itself, which are in no stack."""
 
 
 def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | None = None) -> LoaderStacks:
@@ -54,6 +58,8 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
     step: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
     slow: list[SlowSample] = []
     own_files: set[str] = set()
+    sizes: Counter[tuple[int, int, int, int]] = Counter()
+    agent_samples = 0
     wanted = _OF_LOADER if rank is None else _OF_LOADER.where(_stacks.rank == rank)
     for of, body in connection.execute(wanted, place):
         sent = unpacked(body)
@@ -62,6 +68,9 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         for stack in sent.stacks:
             samples = step if stack.stage == "step" else loading
             samples[stack.stage, tuple(places[frame] for frame in stack.frames)] += stack.samples
+        for size in sent.picture_sizes:
+            sizes[size.decoded_width, size.decoded_height, size.used_width, size.used_height] += size.count
+        agent_samples += sent.agent_samples
         slow += (
             SlowSample(
                 index=each.index,
@@ -81,6 +90,8 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         num_workers=connection.execute(_WORKERS, place).scalar(),
         reason=reasons.get("hotspots", reasons.get("load_us")),
         own_files=frozenset(own_files),
+        picture_sizes=tuple(_picture_size(kind, count) for kind, count in sizes.most_common()),
+        agent_samples=agent_samples,
     )
 
 
@@ -89,6 +100,13 @@ def _slowest(samples: list[SlowSample]) -> tuple[SlowSample, ...]:
     ordered = sorted(samples, key=lambda each: -each.load_us)
     first = {(each.index, each.file): each for each in reversed(ordered)}
     return tuple([each for each in ordered if first[each.index, each.file] is each][:MOST_SLOW])
+
+
+def _picture_size(kind: tuple[int, int, int, int], count: int) -> PictureSize:
+    width, height, used_width, used_height = kind
+    return PictureSize(
+        decoded_width=width, decoded_height=height, used_width=used_width, used_height=used_height, count=count
+    )
 
 
 def _place(frame: Frame) -> Place:
