@@ -444,6 +444,8 @@ class Diagnosis(Verdict):
     step_looks: int = 0
     """At the training thread between its batches, likewise."""
     needed_looks: int = 0
+    agent_fraction: float | None = None
+    """Of all these looks, at the agent itself; they are in no share."""
     judged_at: datetime | None
 
     @property
@@ -1072,6 +1074,10 @@ class HotspotsPage(Model):
     hotspots: list[Hotspot]
     hot_lines: list[HotLine]
     """The program's lines that most of it is in."""
+    picture_sizes: list[PictureSize] = []
+    """Of loading, whatever is asked for."""
+    agent_fraction: float | None = None
+    """Of all looks, at the agent itself; they are in no share."""
     frames: list[StackFrame]
     stacks: list[CountedStack]
     slow_samples: list[SlowSample]

@@ -195,6 +195,8 @@ export function hotspotsPage(changes: Partial<HotspotsPage> = {}): HotspotsPage 
       { ...line(null, 0.13), function: 'default_collate', file: 'default_collate.py', line: 13 },
     ],
     slow_samples: [],
+    picture_sizes: [],
+    agent_fraction: 0.002,
     missing: null,
     ...changes,
   }
@@ -272,6 +274,9 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     hot_lines: [],
     step_hotspots: [],
     step_lines: [],
+    looks: 0,
+    step_looks: 0,
+    needed_looks: 100,
     slow_samples: [],
     loaders: [],
     judged_at: '2026-11-21T13:06:00Z',

@@ -38,8 +38,13 @@ def loading_in(found: LoaderStacks, of: Sampled = "loading") -> LoaderHotspots:
     samples = found.loading if of == "loading" else found.step
     return LoaderHotspots(
         hotspots_of(samples, found.own_files), _why_none(found, of), list(found.slow_samples), samples,
-        found.own_files, bool(found.step),
+        found.own_files, bool(found.step), found.picture_sizes, _of_agent(found),
     )  # fmt: skip
+
+
+def _of_agent(found: LoaderStacks) -> float | None:
+    looks = found.agent_samples + sum(found.loading.values()) + sum(found.step.values())
+    return found.agent_samples / looks if looks else None
 
 
 def hotspots_of(samples: Samples, own_files: Set[str]) -> list[Hotspot]:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 67f47ca3a25fa81b9ebe63f885ec22e09cd59e2e717cff48af8326b51f517175. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 e14de8762d67bd4432e09f8cb99e86f41f8285e3eab6593e82f9e823e945ae1a. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -1036,6 +1036,8 @@ export interface components {
         Diagnosis: {
             /** Advice */
             advice: components["schemas"]["Advice"][];
+            /** Agent Fraction */
+            agent_fraction?: number | null;
             anatomy: components["schemas"]["Anatomy"] | null;
             /**
              * Bound
@@ -1723,6 +1725,8 @@ export interface components {
          * @description What threads were seen to execute: each sample stands for the same time.
          */
         HotspotsPage: {
+            /** Agent Fraction */
+            agent_fraction?: number | null;
             /** Frames */
             frames: components["schemas"]["StackFrame"][];
             /** Has Step */
@@ -1740,6 +1744,11 @@ export interface components {
              * @enum {string}
              */
             of: "loading" | "step";
+            /**
+             * Picture Sizes
+             * @default []
+             */
+            picture_sizes: components["schemas"]["PictureSize"][];
             /** Rank */
             rank: number | null;
             /** Run Id */
@@ -2046,6 +2055,22 @@ export interface components {
             start_us: number;
             /** Written Bytes */
             written_bytes?: number | null;
+        };
+        /**
+         * PictureSize
+         * @description Of pictures that are resized, in pixels; of kinds that were merged their mean.
+         */
+        PictureSize: {
+            /** Count */
+            count: number;
+            /** Decoded Height */
+            decoded_height: number;
+            /** Decoded Width */
+            decoded_width: number;
+            /** Used Height */
+            used_height: number;
+            /** Used Width */
+            used_width: number;
         };
         /** ProjectInfo */
         ProjectInfo: {
@@ -3112,6 +3137,7 @@ export type NewToken = components['schemas']['NewToken'];
 export type NewView = components['schemas']['NewView'];
 export type Outlook = components['schemas']['Outlook'];
 export type Pause = components['schemas']['Pause'];
+export type PictureSize = components['schemas']['PictureSize'];
 export type ProjectInfo = components['schemas']['ProjectInfo'];
 export type ProjectRetention = components['schemas']['ProjectRetention'];
 export type RankDiagnosis = components['schemas']['RankDiagnosis'];

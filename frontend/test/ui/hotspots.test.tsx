@@ -125,6 +125,14 @@ describe('where loading spends its time', () => {
     expect(rows().join()).not.toContain('through')
   })
 
+  test('names no stage of a line that is seen in several', async () => {
+    const { hotspots } = hotspotsPage()
+    const both = hotspots.map(one => ({ ...one, file: 'photos.py', line: 10 }))
+    await show({ hotspots: both, hot_lines: hotspotsPage().hot_lines.slice(0, 1) })
+    const [first] = document.querySelectorAll('.hotspots tbody tr')
+    expect(first?.textContent).not.toMatch(/getitem(?!__)|collate/)
+  })
+
   test('tells the reader’s own code from that of packages', async () => {
     await show({ hot_lines: [] })
     const own = screen.getAllByRole('button', { name: /your code/ })
@@ -222,6 +230,12 @@ describe('the flame graph', () => {
   test('says what is not seen', async () => {
     await show()
     expect(seen()).toContain('threads within C code')
+    expect(seen()).not.toContain('Underfed itself')
+  })
+
+  test('says what the agent itself took where it is a hundredth of all looks', async () => {
+    await show({ agent_fraction: 0.017 })
+    expect(seen()).toContain('1.7% of all looks found Underfed itself')
   })
 
   test('leaves other keys to the page', async () => {

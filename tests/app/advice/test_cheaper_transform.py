@@ -10,7 +10,7 @@ import pytest
 
 from tests.app.advice.made_case import altered, recommended
 from tests.app.made_facts import made_run
-from tests.app.made_loading import made_loading, slow_sample
+from tests.app.made_loading import made_loading, resized, slow_sample
 from underfed_server.advice.known_costs import KNOWN_COSTS
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Bound, SlowSample
@@ -117,6 +117,34 @@ def test_little_work_is_not_worth_a_line() -> None:
 @pytest.mark.parametrize("samples", [
     {f"{OWN} > float data.py:50": 20}, {f"{OWN} > adjust_hue torchvision/transforms/_functional_pil.py:110": 20},
 ])  # fmt: skip
+def sized(decoded: tuple[int, int], count: int = 40) -> list[Advice]:
+    facts, sizes = waiting({DECODE: 60, RESIZE: 9}), [resized(decoded, (224, 224), count)]
+    loading = made_loading({DECODE: 60, RESIZE: 9, "": 31}, picture_sizes=sizes)
+    return cheaper(replace(facts, loading=loading))
+
+
+def test_pictures_far_larger_than_used_are_told_with_their_sizes() -> None:
+    (best,) = sized((4000, 3000))
+    assert best.to == "reduced decoding"
+    assert "Decoded at 4,000 × 3,000, used at 224 × 224." in best.why
+    assert "at 1/8 (500 × 375)" in best.why
+    assert "image.width // 8" in best.diff
+    told = {each.what: each.value for each in best.evidence}
+    assert told["Looks at resizing 4,000 × 3,000 to 224 × 224"] == 40
+    assert told["Of looks at resizing, to 1/8 or less"] == 1
+    assert best.ceiling == pytest.approx(1 / (1 - 0.6)), "what decoding takes, as it was measured"
+
+
+def test_pictures_that_are_hardly_larger_than_used_are_not_to_be_decoded_smaller() -> None:
+    assert [one.to for one in sized((400, 300))] == ["another decoder"]
+
+
+def test_of_sizes_that_were_hardly_seen_the_condition_is_said() -> None:
+    (best,) = sized((400, 300), count=9)
+    assert best.to == "reduced decoding"
+    assert "at least twice as wide" in best.why
+
+
 def test_what_a_gpu_would_do_is_not_given_to_a_process_without_one(samples: Mapping[str, int]) -> None:
     assert cheaper(waiting(samples)) != []
     assert cheaper(waiting(samples, rank={"uses_gpu": False})) == []

@@ -131,6 +131,18 @@ def test_a_line_and_a_function_that_several_places_call_have_their_callers(clien
     assert callers["shrunk"] == [], "no time is spent in itself"
 
 
+def test_sizes_of_pictures_and_looks_at_the_agent_are_told(client: TestClient, store: Store) -> None:
+    size = {"decoded_width": 4000, "decoded_height": 3000, "used_width": 224, "used_height": 224, "count": 61}
+    post(store, [made_window(0, stacks=[seen(picture_sizes=[size], agent_samples=25)])])
+    post(store, [made_window(0, rank=1, stacks=[seen(picture_sizes=[size])])])
+    page = shown(client)
+    assert [each.model_dump() for each in page.picture_sizes] == [size | {"count": 122}]
+    assert page.agent_fraction == pytest.approx(25 / 225)
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
+    assert diagnosis.agent_fraction == page.agent_fraction
+    assert shown(client, "&rank=5").agent_fraction is None
+
+
 def test_a_few_samples_say_nothing(client: TestClient, store: Store) -> None:
     post(store, [made_window(0, stacks=[seen(resizing=6, reading=0, collating=0, other=0)])])
     page = shown(client)

@@ -365,6 +365,15 @@ def test_a_line_that_several_places_call_is_printed_with_its_callers() -> None:
     ]
 
 
+def test_the_agents_own_share_is_said_where_it_is_a_hundredth() -> None:
+    def said(fraction: float) -> bool:
+        found = made_diagnosis(hot_lines=[hot_line(0.4, "decode")], agent_fraction=fraction)
+        return "  1.7% of all looks found Underfed itself: in no share here" in shown(render_diagnosis(found))
+
+    assert said(0.017)
+    assert not said(0.009)
+
+
 def test_of_too_few_looks_it_is_said_how_many_there_were() -> None:
     lines = shown(render_diagnosis(made_diagnosis(looks=41, step_looks=0, needed_looks=100)))
     at = lines.index("Where loading spends its time")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from underfed_server.advice.case import Case, cures
 from underfed_server.advice.change import Change
-from underfed_server.advice.known_costs import KNOWN_COSTS, KnownCost
+from underfed_server.advice.known_costs import KNOWN_COSTS, KnownCost, decoded_at
 from underfed_server.advice.offer import Offer, is_worthwhile
 from underfed_server.advice.shares import MOST_SHARE
 from underfed_server.diagnosis import measures
@@ -17,6 +17,7 @@ from underfed_server.diagnosis.slowest_samples import files_alike, named, slowes
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.costly_lines import CostlyLine, costliest_line, share_of
 from underfed_server.facts.loading import LoaderHotspots
+from underfed_server.facts.reduced_decoding import Reduction, are_known, reduction_of
 from underfed_server.model import Evidence
 
 LEAST_SHARE = 0.10
@@ -34,6 +35,7 @@ class Said(NamedTuple):
     why: str
     write: str
     risk: str
+    evidence: tuple[Evidence, ...] = ()
 
 
 ANY = Said(
@@ -84,19 +86,44 @@ def _known(case: Case, loading: LoaderHotspots) -> Iterator[tuple[float, Offer]]
         if share < LEAST_SHARE or line is None or line in told:
             continue
         told.add(line)
-        offer = _offer(case, loading, line, share, _said(cost))
+        offer = _offer(case, loading, line, share, _said(cost, loading))
         if offer is not None:
             yield share, offer
 
 
-def _said(cost: KnownCost) -> Said:
-    return Said(cost.name, cost.title, cost.why, f"{cost.write}\n # {cost.source}", cost.risk)
+def _said(cost: KnownCost, loading: LoaderHotspots) -> Said:
+    reduction = reduction_of(loading.picture_sizes) if cost.needs_larger else None
+    if reduction is None:
+        return Said(cost.name, cost.title, cost.why, f"{cost.write}\n # {cost.source}", cost.risk)
+    return _measured(cost, reduction)
+
+
+def _measured(cost: KnownCost, reduction: Reduction) -> Said:
+    by, most = reduction.by, reduction.most
+    decoded, used = _pixels(most.decoded_width, most.decoded_height), _pixels(most.used_width, most.used_height)
+    left = _pixels(most.decoded_width // by, most.decoded_height // by)
+    why = (
+        f"Decoded at {decoded}, used at {used}. Draft mode decodes a JPEG at 1/{by} ({left}), for a fraction of the "
+        "work; copies that were resized once spare most of it."
+    )
+    evidence = (
+        Evidence(what=f"Looks at resizing {decoded} to {used}", value=most.count, unit="count"),
+        Evidence(what=f"Of looks at resizing, to 1/{by} or less", value=reduction.fraction, unit="fraction"),
+    )
+    return Said(cost.name, cost.title, why, f"{decoded_at(by)}\n # {cost.source}", cost.risk, evidence)
+
+
+def _pixels(width: int, height: int) -> str:
+    return f"{width:,} × {height:,}"
 
 
 def _applies(cost: KnownCost, case: Case) -> bool:
     if cost.needs_gpu and not case.facts.uses_gpu:
         return False
     if cost.needs_bytes and case.loader.batch_fits_uint8 is False:
+        return False
+    sizes = case.facts.loading.picture_sizes if case.facts.loading else ()
+    if cost.needs_larger and are_known(sizes) and reduction_of(sizes) is None:
         return False
     # Where joining is the main part of loading, the change for that says the same.
     return not (cost.stage == "collate" and case.found("slow_collate"))
@@ -161,6 +188,7 @@ def _offer(case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, 
             Evidence(what=f"Of loading, replaced by {said.name}", value=share, unit="fraction"),
             Evidence(what=f"Replaced by {said.name}, at {line}", value=line.fraction, unit="fraction"),
             Evidence(what="Looks at what loading executes", value=loading.seen, unit="count"),
+            *said.evidence,
             Evidence(what=f"Speed-up if {said.name} cost nothing", value=ceiling, unit="factor"),
         ],
         gain=(

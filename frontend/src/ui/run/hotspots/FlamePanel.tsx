@@ -14,13 +14,17 @@ import { Panel } from '../../parts/Panel'
 import { FlameGraph, nameOf } from './FlameGraph'
 import './FlamePanel.css'
 
+/** Of all looks: less of the agent’s own work is nothing that a run would notice. */
+const LEAST_OF_AGENT = 0.01
+
 interface FlamePanelProps {
   page: HotspotsPage
   search: Signal<string>
 }
 
 export function FlamePanel({ page, search }: FlamePanelProps) {
-  const { of } = page
+  const { of, agent_fraction } = page
+  const ofAgent = agent_fraction ?? 0
   const root = useMemo(() => flameTree(page), [page])
   // Both may be of an earlier reading: what they are now is found by name.
   const zoomedInto = useSignal<FlameNode | null>(null)
@@ -69,7 +73,10 @@ export function FlamePanel({ page, search }: FlamePanelProps) {
         onZoom={node => (zoomedInto.value = node)}
         onLeave={leave}
       />
-      <p class="detail flame-not-seen">{say.notSeen}</p>
+      <p class="detail flame-not-seen">
+        {say.notSeen}
+        {ofAgent >= LEAST_OF_AGENT && ` ${say.ofAgent(formatFraction(ofAgent))}`}
+      </p>
     </Panel>
   )
 }

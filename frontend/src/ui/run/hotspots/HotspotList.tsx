@@ -106,8 +106,11 @@ function ByChoice({ by }: { by: Signal<By> }) {
 function placesOf({ hotspots, hot_lines: lines }: HotspotsPage, by: By): readonly Place[] {
   if (by === 'line') {
     return lines.map(({ function: within, called, file, line, fraction, callers }) => {
-      const seen = hotspots.find(each => each.file === file && each.line === line)
-      const place = { file, line, stage: seen?.stage ?? null, isOwn: seen?.is_own ?? false }
+      const seen = hotspots.filter(each => each.file === file && each.line === line)
+      const [first, ...others] = new Set(seen.map(each => each.stage))
+      // A helper may be called in several stages.
+      const stage = others.length === 0 && first ? first : null
+      const place = { file, line, stage, isOwn: seen[0]?.is_own ?? false }
       return {
         ...place,
         name: called ?? within,
