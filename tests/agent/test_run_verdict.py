@@ -102,6 +102,11 @@ def test_where_no_setting_promises_a_gain_the_usual_change_of_the_line_is_named(
     ]
 
 
+def test_a_cheaper_line_that_comes_before_a_setting_is_the_first_fix() -> None:
+    said = list(lines_of(JUDGED | {"advice": [CHEAPER, RAISE]}, "…"))[1:-1]
+    assert said == ["first fix: Tokenise once, data.py:41 (about × 2.50 if that work cost nothing)"]
+
+
 def test_where_a_setting_promises_one_it_is_the_first_fix() -> None:
     said = list(lines_of(JUDGED | {"advice": [RAISE, CHEAPER]}, "…"))
     assert said[1] == "first fix: Raise num_workers from 0 to 4 (× 1.48–1.71)"

@@ -24,6 +24,9 @@ POLL_S, ANSWER_S = 0.1, 1.0
 LINES = {"data": ("hot_lines", "of loading"), "host": ("step_lines", "between batches")}
 """By what the run is bound by: the lines of its program that this time is spent in."""
 
+OF_A_LINE = "cheaper_transform"
+"""The change that is about a costly line."""
+
 MOST_CALLERS = 3
 """Of the costliest line."""
 
@@ -73,20 +76,21 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
             yield f"of it through {', '.join(through)}"
     if is_profiled:
         yield from few_looks(diagnosis)
-    advice = diagnosis["advice"]
-    usual = [] if any(one.get("is_promised") for one in advice) else [one for one in advice if is_of_a_line(one)]
-    for first in usual[:1]:
-        at = f", {first['diff_file']}" if first.get("diff_file") else ""
-        yield f"no setting promises a gain; the usual change: {first['title']}{at} ({saving_of(first)})"
-    for first in advice[:1] if not usual else []:
-        yield f"first fix: {first['title']} ({gain_of(first)})"
-        if first.get("command"):
-            yield f"try it: {first['command']}"
+    yield from first_fix(diagnosis["advice"])
     yield f"why, and all else: {page}"
 
 
-def is_of_a_line(advice: Mapping[str, Any]) -> bool:
-    return advice.get("change") == "cheaper_transform"
+def first_fix(advice: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Where none is promised, the usual change of a costly line before what else may be tried."""
+    is_open = not any(one.get("is_promised") for one in advice)
+    of_lines = [one for one in advice if one.get("change") == OF_A_LINE]
+    for first in (of_lines if is_open and of_lines else advice)[:1]:
+        is_of_line = first.get("change") == OF_A_LINE
+        what = "no setting promises a gain; the usual change" if is_open and is_of_line else "first fix"
+        at = f", {first['diff_file']}" if is_of_line and first.get("diff_file") else ""
+        yield f"{what}: {first['title']}{at} ({saving_of(first) if is_of_line else gain_of(first)})"
+        if first.get("command"):
+            yield f"try it: {first['command']}"
 
 
 def saving_of(advice: Mapping[str, Any]) -> str:

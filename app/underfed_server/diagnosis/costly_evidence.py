@@ -18,6 +18,9 @@ READS = re.compile(
 CALLERS = 3
 """Of one line."""
 
+LOOKS = "Looks at what loading executes, when it was judged"
+"""While a run goes on there are more by now, and shares of more."""
+
 NOT_SEEN = "it was not seen there"
 
 SAMPLER_NOT_SEEN = "the sampler runs in the training process, which is looked at with --profile alone"
@@ -37,7 +40,7 @@ def costliest(examined: Examination, is_meant: IsMeant | None = None, not_seen: 
     return [
         Evidence(what=f"Of loading, in {line}", value=line.fraction, unit="fraction"),
         *called_from(line),
-        Evidence(what="Looks at what loading executes", value=loading.seen, unit="count"),
+        Evidence(what=LOOKS, value=loading.seen, unit="count"),
     ]
 
 

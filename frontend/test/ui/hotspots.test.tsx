@@ -54,7 +54,7 @@ const here = () => screen.getByRole('treeitem')
 describe('where loading spends its time', () => {
   test('is a list of the program’s lines, each with what takes the time there', async () => {
     await show()
-    expect(seen()).toContain('Where loading spends its timetrain, 1,000 samples')
+    expect(seen()).toContain('Where loading spends its timetrain, 1,000 looks')
     expect([...document.querySelectorAll('.hotspots tbody tr')].map(row => row.textContent)).toEqual([
       expect.stringMatching(/^Image\.resize.*photos\.py:10in Photos\.__getitem__getitem60%± 3$/),
       expect.stringMatching(/^Image\.open.*photos\.py:10in Photos\.__getitem__getitem20%± 3$/),
@@ -71,7 +71,7 @@ describe('where loading spends its time', () => {
     expect(names()).toEqual(['Image.resize', 'Image.open', 'default_collate', 'Photos.__getitem__'])
     const [first] = document.querySelectorAll('.hotspots tbody tr')
     expect(first?.textContent).toMatch(/Image\.resize.*image\.py:11getitem60%± 360%± 3/)
-    expect(first?.querySelector('.hotspot-share')?.getAttribute('title')).toBe('seen in 600 samples')
+    expect(first?.querySelector('.hotspot-share')?.getAttribute('title')).toBe('seen in 600 looks')
   })
 
   test('is ordered by what a function does itself, or by what it calls too', async () => {
@@ -191,7 +191,7 @@ describe('a share', () => {
 describe('the flame graph', () => {
   test('is walked through by the arrow keys, and says where the reader is', async () => {
     await show()
-    expect(here().textContent).toBe('All of loading · 1,000 samples')
+    expect(here().textContent).toBe('All of loading · 1,000 looks')
     expect(tree().getAttribute('aria-activedescendant')).toBe(here().id)
     expect(tree().tabIndex).toBe(0)
     press('ArrowDown')
@@ -254,7 +254,7 @@ describe('the flame graph', () => {
     expect(document.activeElement).toBe(tree())
     expect(drawn[0]?.texts()).not.toContain('default_collate')
     act(() => canvas.onpointermove?.({ offsetX: 10, offsetY: 5 } as PointerEvent))
-    expect(seen()).toContain('All of loading · 1,000 samples')
+    expect(seen()).toContain('All of loading · 1,000 looks')
     act(() => canvas.onpointerleave?.({} as PointerEvent))
     press('ArrowUp')
     expect(here().textContent).toMatch(/^Photos/)
@@ -319,8 +319,8 @@ describe('too little to show', () => {
     fireEvent.click(screen.getByRole('button', { name: 'Export: the stacks' }))
     const items = [...document.querySelectorAll('.menu a')].map(one => one.textContent)
     expect(items).toEqual([
-      'Collapsed stacks only 14 samples: shares say little',
-      'speedscope JSON only 14 samples: shares say little',
+      'Collapsed stacks only 14 looks: shares say little',
+      'speedscope JSON only 14 looks: shares say little',
     ])
   })
 

@@ -164,6 +164,24 @@ def test_a_line_for_which_nothing_is_known_is_named_where_it_computes() -> None:
     assert cheaper(blocked) == [], "what waits is not made cheaper by computing less"
 
 
+def test_the_costliest_line_is_named_before_a_smaller_one_that_a_cheaper_way_is_known_for() -> None:
+    smaller = {f"{OWN} > deepcopy copy.py:1": 15}
+    assert [one.to for one in cheaper(waiting({f"{OWN} > features data.py:9": 50, **smaller}))] == [
+        "precomputing", "no deep copies",
+    ]  # fmt: skip
+    assert [one.to for one in cheaper(waiting({f"{OWN} > features data.py:9": 20, **smaller}))] == ["no deep copies"]
+
+
+def test_a_helper_is_advised_about_with_its_callers() -> None:
+    shrunk = "shrunk data.py:9 > Image.resize PIL/Image.py:2440"
+    by_caller = {f"Photos.__getitem__ data.py:41 > {shrunk}": 40, f"Photos.__getitem__ data.py:45 > {shrunk}": 20}
+    (best,) = cheaper(waiting(by_caller))
+    assert best.why.startswith(
+        "Image.resize at data.py:9, in shrunk, through Photos.__getitem__ at data.py:41 (40%), "
+        "Photos.__getitem__ at data.py:45 (20%): "
+    )
+
+
 @pytest.mark.parametrize("bound", ["compute", "host", "transfer"])
 def test_a_run_that_does_not_wait_for_data_gets_none(bound: Bound) -> None:
     assert cheaper(waiting({RESIZE: 60}), bound, cpu_limited=0.7) == []

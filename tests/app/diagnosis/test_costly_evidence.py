@@ -12,7 +12,7 @@ from tests.app.diagnosis.found import finding
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
 from tests.app.made_loading import made_loading, slow_sample
-from underfed_server.diagnosis.costly_evidence import SAMPLER_NOT_SEEN
+from underfed_server.diagnosis.costly_evidence import LOOKS, SAMPLER_NOT_SEEN
 from underfed_server.facts.record import RunFacts
 
 MB = 1_000_000
@@ -69,7 +69,7 @@ def test_a_cause_names_the_line_that_is_to_blame(
 ) -> None:
     evidence = told(replace(made(), loading=made_loading(SEEN)), cause)
     assert evidence[f"Of loading, in {line}"] == pytest.approx(share)
-    assert evidence["Looks at what loading executes"] == 1_000
+    assert evidence[LOOKS] == 1_000
 
 
 @pytest.mark.parametrize(("cause", "made", "line", "share"), CAUSES)

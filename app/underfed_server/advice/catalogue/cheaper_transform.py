@@ -11,11 +11,12 @@ from underfed_server.advice.known_costs import KNOWN_COSTS, KnownCost, decoded_a
 from underfed_server.advice.offer import Offer, is_worthwhile
 from underfed_server.advice.shares import MOST_SHARE
 from underfed_server.diagnosis import measures
+from underfed_server.diagnosis.costly_evidence import CALLERS, LOOKS
 from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.diagnosis.sentence import percent, three_digits
 from underfed_server.diagnosis.slowest_samples import files_alike, named, slowest
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.costly_lines import CostlyLine, costliest_line, share_of
+from underfed_server.facts.costly_lines import CostlyLine, costliest_line, name_of, share_of
 from underfed_server.facts.loading import LoaderHotspots
 from underfed_server.facts.reduced_decoding import Reduction, are_known, reduction_of
 from underfed_server.model import Evidence
@@ -71,12 +72,14 @@ def consider(case: Case) -> list[Offer]:
     if leading.cause == "slow_samples":
         # What most samples take long for holds none of them up.
         return list(_slow_samples(case, loading, leading.cost_fraction))
-    known = sorted(_known(case, loading), key=lambda found: -found[0])
-    return [offer for _share, offer in known[:MOST_OFFERED]] or list(_any_line(case, loading))
-
-
-def _known(case: Case, loading: LoaderHotspots) -> Iterator[tuple[float, Offer]]:
     told: set[CostlyLine] = set()
+    known = [*_known(case, loading, told)]
+    found = sorted([*known, *_any_line(case, loading, told)], key=lambda found: -found[0])
+    return [offer for _share, offer in found[:MOST_OFFERED]]
+
+
+def _known(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterator[tuple[float, Offer]]:
+    """``told``: lines that one of these is about; they are added."""
     places = {place for _stage, stack in loading.samples for place in stack}
     for cost in KNOWN_COSTS:
         is_meant = cost.within(loading, places) if _applies(cost, case) else None
@@ -129,16 +132,18 @@ def _applies(cost: KnownCost, case: Case) -> bool:
     return not (cost.stage == "collate" and case.found("slow_collate"))
 
 
-def _any_line(case: Case, loading: LoaderHotspots) -> Iterator[Offer]:
-    """The costliest line of loading a sample, where it computes and no cheaper way is known."""
+def _any_line(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterator[tuple[float, Offer]]:
+    """The costliest line of loading a sample, where it computes and no cheaper way is known of it."""
     line = costliest_line(loading, lambda stage, _places: stage == "getitem")
     blocked = measures.load_share(case.rank, case.rank.batches.blocked_us)
     computes = blocked is not None and blocked < THRESHOLDS.blocked_fraction
     if line is None or line.fraction < LEAST_SHARE_OF_ANY or not computes:
         return
+    if any((one.at, one.called) == (line.at, line.called) for one in told):
+        return
     offer = _offer(case, loading, line, line.fraction, ANY)
     if offer is not None:
-        yield offer
+        yield line.fraction, offer
 
 
 def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> Iterator[Offer]:
@@ -180,14 +185,14 @@ def _offer(case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, 
     return Offer(
         to=said.name,
         title=said.title,
-        why=f"{line}: {said.why}",
+        why=f"{line}{_through(line)}: {said.why}",
         risk=said.risk,
         diff=said.write,
         at=None if line.below else line.at,
         evidence=[
             Evidence(what=f"Of loading, replaced by {said.name}", value=share, unit="fraction"),
             Evidence(what=f"Replaced by {said.name}, at {line}", value=line.fraction, unit="fraction"),
-            Evidence(what="Looks at what loading executes", value=loading.seen, unit="count"),
+            Evidence(what=LOOKS, value=loading.seen, unit="count"),
             *said.evidence,
             Evidence(what=f"Speed-up if {said.name} cost nothing", value=ceiling, unit="factor"),
         ],
@@ -197,6 +202,12 @@ def _offer(case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, 
         ),
         ceiling=Ceiling(ceiling),
     )
+
+
+def _through(line: CostlyLine) -> str:
+    """A helper is not what has to change where it is called too often."""
+    callers = (f"{name_of(place)} ({percent(part)})" for place, part in line.callers[:CALLERS])
+    return f", through {', '.join(callers)}" if line.callers else ""
 
 
 CHANGE = Change(

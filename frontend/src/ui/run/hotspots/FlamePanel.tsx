@@ -124,7 +124,7 @@ const COLUMNS: readonly FigureColumn<Row>[] = [
   { name: 'stage', value: ({ node }) => node.stage },
   { name: 'self_fraction', label: 'Self', unit: 'fraction', value: ({ node, all }) => node.ownSamples / all },
   { name: 'total_fraction', label: 'Total', unit: 'fraction', value: ({ node, all }) => node.samples / all },
-  { name: 'samples', label: 'Samples', value: ({ node }) => node.samples },
+  { name: 'samples', label: 'Looks', value: ({ node }) => node.samples },
 ]
 
 /** In the table those that were seen less often are left out. */

@@ -199,7 +199,7 @@ function Name({ place, search }: { place: Place; search: Signal<string> }) {
 function Share({ fraction, samples }: { fraction: number; samples: number }) {
   const count = formatNumber(Math.round(fraction * samples))
   return (
-    <span class="hotspot-share" title={say.samples(count)}>
+    <span class="hotspot-share" title={say.looks(count)}>
       <i aria-hidden="true">
         <b style={{ width: `${100 * fraction}%` }} />
       </i>
