@@ -541,4 +541,25 @@ DIAGNOSIS = (
         "        if facts.judged_steps:\n            seen =",
         ("tests/app/test_diagnose_hotspots.py",),
     ),
+    Fault(
+        "a helper's callers are told from the outermost function, which all of them share",
+        "app/underfed_server/facts/callers.py",
+        "    return (*chain, places[outermost - 1]) if outermost else tuple(chain)",
+        "    return (*reversed(chain), places[outermost - 1]) if outermost else tuple(reversed(chain))",
+        ("tests/app/facts/test_costly_lines.py",),
+    ),
+    Fault(
+        "a picture that is wide enough is decoded smaller than it is used, in height",
+        "app/underfed_server/facts/reduced_decoding.py",
+        "return min(size.decoded_width / size.used_width,",
+        "return max(size.decoded_width / size.used_width,",
+        ("tests/app/facts/test_reduced_decoding.py",),
+    ),
+    Fault(
+        "of the slowest samples files are counted",
+        "app/underfed_server/diagnosis/slowest_samples.py",
+        "sum((each.file_bytes or 0) >= limit for each in samples)",
+        "len({each.file for each in samples if (each.file_bytes or 0) >= limit})",
+        ("tests/app/advice/test_cheaper_transform.py",),
+    ),
 )

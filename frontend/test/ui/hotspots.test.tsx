@@ -288,10 +288,10 @@ describe('the flame graph', () => {
       [...row.children].map(cell => cell.textContent?.replaceAll('\u2003', '>')),
     )
     expect(rows.slice(0, 4)).toEqual([
-      ['getitem', '–', '0%', '85%', '850'],
-      ['>Photos.__getitem__', 'photos.py:10', '5.0%', '85%', '850'],
-      ['>>Image.resize', 'image.py:11', '60%', '60%', '600'],
-      ['>>Image.open', 'image.py:12', '20%', '20%', '200'],
+      ['getitem', '0%', '85%', '850', '–'],
+      ['>Photos.__getitem__', '5.0%', '85%', '850', 'photos.py:10'],
+      ['>>Image.resize', '60%', '60%', '600', 'image.py:11'],
+      ['>>Image.open', '20%', '20%', '200', 'image.py:12'],
     ])
   })
 })

@@ -114,9 +114,6 @@ def test_little_work_is_not_worth_a_line() -> None:
     assert [one.to for one in cheaper(waiting({RESIZE: 10}))] == ["resized copies"]
 
 
-@pytest.mark.parametrize("samples", [
-    {f"{OWN} > float data.py:50": 20}, {f"{OWN} > adjust_hue torchvision/transforms/_functional_pil.py:110": 20},
-])  # fmt: skip
 def sized(decoded: tuple[int, int], count: int = 40) -> list[Advice]:
     facts, sizes = waiting({DECODE: 60, RESIZE: 9}), [resized(decoded, (224, 224), count)]
     loading = made_loading({DECODE: 60, RESIZE: 9, "": 31}, picture_sizes=sizes)
@@ -145,6 +142,9 @@ def test_of_sizes_that_were_hardly_seen_the_condition_is_said() -> None:
     assert "at least twice as wide" in best.why
 
 
+@pytest.mark.parametrize("samples", [
+    {f"{OWN} > float data.py:50": 20}, {f"{OWN} > adjust_hue torchvision/transforms/_functional_pil.py:110": 20},
+])  # fmt: skip
 def test_what_a_gpu_would_do_is_not_given_to_a_process_without_one(samples: Mapping[str, int]) -> None:
     assert cheaper(waiting(samples)) != []
     assert cheaper(waiting(samples, rank={"uses_gpu": False})) == []

@@ -115,16 +115,14 @@ const COLUMNS: readonly FigureColumn<Row>[] = [
     value: ({ node }) => node.frame?.function ?? node.stage,
     format: ({ node, level }) => '\u2003'.repeat(level) + (node.frame?.function ?? node.stage),
   },
-  {
-    label: 'Line',
-    value: ({ node }) => node.frame && placeOf(node.frame),
-  },
   { name: 'file', value: ({ node }) => node.frame?.file ?? null },
   { name: 'line', value: ({ node }) => node.frame?.line ?? null },
   { name: 'stage', value: ({ node }) => node.stage },
   { name: 'self_fraction', label: 'Self', unit: 'fraction', value: ({ node, all }) => node.ownSamples / all },
   { name: 'total_fraction', label: 'Total', unit: 'fraction', value: ({ node, all }) => node.samples / all },
   { name: 'samples', label: 'Looks', value: ({ node }) => node.samples },
+  // Last: a long path leaves no room for figures on a phone.
+  { label: 'Line', value: ({ node }) => node.frame && placeOf(node.frame) },
 ]
 
 /** In the table those that were seen less often are left out. */
