@@ -1,6 +1,8 @@
-"""Ways to see what a worker's loading thread executes: what each costs the loading, and whether its shares are right.
+"""What looking at stacks costs, whether the shares are right, and the other ways that there are to look.
 
-``python -m benchmarks.stacks [--rounds N] [WAY …]``. Loading with parts of known shares runs in turn: alone, under a
+``python -m benchmarks.stacks`` takes under four minutes: what the agent's own looking costs workers and the training
+process (``cost``), and how far shares are from the truth. ``python -m benchmarks.stacks all``, or names of ways,
+measures other ways in place of that, each for a minute. Loading with parts of known shares runs in turn: alone, under a
 way that looks every 10 ms, and timed part by part. The difference between the first two is what the way costs while it
 looks, which is a twentieth of the time. A share is wrong by how far it is from the timed one. Interrupted: sleeps of a
 C library that came back early, of 50, because of the way.
@@ -16,9 +18,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.overhead.pairs import Estimate, estimate
-from benchmarks.stacks import in_worker
+from benchmarks.stacks import cost
 from benchmarks.stacks.pipelines import PIPELINES, Pipeline
-from benchmarks.stacks.ways import Way, looked_at, share_at, ways
+from benchmarks.stacks.ways import CHOSEN, Way, looked_at, share_at, ways
 
 BLOCK_S = 0.2
 SLEEPS, SLEEP_NS = 50, 20_000_000
@@ -40,12 +42,15 @@ class Result:
 def main(argv: Sequence[str] = ()) -> None:
     found = {way.name: way for way in ways()}
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stacks", description=__doc__)
-    parser.add_argument("way", nargs="*", help=f"those whose name contains it, of: {', '.join(found)}; default: all")
+    parser.add_argument(
+        "way", nargs="*", help=f"all, or those whose name contains it, of: {', '.join(found)}; default: the agent's own"
+    )
     parser.add_argument("--rounds", type=int, default=20, help="blocks of each kind (default: %(default)s)")
     arguments = parser.parse_args(argv)
-    chosen = [way for name, way in found.items() if not arguments.way or any(each in name for each in arguments.way)]
-    in_worker.main()
-    for name in [way.name for way in chosen]:
+    if not arguments.way:
+        cost.main()
+    wanted = arguments.way or [CHOSEN]
+    for name in [name for name in found if wanted == ["all"] or any(each in name for each in wanted)]:
         print(f"\n{name}: {interrupted(_fresh(name))} of {SLEEPS} sleeps interrupted")
         for make in PIPELINES:
             report(make(), _fresh(name), arguments.rounds)

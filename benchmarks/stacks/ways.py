@@ -261,6 +261,10 @@ class Profile:
         return self._seen
 
 
+CHOSEN = "thread, lock asked for after 0.1 ms"
+"""The agent's."""
+
+
 def ways() -> list[Way]:
     found: list[Way] = [Thread(), Thread(0.0001), TimerSignal(), SignalBeside(), Watchdog(), Profile()]
     return [*found, PySpy()] if shutil.which("py-spy") else found

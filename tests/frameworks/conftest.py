@@ -62,9 +62,9 @@ def batches(seen: Any) -> Any:
     return [batches(part) for part in seen] if isinstance(seen, list) else seen
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=["0", pytest.param("1", marks=pytest.mark.soak(passes=1, of=2))])
 def ran(request: pytest.FixtureRequest) -> Iterator[Ran]:
-    """The results of the test module, which is its own program."""
+    """The results of the test module, which is its own program. With ``--soak`` it is profiled."""
     with running_service() as service, TemporaryDirectory(prefix="underfed-test-", dir="/dev/shm") as rings:
         variables = clean_environment(
             UNDERFED_STRICT="1",
@@ -73,6 +73,7 @@ def ran(request: pytest.FixtureRequest) -> Iterator[Ran]:
             UNDERFED_RINGS=rings,
             UNDERFED_LINGER_S="60",
             UNDERFED_STACKS="always",
+            UNDERFED_PROFILE=request.param,
             HF_HUB_OFFLINE="1",
             CUDA_VISIBLE_DEVICES="",
         )

@@ -16,9 +16,11 @@ from tests.scenarios.conftest import RunPipeline
 from tests.scenarios.pipelines.pipeline import HOT, names, pipeline
 from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
 from tests.scenarios.record import read, recording
+from underfed.exchange.picture_sizes import MOST_SIZES
 from underfed_server.api.served_diagnosis import with_hotspots
 from underfed_server.diagnose import Diagnoser
 from underfed_server.model import Diagnosis
+from underfed_server.store.reading.stacks import read_stacks
 from underfed_server.store.store import Store
 
 POINTS = 0.05
@@ -28,14 +30,19 @@ LINES = {
     "hot.demo": ("Image.convert", "demo/train.py", "Photographs.__getitem__"),
     "hot.photographs_albumentations": ("imread", "hot/photographs_albumentations.py", "Augmented.__getitem__"),
     "hot.photographs_hugging_face": ("Image.resize", "hot/photographs_hugging_face.py", "prepared"),
+    "hot.photographs_webdataset": ("Image.resize", "hot/photographs_webdataset.py", "prepared"),
+    "hot.weighted_sampler": ("torch.multinomial", "hot/weighted_sampler.py", "Weighted.__iter__"),
 }
 """What the costliest line calls, its file and its function."""
+
+PICTURES = [f"hot.photographs_{library}" for library in ("albumentations", "torchvision", "webdataset")]
 
 ADVISED = {
     "hot.demo": "reduced decoding",
     "hot.photographs_albumentations": "reduced decoding",
     "hot.photographs_hugging_face": "resized copies",
     "hot.photographs_torchvision": "reduced decoding",
+    "hot.photographs_webdataset": "resized copies",
     "hot.slow_files": "slow samples prepared",
 }
 """The first cheaper way."""
@@ -106,6 +113,19 @@ def test_the_usual_cheaper_way_is_advised_with_what_it_could_save(name: str, sto
     cheaper = [one for one in seen.advice if one.change == "cheaper_transform"]
     assert cheaper[0].to == ADVISED[name]
     assert all(one.predicted_speedup is None and one.ceiling and one.ceiling > 1.05 for one in cheaper)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_from_which_size_to_which_pictures_are_resized_is_measured(name: str, store: Store) -> None:
+    """The demo's photographs are 400 to 1,200 pixels wide; those that are cropped first, less."""
+    run_id = recorded(store, name).run_id
+    with store.reading() as reader:
+        seen = read_stacks(reader.connection, run_id, "train")
+    assert 0 < len(seen.picture_sizes) <= MOST_SIZES
+    assert {(each.used_width, each.used_height) for each in seen.picture_sizes} == {(224, 224)}
+    assert all(150 <= each.decoded_width <= 1_200 for each in seen.picture_sizes)
+    looks = sum(each.count for each in seen.picture_sizes)
+    assert 0.01 < looks / sum(seen.loading.values()) < 0.6
 
 
 def test_the_slowest_files_are_named(store: Store) -> None:

@@ -1,4 +1,5 @@
 """Debian's Python with Debian's PyTorch, which is built for the CPU, of several releases: each in a tree of its own.
+Our tests of the agent run there, and PyTorch's own of the DataLoader, without and with the agent.
 
 Needs root on a Linux with apt, and installs mmdebstrap there. A release is 0.4 GB to fetch and 1.2 GB on disk.
 """
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.soak.pytorch_source import try_its_tests
 from tests.soak.trying import FIND_THE_AGENT, INSTALL, NEEDED, ROOT, Outcome, not_had, run, try_with
 
 MIRROR = os.environ.get("UNDERFED_DEBIAN_MIRROR", "http://deb.debian.org/debian")
@@ -61,4 +63,8 @@ def try_on(release: str) -> Outcome:
             [*python, *INSTALL, "--upgrade", *NEEDED],
             [*python, "-c", FIND_THE_AGENT, "/src/agent"],
         )
-        return try_with(python, steps)
+        ours = try_with(python, steps)
+        if not ours.is_tried:
+            return ours
+        its_own = try_its_tests(python, Path(tree), release, MIRROR)
+        return Outcome(f"{ours.said}; {its_own.said}", is_red=ours.is_red or its_own.is_red)

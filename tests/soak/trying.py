@@ -37,6 +37,8 @@ class Outcome:
     said: str
     """In a line."""
     is_red: bool = False
+    is_tried: bool = True
+    """What it takes was to be had."""
 
 
 def run(command: Sequence[str], settings: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:
@@ -59,7 +61,7 @@ def try_with(python: Sequence[str], steps: Iterable[Sequence[str]], settings: Ma
 
 
 def not_had(done: subprocess.CompletedProcess[str]) -> Outcome:
-    return Outcome(f"not had: {last_line(done.stderr or done.stdout)}")
+    return Outcome(f"not had: {last_line(done.stderr or done.stdout)}", is_tried=False)
 
 
 def last_line(text: str) -> str:

@@ -5,7 +5,9 @@ import pytest
 pytest.register_assert_rewrite("tests.agent.indistinguishable.twice")
 
 
-@pytest.fixture(autouse=True)
-def bursts_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers are looked at all the time."""
+@pytest.fixture(autouse=True, params=["workers", pytest.param("and training", marks=pytest.mark.soak(passes=1, of=2))])
+def bursts_always(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are looked at all the time; with ``--soak`` the training process is, too."""
     monkeypatch.setenv("UNDERFED_STACKS", "always")
+    if request.param != "workers":
+        monkeypatch.setenv("UNDERFED_PROFILE", "1")

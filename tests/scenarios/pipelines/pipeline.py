@@ -46,6 +46,8 @@ class Pipeline:
     shares: tuple[KnownShare, ...] = ()
     needs: tuple[str, ...] = ()
     """Packages that its training imports beside those of the tests; its recording does without."""
+    is_profiled: bool = False
+    """As with ``underfed run --profile``."""
 
 
 def names(*kinds: str) -> list[str]:

@@ -51,6 +51,7 @@ def train(name: str, strength: Strength, run_id: str, *, address: str, directory
         UNDERFED_DIR=str(directory),
         UNDERFED_NAME=name,
         UNDERFED_RUN_ID=run_id,
+        UNDERFED_PROFILE="1" if pipeline(name).is_profiled else "0",
     )
     command = [sys.executable, *launcher, "-m", PACKAGE, name, strength]
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=TIMEOUT_S)
