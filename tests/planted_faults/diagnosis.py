@@ -544,8 +544,8 @@ DIAGNOSIS = (
     Fault(
         "a helper's callers are told from the outermost function, which all of them share",
         "app/underfed_server/facts/callers.py",
-        "    return (*chain, places[outermost - 1]) if outermost else tuple(chain)",
-        "    return (*reversed(chain), places[outermost - 1]) if outermost else tuple(reversed(chain))",
+        "    return tuple(chain)",
+        "    return tuple(reversed(chain))",
         ("tests/app/facts/test_costly_lines.py",),
     ),
     Fault(

@@ -12,7 +12,8 @@ LEAST_OF_LINE = 0.05
 """Of the looks at a line, through one caller. Own choice: of fewer a share is hardly known."""
 
 Chain = tuple[Place, ...]
-"""Places of the program through which a line is reached, the innermost first; last, the library's that calls them."""
+"""Places of the program through which a line is reached, the innermost first; last, without a line, the function of a
+library that calls them."""
 
 
 def chain_to(places: Sequence[Place], at: int, own_files: AbstractSet[str]) -> Chain:
@@ -28,7 +29,10 @@ def chain_to(places: Sequence[Place], at: int, own_files: AbstractSet[str]) -> C
         if place[:2] not in known:
             known.add(place[:2])
             chain.append(place)
-    return (*chain, places[outermost - 1]) if outermost else tuple(chain)
+    if outermost:
+        function, file, _line = places[outermost - 1]
+        chain.append((function, file, None))
+    return tuple(chain)
 
 
 def callers_of(chains: Mapping[Chain, int]) -> list[tuple[Place, int]]:
