@@ -45,8 +45,8 @@ ADVISED = {
     "hot.photographs_webdataset": "resized copies",
     "hot.slow_files": "slow samples prepared",
 }
-"""The first cheaper way. Random crops of these photographs are often less than twice as large as what is used: too small
-for reduced decoding, where sizes were seen."""
+"""The first cheaper way. Random crops of these photographs are often less than twice as large as what is used, which is
+too small for reduced decoding where sizes were seen."""
 
 
 @pytest.fixture
