@@ -343,7 +343,7 @@ AGENT = (
     Fault(
         "with --profile waiting for workers counts as loading",
         "agent/underfed/trainer/hooks/profiler.py",
-        "if seen is None or is_waiting:",
+        "if seen is None or (is_waiting and not is_own_cost(places)):",
         "if seen is None:",
         ("tests/agent/test_profiler.py",),
     ),

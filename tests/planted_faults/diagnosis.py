@@ -509,8 +509,8 @@ DIAGNOSIS = (
     Fault(
         "what loading executes explains a cause of which it was hardly looked at",
         "app/underfed_server/facts/costly_lines.py",
-        "    if seen < LEAST_SAMPLES:\n        return []\n    counts",
-        "    if not seen:\n        return []\n    counts",
+        "    if seen < LEAST_SAMPLES:\n        return []\n    chains",
+        "    if not seen:\n        return []\n    chains",
         ("tests/app/facts/test_costly_lines.py",),
     ),
     Fault(
