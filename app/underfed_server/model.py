@@ -333,6 +333,18 @@ class ReadRate(Model):
     """More loads at once read no more together."""
 
 
+class Caller(Model):
+    """A place that a line is called from, where several call it: the innermost at which the ways to it part."""
+
+    function: str
+    file: str
+    line: int | None
+    fraction: float
+    """A part of the line's, and of the same: loading, or the time between batches."""
+    sentence: str
+    """`Photos.crop at data.py:60`"""
+
+
 class Hotspot(Model):
     """A function and line that loading, or the training thread between its batches, spends time in."""
 
@@ -347,6 +359,8 @@ class Hotspot(Model):
     stage: Stage
     is_own: bool = False
     """In a file of the project, not of an installed package."""
+    callers: list[Caller] = []
+    """What `self_fraction` is made of, most first; none where one place calls it."""
 
 
 class HotLine(Model):
@@ -362,6 +376,8 @@ class HotLine(Model):
     fraction: float
     sentence: str
     """`Image.resize at data.py:41, in Photos.__getitem__`"""
+    callers: list[Caller] = []
+    """What `fraction` is made of, most first; none where one place calls the function that the line is in."""
 
 
 class SlowSample(Model):
@@ -428,6 +444,8 @@ class Diagnosis(Verdict):
     step_looks: int = 0
     """At the training thread between its batches, likewise."""
     needed_looks: int = 0
+    agent_fraction: float | None = None
+    """Of all these looks, at the agent itself; they are in no share."""
     judged_at: datetime | None
 
     @property
@@ -1056,6 +1074,10 @@ class HotspotsPage(Model):
     hotspots: list[Hotspot]
     hot_lines: list[HotLine]
     """The program's lines that most of it is in."""
+    picture_sizes: list[PictureSize] = []
+    """Of loading, whatever is asked for."""
+    agent_fraction: float | None = None
+    """Of all looks, at the agent itself; they are in no share."""
     frames: list[StackFrame]
     stacks: list[CountedStack]
     slow_samples: list[SlowSample]

@@ -98,9 +98,9 @@ export function formatElapsed(s: number, spanS = s): string {
 /** Percent exists on the page only: `0.43` → `"43%"`, below ten with one digit more: `0.009` → `"0.9%"`. */
 export function formatFraction(fraction: number | null): string {
   if (fraction === null) return NOT_MEASURED
-  const percent = fraction * 100
-  if (percent > 0 && percent < 0.05) return '< 0.1%'
-  return percent > 0 && percent < 9.95 ? `${percent.toFixed(1)}%` : `${Math.round(percent)}%`
+  if (fraction > 0 && fraction < 0.0005) return '< 0.1%'
+  const isSmall = fraction > 0 && fraction < 0.0995
+  return isSmall ? `${(Math.round(fraction * 1_000) / 10).toFixed(1)}%` : `${Math.round(fraction * 100)}%`
 }
 
 /** `1.624` → `"× 1.62"`, and two digits of a factor far below one: `0.0029` → `"× 0.0029"`. */

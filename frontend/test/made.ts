@@ -187,7 +187,7 @@ export function hotspotsPage(changes: Partial<HotspotsPage> = {}): HotspotsPage 
     samples: 1_000,
     hotspots: shares.map(([stage, self_fraction, total_fraction], place) => ({
       ...(stacks.frames[place] as HotspotsPage['frames'][number]),
-      ...{ stage, self_fraction, total_fraction },
+      ...{ stage, self_fraction, total_fraction, callers: [] },
     })),
     hot_lines: [
       line('Image.resize', 0.6),
@@ -195,6 +195,8 @@ export function hotspotsPage(changes: Partial<HotspotsPage> = {}): HotspotsPage 
       { ...line(null, 0.13), function: 'default_collate', file: 'default_collate.py', line: 13 },
     ],
     slow_samples: [],
+    picture_sizes: [],
+    agent_fraction: 0.002,
     missing: null,
     ...changes,
   }
@@ -204,6 +206,7 @@ function line(called: string | null, fraction: number): HotspotsPage['hot_lines'
   return {
     ...{ function: 'Photos.__getitem__', file: 'photos.py', line: 10, called, fraction },
     sentence: `${called} at photos.py:10, in Photos.__getitem__`,
+    callers: [],
   }
 }
 
@@ -271,6 +274,9 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     hot_lines: [],
     step_hotspots: [],
     step_lines: [],
+    looks: 0,
+    step_looks: 0,
+    needed_looks: 100,
     slow_samples: [],
     loaders: [],
     judged_at: '2026-11-21T13:06:00Z',

@@ -88,18 +88,48 @@ def test_the_fix_is_named_with_what_the_run_gains(changes: dict[str, Any], gain:
     assert found[1] == f"first fix: Raise num_workers from 0 to 4 ({gain})"
 
 
+CHEAPER = {"change": "cheaper_transform", "title": "Tokenise once", "is_promised": False, "ceiling": 2.5,
+           "diff_file": "data.py:41"}  # fmt: skip
+CORES = {"change": "cpu_allocation", "title": "Give it more cores", "is_promised": False, "ceiling": 3.0}
+
+
+@pytest.mark.parametrize("advice", [[CHEAPER], [CORES, CHEAPER]])
+def test_where_no_setting_promises_a_gain_the_usual_change_of_the_line_is_named(advice: list[Any]) -> None:
+    said = list(lines_of(JUDGED | {"advice": advice}, "…"))[1:-1]
+    assert said == [
+        "no setting promises a gain; the usual change: Tokenise once, data.py:41 "
+        "(about × 2.50 if that work cost nothing)"
+    ]
+
+
+def test_a_cheaper_line_that_comes_before_a_setting_is_the_first_fix() -> None:
+    said = list(lines_of(JUDGED | {"advice": [CHEAPER, RAISE]}, "…"))[1:-1]
+    assert said == ["first fix: Tokenise once, data.py:41 (about × 2.50 if that work cost nothing)"]
+
+
+def test_where_a_setting_promises_one_it_is_the_first_fix() -> None:
+    said = list(lines_of(JUDGED | {"advice": [RAISE, CHEAPER]}, "…"))
+    assert said[1] == "first fix: Raise num_workers from 0 to 4 (× 1.48–1.71)"
+    assert not any("Tokenise" in line for line in said)
+
+
 def test_a_run_that_needs_nothing_gets_its_verdict_and_its_page() -> None:
     page = "http://head:7077/runs/run-1"
     assert list(lines_of(JUDGED | {"advice": []}, page)) == ["It waits.", f"why, and all else: {page}"]
 
 
 def test_the_line_that_costs_most_stands_below_the_verdict_that_it_explains() -> None:
-    resize = {"fraction": 0.624, "sentence": "Image.resize at data.py:41, in Photos.__getitem__"}
+    resize: dict[str, Any] = {"fraction": 0.624, "sentence": "Image.resize at data.py:41, in Photos.__getitem__"}
+    called = (("crop", 0.325), ("fit", 0.3))
+    resize["callers"] = [{"fraction": share, "sentence": f"{name} at data.py:9"} for name, share in called]
     saving = {"fraction": 0.31, "sentence": "torch.save at train.py:88, in train"}
     known = JUDGED | {"advice": [], "hot_lines": [resize, saving], "step_lines": [saving]}
     said = {bound: list(lines_of(known | {"bound": bound}, "…"))[1:-1] for bound in ("data", "host", "compute")}
     assert said == {
-        "data": ["62% of loading: Image.resize at data.py:41, in Photos.__getitem__"],
+        "data": [
+            "62% of loading: Image.resize at data.py:41, in Photos.__getitem__",
+            "of it through crop at data.py:9 (33%), fit at data.py:9 (30%)",
+        ],
         "host": ["31% between batches: torch.save at train.py:88, in train"],
         "compute": [],
     }

@@ -509,8 +509,8 @@ DIAGNOSIS = (
     Fault(
         "what loading executes explains a cause of which it was hardly looked at",
         "app/underfed_server/facts/costly_lines.py",
-        "    if seen < LEAST_SAMPLES:\n        return []\n    counts",
-        "    if not seen:\n        return []\n    counts",
+        "    if seen < LEAST_SAMPLES:\n        return []\n    chains",
+        "    if not seen:\n        return []\n    chains",
         ("tests/app/facts/test_costly_lines.py",),
     ),
     Fault(
@@ -540,5 +540,26 @@ DIAGNOSIS = (
         "        if waits_for_data(facts, before, overview):\n            seen =",
         "        if facts.judged_steps:\n            seen =",
         ("tests/app/test_diagnose_hotspots.py",),
+    ),
+    Fault(
+        "a helper's callers are told from the outermost function, which all of them share",
+        "app/underfed_server/facts/callers.py",
+        "    return tuple(chain)",
+        "    return tuple(reversed(chain))",
+        ("tests/app/facts/test_costly_lines.py",),
+    ),
+    Fault(
+        "a picture that is wide enough is decoded smaller than it is used, in height",
+        "app/underfed_server/facts/reduced_decoding.py",
+        "return min(size.decoded_width / size.used_width,",
+        "return max(size.decoded_width / size.used_width,",
+        ("tests/app/facts/test_reduced_decoding.py",),
+    ),
+    Fault(
+        "of the slowest samples files are counted",
+        "app/underfed_server/diagnosis/slowest_samples.py",
+        "sum((each.file_bytes or 0) >= limit for each in samples)",
+        "len({each.file for each in samples if (each.file_bytes or 0) >= limit})",
+        ("tests/app/advice/test_cheaper_transform.py",),
     ),
 )

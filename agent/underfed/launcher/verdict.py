@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +21,14 @@ MOST_WAITED_S, WAITED_FRACTION = 3.0, 0.5
 POLL_S, ANSWER_S = 0.1, 1.0
 """How often the service is asked, and how long it may take for an answer."""
 
-
 LINES = {"data": ("hot_lines", "of loading"), "host": ("step_lines", "between batches")}
 """By what the run is bound by: the lines of its program that this time is spent in."""
+
+OF_A_LINE = "cheaper_transform"
+"""The change that is about a costly line."""
+
+MOST_CALLERS = 3
+"""Of the costliest line."""
 
 
 def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float) -> None:
@@ -58,19 +64,44 @@ def final_diagnosis(service: Service, run_id: str, most_s: float) -> Mapping[str
 
 
 def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False) -> Iterator[str]:
-    """The verdict, the line that costs most, the first fix, the page. Where stacks were asked for, why they tell
-    nothing."""
+    """The verdict, the line that costs most, the first fix or what is usually done about the line, the page. Where
+    stacks were asked for, why they tell nothing."""
     yield str(diagnosis["sentence"])
     lines, of = LINES.get(diagnosis.get("bound", ""), ("", ""))
     for line in diagnosis.get(lines, [])[:1]:
-        yield f"{100 * line['fraction']:.0f}% {of}: {line['sentence']}"
+        yield f"{percent(line['fraction'])} {of}: {line['sentence']}"
+        callers = line.get("callers", [])[:MOST_CALLERS]
+        if callers:
+            through = (f"{one['sentence']} ({percent(one['fraction'])})" for one in callers)
+            yield f"of it through {', '.join(through)}"
     if is_profiled:
         yield from few_looks(diagnosis)
-    for first in diagnosis["advice"][:1]:
-        yield f"first fix: {first['title']} ({gain_of(first)})"
+    yield from first_fix(diagnosis["advice"])
+    yield f"why, and all else: {page}"
+
+
+def first_fix(advice: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Where none is promised, the usual change of a costly line before what else may be tried."""
+    is_open = not any(one.get("is_promised") for one in advice)
+    of_lines = [one for one in advice if one.get("change") == OF_A_LINE]
+    for first in (of_lines if is_open and of_lines else advice)[:1]:
+        is_of_line = first.get("change") == OF_A_LINE
+        what = "no setting promises a gain; the usual change" if is_open and is_of_line else "first fix"
+        at = f", {first['diff_file']}" if is_of_line and first.get("diff_file") else ""
+        yield f"{what}: {first['title']}{at} ({saving_of(first) if is_of_line else gain_of(first)})"
         if first.get("command"):
             yield f"try it: {first['command']}"
-    yield f"why, and all else: {page}"
+
+
+def saving_of(advice: Mapping[str, Any]) -> str:
+    """No gain is known of a change of code, but what it cannot pass."""
+    ceiling = advice.get("ceiling")
+    return "its gain is not known" if ceiling is None else f"about × {ceiling:.2f} if that work cost nothing"
+
+
+def percent(fraction: float) -> str:
+    """Half up, as the page rounds."""
+    return f"{math.floor(100 * fraction + 0.5)}%"
 
 
 def few_looks(diagnosis: Mapping[str, Any]) -> Iterator[str]:

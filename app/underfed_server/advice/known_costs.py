@@ -37,6 +37,8 @@ class KnownCost:
     """Also seen, in any stack: else another way is advised for the same functions."""
     needs_gpu: bool = False
     """Without a GPU the training process would do the work, in its own time."""
+    needs_larger: bool = False
+    """What is decoded is at least twice as large as what is used, as far as that was seen."""
     needs_bytes: bool = False
     """A batch holds no more different values than a byte has, as far as that was seen."""
 
@@ -66,24 +68,31 @@ RESIZES = re.compile(
     r"^Image\.(resize|thumbnail|reduce) PIL/|^cv2\.resize |^(resize|resized_crop)\w* (torchvision|albu\w+)/"
 )
 
+
+def decoded_at(reduction: int) -> str:
+    """``reduction``: 2, 4 or 8."""
+    return f"""\
+ with Image.open(path) as image:
++    image.draft("RGB", (image.width // {reduction}, image.height // {reduction}))  # decodes at 1/{reduction}
+     image = image.convert("RGB")
+ # OpenCV: cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_{reduction})
+ # simplejpeg, libjpeg-turbo itself: decode_jpeg(data, min_height=side, min_width=side)
+ # Any format: save copies of the data set once, at the size that is used."""
+
+
 KNOWN_COSTS: tuple[KnownCost, ...] = (
     KnownCost(
         name="reduced decoding",
         title="Decode pictures at about the size that is used",
         why="A JPEG at least twice as wide and high as what it is resized to can be decoded at 1/2, 1/4 or 1/8 of its "
         "size, for a fraction of the work; copies that were resized once spare most of it.",
-        write="""\
- with Image.open(path) as image:
-+    image.draft("RGB", (2 * side, 2 * side))  # no smaller than that, by 1/2, 1/4 or 1/8
-     image = image.convert("RGB")
- # OpenCV: cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_2)
- # simplejpeg, libjpeg-turbo itself: decode_jpeg(data, min_height=side, min_width=side)
- # Any format: save copies of the data set once, at the size that is used.""",
+        write=decoded_at(2),
         risk="Crops are then of the smaller picture, so give their size in parts of it; pixels differ a little. "
         "Nothing is gained where pictures are hardly larger than what is used.",
         source="https://pillow.readthedocs.io/en/stable/reference/Image.html#PIL.Image.Image.draft",
         seen_as=DECODES,
         needs=RESIZES,
+        needs_larger=True,
     ),
     KnownCost(
         name="another decoder",

@@ -41,6 +41,8 @@ def hotspots(
         samples=sum(found.samples.values()),
         hotspots=found.hotspots,
         hot_lines=hot_lines(found),
+        picture_sizes=list(found.picture_sizes),
+        agent_fraction=found.agent_fraction,
         frames=[
             StackFrame(function=function, file=file, line=line, is_own=file in found.own_files)
             for function, file, line in places

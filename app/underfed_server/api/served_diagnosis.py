@@ -45,7 +45,8 @@ def with_hotspots(store: Store, found: Diagnosis) -> Diagnosis:
     loading, step = loading_in(stacks), loading_in(stacks, "step")
     told = {"hotspots": loading.hotspots, "hot_lines": hot_lines(loading), "slow_samples": loading.slow_samples}
     looks = {"looks": loading.seen, "step_looks": step.seen, "needed_looks": LEAST_SAMPLES}
-    return found.model_copy(update={**told, **looks, "step_hotspots": step.hotspots, "step_lines": hot_lines(step)})
+    of_step = {"step_hotspots": step.hotspots, "step_lines": hot_lines(step)}
+    return found.model_copy(update={**told, **looks, **of_step, "agent_fraction": loading.agent_fraction})
 
 
 def visible_to(permission: Permission, store: Store, found: Diagnosis) -> Diagnosis:

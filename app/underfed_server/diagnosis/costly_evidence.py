@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.facts.costly_lines import IsMeant, costliest_line
+from underfed_server.facts.costly_lines import CostlyLine, IsMeant, costliest_line, name_of
 from underfed_server.facts.loading import Place
 from underfed_server.model import Evidence, Stage
 
@@ -14,6 +14,12 @@ READS = re.compile(
 )
 """Functions that read, by the last part of their names: those of files, sockets, NumPy, OpenCV and object storage."""
 
+
+CALLERS = 3
+"""Of one line."""
+
+LOOKS = "Looks at what loading executes, when it was judged"
+"""While a run goes on there are more by now, and shares of more."""
 
 NOT_SEEN = "it was not seen there"
 
@@ -33,7 +39,16 @@ def costliest(examined: Examination, is_meant: IsMeant | None = None, not_seen: 
         return [Evidence(what=f"Of loading, in its costliest line: not measured, {why}", value=None, unit="fraction")]
     return [
         Evidence(what=f"Of loading, in {line}", value=line.fraction, unit="fraction"),
-        Evidence(what="Looks at what loading executes", value=loading.seen, unit="count"),
+        *called_from(line),
+        Evidence(what=LOOKS, value=loading.seen, unit="count"),
+    ]
+
+
+def called_from(line: CostlyLine) -> list[Evidence]:
+    """A helper's callers are where its calls can become fewer."""
+    return [
+        Evidence(what=f"Of loading, there through {name_of(place)}", value=part, unit="fraction")
+        for place, part in line.callers[:CALLERS]
     ]
 
 

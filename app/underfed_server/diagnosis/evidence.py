@@ -53,12 +53,17 @@ def usable_cores(host: HostShare) -> Evidence:
     return Evidence(what="Cores this run may use", value=host.usable_cores, unit="cores")
 
 
+WAITED_FOR = "of load time that is waited for"
+"""Loads that were ready in time left out; a share of all load time is another figure."""
+
+
 def cpu_share(share: float | None) -> Evidence:
-    return Evidence(what="Load time on the CPU", value=share, unit="fraction", series="cpu_us")
+    return Evidence(what=f"On the CPU, {WAITED_FOR}", value=share, unit="fraction", series="cpu_us")
 
 
 def runqueue_share(share: float | None) -> Evidence:
-    return Evidence(what="Load time ready to run, no core free", value=share, unit="fraction", series="runqueue_us")
+    what = f"Ready to run, no core free, {WAITED_FOR}"
+    return Evidence(what=what, value=share, unit="fraction", series="runqueue_us")
 
 
 def storage_reads(rank: RankFacts) -> Evidence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -44,7 +45,8 @@ def percent(fraction: float) -> str:
     """
     if fraction < 0.0005:
         return "less than 0.1%" if fraction > 0 else "0%"
-    return f"{fraction * 100:.1f}%" if fraction < 0.0995 else f"{fraction * 100:.0f}%"
+    tenths = math.floor(fraction * 1_000 + 0.5)  # half up, as browsers do: one figure reads alike everywhere
+    return f"{tenths / 10:.1f}%" if fraction < 0.0995 else f"{math.floor(fraction * 100 + 0.5)}%"
 
 
 def three_digits(value: float) -> str:

@@ -36,15 +36,15 @@ def slowest(samples: Sequence[SlowSample]) -> list[Evidence]:
 
 
 def files_alike(samples: Sequence[SlowSample]) -> tuple[int | None, int]:
-    """A round number of bytes that the slowest sample's file reaches, and how many of the files do. ``None``: its size
-    is not known.
+    """A round number of bytes that the slowest sample's file reaches, and of how many of the samples the file does.
+    ``None``: its size is not known.
     """
     size = next((each.file_bytes for each in samples if named(each) is not None), None)
     if not size:
         return None, 0
     decade = 10 ** math.floor(math.log10(size))
     limit = next(step * decade for step in (5, 2, 1) if step * decade <= size)
-    return limit, len({each.file for each in samples if (each.file_bytes or 0) >= limit})
+    return limit, sum((each.file_bytes or 0) >= limit for each in samples)
 
 
 def _round(size: int) -> str:

@@ -1,6 +1,7 @@
 """What threads of a run were seen to execute, as flame graphs read it: collapsed stacks, and speedscope's JSON.
 
-Of all its loaders, ranks together. A count is of looks, each of which stands for about 10 ms of a burst.
+Of all its loaders, ranks together. A count is of looks, each of which stands for about 10 ms of a burst. Of fewer
+than a share needs, a profile says so in its name; collapsed stacks have no place for it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from underfed_server.errors import InvalidError
+from underfed_server.facts.loading import LEAST_SAMPLES
 from underfed_server.model import Run, Stage
 from underfed_server.store.reading.stacks import Place, Samples, read_stacks
 from underfed_server.store.store import Store
@@ -30,6 +32,11 @@ class Sampled(NamedTuple):
     @property
     def seen(self) -> int:
         return sum(self.samples.values())
+
+    @property
+    def name(self) -> str:
+        few = "" if self.seen >= LEAST_SAMPLES else f" (sampled {self.seen} times, too few for shares)"
+        return f"{self.loader}: {self.what}{few}"
 
 
 def sampled_of(store: Store, run: Run) -> list[Sampled]:
@@ -76,7 +83,7 @@ def _profile(part: Sampled, numbers: dict[Place, int]) -> dict[str, Any]:
     within = [[(stage, "", None), *places] if stage != "step" else places for (stage, places), _ in stacks]
     return {
         "type": "sampled",
-        "name": f"{part.loader}: {part.what}",
+        "name": part.name,
         "unit": "none",
         "startValue": 0,
         "endValue": part.seen,

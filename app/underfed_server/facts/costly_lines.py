@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from underfed_server.facts.callers import Chain, callers_of, chain_to
 from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots, Place
 from underfed_server.model import Stage
 
@@ -28,6 +29,8 @@ class CostlyLine:
     """Of a library's line: the outermost function, which is what the data set is made of."""
     fraction: float
     """Of all loading."""
+    callers: tuple[tuple[Place, float], ...] = ()
+    """Where several places call the function that the line is in: each, and what it has of ``fraction``."""
 
     @property
     def at(self) -> str:
@@ -53,14 +56,19 @@ def costly_lines(loading: LoaderHotspots, is_meant: IsMeant | None = None) -> li
     seen = loading.seen
     if seen < LEAST_SAMPLES:
         return []
-    counts: Counter[_Line] = Counter()
+    chains: dict[_Line, Counter[Chain]] = defaultdict(Counter)
     for (stage, places), count in loading.samples.items():
         if places and (is_meant is None or is_meant(stage, places)):
-            counts[_line_of(places, loading.own_files)] += count
-    return [
-        CostlyLine(*line.place, called=line.called, below=line.below, fraction=count / seen)
-        for line, count in counts.most_common()
-    ]
+            line, at = _line_of(places, loading.own_files)
+            chains[line][chain_to(places, at, loading.own_files)] += count
+    found = [_costly(line, ways, seen) for line, ways in chains.items()]
+    return sorted(found, key=lambda line: -line.fraction)
+
+
+def name_of(place: Place) -> str:
+    """``Photos.crop at data.py:60``"""
+    function, file, line = place
+    return f"{function} at {file}" + ("" if line is None else f":{line}")
 
 
 def share_of(loading: LoaderHotspots, is_meant: IsMeant) -> float | None:
@@ -76,13 +84,19 @@ class _Line(NamedTuple):
     below: str | None
 
 
-def _line_of(places: tuple[Place, ...], own_files: frozenset[str]) -> _Line:
-    """The innermost line of the program, and what it calls."""
+def _costly(line: _Line, chains: Counter[Chain], seen: int) -> CostlyLine:
+    callers = tuple((place, count / seen) for place, count in callers_of(chains))
+    fraction = chains.total() / seen
+    return CostlyLine(*line.place, called=line.called, below=line.below, fraction=fraction, callers=callers)
+
+
+def _line_of(places: tuple[Place, ...], own_files: frozenset[str]) -> tuple[_Line, int]:
+    """The innermost line of the program with what it calls, and its place in the stack."""
     last = len(places) - 1 - _is_called(places, len(places) - 1)
     own = max((at for at in range(last + 1) if places[at][1] in own_files), default=None)
     if own is None:
-        return _Line(places[last], None, places[0][0] if last else None)
-    return _Line(places[own], places[own + 1][0] if own + 1 < len(places) else None, None)
+        return _Line(places[last], None, places[0][0] if last else None), last
+    return _Line(places[own], places[own + 1][0] if own + 1 < len(places) else None, None), own
 
 
 def _is_called(places: tuple[Place, ...], at: int) -> bool:

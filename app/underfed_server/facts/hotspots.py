@@ -3,13 +3,14 @@ it was sampled, what the training thread does between its batches."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Set
 from typing import TypeVar
 
-from underfed_server.facts.costly_lines import costly_lines
+from underfed_server.facts.callers import Chain, callers_of, chain_to
+from underfed_server.facts.costly_lines import costly_lines, name_of
 from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
-from underfed_server.model import HotLine, Hotspot, Sampled, Stage
+from underfed_server.model import Caller, HotLine, Hotspot, Sampled, Stage
 from underfed_server.store.reading.stacks import LoaderStacks, Place, Samples, read_stacks
 from underfed_server.store.store import Store
 
@@ -37,8 +38,13 @@ def loading_in(found: LoaderStacks, of: Sampled = "loading") -> LoaderHotspots:
     samples = found.loading if of == "loading" else found.step
     return LoaderHotspots(
         hotspots_of(samples, found.own_files), _why_none(found, of), list(found.slow_samples), samples,
-        found.own_files, bool(found.step),
+        found.own_files, bool(found.step), found.picture_sizes, _of_agent(found),
     )  # fmt: skip
+
+
+def _of_agent(found: LoaderStacks) -> float | None:
+    looks = found.agent_samples + sum(found.loading.values()) + sum(found.step.values())
+    return found.agent_samples / looks if looks else None
 
 
 def hotspots_of(samples: Samples, own_files: Set[str]) -> list[Hotspot]:
@@ -48,10 +54,12 @@ def hotspots_of(samples: Samples, own_files: Set[str]) -> list[Hotspot]:
     if seen < LEAST_SAMPLES:
         return []
     own, total = counted(samples, lambda place: place)
+    chains = _chains_of(samples, own_files)
     found = [
         Hotspot(
             function=place[0], file=place[1], line=place[2], stage=stage, is_own=place[1] in own_files,
-            self_fraction=round(own[stage, place] / seen, 4), total_fraction=round(count / seen, 4),
+            self_fraction=_told(own[stage, place] / seen), total_fraction=_told(count / seen),
+            callers=[_caller(caller, part / seen) for caller, part in callers_of(chains[stage, place])],
         )
         for (stage, place), count in total.most_common()
         if count >= LEAST_FRACTION * seen
@@ -64,11 +72,31 @@ def hot_lines(loading: LoaderHotspots) -> list[HotLine]:
     return [
         HotLine(
             function=line.function, file=line.file, line=line.line, called=line.called,
-            fraction=round(line.fraction, 4), sentence=str(line),
+            fraction=_told(line.fraction), sentence=str(line),
+            callers=[_caller(place, part) for place, part in line.callers],
         )
         for line in costly_lines(loading)[:MOST_LINES]
         if line.fraction >= LEAST_FRACTION
     ]  # fmt: skip
+
+
+def _chains_of(samples: Samples, own_files: Set[str]) -> dict[tuple[Stage, Place], Counter[Chain]]:
+    """By stage and place in which time is spent itself: through which places it is reached."""
+    found: dict[tuple[Stage, Place], Counter[Chain]] = defaultdict(Counter)
+    for (stage, places), count in samples.items():
+        if places:
+            found[stage, places[-1]][chain_to(places, len(places) - 1, own_files)] += count
+    return found
+
+
+def _told(fraction: float) -> float:
+    """So that it is rounded to per cent as the share itself is, in an evidence or a sentence."""
+    return round(fraction, 8)
+
+
+def _caller(place: Place, fraction: float) -> Caller:
+    function, file, line = place
+    return Caller(function=function, file=file, line=line, fraction=_told(fraction), sentence=name_of(place))
 
 
 def counted(

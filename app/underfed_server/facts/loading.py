@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from underfed_server.model import Hotspot, SlowSample
+from underfed_server.model import Hotspot, PictureSize, SlowSample
 from underfed_server.store.reading.stacks import Place, Samples
 
 __all__ = ["LEAST_SAMPLES", "LoaderHotspots", "Place", "Samples"]
@@ -24,6 +24,10 @@ class LoaderHotspots:
     """Those of the project among the files of ``samples``."""
     has_step: bool = False
     """The training thread was sampled, too."""
+    picture_sizes: tuple[PictureSize, ...] = ()
+    """Between which pictures were seen to be resized, most looks first."""
+    agent_fraction: float | None = None
+    """Of all looks, at the agent itself: they are in no share. ``None``: nothing was looked at."""
 
     @property
     def seen(self) -> int:

@@ -20,9 +20,11 @@ from underfed_server.errors import UnderfedError
 from underfed_server.model import (
     Comparison,
     Diagnosis,
+    HotspotsPage,
     Run,
     RunsPage,
     RunSummary,
+    Sampled,
     ServiceInfo,
     TokenList,
     TokenMade,
@@ -63,6 +65,10 @@ class Client:
 
     def diagnosis(self, run_id: str) -> Diagnosis:
         return Diagnosis.model_validate(self._get(f"/runs/{quote(run_id, safe='')}/diagnosis", {}))
+
+    def hotspots(self, run_id: str, loader: str, of: Sampled) -> HotspotsPage:
+        query = {"loader": loader, "of": of}
+        return HotspotsPage.model_validate(self._get(f"/runs/{quote(run_id, safe='')}/hotspots", query))
 
     def workers(self, run_id: str) -> WorkersPage:
         return WorkersPage.model_validate(self._get(f"/runs/{quote(run_id, safe='')}/workers", {}))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, get_args
 
 from pydantic import BaseModel
 from rich.console import RenderableType
 
 from underfed_server.errors import UnderfedError
-from underfed_server.model import MOST_COMPARED
-from underfed_server.terminal.client import RefusedError, client_from_environment
+from underfed_server.model import MOST_COMPARED, Sampled
+from underfed_server.terminal.client import Client, RefusedError, client_from_environment
 from underfed_server.terminal.comparison import render_comparison
 from underfed_server.terminal.console import PlainConsole, answered, json_of
 from underfed_server.terminal.rendering import render_runs
@@ -120,7 +121,8 @@ def _print(find: Callable[[], Answer], *, as_json: bool) -> int:
     return answered(answer)
 
 
-FORMATS = ("csv", "parquet", "json", "trace", "collapsed", "speedscope")
+STACKS = ("collapsed", "speedscope")
+FORMATS = ("csv", "parquet", "json", "trace", *STACKS)
 
 
 def export(argv: Sequence[str]) -> int:
@@ -139,8 +141,20 @@ def export(argv: Sequence[str]) -> int:
         except OSError as error:
             raise UnderfedError(f"{arguments.out} cannot be written: {error.strerror}") from error
         print(f"{arguments.out}: {size:,} bytes of run {run_id}")
+        if arguments.format in STACKS:
+            for warning in _too_few(client, run_id):
+                print(f"underfed: {warning}", file=sys.stderr)
 
     return answered(answer)
+
+
+def _too_few(client: Client, run_id: str) -> Iterator[str]:
+    """Of which loaders so little was seen that its shares say nothing."""
+    for loader in client.run(run_id).loaders:
+        for of in get_args(Sampled):
+            page = client.hotspots(run_id, loader.loader, of)
+            if page.samples and page.missing:
+                yield f"{loader.loader}: {page.missing}; its shares say little"
 
 
 def _save(target: Path, write: Callable[[IO[bytes]], None]) -> int:

@@ -30,9 +30,7 @@ def render_comparison(found: Comparison) -> RenderableType:
     if len(found.runs) > 2:
         sentences = (Text(run.sentence) for run in found.runs if run.sentence)
         parts += ["", Padding(Group(*sentences), (0, 0, 0, 2))]
-    changed = [hotspot for hotspot in found.hotspots if hotspot.differs][:MOST_CHANGED]
-    if changed:
-        parts += ["", _changed(found, changed)]
+    parts += ["", _loading(found)]
     parts += ["", _settings(found)]
     if found.ledger:
         parts += ["", render_ledger(found.ledger)]
@@ -79,8 +77,18 @@ def _legend(found: Comparison) -> Text:
     return Text.assemble(("▨", WAIT), " data wait  ", ("█", WORK), " the rest", note)
 
 
+def _loading(found: Comparison) -> RenderableType:
+    """What changed of it, and of which runs it is not known what they load with."""
+    changed = [hotspot for hotspot in found.hotspots if hotspot.differs][:MOST_CHANGED]
+    missing = [Text(f"{run.label}: {run.hotspots_missing}") for run in found.runs if run.hotspots_missing]
+    parts: list[RenderableType] = [_changed(found, changed)] if changed else [Text("Loading that changed", LOUD)]
+    if not changed and len(found.runs) - len(missing) > 1 and not found.runs[0].hotspots_missing:
+        missing.append(Text("No function by more than chance."))
+    return Group(*parts, Padding(Group(*missing), (0, 0, 0, 2)))
+
+
 def _changed(found: Comparison, hotspots: Sequence[ComparedHotspot]) -> RenderableType:
-    """Of loading: what each function takes in each of the runs, with what it calls."""
+    """What each function takes in each of the runs, with what it calls."""
     is_timed = all(us is not None for hotspot in hotspots for us in hotspot.total_us)
     unit = f"   time of a {found.per.removesuffix('s')}'s loading" if is_timed else "   share of loading"
     table = _by_run(found.runs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from underfed_server.diagnosis.sentence import percent
 from underfed_server.model import BestAdvice, Evidence
 
 NOT_MEASURED = "–"
@@ -49,9 +50,7 @@ def fraction(value: float | None) -> str:
     """``0.43`` → ``43%``, below ten with one digit more: ``0.009`` → ``0.9%``."""
     if value is None:
         return NOT_MEASURED
-    if 0 < value < 0.0005:
-        return "< 0.1%"
-    return f"{value * 100:.1f}%" if 0 < value < 0.0995 else f"{value * 100:.0f}%"
+    return "< 0.1%" if 0 < value < 0.0005 else percent(value)
 
 
 def factor(value: float | None) -> str:

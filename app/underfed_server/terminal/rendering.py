@@ -34,6 +34,9 @@ BAR_COLUMNS = 28
 MOST_LINES = 5
 """Of those that time is spent in: the rest is on the run's page."""
 
+LEAST_OF_AGENT = 0.01
+"""Of all looks: less of the agent's own work is nothing that a run would notice."""
+
 MARKS = {
     "data": ("◆", WAIT),
     "transfer": ("◆", WAIT),
@@ -63,6 +66,9 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     ):
         if lines or 0 < looks < diagnosis.needed_looks:
             parts += ["", _hot_lines(title, lines) if lines else _few_looks(title, looks, diagnosis.needed_looks)]
+    if (diagnosis.agent_fraction or 0.0) >= LEAST_OF_AGENT and (diagnosis.hot_lines or diagnosis.step_lines):
+        of_agent = f"{figures.fraction(diagnosis.agent_fraction)} of all looks found Underfed itself: in no share here"
+        parts.append(Padding(Text(of_agent, QUIET), (0, 0, 0, 2)))
     for advice in diagnosis.advice:
         parts += ["", _advice(advice, diagnosis)]
     for refusal in diagnosis.refusals:
@@ -225,6 +231,8 @@ def _hot_lines(title: str, lines: Sequence[HotLine]) -> RenderableType:
     table.add_column(overflow="fold")
     for line in lines[:MOST_LINES]:
         table.add_row(Text(figures.fraction(line.fraction), LOUD), Text(line.sentence))
+        for one in line.callers:
+            table.add_row(Text(figures.fraction(one.fraction), QUIET), Text(f"  through {one.sentence}", QUIET))
     return Group(Text(title, LOUD), Padding(table, (0, 0, 0, 2)))
 
 

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 a1e356b0e8c4cdbba88ec75629280632e11e328185b87416784bb89097d70699. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 e14de8762d67bd4432e09f8cb99e86f41f8285e3eab6593e82f9e823e945ae1a. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -802,6 +802,22 @@ export interface components {
             /** To */
             to: boolean | number | string | null;
         };
+        /**
+         * Caller
+         * @description A place that a line is called from, where several call it: the innermost at which the ways to it part.
+         */
+        Caller: {
+            /** File */
+            file: string;
+            /** Fraction */
+            fraction: number;
+            /** Function */
+            function: string;
+            /** Line */
+            line: number | null;
+            /** Sentence */
+            sentence: string;
+        };
         /** CauseFinding */
         CauseFinding: {
             /**
@@ -1020,6 +1036,8 @@ export interface components {
         Diagnosis: {
             /** Advice */
             advice: components["schemas"]["Advice"][];
+            /** Agent Fraction */
+            agent_fraction?: number | null;
             anatomy: components["schemas"]["Anatomy"] | null;
             /**
              * Bound
@@ -1655,6 +1673,11 @@ export interface components {
         HotLine: {
             /** Called */
             called: string | null;
+            /**
+             * Callers
+             * @default []
+             */
+            callers: components["schemas"]["Caller"][];
             /** File */
             file: string;
             /** Fraction */
@@ -1671,6 +1694,11 @@ export interface components {
          * @description A function and line that loading, or the training thread between its batches, spends time in.
          */
         Hotspot: {
+            /**
+             * Callers
+             * @default []
+             */
+            callers: components["schemas"]["Caller"][];
             /** File */
             file: string;
             /** Function */
@@ -1697,6 +1725,8 @@ export interface components {
          * @description What threads were seen to execute: each sample stands for the same time.
          */
         HotspotsPage: {
+            /** Agent Fraction */
+            agent_fraction?: number | null;
             /** Frames */
             frames: components["schemas"]["StackFrame"][];
             /** Has Step */
@@ -1714,6 +1744,11 @@ export interface components {
              * @enum {string}
              */
             of: "loading" | "step";
+            /**
+             * Picture Sizes
+             * @default []
+             */
+            picture_sizes: components["schemas"]["PictureSize"][];
             /** Rank */
             rank: number | null;
             /** Run Id */
@@ -2020,6 +2055,22 @@ export interface components {
             start_us: number;
             /** Written Bytes */
             written_bytes?: number | null;
+        };
+        /**
+         * PictureSize
+         * @description Of pictures that are resized, in pixels; of kinds that were merged their mean.
+         */
+        PictureSize: {
+            /** Count */
+            count: number;
+            /** Decoded Height */
+            decoded_height: number;
+            /** Decoded Width */
+            decoded_width: number;
+            /** Used Height */
+            used_height: number;
+            /** Used Width */
+            used_width: number;
         };
         /** ProjectInfo */
         ProjectInfo: {
@@ -3037,6 +3088,7 @@ export type Anatomy = components['schemas']['Anatomy'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditPage = components['schemas']['AuditPage'];
 export type BestAdvice = components['schemas']['BestAdvice'];
+export type Caller = components['schemas']['Caller'];
 export type CauseFinding = components['schemas']['CauseFinding'];
 export type CauseHours = components['schemas']['CauseHours'];
 export type Caution = components['schemas']['Caution'];
@@ -3085,6 +3137,7 @@ export type NewToken = components['schemas']['NewToken'];
 export type NewView = components['schemas']['NewView'];
 export type Outlook = components['schemas']['Outlook'];
 export type Pause = components['schemas']['Pause'];
+export type PictureSize = components['schemas']['PictureSize'];
 export type ProjectInfo = components['schemas']['ProjectInfo'];
 export type ProjectRetention = components['schemas']['ProjectRetention'];
 export type RankDiagnosis = components['schemas']['RankDiagnosis'];

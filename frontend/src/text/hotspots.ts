@@ -22,8 +22,8 @@ export const hotspots = {
   } satisfies Record<Sampled, string>,
   sampled: 'What is sampled',
   choices: { loading: 'Loading', step: 'Between batches' } satisfies Record<Sampled, string>,
-  detail: (of: Sampled, loader: string, ranks: string, samples: string) =>
-    `${of === 'step' ? 'between batches of ' : ''}${loader}${ranks}, ${samples} samples`,
+  detail: (of: Sampled, loader: string, ranks: string, looks: string) =>
+    `${of === 'step' ? 'between batches of ' : ''}${loader}${ranks}, ${looks} looks`,
   ofRanks: (rank: number | null, count: number) => {
     if (rank !== null) return `, rank ${rank}`
     return count > 1 ? `, all ${count} ranks` : ''
@@ -37,9 +37,10 @@ export const hotspots = {
     ['Self', 'in the function itself'],
     ['Total', 'with all that it calls'],
   ],
+  through: 'through',
   within: (name: string) => `in ${name}`,
   margin: (points: string) => `± ${points}`,
-  samples: (count: string) => `seen in ${count} samples`,
+  looks: (count: string) => `seen in ${count} looks`,
   find: (name: string) => `Find ${name} in the flame graph`,
   all: (count: number) => `Show all ${count}`,
   fewer: 'Show fewer',
@@ -49,6 +50,7 @@ export const hotspots = {
     collapsed: ['Collapsed stacks', 'for flamegraph.pl, inferno, Pyroscope'],
     speedscope: ['speedscope JSON', 'opens in speedscope.app'],
   },
+  fewLooks: (count: string) => `only ${count} looks: shares say little`,
   isRunning:
     'Each worker is sampled for one second in twenty, more often at first: shares come while it trains.',
   hasEnded: 'The run ended before it was sampled more often.',
@@ -57,8 +59,8 @@ export const hotspots = {
 export const flame = {
   title: 'Flame graph',
   detail: 'width: share; colour: share in the function itself; bold: your code',
-  label: (of: Sampled, loader: string, samples: string) =>
-    `Flame graph of ${WHOLE[of]}, ${loader}, ${samples} samples. Arrow keys move along the calls, Enter zooms in, Escape zooms out.`,
+  label: (of: Sampled, loader: string, looks: string) =>
+    `Flame graph of ${WHOLE[of]}, ${loader}, ${looks} looks. Arrow keys move along the calls, Enter zooms in, Escape zooms out.`,
   search: 'Find a function or file',
   found: (of: Sampled, share: string, places: number) =>
     places === 0 ? 'Found nowhere.' : `Found in ${plural(places, 'place')}: ${share} of ${WHOLE[of]}.`,
@@ -70,7 +72,10 @@ export const flame = {
     `${plural(count, 'function')} called by ${caller}, each too narrow to be drawn`,
   share: (of: Sampled, share: string) => `${share} of ${WHOLE[of]}`,
   own: (share: string) => `${share} in itself`,
-  samples: (count: string) => `${count} samples`,
+  looks: (count: string) => `${count} looks`,
+  notSeen:
+    'Of loading, the thread that loads is seen. Threads and processes that the data set starts, and threads within C code that run without the interpreter lock, are not: their time is at the line that waits for them.',
+  ofAgent: (share: string) => `${share} of all looks found Underfed itself: in no share here.`,
   hint: 'A press or Enter zooms in, Escape out; arrow keys lead along the calls.',
 } as const
 

@@ -87,11 +87,21 @@ describe('hotspots of compared runs', () => {
     expect(document.querySelector('.missing')?.textContent).toBe('quick: it has no workers.')
   })
 
-  test('are not there where no run was sampled, and none where nothing differs', () => {
-    show([], ['off', 'off'])
-    expect(screen.queryByRole('heading')).toBeNull()
+  const said = () => [...document.querySelectorAll('.missing')].map(one => one.textContent)
+
+  test('of runs of which none was sampled are the reasons', () => {
+    show([], ['off', 'it has no workers'])
+    expect(said()).toEqual(['slow: off.', 'quick: it has no workers.'])
+  })
+
+  test('are none where nothing differs', () => {
     show([DECODE])
-    expect(document.querySelector('.missing')?.textContent).toBe('No function differs by more than chance.')
+    expect(said()).toEqual(['No function differs by more than chance.'])
+  })
+
+  test('are not said to be equal where the first run was not sampled', () => {
+    show([{ ...DECODE, self_fractions: [null, 0.5] }], ['off', null, null])
+    expect(said()).toEqual(['slow: off.'])
   })
 })
 

@@ -54,7 +54,7 @@ const here = () => screen.getByRole('treeitem')
 describe('where loading spends its time', () => {
   test('is a list of the program’s lines, each with what takes the time there', async () => {
     await show()
-    expect(seen()).toContain('Where loading spends its timetrain, 1,000 samples')
+    expect(seen()).toContain('Where loading spends its timetrain, 1,000 looks')
     expect([...document.querySelectorAll('.hotspots tbody tr')].map(row => row.textContent)).toEqual([
       expect.stringMatching(/^Image\.resize.*photos\.py:10in Photos\.__getitem__getitem60%± 3$/),
       expect.stringMatching(/^Image\.open.*photos\.py:10in Photos\.__getitem__getitem20%± 3$/),
@@ -71,7 +71,7 @@ describe('where loading spends its time', () => {
     expect(names()).toEqual(['Image.resize', 'Image.open', 'default_collate', 'Photos.__getitem__'])
     const [first] = document.querySelectorAll('.hotspots tbody tr')
     expect(first?.textContent).toMatch(/Image\.resize.*image\.py:11getitem60%± 360%± 3/)
-    expect(first?.querySelector('.hotspot-share')?.getAttribute('title')).toBe('seen in 600 samples')
+    expect(first?.querySelector('.hotspot-share')?.getAttribute('title')).toBe('seen in 600 looks')
   })
 
   test('is ordered by what a function does itself, or by what it calls too', async () => {
@@ -90,7 +90,7 @@ describe('where loading spends its time', () => {
         line: index,
         stage: 'getitem' as const,
       },
-      ...{ self_fraction: (30 - index) / 1_000, total_fraction: 0.5, is_own: false },
+      ...{ self_fraction: (30 - index) / 1_000, total_fraction: 0.5, is_own: false, callers: [] },
     }))
     await show({ hotspots, hot_lines: [] })
     expect(names()).toHaveLength(7)
@@ -98,6 +98,39 @@ describe('where loading spends its time', () => {
     expect(names()).toHaveLength(30)
     fireEvent.click(screen.getByRole('button', { name: 'Show fewer' }))
     expect(names()).toHaveLength(7)
+  })
+
+  test('breaks a line, or a function, up by the places that call it', async () => {
+    const { hotspots, hot_lines: lines } = hotspotsPage()
+    const callers = [
+      { function: 'decode', file: 'train.py', line: 15, fraction: 0.4, sentence: 'decode at train.py:15' },
+      { function: 'augment', file: 'train.py', line: 20, fraction: 0.2, sentence: 'augment at train.py:20' },
+    ]
+    const rows = () =>
+      [...document.querySelectorAll('.hotspots tbody tr')].slice(0, 4).map(row => row.textContent)
+    await show({
+      hot_lines: lines.map((line, place) => (place === 0 ? { ...line, callers } : line)),
+      hotspots: hotspots.map(one => (one.function === 'Image.resize' ? { ...one, callers } : one)),
+    })
+    const broken = [
+      expect.stringMatching(/^Image\.resize/),
+      expect.stringMatching(/^through decodetrain\.py:1540%± 3$/),
+      expect.stringMatching(/^through augmenttrain\.py:2020%± 3$/),
+      expect.stringMatching(/^Image\.open/),
+    ]
+    expect(rows()).toEqual(broken)
+    fireEvent.click(screen.getByRole('button', { name: 'Self' }))
+    expect(rows()).toEqual(broken)
+    fireEvent.click(screen.getByRole('button', { name: 'Total' }))
+    expect(rows().join()).not.toContain('through')
+  })
+
+  test('names no stage of a line that is seen in several', async () => {
+    const { hotspots } = hotspotsPage()
+    const both = hotspots.map(one => ({ ...one, file: 'photos.py', line: 10 }))
+    await show({ hotspots: both, hot_lines: hotspotsPage().hot_lines.slice(0, 1) })
+    const [first] = document.querySelectorAll('.hotspots tbody tr')
+    expect(first?.textContent).not.toMatch(/getitem(?!__)|collate/)
   })
 
   test('tells the reader’s own code from that of packages', async () => {
@@ -158,7 +191,7 @@ describe('a share', () => {
 describe('the flame graph', () => {
   test('is walked through by the arrow keys, and says where the reader is', async () => {
     await show()
-    expect(here().textContent).toBe('All of loading · 1,000 samples')
+    expect(here().textContent).toBe('All of loading · 1,000 looks')
     expect(tree().getAttribute('aria-activedescendant')).toBe(here().id)
     expect(tree().tabIndex).toBe(0)
     press('ArrowDown')
@@ -194,6 +227,17 @@ describe('the flame graph', () => {
     expect(document.activeElement).toBe(document.body)
   })
 
+  test('says what is not seen', async () => {
+    await show()
+    expect(seen()).toContain('threads within C code')
+    expect(seen()).not.toContain('Underfed itself')
+  })
+
+  test('says what the agent itself took where it is a hundredth of all looks', async () => {
+    await show({ agent_fraction: 0.017 })
+    expect(seen()).toContain('1.7% of all looks found Underfed itself')
+  })
+
   test('leaves other keys to the page', async () => {
     await show()
     expect(fireEvent.keyDown(tree(), { key: 'j' })).toBe(true)
@@ -210,7 +254,7 @@ describe('the flame graph', () => {
     expect(document.activeElement).toBe(tree())
     expect(drawn[0]?.texts()).not.toContain('default_collate')
     act(() => canvas.onpointermove?.({ offsetX: 10, offsetY: 5 } as PointerEvent))
-    expect(seen()).toContain('All of loading · 1,000 samples')
+    expect(seen()).toContain('All of loading · 1,000 looks')
     act(() => canvas.onpointerleave?.({} as PointerEvent))
     press('ArrowUp')
     expect(here().textContent).toMatch(/^Photos/)
@@ -244,10 +288,10 @@ describe('the flame graph', () => {
       [...row.children].map(cell => cell.textContent?.replaceAll('\u2003', '>')),
     )
     expect(rows.slice(0, 4)).toEqual([
-      ['getitem', '–', '0%', '85%', '850'],
-      ['>Photos.__getitem__', 'photos.py:10', '5.0%', '85%', '850'],
-      ['>>Image.resize', 'image.py:11', '60%', '60%', '600'],
-      ['>>Image.open', 'image.py:12', '20%', '20%', '200'],
+      ['getitem', '0%', '85%', '850', '–'],
+      ['>Photos.__getitem__', '5.0%', '85%', '850', 'photos.py:10'],
+      ['>>Image.resize', '60%', '60%', '600', 'image.py:11'],
+      ['>>Image.open', '20%', '20%', '200', 'image.py:12'],
     ])
   })
 })
@@ -268,6 +312,21 @@ describe('too little to show', () => {
     const why = 'switched off by UNDERFED_STACKS=0'
     await show({ ...none, missing: why }, { not_measured: { hotspots: why } })
     expect(document.querySelector('.missing')?.textContent).toBe('Switched off by UNDERFED_STACKS=0.')
+  })
+
+  test('can be exported, with what that is worth', async () => {
+    await show({ ...none, samples: 14, missing: 'its loading was sampled 14 times' })
+    fireEvent.click(screen.getByRole('button', { name: 'Export: the stacks' }))
+    const items = [...document.querySelectorAll('.menu a')].map(one => one.textContent)
+    expect(items).toEqual([
+      'Collapsed stacks only 14 looks: shares say little',
+      'speedscope JSON only 14 looks: shares say little',
+    ])
+  })
+
+  test('of nothing that was seen is not exported', async () => {
+    await show({ ...none, missing: 'it has no workers' })
+    expect(screen.queryByRole('button', { name: 'Export: the stacks' })).toBeNull()
   })
 
   test.each([

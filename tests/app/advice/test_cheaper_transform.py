@@ -10,7 +10,7 @@ import pytest
 
 from tests.app.advice.made_case import altered, recommended
 from tests.app.made_facts import made_run
-from tests.app.made_loading import made_loading, slow_sample
+from tests.app.made_loading import made_loading, resized, slow_sample
 from underfed_server.advice.known_costs import KNOWN_COSTS
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Bound, SlowSample
@@ -114,6 +114,34 @@ def test_little_work_is_not_worth_a_line() -> None:
     assert [one.to for one in cheaper(waiting({RESIZE: 10}))] == ["resized copies"]
 
 
+def sized(decoded: tuple[int, int], count: int = 40) -> list[Advice]:
+    facts, sizes = waiting({DECODE: 60, RESIZE: 9}), [resized(decoded, (224, 224), count)]
+    loading = made_loading({DECODE: 60, RESIZE: 9, "": 31}, picture_sizes=sizes)
+    return cheaper(replace(facts, loading=loading))
+
+
+def test_pictures_far_larger_than_used_are_told_with_their_sizes() -> None:
+    (best,) = sized((4000, 3000))
+    assert best.to == "reduced decoding"
+    assert "Decoded at 4,000 × 3,000, used at 224 × 224." in best.why
+    assert "at 1/8 (500 × 375)" in best.why
+    assert "image.width // 8" in best.diff
+    told = {each.what: each.value for each in best.evidence}
+    assert told["Looks at resizing 4,000 × 3,000 to 224 × 224"] == 40
+    assert told["Of looks at resizing, to 1/8 or less"] == 1
+    assert best.ceiling == pytest.approx(1 / (1 - 0.6)), "what decoding takes, as it was measured"
+
+
+def test_pictures_that_are_hardly_larger_than_used_are_not_to_be_decoded_smaller() -> None:
+    assert [one.to for one in sized((400, 300))] == ["another decoder"]
+
+
+def test_of_sizes_that_were_hardly_seen_the_condition_is_said() -> None:
+    (best,) = sized((400, 300), count=9)
+    assert best.to == "reduced decoding"
+    assert "at least twice as wide" in best.why
+
+
 @pytest.mark.parametrize("samples", [
     {f"{OWN} > float data.py:50": 20}, {f"{OWN} > adjust_hue torchvision/transforms/_functional_pil.py:110": 20},
 ])  # fmt: skip
@@ -134,6 +162,24 @@ def test_a_line_for_which_nothing_is_known_is_named_where_it_computes() -> None:
     assert cheaper(waiting({"collate: pad train.py:9": 9, OWN: 30})) != []
     blocked = waiting({OWN: 60}, batches={"cpu_us": 20_000.0, "blocked_us": 180_000.0})
     assert cheaper(blocked) == [], "what waits is not made cheaper by computing less"
+
+
+def test_the_costliest_line_is_named_before_a_smaller_one_that_a_cheaper_way_is_known_for() -> None:
+    smaller = {f"{OWN} > deepcopy copy.py:1": 15}
+    assert [one.to for one in cheaper(waiting({f"{OWN} > features data.py:9": 50, **smaller}))] == [
+        "precomputing", "no deep copies",
+    ]  # fmt: skip
+    assert [one.to for one in cheaper(waiting({f"{OWN} > features data.py:9": 20, **smaller}))] == ["no deep copies"]
+
+
+def test_a_helper_is_advised_about_with_its_callers() -> None:
+    shrunk = "shrunk data.py:9 > Image.resize PIL/Image.py:2440"
+    by_caller = {f"Photos.__getitem__ data.py:41 > {shrunk}": 40, f"Photos.__getitem__ data.py:45 > {shrunk}": 20}
+    (best,) = cheaper(waiting(by_caller))
+    assert best.why.startswith(
+        "Image.resize at data.py:9, in shrunk, through Photos.__getitem__ at data.py:41 (40%), "
+        "Photos.__getitem__ at data.py:45 (20%): "
+    )
 
 
 @pytest.mark.parametrize("bound", ["compute", "host", "transfer"])
@@ -164,12 +210,18 @@ def test_slow_samples_are_named_with_their_files() -> None:
     (best,) = cheaper(waiting({}, SLOW), slow_samples=0.4)
     assert best.to == "slow samples prepared"
     assert "index 18,233, scans/0481.dcm takes 2.1 s" in best.why
-    assert "2 of the slowest 3 are files about as large" in best.why
+    assert "2 of the slowest 3 are of files about as large" in best.why
     told = {each.what: each.value for each in best.evidence}
     assert told["Loading index 18,233, scans/0481.dcm"] == 2_100_000
     assert told["Size of that file"] == 109 * MB
     assert told["Of the 3 slowest samples, with a file of 100 MB or more"] == 2
     assert best.ceiling == pytest.approx(1 / 0.6)
+
+
+def test_samples_of_one_large_file_count_each() -> None:
+    shards = [slow_sample(index, 2.0, f"shard-{index % 2}.tar", 109 * MB) for index in range(18)]
+    (best,) = cheaper(waiting({}, [*shards, *SLOW[2:]]), slow_samples=0.4)
+    assert "18 of the slowest 19 are of files about as large" in best.why
 
 
 def test_slow_samples_without_a_name_are_not_advised_about() -> None:

@@ -116,6 +116,33 @@ def test_a_diagnosis_names_the_lines_of_the_program(client: TestClient, store: S
     assert [(line.line, line.fraction) for line in diagnosis.step_lines] == [(40, 1.0)]
 
 
+def test_a_line_and_a_function_that_several_places_call_have_their_callers(client: TestClient, store: Store) -> None:
+    own = [{**frame, "is_own": True} for frame in (FRAMES[0], FRAMES[2])]
+    frames = [*own, {"function": "shrunk", "file": "data.py", "line": 9, "is_own": True}, FRAMES[1]]
+    stacks = [{"stage": "getitem", "frames": [place, 2, 3], "samples": count} for place, count in ((0, 63), (1, 57))]
+    post(store, [made_window(0, stacks=[{"loader": "train", "frames": frames, "stacks": stacks}])])
+    page = shown(client)
+    (line,) = page.hot_lines
+    assert (line.sentence, line.fraction) == ("Image.resize at data.py:9, in shrunk", 1.0)
+    through = [("Photos.__getitem__ at data.py:41", 0.525), ("Photos.__getitem__ at data.py:40", 0.475)]
+    assert [(one.sentence, one.fraction) for one in line.callers] == through
+    callers = {each.function: [(one.sentence, one.fraction) for one in each.callers] for each in page.hotspots}
+    assert callers["Image.resize"] == through
+    assert callers["shrunk"] == [], "no time is spent in itself"
+
+
+def test_sizes_of_pictures_and_looks_at_the_agent_are_told(client: TestClient, store: Store) -> None:
+    size = {"decoded_width": 4000, "decoded_height": 3000, "used_width": 224, "used_height": 224, "count": 61}
+    post(store, [made_window(0, stacks=[seen(picture_sizes=[size], agent_samples=25)])])
+    post(store, [made_window(0, rank=1, stacks=[seen(picture_sizes=[size])])])
+    page = shown(client)
+    assert [each.model_dump() for each in page.picture_sizes] == [size | {"count": 122}]
+    assert page.agent_fraction == pytest.approx(25 / 225)
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
+    assert diagnosis.agent_fraction == page.agent_fraction
+    assert shown(client, "&rank=5").agent_fraction is None
+
+
 def test_a_few_samples_say_nothing(client: TestClient, store: Store) -> None:
     post(store, [made_window(0, stacks=[seen(resizing=6, reading=0, collating=0, other=0)])])
     page = shown(client)

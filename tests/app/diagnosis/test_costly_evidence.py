@@ -12,7 +12,7 @@ from tests.app.diagnosis.found import finding
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
 from tests.app.made_loading import made_loading, slow_sample
-from underfed_server.diagnosis.costly_evidence import SAMPLER_NOT_SEEN
+from underfed_server.diagnosis.costly_evidence import LOOKS, SAMPLER_NOT_SEEN
 from underfed_server.facts.record import RunFacts
 
 MB = 1_000_000
@@ -69,7 +69,7 @@ def test_a_cause_names_the_line_that_is_to_blame(
 ) -> None:
     evidence = told(replace(made(), loading=made_loading(SEEN)), cause)
     assert evidence[f"Of loading, in {line}"] == pytest.approx(share)
-    assert evidence["Looks at what loading executes"] == 1_000
+    assert evidence[LOOKS] == 1_000
 
 
 @pytest.mark.parametrize(("cause", "made", "line", "share"), CAUSES)
@@ -89,6 +89,17 @@ def test_what_was_not_looked_up_is_no_evidence() -> None:
 def test_a_sampler_that_was_not_seen_is_not_blamed_for_the_work_of_others() -> None:
     evidence = told(replace(slow_sampler(), loading=made_loading({RESIZE: 300})), "slow_sampler")
     assert [value for what, value in evidence.items() if "oading, in" in what] == [None]
+
+
+def test_of_a_line_that_several_places_call_the_callers_are_evidence() -> None:
+    shrunk = "shrunk data.py:9 > Image.resize PIL/Image.py:2440"
+    by_caller = {f"Photos.__getitem__ data.py:41 > {shrunk}": 300, f"Photos.__getitem__ data.py:45 > {shrunk}": 100}
+    found = finding(replace(cpu_limited(), loading=made_loading({**by_caller, PAD: 100})), "cpu_limited")
+    assert [(each.what, each.value) for each in found.evidence if each.what.startswith("Of loading")] == [
+        ("Of loading, in Image.resize at data.py:9, in shrunk", 0.8),
+        ("Of loading, there through Photos.__getitem__ at data.py:41", 0.6),
+        ("Of loading, there through Photos.__getitem__ at data.py:45", 0.2),
+    ]
 
 
 def test_storage_names_the_costliest_line_that_reads() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.app.made_loading import made_loading
-from underfed_server.facts.costly_lines import costliest_line, share_of
+from underfed_server.facts.costly_lines import costliest_line, name_of, share_of
 
 RESIZE = "Photos.__getitem__ data.py:41 > Image.resize PIL/Image.py:2440 > resize PIL/Image.py:2440"
 CONVERT = "Photos.__getitem__ data.py:40 > Image.convert PIL/Image.py:1067 > ImageFile.load PIL/ImageFile.py:425"
@@ -44,6 +44,49 @@ def test_of_the_stacks_that_are_meant_shares_are_of_all_loading() -> None:
     assert (str(line), line.fraction) == ("pad at train.py:9", 0.05)
     assert share_of(loading, lambda stage, _places: stage == "getitem" and bool(_places)) == 0.45
     assert costliest_line(loading, lambda _stage, _places: False) is None
+
+
+SPIN = "spin train.py:9"
+"""A helper of the program."""
+
+
+def callers(*stacks: tuple[str, int]) -> list[tuple[str, float]]:
+    """Of the costliest line."""
+    line = costliest_line(made_loading(dict(stacks)))
+    assert line is not None
+    return [(name_of(place), fraction) for place, fraction in line.callers]
+
+
+def test_a_line_that_several_places_call_is_broken_up_by_them() -> None:
+    line = f"Photos.__getitem__ data.py:41 > decode data.py:15 > {SPIN}"
+    other = f"Photos.__getitem__ data.py:42 > augment data.py:20 > {SPIN}"
+    assert callers((line, 60), (other, 38), ("collate: pad data.py:50", 2)) == [
+        ("decode at data.py:15", 0.6), ("augment at data.py:20", 0.38),
+    ]  # fmt: skip
+
+
+def test_ways_are_told_by_where_they_part() -> None:
+    within = f"work train.py:30 > {SPIN}"
+    assert callers((f"decode data.py:15 > {within}", 60), (f"augment data.py:20 > {within}", 40)) == [
+        ("decode at data.py:15", 0.6), ("augment at data.py:20", 0.4),
+    ]  # fmt: skip
+
+
+def test_a_line_with_one_caller_is_not_broken_up_by_it() -> None:
+    assert callers((f"decode data.py:15 > {SPIN}", 96), (f"augment data.py:20 > {SPIN}", 4)) == []
+    assert callers((SPIN, 100)) == []
+
+
+def test_a_function_that_calls_itself_is_no_caller_of_its_own() -> None:
+    deep = f"spin train.py:12 > spin train.py:12 > {SPIN}"
+    assert callers((f"decode data.py:15 > {deep}", 50), (f"decode data.py:15 > {SPIN}", 50)) == []
+
+
+def test_of_a_line_that_libraries_call_the_libraries_are_told() -> None:
+    assert callers((f"Compose.__call__ tv/t.py:95 > {SPIN}", 50), (f"Lambda.__call__ tv/t.py:499 > {SPIN}", 50)) == [
+        ("Compose.__call__ at tv/t.py", 0.5), ("Lambda.__call__ at tv/t.py", 0.5),
+    ]  # fmt: skip
+    assert callers((f"Compose.__call__ tv/t.py:95 > {SPIN}", 50), (f"Compose.__call__ tv/t.py:97 > {SPIN}", 50)) == []
 
 
 def test_of_a_few_looks_nothing_is_said() -> None:

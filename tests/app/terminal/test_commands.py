@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from underfed_server.diagnose import Diagnoser
 from underfed_server.main import create_app
 from underfed_server.model import Comparison, Diagnosis, RunsPage
 from underfed_server.store.store import Store
-from underfed_server.terminal.commands import compare, runs, show
+from underfed_server.terminal.commands import compare, export, runs, show
 
 Capture = pytest.CaptureFixture[str]
 TOKEN = "a-token-of-the-tests"
@@ -143,6 +144,46 @@ def test_runs_are_compared_by_their_beginnings_with_the_first(store: Store, caps
     with pytest.raises(SystemExit):
         compare(["quick"])
     assert "two to 8 runs" in capsys.readouterr().err
+
+
+def test_a_comparison_says_why_nothing_of_loading_is_compared(store: Store, capsys: Capture) -> None:
+    seen = {"loader": "train", "frames": [{"function": "decode", "file": "data.py", "line": 9}],
+            "stacks": [{"stage": "getitem", "frames": [0], "samples": 400}]}  # fmt: skip
+    for run_id, stacks in (("seen", [seen]), ("again", [seen]), ("bare", [])):
+        windows = list(made_stream(20, run_id=run_id))
+        windows[0] |= {"run": RUN | {"name": run_id}, "stacks": stacks}
+        post(store, windows)
+        Diagnoser()(store, run_id)
+
+    def said(*runs: str) -> list[str]:
+        assert compare([*runs]) == 0
+        lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+        return lines[lines.index("Loading that changed") + 1 :][:2]
+
+    assert said("seen", "bare") == ["bare: its loading was sampled 0 times, 100 are needed", ""]
+    assert said("seen", "again") == ["No function by more than chance.", ""]
+    assert said("seen", "again", "bare") == [
+        "bare: its loading was sampled 0 times, 100 are needed", "No function by more than chance.",
+    ]  # fmt: skip
+
+
+def test_stacks_of_a_few_looks_are_exported_with_a_warning(store: Store, capsys: Capture, tmp_path: Path) -> None:
+    def stacks(samples: int) -> list[dict[str, Any]]:
+        counted = [{"stage": stage, "frames": [0], "samples": samples} for stage in ("getitem", "step")]
+        frames = [{"function": "decode", "file": "data.py", "line": 9}]
+        return [{"loader": "train", "frames": frames, "stacks": counted}]
+
+    for run_id, samples in (("few", 14), ("enough", 100)):
+        loaders = [{"loader": "train", "settings": {}}]
+        post(store, made_stream(1, run_id=run_id, stacks=stacks(samples), loaders=loaders))
+    out = ["--format", "collapsed", "--out", str(tmp_path / "stacks.txt")]
+    assert export(["few", *out]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "underfed: train: its loading was sampled 14 times, 100 are needed; its shares say little",
+        "underfed: train: its thread was sampled 14 times, 100 are needed; its shares say little",
+    ]
+    assert export(["enough", *out]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_what_the_service_refuses_is_said(store: Store, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -350,6 +350,30 @@ def test_the_five_lines_that_loading_is_in_most_are_printed() -> None:
     assert not any("spends its time" in line for line in bare)
 
 
+def test_a_line_that_several_places_call_is_printed_with_its_callers() -> None:
+    callers = [
+        {"function": name, "file": "data.py", "line": at, "fraction": share, "sentence": f"{name} at data.py:{at}"}
+        for name, at, share in (("decode", 15, 0.6), ("augment", 20, 0.38))
+    ]
+    line = HotLine.model_validate({**hot_line(0.98, "time.sleep").model_dump(), "callers": callers})
+    lines = shown(render_diagnosis(made_diagnosis(hot_lines=[line])))
+    at = lines.index("Where loading spends its time")
+    assert lines[at + 1 : at + 4] == [
+        "  98%  time.sleep at data.py:41, in Photos.__getitem__",
+        "  60%    through decode at data.py:15",
+        "  38%    through augment at data.py:20",
+    ]
+
+
+def test_the_agents_own_share_is_said_where_it_is_a_hundredth() -> None:
+    def said(fraction: float) -> bool:
+        found = made_diagnosis(hot_lines=[hot_line(0.4, "decode")], agent_fraction=fraction)
+        return "  1.7% of all looks found Underfed itself: in no share here" in shown(render_diagnosis(found))
+
+    assert said(0.017)
+    assert not said(0.009)
+
+
 def test_of_too_few_looks_it_is_said_how_many_there_were() -> None:
     lines = shown(render_diagnosis(made_diagnosis(looks=41, step_looks=0, needed_looks=100)))
     at = lines.index("Where loading spends its time")

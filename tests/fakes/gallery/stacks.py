@@ -107,8 +107,13 @@ getitem
       torchaudio/_backend/soundfile.py:221 load
         soundfile.py:285 read = 13
     ast/data.py:43 AudioSet._load
-      librosa/core/audio.py:676 resample
-        librosa/core/audio.py:676 soxr.resample = 46
+      ast/data.py:61 AudioSet._resampled
+        librosa/core/audio.py:676 resample
+          librosa/core/audio.py:676 soxr.resample = 31
+    ast/data.py:72 AudioSet._noise
+      ast/data.py:61 AudioSet._resampled
+        librosa/core/audio.py:676 resample
+          librosa/core/audio.py:676 soxr.resample = 15
     torchaudio/transforms/_transforms.py:107 Spectrogram.forward
       torchaudio/functional/functional.py:123 torch.stft = 19
     torchaudio/transforms/_transforms.py:418 MelScale.forward

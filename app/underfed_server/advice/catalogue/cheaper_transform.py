@@ -7,16 +7,18 @@ from typing import NamedTuple
 
 from underfed_server.advice.case import Case, cures
 from underfed_server.advice.change import Change
-from underfed_server.advice.known_costs import KNOWN_COSTS, KnownCost
+from underfed_server.advice.known_costs import KNOWN_COSTS, KnownCost, decoded_at
 from underfed_server.advice.offer import Offer, is_worthwhile
 from underfed_server.advice.shares import MOST_SHARE
 from underfed_server.diagnosis import measures
+from underfed_server.diagnosis.costly_evidence import CALLERS, LOOKS
 from underfed_server.diagnosis.instant_data import Ceiling
-from underfed_server.diagnosis.sentence import three_digits
+from underfed_server.diagnosis.sentence import percent, three_digits
 from underfed_server.diagnosis.slowest_samples import files_alike, named, slowest
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.costly_lines import CostlyLine, costliest_line, share_of
+from underfed_server.facts.costly_lines import CostlyLine, costliest_line, name_of, share_of
 from underfed_server.facts.loading import LoaderHotspots
+from underfed_server.facts.reduced_decoding import Reduction, are_known, reduction_of
 from underfed_server.model import Evidence
 
 LEAST_SHARE = 0.10
@@ -34,6 +36,7 @@ class Said(NamedTuple):
     why: str
     write: str
     risk: str
+    evidence: tuple[Evidence, ...] = ()
 
 
 ANY = Said(
@@ -69,12 +72,14 @@ def consider(case: Case) -> list[Offer]:
     if leading.cause == "slow_samples":
         # What most samples take long for holds none of them up.
         return list(_slow_samples(case, loading, leading.cost_fraction))
-    known = sorted(_known(case, loading), key=lambda found: -found[0])
-    return [offer for _share, offer in known[:MOST_OFFERED]] or list(_any_line(case, loading))
-
-
-def _known(case: Case, loading: LoaderHotspots) -> Iterator[tuple[float, Offer]]:
     told: set[CostlyLine] = set()
+    known = [*_known(case, loading, told)]
+    found = sorted([*known, *_any_line(case, loading, told)], key=lambda found: -found[0])
+    return [offer for _share, offer in found[:MOST_OFFERED]]
+
+
+def _known(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterator[tuple[float, Offer]]:
+    """``told``: lines that one of these is about; they are added."""
     places = {place for _stage, stack in loading.samples for place in stack}
     for cost in KNOWN_COSTS:
         is_meant = cost.within(loading, places) if _applies(cost, case) else None
@@ -84,13 +89,35 @@ def _known(case: Case, loading: LoaderHotspots) -> Iterator[tuple[float, Offer]]
         if share < LEAST_SHARE or line is None or line in told:
             continue
         told.add(line)
-        offer = _offer(case, loading, line, share, _said(cost))
+        offer = _offer(case, loading, line, share, _said(cost, loading))
         if offer is not None:
             yield share, offer
 
 
-def _said(cost: KnownCost) -> Said:
-    return Said(cost.name, cost.title, cost.why, f"{cost.write}\n # {cost.source}", cost.risk)
+def _said(cost: KnownCost, loading: LoaderHotspots) -> Said:
+    reduction = reduction_of(loading.picture_sizes) if cost.needs_larger else None
+    if reduction is None:
+        return Said(cost.name, cost.title, cost.why, f"{cost.write}\n # {cost.source}", cost.risk)
+    return _measured(cost, reduction)
+
+
+def _measured(cost: KnownCost, reduction: Reduction) -> Said:
+    by, most = reduction.by, reduction.most
+    decoded, used = _pixels(most.decoded_width, most.decoded_height), _pixels(most.used_width, most.used_height)
+    left = _pixels(most.decoded_width // by, most.decoded_height // by)
+    why = (
+        f"Decoded at {decoded}, used at {used}. Draft mode decodes a JPEG at 1/{by} ({left}), for a fraction of the "
+        "work; copies that were resized once spare most of it."
+    )
+    evidence = (
+        Evidence(what=f"Looks at resizing {decoded} to {used}", value=most.count, unit="count"),
+        Evidence(what=f"Of looks at resizing, to 1/{by} or less", value=reduction.fraction, unit="fraction"),
+    )
+    return Said(cost.name, cost.title, why, f"{decoded_at(by)}\n # {cost.source}", cost.risk, evidence)
+
+
+def _pixels(width: int, height: int) -> str:
+    return f"{width:,} × {height:,}"
 
 
 def _applies(cost: KnownCost, case: Case) -> bool:
@@ -98,20 +125,25 @@ def _applies(cost: KnownCost, case: Case) -> bool:
         return False
     if cost.needs_bytes and case.loader.batch_fits_uint8 is False:
         return False
+    sizes = case.facts.loading.picture_sizes if case.facts.loading else ()
+    if cost.needs_larger and are_known(sizes) and reduction_of(sizes) is None:
+        return False
     # Where joining is the main part of loading, the change for that says the same.
     return not (cost.stage == "collate" and case.found("slow_collate"))
 
 
-def _any_line(case: Case, loading: LoaderHotspots) -> Iterator[Offer]:
-    """The costliest line of loading a sample, where it computes and no cheaper way is known."""
+def _any_line(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterator[tuple[float, Offer]]:
+    """The costliest line of loading a sample, where it computes and no cheaper way is known of it."""
     line = costliest_line(loading, lambda stage, _places: stage == "getitem")
     blocked = measures.load_share(case.rank, case.rank.batches.blocked_us)
     computes = blocked is not None and blocked < THRESHOLDS.blocked_fraction
     if line is None or line.fraction < LEAST_SHARE_OF_ANY or not computes:
         return
+    if any((one.at, one.called) == (line.at, line.called) for one in told):
+        return
     offer = _offer(case, loading, line, line.fraction, ANY)
     if offer is not None:
-        yield offer
+        yield line.fraction, offer
 
 
 def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> Iterator[Offer]:
@@ -122,10 +154,8 @@ def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> 
     ceiling = min(1 / (1 - min(cost_fraction, MOST_SHARE)), case.ceiling(case.rank).speedup)
     if not is_worthwhile(ceiling):
         return
-    limit, alike = files_alike(loading.slow_samples)
-    like = (
-        f" {alike} of the slowest {len(loading.slow_samples)} are files about as large." if limit and alike > 1 else ""
-    )
+    known, (limit, alike) = len(loading.slow_samples), files_alike(loading.slow_samples)
+    like = f" {alike} of the slowest {known} are of files about as large." if limit and alike > 1 else ""
     yield Offer(
         to="slow samples prepared",
         title="Prepare the few slow samples once",
@@ -155,22 +185,29 @@ def _offer(case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, 
     return Offer(
         to=said.name,
         title=said.title,
-        why=f"{line}: {said.why}",
+        why=f"{line}{_through(line)}: {said.why}",
         risk=said.risk,
         diff=said.write,
         at=None if line.below else line.at,
         evidence=[
             Evidence(what=f"Of loading, replaced by {said.name}", value=share, unit="fraction"),
             Evidence(what=f"Replaced by {said.name}, at {line}", value=line.fraction, unit="fraction"),
-            Evidence(what="Looks at what loading executes", value=loading.seen, unit="count"),
+            Evidence(what=LOOKS, value=loading.seen, unit="count"),
+            *said.evidence,
             Evidence(what=f"Speed-up if {said.name} cost nothing", value=ceiling, unit="factor"),
         ],
         gain=(
             "what the other way costs was not seen in this run. If it cost nothing, the "
-            f"{share * 100:.0f}% of loading that this takes would be saved: about × {ceiling:.2f}"
+            f"{percent(share)} of loading that this takes would be saved: about × {ceiling:.2f}"
         ),
         ceiling=Ceiling(ceiling),
     )
+
+
+def _through(line: CostlyLine) -> str:
+    """A helper is not what has to change where it is called too often."""
+    callers = (f"{name_of(place)} ({percent(part)})" for place, part in line.callers[:CALLERS])
+    return f", through {', '.join(callers)}" if line.callers else ""
 
 
 CHANGE = Change(

@@ -39,7 +39,7 @@ def consider(case: Case) -> Offer | None:
         ),
         diff=DIFF,
         evidence=[
-            evidence.cpu_share(cpu_share),
+            Evidence(what="On the CPU, of load time", value=cpu_share, unit="fraction", series="cpu_us"),
             evidence.cores_in_use(case.rank),
             evidence.usable_cores(case.facts.host),
             Evidence(what="GPU in use", value=case.rank.gpu_util, unit="fraction", series="gpu_util"),

@@ -24,7 +24,7 @@ def find(examined: Examination) -> Found | None:
         f"Most of a load is joining samples into a batch ({collate}), not reading or decoding them.",
         [
             Evidence(
-                what="Joining samples, of load time that is waited for",
+                what=f"Joining samples, {evidence.WAITED_FOR}",
                 value=share,
                 unit="fraction",
                 series="collate_us",

@@ -31,7 +31,7 @@ def find(examined: Examination) -> Found | None:
         min(examined.unexplained, examined.wait.loading * share),
         sentence,
         [
-            Evidence(what="Reading from storage, of load time", value=share, unit="fraction"),
+            Evidence(what=f"Reading from storage, {evidence.WAITED_FOR}", value=share, unit="fraction"),
             Evidence(what="Blocked, of load time", value=blocked, unit="fraction", series="blocked_us"),
             *costliest(examined, reads),
             evidence.storage_reads(rank),

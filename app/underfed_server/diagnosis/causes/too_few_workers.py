@@ -36,7 +36,7 @@ def find(examined: Examination) -> Found | None:
             evidence.work(rank),
             evidence.empty_queue(rank),
             Evidence(
-                what="Blocked, on nothing that was seen, of load time",
+                what=f"Blocked, on nothing that was seen, {evidence.WAITED_FOR}",
                 value=blocked,
                 unit="fraction",
                 series="blocked_us",

@@ -29,7 +29,7 @@ export function ComparedHotspots({ runs, hotspots, per }: Comparison) {
   const equal = ranked.length - differing.length
   const shown = showsEqual.value ? ranked : differing
   const missing = runs.filter(run => run.hotspots_missing !== null)
-  if (missing.length === runs.length) return null
+  const isCompared = runs[0]?.hotspots_missing === null && missing.length < runs.length - 1
   return (
     <Panel
       title={say.hotspots}
@@ -62,7 +62,7 @@ export function ComparedHotspots({ runs, hotspots, per }: Comparison) {
           {say.hotspotsMissing(label, why ?? '')}
         </p>
       ))}
-      {missing.length < runs.length - 1 && shown.length === 0 && <p class="missing">{say.hotspotsNone}</p>}
+      {isCompared && shown.length === 0 && <p class="missing">{say.hotspotsNone}</p>}
       {shown.length > 0 && (
         <DataTable
           caption={say.hotspots}

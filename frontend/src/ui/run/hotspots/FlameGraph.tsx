@@ -126,6 +126,6 @@ function inWords(bar: Bar, { of, samples: all }: HotspotsPage): string {
   const own = formatFraction(node.ownSamples / all)
   if (rest.length > 0) return [say.restOf(rest.length, nameOf({ ...bar, rest: [] }, of)), share].join(' · ')
   if (node.frame) return [node.frame.function, placeOf(node.frame), share, say.own(own)].join(' · ')
-  if (node.stage === null) return [say.all[of], say.samples(formatNumber(all))].join(' · ')
+  if (node.stage === null) return [say.all[of], say.looks(formatNumber(all))].join(' · ')
   return [nameOf(bar, of), share, ...(node.ownSamples > 0 ? [say.notKept(own)] : [])].join(' · ')
 }

@@ -14,13 +14,17 @@ import { Panel } from '../../parts/Panel'
 import { FlameGraph, nameOf } from './FlameGraph'
 import './FlamePanel.css'
 
+/** Of all looks: less of the agent’s own work is nothing that a run would notice. */
+const LEAST_OF_AGENT = 0.01
+
 interface FlamePanelProps {
   page: HotspotsPage
   search: Signal<string>
 }
 
 export function FlamePanel({ page, search }: FlamePanelProps) {
-  const { of } = page
+  const { of, agent_fraction } = page
+  const ofAgent = agent_fraction ?? 0
   const root = useMemo(() => flameTree(page), [page])
   // Both may be of an earlier reading: what they are now is found by name.
   const zoomedInto = useSignal<FlameNode | null>(null)
@@ -69,6 +73,10 @@ export function FlamePanel({ page, search }: FlamePanelProps) {
         onZoom={node => (zoomedInto.value = node)}
         onLeave={leave}
       />
+      <p class="detail flame-not-seen">
+        {say.notSeen}
+        {ofAgent >= LEAST_OF_AGENT && ` ${say.ofAgent(formatFraction(ofAgent))}`}
+      </p>
     </Panel>
   )
 }
@@ -107,16 +115,14 @@ const COLUMNS: readonly FigureColumn<Row>[] = [
     value: ({ node }) => node.frame?.function ?? node.stage,
     format: ({ node, level }) => '\u2003'.repeat(level) + (node.frame?.function ?? node.stage),
   },
-  {
-    label: 'Line',
-    value: ({ node }) => node.frame && placeOf(node.frame),
-  },
   { name: 'file', value: ({ node }) => node.frame?.file ?? null },
   { name: 'line', value: ({ node }) => node.frame?.line ?? null },
   { name: 'stage', value: ({ node }) => node.stage },
   { name: 'self_fraction', label: 'Self', unit: 'fraction', value: ({ node, all }) => node.ownSamples / all },
   { name: 'total_fraction', label: 'Total', unit: 'fraction', value: ({ node, all }) => node.samples / all },
-  { name: 'samples', label: 'Samples', value: ({ node }) => node.samples },
+  { name: 'samples', label: 'Looks', value: ({ node }) => node.samples },
+  // Last: a long path leaves no room for figures on a phone.
+  { label: 'Line', value: ({ node }) => node.frame && placeOf(node.frame) },
 ]
 
 /** In the table those that were seen less often are left out. */

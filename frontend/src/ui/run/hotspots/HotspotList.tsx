@@ -1,8 +1,7 @@
 /** The program's lines, or functions, by their share of loading. Choosing one finds it in the flame graph. */
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { address } from '../../../api/client'
-import type { Hotspot, HotspotsPage } from '../../../api/schema'
+import type { Caller, Hotspot, HotspotsPage } from '../../../api/schema'
 import { formatFraction, formatNumber } from '../../../format'
 import { hotspots as say, stages } from '../../../text/hotspots'
 import { Button } from '../../parts/Button'
@@ -10,8 +9,8 @@ import { Choices } from '../../parts/Choice'
 import { CodePlace } from '../../parts/CodePlace'
 import { DataTable } from '../../parts/DataTable'
 import { type FigureColumn, figuresOf } from '../../parts/figures'
-import { Menu } from '../../parts/Menu'
 import { Panel } from '../../parts/Panel'
+import { StacksMenu } from './StacksMenu'
 import { marginText } from './share'
 import './HotspotList.css'
 
@@ -38,6 +37,8 @@ interface Place {
   within: string | null
   stage: Hotspot['stage'] | null
   fractions: readonly number[]
+  /** Where several places call it, what each has of the first share. */
+  callers: readonly Caller[]
 }
 
 type By = keyof typeof say.by
@@ -66,7 +67,7 @@ export function HotspotList({ page, ranks, search, controls }: HotspotListProps)
         <>
           {controls}
           <ByChoice by={by} />
-          <Menu label={say.export} title={`${say.export}: ${say.stacks}`} items={exportsOf(page)} small />
+          <StacksMenu runId={page.run_id} />
         </>
       }
       figures={{ file: figuresOf(FILED, page.hotspots).file }}
@@ -75,7 +76,10 @@ export function HotspotList({ page, ranks, search, controls }: HotspotListProps)
         caption={say.titles[of]}
         columns={headsOf(by.value)}
         class="hotspots"
-        rows={shown.map(place => cellsOf(place, samples, search))}
+        rows={shown.flatMap(place => [
+          cellsOf(place, samples, search),
+          ...place.callers.map(caller => calledFrom(caller, place, samples)),
+        ])}
       />
       {places.length > FIRST && (
         <Button kind="small" onClick={() => (showsAll.value = !showsAll.value)}>
@@ -101,23 +105,28 @@ function ByChoice({ by }: { by: Signal<By> }) {
 
 function placesOf({ hotspots, hot_lines: lines }: HotspotsPage, by: By): readonly Place[] {
   if (by === 'line') {
-    return lines.map(({ function: within, called, file, line, fraction }) => {
-      const seen = hotspots.find(each => each.file === file && each.line === line)
-      const place = { file, line, stage: seen?.stage ?? null, isOwn: seen?.is_own ?? false }
+    return lines.map(({ function: within, called, file, line, fraction, callers }) => {
+      const seen = hotspots.filter(each => each.file === file && each.line === line)
+      const [first, ...others] = new Set(seen.map(each => each.stage))
+      // A helper may be called in several stages.
+      const stage = others.length === 0 && first ? first : null
+      const place = { file, line, stage, isOwn: seen[0]?.is_own ?? false }
       return {
         ...place,
         name: called ?? within,
         within: called === null ? null : within,
         fractions: [fraction],
+        callers,
       }
     })
   }
   const share = `${by}_fraction` as const
   return hotspots
     .toSorted((one, other) => other[share] - one[share])
-    .map(({ function: name, file, line, stage, is_own: isOwn, self_fraction, total_fraction }) => ({
+    .map(({ function: name, file, line, stage, is_own: isOwn, self_fraction, total_fraction, callers }) => ({
       ...{ name, file, line, stage, isOwn, within: null },
       fractions: [self_fraction, total_fraction],
+      callers: by === 'self' ? callers : [],
     }))
 }
 
@@ -148,6 +157,21 @@ function cellsOf(place: Place, samples: number, search: Signal<string>) {
   ]
 }
 
+/** One of the places that call the function, or the one that the line is in: indented below it. */
+function calledFrom({ function: name, file, line, fraction }: Caller, { fractions }: Place, samples: number) {
+  return [
+    <div key="name" class="hotspot-caller">
+      <span class="cut" title={name}>
+        {say.through} <code>{name}</code>
+      </span>
+      <CodePlace file={file} line={line} />
+    </div>,
+    null,
+    <Share key="share" fraction={fraction} samples={samples} />,
+    ...fractions.slice(1).map(() => null),
+  ]
+}
+
 /** The whole of a long name is in its title. */
 function Name({ place, search }: { place: Place; search: Signal<string> }) {
   const { name, file, line, within, stage, isOwn } = place
@@ -175,7 +199,7 @@ function Name({ place, search }: { place: Place; search: Signal<string> }) {
 function Share({ fraction, samples }: { fraction: number; samples: number }) {
   const count = formatNumber(Math.round(fraction * samples))
   return (
-    <span class="hotspot-share" title={say.samples(count)}>
+    <span class="hotspot-share" title={say.looks(count)}>
       <i aria-hidden="true">
         <b style={{ width: `${100 * fraction}%` }} />
       </i>
@@ -183,13 +207,4 @@ function Share({ fraction, samples }: { fraction: number; samples: number }) {
       <small>{say.margin(marginText(fraction, samples))}</small>
     </span>
   )
-}
-
-/** Of all loaders and ranks. */
-function exportsOf({ run_id }: HotspotsPage) {
-  return (['collapsed', 'speedscope'] as const).map(format => {
-    const [label, detail] = say.formats[format]
-    const asked = { path: { run_id }, query: { format } }
-    return { label, detail, href: address('/api/v1/runs/{run_id}/export', asked) }
-  })
 }

@@ -3,7 +3,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { HotspotsPage } from '../../../api/schema'
-import { asSentence } from '../../../format'
+import { asSentence, formatNumber } from '../../../format'
 import { openHotspots } from '../../../store/hotspots'
 import type { Still } from '../../../store/run'
 import { hotspots as say } from '../../../text/hotspots'
@@ -15,6 +15,7 @@ import { useStore } from '../../parts/stores'
 import { FlamePanel } from './FlamePanel'
 import { HotspotList } from './HotspotList'
 import { SlowSamples } from './SlowSamples'
+import { StacksMenu } from './StacksMenu'
 import './HotspotsPanel.css'
 
 interface HotspotsPanelProps {
@@ -109,7 +110,16 @@ function NotSampled({ page, run, controls }: NotSampledProps) {
   const isExplained = whyNot(page, run) !== undefined
   const outlook = run.status === 'running' ? say.isRunning : say.hasEnded
   return (
-    <Panel title={say.titles[page.of]} name="hotspots" controls={controls}>
+    <Panel
+      title={say.titles[page.of]}
+      name="hotspots"
+      controls={
+        <>
+          {controls}
+          {page.samples > 0 && <StacksMenu runId={page.run_id} few={formatNumber(page.samples)} />}
+        </>
+      }
+    >
       <p class="missing">
         {asSentence(page.missing ?? '')}
         {!isExplained && !loadsItself && ` ${outlook}`}

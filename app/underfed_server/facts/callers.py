@@ -1,0 +1,54 @@
+"""From where in the program a line is reached that several places call: a helper alone is not what has to change."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from underfed_server.store.reading.stacks import Place
+
+LEAST_OF_LINE = 0.05
+"""Of the looks at a line, through one caller. Own choice: of fewer a share is hardly known."""
+
+Chain = tuple[Place, ...]
+"""Places of the program through which a line is reached, the innermost first; last, without a line, the function of a
+library that calls them."""
+
+
+def chain_to(places: Sequence[Place], at: int, own_files: AbstractSet[str]) -> Chain:
+    """To ``places[at]``. Of a function that calls itself the innermost call alone."""
+    known = {places[at][:2]}
+    chain: list[Place] = []
+    outermost = at
+    for index in range(at - 1, -1, -1):
+        place = places[index]
+        if place[1] not in own_files:
+            continue
+        outermost = index
+        if place[:2] not in known:
+            known.add(place[:2])
+            chain.append(place)
+    if outermost:
+        function, file, _line = places[outermost - 1]
+        chain.append((function, file, None))
+    return tuple(chain)
+
+
+def callers_of(chains: Mapping[Chain, int]) -> list[tuple[Place, int]]:
+    """Where the ways to a line part, seen from it: each place, and how often the line was seen through it; most first.
+    What all ways have in common tells none of them apart. None where there is one way.
+    """
+    least = LEAST_OF_LINE * sum(chains.values())
+    ways = list(chains.items())
+    for depth in range(max(map(len, chains), default=0)):
+        by_place: dict[Place, list[tuple[Chain, int]]] = defaultdict(list)
+        for chain, samples in ways:
+            if depth < len(chain):
+                by_place[chain[depth]].append((chain, samples))
+        counts = {place: sum(samples for _, samples in these) for place, these in by_place.items()}
+        often = [place for place, count in counts.items() if count >= least]
+        if len(often) != 1:
+            return sorted(((place, counts[place]) for place in often), key=lambda each: -each[1])
+        ways = by_place[often[0]]
+    return []
