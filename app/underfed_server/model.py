@@ -134,7 +134,7 @@ class BestAdvice(Model):
 class Advice(BestAdvice):
     ceiling: float | None
     """What the change can gain at best, an estimate: no more than instant data, as the verdict has it, and of a change
-    that is about a part of the input, no more than that part."""
+    that is about a part of the input, no more than that part. ``None``: not known, or its interval reaches as far."""
     settings: dict[str, Setting]
     """The complete loader settings to use, also for ``underfed run --set``."""
     title: str
@@ -412,6 +412,9 @@ class Diagnosis(Verdict):
     step_lines: list[HotLine] = []
     """The program's lines of these."""
     judged_at: datetime | None
+    is_final: bool = False
+    """The run has ended, and everything that it sent was judged; false of an ended run: its last windows are not in
+    the figures yet."""
 
     @property
     def best_advice(self) -> Advice | None:
@@ -455,6 +458,10 @@ class RunSummary(JudgedRun):
     best_advice: BestAdvice | None
     observed_speedup: float | None
     """Compared with the run whose advice this one carries."""
+    observed_low: float | None = None
+    """At least, by the interval of what was observed: the run gained where this is above 1."""
+    is_final: bool = False
+    """It has ended, and everything that it sent was judged: its figures change no more."""
     spark: list[float | None]
     """Data-stall fraction over the run's last hour, oldest first, at most 40 points."""
     num_workers: int | None

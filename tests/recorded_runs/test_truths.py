@@ -14,8 +14,13 @@ from rich.console import Console
 from tests.app.store.posting import post
 from tests.recorded_runs import loops_of, names, truth_of, windows_of
 from tests.recorded_runs.answers import ANSWERS, ASKED, answer
+from underfed_server.advice.case import make_case
+from underfed_server.advice.prediction.predict import Predictor
+from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.api.dependencies import choose
 from underfed_server.diagnose import Diagnoser, LoaderDiagnoses
+from underfed_server.diagnosis.judge import judge
+from underfed_server.earlier import named, read_facts
 from underfed_server.facts.pauses import Paused, read_paused
 from underfed_server.model import Diagnosis, LoaderLine
 from underfed_server.store.columns.lanes import steps_lane
@@ -203,3 +208,38 @@ def test_a_chart_opens_on_the_rank_and_the_loader_that_the_verdict_names(store: 
 @pytest.mark.parametrize(("name", "words"), [("short_run", "every step"), ("with_accelerate", "the time")])
 def test_of_every_step_is_said_where_every_step_waits(name: str, words: str, store: Store) -> None:
     assert judged(store, name).sentence.endswith(f" of {words}.")
+
+
+def predictor_of(store: Store, name: str) -> Predictor:
+    post(store, windows := windows_of(name))
+    facts = read_facts(store, windows[0]["run_id"], named("loader-1"))
+    case = make_case(facts, judge(facts))
+    assert case is not None
+    return case.predicting()
+
+
+def step_s(name: str) -> float:
+    (truth,) = loops_of(name).values()
+    return float(truth["spent_s"]) / int(truth["steps"])
+
+
+def test_waits_for_cores_that_others_fill_are_named_so(store: Store) -> None:
+    found = judged(store, "crowded_worker")
+    assert [each.cause for each in found.causes] == ["cpu_limited"], "nothing is slow about handing over"
+    assert (found.why or "").startswith("Other jobs use 1.8 of the 2 cores that this run may use")
+    assert "no cause" not in (found.why or "")
+
+
+@pytest.mark.parametrize(("name", "workers", "other"), [
+    ("crowded_worker", 0, "crowded_alone"), ("crowded_alone", 1, "crowded_worker"),
+])  # fmt: skip
+def test_a_prediction_on_crowded_cores_holds_what_the_other_run_showed(
+    name: str, workers: int, other: str, store: Store
+) -> None:
+    predictor = predictor_of(store, name)
+    assert predictor.own_error < 0.05, "it reproduces the run that it was read from"
+    found = predictor.predict(SimulatedSetting(workers))
+    assert found.low <= step_s(name) / step_s(other) <= found.high
+    assert found.high < 1 or workers, "sleeping in the loop is no faster than beside it"
+    if not workers:
+        assert predictor.rank.step_us / found.high >= predictor.rank.rest_us / 1.3 + 16 * 5_000, "16 samples take 5 ms"

@@ -14,7 +14,7 @@ from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.advice.offer import Offer, advice_of
 from underfed_server.diagnosis.overview import Overview
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Advice, Refusal, Setting, Verdict
+from underfed_server.model import Advice, Anatomy, Refusal, Setting, Verdict
 from underfed_server.names import ChangeName
 
 COMMAND = "COMMAND"
@@ -25,6 +25,10 @@ COMMAND = "COMMAND"
 class Recommendation:
     advice: tuple[Advice, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    anatomy: Anatomy | None = None
+    """Of the verdict that it was computed for."""
+    could_be: float | None = None
+    """What instant data would gain by that verdict."""
 
 
 def advise(facts: RunFacts, verdict: Verdict, overview: Overview | None = None) -> Recommendation:
@@ -40,7 +44,9 @@ def recommend(case: Case) -> Recommendation:
     outcomes = [each for name, change in all_changes().items() for each in _outcomes(case.considering(name), change)]
     advice = _in_order(case, (outcome for outcome in outcomes if isinstance(outcome, Advice)))
     refusals = (outcome for outcome in outcomes if isinstance(outcome, Refusal))
-    return Recommendation(tuple(_with_commands(case.facts, advice)), tuple(refusals))
+    could_be = case.could_be.speedup if case.could_be else None
+    commanded = tuple(_with_commands(case.facts, advice))
+    return Recommendation(commanded, tuple(refusals), case.verdict.anatomy, could_be)
 
 
 def _outcomes(case: Case, change: Change) -> list[Advice | Refusal | None]:

@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from underfed_server.diagnosis.measures import pressure_fraction, reads_network
+from underfed_server.diagnosis.measures import (
+    are_cores_full,
+    own_cores,
+    pressure_fraction,
+    reads_network,
+    strangers_cores,
+)
 from underfed_server.diagnosis.overview import Overview
 from underfed_server.diagnosis.storage_rate import StorageShown
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -58,6 +64,18 @@ class Loads:
     """CPU time of the loading process's other threads, as a share of all its CPU time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """What other jobs cost that fill the cores: shares of step time."""
+
+    cores: float | None = None
+    """That they use, of those the run may use; ``None``: not measured."""
+    loading: float = 0.0
+    """Of ``Wait.loading``, for a free core."""
+    delivery: float = 0.0
+    """Of ``Wait.delivery``, likewise."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Examination:
     """Of a run with judged steps. Fractions are of step time."""
@@ -69,8 +87,9 @@ class Examination:
     bound: Bound
     wait: Wait
     loads: Loads
+    crowd: Crowd
     unexplained: float
-    """Of ``wait.loading``, what no cause has explained yet."""
+    """Of ``wait.loading`` without what the crowd costs, what no cause has explained yet."""
 
     @property
     def loader(self) -> LoaderInfo | None:
@@ -100,7 +119,21 @@ def examine(facts: RunFacts, overview: Overview, bound: Bound) -> Examination:
     rank = overview.slow.judged
     wait = split_wait(rank, facts.loader)
     loads = _split_loads(facts, rank, wait.weights)
-    return Examination(facts, overview, rank, bound, wait, loads, wait.loading)
+    crowd = _read_crowd(facts, rank, wait, loads)
+    return Examination(facts, overview, rank, bound, wait, loads, crowd, wait.loading - crowd.loading)
+
+
+def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> Crowd:
+    """Of the time in which loading wanted a core it waited for one as measured, and for others as far as these keep the
+    cores busy. Handing a batch over is a chain of short turns of the same processes, each of which waits alike.
+    """
+    others = strangers_cores(rank, facts.on_host_of(rank))
+    if not others or loads.runqueue is None or not are_cores_full(rank, facts.host, loads.runqueue):
+        return Crowd(others)
+    by_others = others / (others + own_cores(rank.process))
+    wanted = loads.runqueue + (loads.cpu or 0.0)
+    queued = loads.runqueue / wanted if wanted > 0 else 0.0
+    return Crowd(others, wait.loading * loads.runqueue * by_others, (wait.delivery or 0.0) * queued * by_others)
 
 
 def _split_loads(facts: RunFacts, rank: RankFacts, weights: Column) -> Loads:

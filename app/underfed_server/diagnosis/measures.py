@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts
 from underfed_server.measurements import Column, HostRows
 from underfed_server.model import Anatomy
+
+THROTTLED_FRACTION = 0.10
+"""Share of time that the control group was throttled from which its quota is full, though use averaged over a second is
+below the quota."""
 
 READS_BYTES = 64 << 10
 """Bytes a batch from which a loader reads files, or a network: less comes through the pipes that bring the indices."""
@@ -153,6 +159,26 @@ def other_cores(process: ProcessShare) -> float | None:
     if process.host_busy_cores is None or process.process_cores is None:
         return None
     return max(0.0, process.host_busy_cores - own_cores(process))
+
+
+def strangers_cores(rank: RankFacts, ranks_on_host: Sequence[RankFacts]) -> float | None:
+    """Of the allowed cores, those that processes of other jobs used; ``None`` as of :func:`other_cores`.
+
+    ``ranks_on_host``: of this run, with the rank.
+    """
+    others = other_cores(rank.process)
+    mates = sum(own_cores(each.process) for each in ranks_on_host if each.rank != rank.rank)
+    return None if others is None else max(0.0, others - mates)
+
+
+def are_cores_full(rank: RankFacts, host: HostShare, runqueue: float | None) -> bool:
+    """``runqueue``: share of load time."""
+    used, throttled = used_cores_fraction(rank, host), throttled_fraction(rank, host)
+    return (
+        (used is not None and used >= THRESHOLDS.saturated_cores_fraction)
+        or (runqueue is not None and runqueue >= THRESHOLDS.runqueue_fraction)
+        or (throttled is not None and throttled >= THROTTLED_FRACTION)
+    )
 
 
 def attainable_cores(process: ProcessShare, usable: float) -> float:

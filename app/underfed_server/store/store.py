@@ -315,6 +315,7 @@ class Store:
     diagnosis = _reads(diagnoses.read_diagnosis)
     save_diagnosis = _writes(diagnoses.save_diagnosis)
     note_judged = _writes(diagnoses.note_judged)
+    first_ended = _reads(diagnoses.first_ended)
     unjudged = _reads_now(diagnoses.unjudged)
     team_runs = _reads(read_team_runs)
     team_history = _reads(read_history)

@@ -35,7 +35,8 @@ def _mapped(workload: Workload, blocked_share: float) -> Workload:
     def one(batch: Batch) -> Batch:
         return replace(batch, blocked_us=batch.blocked_us * blocked_share)
 
-    return replace(workload, batches=tuple(map(one, workload.batches)), alone=tuple(map(one, workload.alone)))
+    kinds = ("batches", "alone", "lightest")
+    return replace(workload, **{kind: tuple(map(one, getattr(workload, kind))) for kind in kinds})
 
 
 def _without_storage(rank: RankFacts) -> float:

@@ -38,9 +38,11 @@ def find(examined: Examination) -> Found | None:
 
 
 def _cost(examined: Examination) -> float | None:
-    """Without the workers' state that comes with a batch."""
+    """Without the workers' state that comes with a batch, and without waits for cores that other jobs fill."""
     delivery = examined.wait.delivery
-    return None if delivery is None else delivery - (state_fraction(examined) or 0.0)
+    if delivery is None:
+        return None
+    return max(0.0, delivery - examined.crowd.delivery - (state_fraction(examined) or 0.0))
 
 
 def _sentence(loader: LoaderInfo, *, is_most: bool) -> str:

@@ -124,6 +124,8 @@ run = Table(
     Column("least_speedup", Float),
     Column("best_advice", JSON(none_as_null=True)),
     Column("observed_speedup", Float),
+    # At least, by the interval of what was observed.
+    Column("observed_low", Float),
     Column("spark", JSON, nullable=False),
     # Archived by a person: out of the list and its counts unless requested. Its hours still count.
     Column("archived_at", Instant),
@@ -305,6 +307,8 @@ stacks = Table(
     metadata,
     *_stream_key(),
     _key("loader", Text),
+    # The window that it came with.
+    Column("window_index", BigInteger, nullable=False),
     # As it was sent last, compressed.
     Column("body", LargeBinary, nullable=False),
     sqlite_with_rowid=False,

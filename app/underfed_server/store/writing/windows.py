@@ -220,7 +220,8 @@ def _collect(posted: PostedWindow, stream: StreamState, changes: _Changes) -> No
     for storage in window.storage:
         changes.storage[(*stream.key, storage.loader, storage.mount)] = {**key, **msgspec.structs.asdict(storage)}
     for stacks in window.stacks:
-        changes.stacks[(*stream.key, stacks.loader)] = {**key, "loader": stacks.loader, "body": packed(stacks)}
+        sent = {"window_index": window.window_index, "body": packed(stacks)}
+        changes.stacks[(*stream.key, stacks.loader)] = {**key, "loader": stacks.loader, **sent}
     changes.streams[stream.key] = stream
     changes.runs.add(window.run_id)
 
