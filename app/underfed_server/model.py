@@ -300,6 +300,9 @@ class Verdict(Model):
     why: str | None
     """The reason in one or two sentences."""
     judged_steps: int
+    judged_from_step: int | None = None
+    """Of a run whose program was started again with other settings of the loader: its first step with the present ones,
+    which the verdict is about. ``None``: they were the same in all steps."""
     data_stall_fraction: float | None
     steps_per_s: float | None
     samples_per_s: float | None

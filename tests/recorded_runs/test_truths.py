@@ -74,7 +74,7 @@ def test_the_loaders_of_a_run_add_up_to_it(name: str, store: Store) -> None:
         assert found.hours_used is not None
         assert line.hours_lost <= line.share_of_run_fraction * found.hours_used * 1.001
         spent_h = line.share_of_run_fraction * found.hours_used
-        if len(found.ranks) == 1 and line.steps > 100:
+        if len(found.ranks) == 1 and line.steps > 100 and found.judged_from_step is None:
             assert line.hours_lost / spent_h == pytest.approx(line.data_stall_fraction, abs=0.06), "the same wait"
     assert sum(loops.values()) == pytest.approx(1)
     assert found.hours_lost == pytest.approx(sum(line.hours_lost for line in found.loaders))
@@ -243,3 +243,27 @@ def test_a_prediction_on_crowded_cores_holds_what_the_other_run_showed(
     assert found.high < 1 or workers, "sleeping in the loop is no faster than beside it"
     if not workers:
         assert predictor.rank.step_us / found.high >= predictor.rank.rest_us / 1.3 + 16 * 5_000, "16 samples take 5 ms"
+
+
+def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_newest(store: Store) -> None:
+    found, told = judged(store, "shell_loop"), truth_of("shell_loop")
+    newest = told[-1]["loaders"][0]
+    assert found.judged_from_step == sum(each["loaders"][0]["steps"] for each in told[:-1])
+    assert found.reason == "judged from step 180 on: num_workers was 1 before and is 3 since"
+    assert found.judged_steps == newest["steps"] - found.warmup_steps
+    # Its whole epoch has the start of the workers too, in steps that are not judged.
+    assert found.data_stall_fraction is not None
+    assert found.data_stall_fraction <= newest["waited_s"] / newest["spent_s"] + 0.02
+    (line,) = found.loaders
+    assert line.steps == sum(each["loaders"][0]["steps"] for each in told), "earlier ones are its history"
+
+
+def test_of_new_settings_with_few_steps_it_is_said_that_a_verdict_needs_more(store: Store) -> None:
+    windows = windows_of("shell_loop")
+    newest = max(each["incarnation"] for each in windows)
+    post(store, [each for each in windows if each["incarnation"] != newest or each["window_index"] == 0])
+    Diagnoser()(store, windows[0]["run_id"])
+    found = store.diagnosis(windows[0]["run_id"])
+    assert found is not None and found.bound == "unknown"
+    since = "judged from step 180 on: num_workers was 1 before and is 3 since"
+    assert found.reason == f"{since}; a verdict needs 25 steps, and there were 18"

@@ -18,6 +18,7 @@ from underfed_server.measurements import BatchRows, Column, HostRows, StepRows, 
 from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, ReadRate, Role, Setting, Status, StoragePlace
 from underfed_server.store.columns.copies import exposed_copy_us
 from underfed_server.store.columns.stall import has_device_clock, stall_us
+from underfed_server.store.reading.changed_settings import ChangedSettings
 
 Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
@@ -118,6 +119,8 @@ class RankFacts:
     epochs: tuple[EpochInfo, ...] = ()
     """Oldest first, the newest that are known."""
     workers: tuple[WorkerFacts, ...] = ()
+    changed: ChangedSettings | None = None
+    """Since when it has used the loader with its present settings, of which the judged steps are; ``None``: always."""
     host: HostRows | None = None
     """Samples of its host over the judged span, one a second."""
     has_device_clock: bool = field(init=False)

@@ -4,6 +4,7 @@ is no work of another's step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from underfed_server.facts.record import Mask, is_read_ahead
 from underfed_server.measurements import Column, StepRows, chosen
 from underfed_server.model import EpochInfo
 from underfed_server.store.columns.stall import stall_us
+from underfed_server.store.reading.changed_settings import ChangedSettings
 from underfed_server.store.store import Store
 
 NEWEST_EPOCHS = 200
@@ -54,6 +56,14 @@ class Recorded:
 
     rows: StepRows
     epochs: tuple[EpochInfo, ...]
+    changed: ChangedSettings | None = None
+    """Since when they are of the present settings, where earlier ones are of others."""
+
+    @property
+    def present_epochs(self) -> tuple[EpochInfo, ...]:
+        """Of the present settings."""
+        start_us = -math.inf if self.changed is None else self.changed.start_us
+        return tuple(each for each in self.epochs if each.start_us >= start_us)
 
     @property
     def is_read_ahead(self) -> bool:
@@ -73,7 +83,8 @@ class Recorded:
 def read_recorded(store: Store, run_id: str, rank: int, loader: str, last: int) -> Recorded:
     """The newest ``last`` steps of the rank with the loader."""
     rows = store.steps(run_id, rank, loader, last=last)
-    return Recorded(rows, store.epochs(run_id, rank, loader, max(NEWEST_EPOCHS, len(np.unique(rows.epoch_index)) + 1)))
+    epochs = store.epochs(run_id, rank, loader, max(NEWEST_EPOCHS, len(np.unique(rows.epoch_index)) + 1))
+    return Recorded(rows, epochs, store.changed_settings(run_id, rank, loader))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +110,8 @@ def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> A
     others = [each for name, each in recorded.items() if name != loader and not (is_alone or each.is_read_ahead)]
     rows, waited = own.rows, _spent_by(others)
     edges_us = _edges_us(own, waited)
-    keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= warmup_steps)
+    first = warmup_steps + (own.changed.step_index if own.changed else 0)
+    keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= first)
     keep &= ~_pauses(own, others)
     rest_from_us = rows.start_us + rows.data_wait_us
     keep &= _is_known(own, others, keep)

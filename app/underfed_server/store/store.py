@@ -24,6 +24,7 @@ from underfed_server.store.databases.schema import upgrade
 from underfed_server.store.databases.sqlite import require_size, require_sound
 from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
+from underfed_server.store.reading.changed_settings import ChangedSettings, read_changed_settings
 from underfed_server.store.reading.current_usage import CurrentUsage, Place, RankNow
 from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.samplers import Samplers, read_samplers
@@ -280,6 +281,11 @@ class Store:
     def batches(self, run_id: str, rank: int, loader: str, last: int | None = None) -> BatchRows:
         """In the order in which the training process received them."""
         return self._rows(BatchRows, run_id, rank, batches_lane(loader), last)
+
+    def changed_settings(self, run_id: str, rank: int, loader: str) -> ChangedSettings | None:
+        """Since when a rank has used a loader with its present settings; ``None``: always, or it is not known."""
+        with self.reading() as reader:
+            return read_changed_settings(reader, run_id, rank, loader)
 
     def process(self, run_id: str, rank: int, last: int | None = None) -> ProcessRows:
         """One sample a second."""

@@ -35,8 +35,7 @@ def _mapped(workload: Workload, blocked_share: float) -> Workload:
     def one(batch: Batch) -> Batch:
         return replace(batch, blocked_us=batch.blocked_us * blocked_share)
 
-    kinds = ("batches", "alone", "lightest")
-    return replace(workload, **{kind: tuple(map(one, getattr(workload, kind))) for kind in kinds})
+    return replace(workload, batches=tuple(map(one, workload.batches)), alone=tuple(map(one, workload.alone)))
 
 
 def _without_storage(rank: RankFacts) -> float:

@@ -112,10 +112,9 @@ class Predictor:
     def _ceiling(self, setting: SimulatedSetting) -> Ceiling:
         """Without workers each step loads its batch first: what that takes at least comes on top of instant data."""
         most = Ceiling(self.ceiling, self.highest)
-        if setting.num_workers:
+        if setting.num_workers or setting.is_in_memory:
             return most
-        batches = changed(self.workload, self.rank, setting).lightest
-        loads = float(np.mean([each.cpu_us + each.blocked_us for each in batches])) / self.rank.step_us
+        loads = float(np.mean([each.cpu_us + each.blocked_us for each in self.workload.lightest])) / self.rank.step_us
         return Ceiling(1 / (1 / most.speedup + loads), 1 / (1 / most.highest + loads))
 
     def place(self, setting: SimulatedSetting) -> Place:

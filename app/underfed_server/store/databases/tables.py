@@ -314,6 +314,16 @@ stacks = Table(
     sqlite_with_rowid=False,
 )
 
+loader_settings = Table(
+    "loader_settings",
+    metadata,
+    # Of each process that used the loader: the next one may have others.
+    *_stream_key(),
+    _key("loader", Text),
+    Column("settings", JSON, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 read_rate = Table(
     "read_rate",
     metadata,
