@@ -169,7 +169,7 @@ def diagnosis_of(
         loaders=loaders,
         needed_steps=THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
         warmup_steps=facts.warmup_steps,
-        advice=with_run_gains(advice, loaders),
+        advice=with_run_gains(advice, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0),
         refusals=list(recommendation.refusals),
         ledger=list(ledger),
         judged_at=None,

@@ -73,7 +73,8 @@ def test_the_loaders_of_a_run_add_up_to_it(name: str, store: Store) -> None:
         loops[line.loop] = max(loops.get(line.loop, 0.0), line.share_of_run_fraction)
         assert found.hours_used is not None
         assert line.hours_lost <= line.share_of_run_fraction * found.hours_used * 1.001
-        spent_h = line.share_of_run_fraction * found.hours_used
+        paused_s = sum(each["lasted_s"] for told in truth_of(name) for each in told["pauses"])
+        spent_h = line.share_of_run_fraction * found.hours_used - paused_s / 3600
         if len(found.ranks) == 1 and line.steps > 100 and found.judged_from_step is None:
             assert line.hours_lost / spent_h == pytest.approx(line.data_stall_fraction, abs=0.06), "the same wait"
     assert sum(loops.values()) == pytest.approx(1)
@@ -267,3 +268,14 @@ def test_of_new_settings_with_few_steps_it_is_said_that_a_verdict_needs_more(sto
     assert found is not None and found.bound == "unknown"
     since = "judged from step 180 on: num_workers was 1 before and is 3 since"
     assert found.reason == f"{since}; a verdict needs 25 steps, and there were 18"
+
+
+def test_a_step_is_no_longer_for_the_pauses_of_its_program(store: Store) -> None:
+    found, (truth,) = judged(store, "checkpoints"), truth_of("checkpoints")
+    loop, paused_s = truth["loaders"][0], sum(each["lasted_s"] for each in truth["pauses"])
+    assert found.anatomy is not None
+    usual_us = (loop["spent_s"] - paused_s) / loop["steps"] * 1e6
+    assert found.anatomy.step_us == pytest.approx(usual_us, rel=CLOCKS)
+    assert found.judged_steps == loop["steps"] - found.warmup_steps - len(truth["pauses"])
+    for each in found.advice:
+        assert each.predicted_speedup is None or each.run_speedup is not None, "the run gains less: it pauses, too"

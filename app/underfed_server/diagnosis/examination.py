@@ -125,12 +125,15 @@ def examine(facts: RunFacts, overview: Overview, bound: Bound) -> Examination:
 
 def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> Crowd:
     """Of the time in which loading wanted a core it waited for one as measured, and for others as far as these keep the
-    cores busy. Handing a batch over is a chain of short turns of the same processes, each of which waits alike.
+    cores busy, where they are most of what does. Handing a batch over is a chain of short turns of the same processes, each of which waits alike.
     """
-    others = strangers_cores(rank, facts.on_host_of(rank))
-    if not others or loads.runqueue is None or not are_cores_full(rank, facts.host, loads.runqueue):
+    ranks = facts.on_host_of(rank)
+    others, own = strangers_cores(rank, ranks), sum(own_cores(each.process) for each in ranks)
+    if others is None or loads.runqueue is None or others <= own:
         return Crowd(others)
-    by_others = others / (others + own_cores(rank.process))
+    if not are_cores_full(rank, facts.host, loads.runqueue):
+        return Crowd(others)
+    by_others = others / (others + own)
     wanted = loads.runqueue + (loads.cpu or 0.0)
     queued = loads.runqueue / wanted if wanted > 0 else 0.0
     return Crowd(others, wait.loading * loads.runqueue * by_others, (wait.delivery or 0.0) * queued * by_others)

@@ -162,13 +162,15 @@ def other_cores(process: ProcessShare) -> float | None:
 
 
 def strangers_cores(rank: RankFacts, ranks_on_host: Sequence[RankFacts]) -> float | None:
-    """Of the allowed cores, those that processes of other jobs used; ``None`` as of :func:`other_cores`.
+    """Of the allowed cores, those that processes of other jobs used; ``None`` as of :func:`other_cores`, and where what
+    the workers used was not measured.
 
     ``ranks_on_host``: of this run, with the rank.
     """
-    others = other_cores(rank.process)
-    mates = sum(own_cores(each.process) for each in ranks_on_host if each.rank != rank.rank)
-    return None if others is None else max(0.0, others - mates)
+    others, has_workers = other_cores(rank.process), bool(np.isfinite(rank.batches.worker).any())
+    if others is None or (has_workers and rank.process.workers_cores is None):
+        return None
+    return max(0.0, others - sum(own_cores(each.process) for each in ranks_on_host if each.rank != rank.rank))
 
 
 def are_cores_full(rank: RankFacts, host: HostShare, runqueue: float | None) -> bool:

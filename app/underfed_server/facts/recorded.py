@@ -24,6 +24,13 @@ LITTLE_FRACTION = 0.01
 """Share of step time: a verdict does not depend on whether so little was work or another loader's."""
 
 
+LEAST_PAUSE_US, MANY_STEPS = 1e6, 5.0
+"""The program does something else where a step goes on for a second, and for so many usual steps, after its wait."""
+
+RARE = 0.05
+"""Share of the steps up to which such ones are pauses: a loop in which more are long is one of long steps."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Spent:
     """Time that a thread spent on something, on the run's clock: how much of it before each of some instants."""
@@ -100,6 +107,8 @@ class Apart:
     others_wait_us: Column | None
     """``None``: the rank has no other loader."""
     others_stall_us: float
+    paused_us: float
+    """Of steps that are not judged, as the program did something else in them: writing a checkpoint, an evaluation."""
 
 
 def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> Apart:
@@ -113,6 +122,8 @@ def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> A
     first = warmup_steps + (own.changed.step_index if own.changed else 0)
     keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= first)
     keep &= ~_pauses(own, others)
+    is_pause = keep & _goes_on(rows)
+    keep &= ~is_pause
     rest_from_us = rows.start_us + rows.data_wait_us
     keep &= _is_known(own, others, keep)
     others_wait_us = waited.between(rest_from_us, own.ends_us)[keep]
@@ -123,6 +134,7 @@ def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> A
         steps=_with_edges(rows, keep, edges_us),
         others_wait_us=others_wait_us if others else None,
         others_stall_us=float(np.mean(stalled_us)) if len(stalled_us) else 0.0,
+        paused_us=float(np.sum((rows.step_us - rows.data_wait_us)[is_pause])),
     )  # fmt: skip
 
 
@@ -179,6 +191,17 @@ def _pauses(own: Recorded, others: list[Recorded]) -> Mask:
     is_within = (step >= 0) & (begin_us >= (rows.start_us + rows.data_wait_us)[step]) & (end_us <= own.ends_us[step])
     is_pause[step[is_within]] = True
     return is_pause
+
+
+def _goes_on(rows: StepRows) -> Mask:
+    """Which steps go on far beyond what is usual after their wait: nothing waits for data meanwhile, on any rank."""
+    rest_us = rows.step_us - rows.data_wait_us
+    known = rest_us[np.isfinite(rest_us)]
+    if not len(known):
+        return np.zeros(len(rows), dtype=bool)
+    is_long = rest_us >= max(LEAST_PAUSE_US, MANY_STEPS * float(np.nanmedian(rows.step_us)))
+    few = max(1.0, RARE * len(known))
+    return is_long if np.count_nonzero(is_long) <= few else np.zeros(len(rows), dtype=bool)
 
 
 def _edges_us(own: Recorded, others: Spent) -> Column:

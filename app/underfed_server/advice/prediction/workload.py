@@ -23,7 +23,7 @@ from underfed_server.advice.prediction.simulate import (
     Work,
     no_company,
 )
-from underfed_server.diagnosis.measures import are_cores_full, load_share, mean, other_cores, own_cores
+from underfed_server.diagnosis.measures import are_cores_full, load_share, mean, other_cores, own_cores, strangers_cores
 from underfed_server.diagnosis.storage_rate import StorageRate, loads_at_once, reads_files, storage_rate
 from underfed_server.facts.lost import steps_ahead
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, epoch_starts
@@ -156,9 +156,9 @@ def read_workload(
 def is_crowded(rank: RankFacts, host: HostShare, ranks: Ranks = ALONE) -> bool:
     """The cores are full, and most of what fills them is of other jobs: how long the scheduler lets this run wait for
     one follows from their priorities and their number, which were not seen."""
-    others = max(0.0, (other_cores(rank.process) or 0.0) - ranks.others_cores)
+    others = strangers_cores(rank, ranks.mates)
     is_full = are_cores_full(rank, host, load_share(rank, rank.batches.runqueue_us))
-    return is_full and others > own_cores(rank.process) + ranks.others_cores
+    return is_full and others is not None and others > own_cores(rank.process) + ranks.others_cores
 
 
 def _queued_as_blocked(rank: RankFacts) -> RankFacts:
