@@ -12,6 +12,7 @@ from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.change import Change
 from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.advice.offer import Offer, advice_of
+from underfed_server.diagnosis.measures import used_cores_fraction
 from underfed_server.diagnosis.overview import Overview
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Anatomy, Refusal, Setting, Verdict
@@ -65,7 +66,31 @@ def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
     def place(one: Advice) -> tuple[bool, float, float]:
         return one.change not in ahead, -_gain(one), -case.cost_fraction(one.change)
 
-    return sorted(offered, key=place)
+    return _cheaper_before_more(case, sorted(offered, key=place))
+
+
+ALL_USED = 0.95
+"""Share of the usable cores from which there is none for one more worker."""
+
+
+def _cheaper_before_more(case: Case, ordered: list[Advice]) -> list[Advice]:
+    """On cores that are all in use, doing the costliest line in a cheaper way comes before another number of workers
+    that gains less than it may.
+    """
+    used = used_cores_fraction(case.rank, case.facts.host)
+    if used is None or used < ALL_USED:
+        return ordered
+    cheaper = next((one for one in ordered if one.change == "cheaper_transform" and one.ceiling), None)
+    if cheaper is None:
+        return ordered
+    number = next(
+        (one for one in ordered if one.change == "num_workers" and _gain(one) < (cheaper.ceiling or 0.0)), None
+    )
+    if number is None or ordered.index(number) > ordered.index(cheaper):
+        return ordered
+    rest = [one for one in ordered if one is not cheaper]
+    at = rest.index(number)
+    return [*rest[:at], cheaper, *rest[at:]]
 
 
 def _cures_ahead(case: Case, offered: Sequence[Advice]) -> set[ChangeName]:

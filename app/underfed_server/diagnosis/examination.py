@@ -8,6 +8,7 @@ import numpy as np
 
 from underfed_server.diagnosis.measures import (
     are_cores_full,
+    load_tail,
     own_cores,
     pressure_fraction,
     reads_network,
@@ -74,6 +75,12 @@ class Crowd:
     """Of ``Wait.loading``, for a free core."""
     delivery: float = 0.0
     """Of ``Wait.delivery``, likewise."""
+    held_back: float = 0.0
+    """Of ``Wait.held_back``, likewise."""
+
+    @property
+    def cost_fraction(self) -> float:
+        return self.loading + self.delivery + self.held_back
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,8 +131,9 @@ def examine(facts: RunFacts, overview: Overview, bound: Bound) -> Examination:
 
 
 def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> Crowd:
-    """Of the time in which loading wanted a core it waited for one as measured, and for others as far as these keep the
-    cores busy, where they are most of what does. Handing a batch over is a chain of short turns of the same processes, each of which waits alike.
+    """Where most of what fills the cores is of other jobs. Of its time, loading waited for a core as measured. Handing a
+    batch over is a chain of short turns of the same processes, each of which waits alike. Batches are held back by such
+    waits where none takes long by itself.
     """
     ranks = facts.on_host_of(rank)
     others, own = strangers_cores(rank, ranks), sum(own_cores(each.process) for each in ranks)
@@ -136,7 +144,10 @@ def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> C
     by_others = others / (others + own)
     wanted = loads.runqueue + (loads.cpu or 0.0)
     queued = loads.runqueue / wanted if wanted > 0 else 0.0
-    return Crowd(others, wait.loading * loads.runqueue * by_others, (wait.delivery or 0.0) * queued * by_others)
+    own_tail = load_tail(rank, of_its_own=True)
+    held = 0.0 if own_tail is None or own_tail.is_heavy else wait.held_back or 0.0
+    delivery = (wait.delivery or 0.0) * queued
+    return Crowd(others, wait.loading * loads.runqueue * by_others, delivery * by_others, held * queued * by_others)
 
 
 def _split_loads(facts: RunFacts, rank: RankFacts, weights: Column) -> Loads:

@@ -250,6 +250,15 @@ def throttled_fraction(rank: RankFacts, host: HostShare) -> float | None:
     return None if stopped is None else min(1.0, stopped / max(1.0, host.usable_cores or 1.0))
 
 
+TAIL_FACTOR = 2.0
+"""The 95th percentile of loads against their median from which load times have a heavy tail (loadtune and pytscope
+call a ratio of 1.5 jitter, which two workers on a core already show)."""
+
+TAIL_SHARE = 0.25
+"""Share of all load time in the slowest 5 % from which a tail is heavy also where fewer than 5 % are slow; of equal
+loads it is 5 %."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tail:
     """How unevenly batches load."""
@@ -259,10 +268,19 @@ class Tail:
     slowest_share: float
     """Of all load time, what the slowest 5 % of the batches took."""
 
+    @property
+    def is_heavy(self) -> bool:
+        return self.p95_us >= TAIL_FACTOR * self.median_us or self.slowest_share >= TAIL_SHARE
 
-def load_tail(rank: RankFacts) -> Tail | None:
-    """``None``: fewer than 20 batches, of which none is the slowest 5 %."""
-    loads = np.sort(rank.batches.load_us[np.isfinite(rank.batches.load_us)])
+
+def load_tail(rank: RankFacts, *, of_its_own: bool = False) -> Tail | None:
+    """``of_its_own``: without the time in which loading was ready to run and no core was free, which is no batch's own:
+    the same one loads fast the next time. ``None``: fewer than 20 batches, of which none is the slowest 5 %.
+    """
+    loads = rank.batches.load_us
+    if of_its_own:
+        loads = np.maximum(0.0, loads - np.nan_to_num(rank.batches.runqueue_us))
+    loads = np.sort(loads[np.isfinite(loads)])
     total = float(np.sum(loads))
     if len(loads) < 20 or total <= 0:
         return None
