@@ -83,13 +83,11 @@ def _cheaper_before_more(case: Case, ordered: list[Advice]) -> list[Advice]:
     cheaper = next((one for one in ordered if one.change == "cheaper_transform" and one.ceiling), None)
     if cheaper is None:
         return ordered
-    number = next(
-        (one for one in ordered if one.change == "num_workers" and _gain(one) < (cheaper.ceiling or 0.0)), None
-    )
-    if number is None or ordered.index(number) > ordered.index(cheaper):
+    ahead = [one for one in ordered[: ordered.index(cheaper)] if one.change == "num_workers"]
+    if not ahead or _gain(ahead[0]) >= (cheaper.ceiling or 0.0):
         return ordered
     rest = [one for one in ordered if one is not cheaper]
-    at = rest.index(number)
+    at = rest.index(ahead[0])
     return [*rest[:at], cheaper, *rest[at:]]
 
 

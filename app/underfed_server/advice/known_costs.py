@@ -36,7 +36,7 @@ class KnownCost:
     needs: re.Pattern[str] | None = None
     """Also seen, in any stack: else another way is advised for the same functions."""
     is_lazy_in: re.Pattern[str] | None = None
-    """Calls that do this work when they are the first to need its result: what else they do at that line counts, too."""
+    """Calls that do this work as the first to need its result: what else they do at that line counts, too."""
     needs_gpu: bool = False
     """Without a GPU the training process would do the work, in its own time."""
     needs_bytes: bool = False

@@ -131,9 +131,9 @@ def examine(facts: RunFacts, overview: Overview, bound: Bound) -> Examination:
 
 
 def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> Crowd:
-    """Where most of what fills the cores is of other jobs. Of its time, loading waited for a core as measured. Handing a
-    batch over is a chain of short turns of the same processes, each of which waits alike. Batches are held back by such
-    waits where none takes long by itself.
+    """Where most of what fills the cores is of other jobs. Loading waited for a core as measured. Handing a batch over
+    is a chain of short turns of the same processes, each of which waits alike. Batches are held back by such waits
+    where none takes long by itself.
     """
     ranks = facts.on_host_of(rank)
     others, own = strangers_cores(rank, ranks), sum(own_cores(each.process) for each in ranks)

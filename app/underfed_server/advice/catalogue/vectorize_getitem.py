@@ -40,7 +40,7 @@ WAITED_FOR = "Each sample is waited for by itself: one call can ask for all of a
 
 
 LEAST_SHARE = 0.05
-"""Of loading, in the data set's own ``__getitem__``: with less of it there is nothing to save by calling it less often."""
+"""Of loading, in the data set's own ``__getitem__``: with less there is nothing to save by calling it less often."""
 
 
 def consider(case: Case) -> Offer | Refusal | None:

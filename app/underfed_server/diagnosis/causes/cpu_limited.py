@@ -41,7 +41,7 @@ def find(examined: Examination) -> Found | None:
 def _sentence(examined: Examination, crowded: float, own: float) -> str:
     """``crowded``, ``own``: of step time, what others cost and what the run's own work does."""
     usable, others = examined.facts.host.usable_cores, examined.crowd.cores
-    if crowded <= own or not usable:
+    if crowded <= own or not usable or others is None:
         return "Every core this run may use is busy: the CPU limits how fast batches are loaded."
     return (
         f"Other jobs use {others:.1f} of the {usable:g} cores that this run may use: its processes are ready to load "
