@@ -17,7 +17,6 @@ from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.measurements import Column
 from underfed_server.model import CauseFinding, Status
-from underfed_server.store.reading.changed_settings import ChangedSettings
 
 SHARED_CORES_FRACTION = 0.10
 """Share of the usable cores from which loading is said to take them from training: training can gain no more than that
@@ -193,9 +192,9 @@ def _works_longer(slow: SlowWork, facts: RunFacts) -> str:
     )
 
 
-def judged_since(changed: ChangedSettings | None) -> str | None:
-    """``None``: all steps are of the present settings."""
-    return None if changed is None else f"judged from step {changed.step_index:,} on: {changed}"
+def judged_since(rank: RankFacts) -> str | None:
+    """``None``: all its steps are of the present settings."""
+    return None if rank.changed is None else f"judged from step {rank.changed.step_index:,} on: {rank.changed}"
 
 
 def no_verdict_yet(facts: RunFacts, needed: int) -> tuple[str, str]:
@@ -204,9 +203,10 @@ def no_verdict_yet(facts: RunFacts, needed: int) -> tuple[str, str]:
         return NO_LOADER, why_no_loader(facts.no_loader)
     said = _when(facts, needed) if facts.status == "running" else no_verdict(facts.status)
     warmup = f"the first {facts.warmup_steps} are warm-up and not judged"
-    if changed := next((each.changed for each in facts.ranks if each.changed), None):
-        since = facts.steps - changed.step_index
-        return said, f"{judged_since(changed)}; a verdict needs {needed} steps, and there were {since}"
+    rank = next((each for each in facts.ranks if each.changed), None)
+    if rank is not None and rank.changed is not None:
+        since = rank.total_steps - rank.changed.step_index
+        return said, f"{judged_since(rank)}; a verdict needs {needed} steps, and there were {since}"
     if _has_ended(facts.status):
         return said, f"a verdict needs {needed} steps ({warmup}); the run had {facts.steps}"
     if facts.steps == 0:

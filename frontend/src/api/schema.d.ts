@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 0a8fa1d36c2f427bb49f3c0183f45115e319384317afa1ebac0a148b64e5fc59. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 8bee27dcd90d5e73b5c37c476e431972722d8ccf9ac071c12bc1d8f6578808bc. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -1062,8 +1062,15 @@ export interface components {
             hours_used: number | null;
             /** Instant Data Steps Per S */
             instant_data_steps_per_s: number | null;
+            /**
+             * Is Final
+             * @default false
+             */
+            is_final: boolean;
             /** Judged At */
             judged_at: string | null;
+            /** Judged From Step */
+            judged_from_step?: number | null;
             /** Judged Steps */
             judged_steps: number;
             /** Ledger */
@@ -2187,6 +2194,11 @@ export interface components {
             hosts: components["schemas"]["HostFacts"][];
             /** Hours Lost */
             hours_lost: number | null;
+            /**
+             * Is Final
+             * @default false
+             */
+            is_final: boolean;
             /** Job */
             job: string;
             /**
@@ -2221,6 +2233,8 @@ export interface components {
             notes: string;
             /** Num Workers */
             num_workers: number | null;
+            /** Observed Low */
+            observed_low?: number | null;
             /** Observed Speedup */
             observed_speedup: number | null;
             outlook?: components["schemas"]["Outlook"] | null;
@@ -2388,6 +2402,11 @@ export interface components {
             hostnames: string[];
             /** Hours Lost */
             hours_lost: number | null;
+            /**
+             * Is Final
+             * @default false
+             */
+            is_final: boolean;
             /** Job */
             job: string;
             /**
@@ -2411,6 +2430,8 @@ export interface components {
             no_loader: string | null;
             /** Num Workers */
             num_workers: number | null;
+            /** Observed Low */
+            observed_low?: number | null;
             /** Observed Speedup */
             observed_speedup: number | null;
             /** Project */
