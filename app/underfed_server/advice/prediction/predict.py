@@ -114,7 +114,7 @@ class Predictor:
         most = Ceiling(self.ceiling, self.highest)
         if setting.num_workers or setting.is_in_memory:
             return most
-        loads = float(np.mean([each.cpu_us + each.blocked_us for each in self.workload.lightest])) / self.rank.step_us
+        loads = self.workload.least_load_us / self.rank.step_us
         return Ceiling(1 / (1 / most.speedup + loads), 1 / (1 / most.highest + loads))
 
     def place(self, setting: SimulatedSetting) -> Place:

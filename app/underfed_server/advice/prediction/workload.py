@@ -81,6 +81,13 @@ class Workload:
     handover_measured: bool
     """Handing over was seen in the run, or measured on its host."""
 
+    @property
+    def least_load_us(self) -> float:
+        """Of the mean batch, in the training process with no core busy beside it: the least that it can take."""
+        grown = replace(self.company, growth=self.company.highest).factor
+        alone = self.cores.slowdown(1.0)
+        return float(np.mean([each.cpu_us * alone / grown(each.busy) + each.blocked_us for each in self.lightest]))
+
     def inputs(self, setting: SimulatedSetting) -> LoopInputs:
         batches, works = (self.batches, self.works) if setting.num_workers else (self.alone, self.works_alone)
         factor, part = self.company.factor, self.ranks.part

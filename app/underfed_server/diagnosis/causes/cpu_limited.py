@@ -21,7 +21,7 @@ def find(examined: Examination) -> Found | None:
     share = 1 - measures.recoverable_share(rank, host, examined.wait.loading)
     share *= min(1.0, loads.cpu + (loads.runqueue or 0.0))
     throttled = measures.throttled_fraction(rank, host)
-    crowded, own = examined.crowd.cost_fraction, examined.unexplained * share
+    crowded, own = examined.crowd.cost_fraction, examined.beside_crowd * share
     return Found(
         crowded + own,
         _sentence(examined, crowded, own),
