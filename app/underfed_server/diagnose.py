@@ -13,9 +13,11 @@ from dataclasses import replace
 from functools import partial
 
 from underfed_server.advice.advise import Recommendation, advise
+from underfed_server.advice.kept import at_present
 from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.advice.run_gain import with_run_gains
 from underfed_server.diagnosis.chosen_loader import choose_loader, line_of, of_run
+from underfed_server.diagnosis.instant_data import could_be
 from underfed_server.diagnosis.judge import Before, judge, waits_for_data, without_figures
 from underfed_server.diagnosis.overview import Overview, overview_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -155,6 +157,9 @@ def diagnosis_of(
 ) -> Diagnosis:
     """The contract's shape of what was found."""
     loaders = [line_of(each, facts, overview.slow, verdict) for each in facts.loaders]
+    slow = overview.slow
+    most = could_be(slow.judged, facts.host, verdict.bound, slow.late_in_turn) if verdict.anatomy else None
+    advice = at_present(recommendation, verdict.anatomy, most)
     return Diagnosis(
         **dict(verdict),
         run_id=facts.run_id,
@@ -164,7 +169,7 @@ def diagnosis_of(
         loaders=loaders,
         needed_steps=THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
         warmup_steps=facts.warmup_steps,
-        advice=with_run_gains(recommendation.advice, loaders),
+        advice=with_run_gains(advice, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0),
         refusals=list(recommendation.refusals),
         ledger=list(ledger),
         judged_at=None,

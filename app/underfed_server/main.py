@@ -19,6 +19,7 @@ from underfed_server.api.dependencies import Parts
 from underfed_server.api.event_streams import Events
 from underfed_server.api.follower import Follower
 from underfed_server.api.scheduler import Judge, JudgementScheduler
+from underfed_server.api.served_diagnosis import ServedHotspots
 from underfed_server.api.service import HEALTH
 from underfed_server.api.traffic import Traffic
 from underfed_server.budget import Budget
@@ -135,6 +136,7 @@ def create_app(
             events,
             scheduler,
             LoaderDiagnoses(),
+            ServedHotspots(),
             counters,
             store.now(),
             RetentionPolicy(settings.retain_us, settings.max_bytes),

@@ -134,7 +134,7 @@ class BestAdvice(Model):
 class Advice(BestAdvice):
     ceiling: float | None
     """What the change can gain at best, an estimate: no more than instant data, as the verdict has it, and of a change
-    that is about a part of the input, no more than that part."""
+    that is about a part of the input, no more than that part. ``None``: not known, or its interval reaches as far."""
     settings: dict[str, Setting]
     """The complete loader settings to use, also for ``underfed run --set``."""
     title: str
@@ -300,6 +300,9 @@ class Verdict(Model):
     why: str | None
     """The reason in one or two sentences."""
     judged_steps: int
+    judged_from_step: int | None = None
+    """Of a run whose program was started again with other settings of the loader: its first step with the present ones,
+    which the verdict is about. ``None``: they were the same in all steps."""
     data_stall_fraction: float | None
     steps_per_s: float | None
     samples_per_s: float | None
@@ -447,6 +450,9 @@ class Diagnosis(Verdict):
     agent_fraction: float | None = None
     """Of all these looks, at the agent itself; they are in no share."""
     judged_at: datetime | None
+    is_final: bool = False
+    """The run has ended, and everything that it sent was judged; false of an ended run: its last windows are not in
+    the figures yet."""
 
     @property
     def best_advice(self) -> Advice | None:
@@ -490,6 +496,10 @@ class RunSummary(JudgedRun):
     best_advice: BestAdvice | None
     observed_speedup: float | None
     """Compared with the run whose advice this one carries."""
+    observed_low: float | None = None
+    """At least, by the interval of what was observed: the run gained where this is above 1."""
+    is_final: bool = False
+    """It has ended, and everything that it sent was judged: its figures change no more."""
     spark: list[float | None]
     """Data-stall fraction over the run's last hour, oldest first, at most 40 points."""
     num_workers: int | None

@@ -46,6 +46,7 @@ export function summary(changes: Partial<RunSummary> = {}): RunSummary {
       is_promised: true,
     },
     observed_speedup: null,
+    is_final: false,
     spark: [0.4, 0.43],
     num_workers: 4,
     world_size: 1,
@@ -280,6 +281,7 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     slow_samples: [],
     loaders: [],
     judged_at: '2026-11-21T13:06:00Z',
+    is_final: false,
     ...changes,
   }
 }

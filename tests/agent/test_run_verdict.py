@@ -11,7 +11,7 @@ import pytest
 from underfed.errors import ConfigError
 from underfed.exchange.config import read_config
 from underfed.launcher import verdict
-from underfed.launcher.verdict import lines_of, report_verdict
+from underfed.launcher.verdict import NO_ANSWER, NOT_JUDGED, NOT_SENT, lines_of, report_verdict
 
 RAISE = {"title": "Raise num_workers from 0 to 4", "is_promised": True, "predicted_speedup": 1.62, "low": 1.48}
 RAISE |= {"high": 1.71, "command": "underfed run --set num_workers=4 -- python train.py"}
@@ -62,17 +62,46 @@ def test_the_verdict_is_printed_once_the_run_has_ended_and_was_judged(
     ]
 
 
-@pytest.mark.parametrize("answer", [None, {}, "hello", ConfigError("no service answers")])
-def test_of_a_service_that_says_nothing_nothing_is_said(
-    answer: Any, printed: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (None, NOT_SENT),
+        ({}, NOT_SENT),
+        ("hello", NOT_SENT),
+        (JUDGED | {"status": "running"}, NOT_JUDGED),
+        (JUDGED | {"is_final": False}, NOT_JUDGED),
+    ],
+)
+def test_without_a_verdict_in_time_the_page_is_named_and_why(
+    answer: Any, why: str, printed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     after_run(monkeypatch, answer, ran_s=0.02)
-    assert printed == []
+    assert printed == [f"{why} http://head:7077/runs/run-1"]
 
 
-def test_a_command_that_ran_for_no_time_waits_for_none(printed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert after_run(monkeypatch, JUDGED, ran_s=0.0).asked == []
-    assert printed == []
+def test_a_service_that_is_not_there_is_not_waited_for(printed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(after_run(monkeypatch, ConfigError("no service answers")).asked) == 1
+    assert printed == [], "that was said when recording began"
+
+
+def test_a_service_that_takes_too_long_is_named_with_the_page(
+    printed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verdict, "ANSWER_S", 0.0)  # each answer takes too long
+    after_run(monkeypatch, ConfigError("timed out"), ran_s=0.02)
+    assert printed == [f"{NO_ANSWER} http://head:7077/runs/run-1"]
+
+
+def test_a_verdict_without_the_last_windows_is_not_the_last_word(
+    printed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after_run(monkeypatch, JUDGED | {"is_final": False, "sentence": "Early."}, JUDGED | {"is_final": True})
+    assert printed[0] == "It waits."
+
+
+def test_a_command_that_ran_for_no_time_asks_once(printed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(after_run(monkeypatch, JUDGED | {"status": "running"}, ran_s=0.0).asked) == 1
+    assert len(printed) == 1
 
 
 @pytest.mark.parametrize(

@@ -117,8 +117,8 @@ DIAGNOSIS = (
     Fault(
         "the first step after warm-up is not judged",
         "app/underfed_server/facts/recorded.py",
-        "rows.step_index >= warmup_steps",
-        "rows.step_index > warmup_steps",
+        "rows.step_index >= first)",
+        "rows.step_index > first)",
         ("tests/app/facts/test_condense.py",),
     ),
     Fault(

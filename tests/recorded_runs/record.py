@@ -38,10 +38,11 @@ class Recorded:
     processes: int = 1
     """That record steps, at one time or one after the other."""
     exit_code: int = 0
+    arguments: tuple[str, ...] = ()
 
     @property
     def command(self) -> list[str]:
-        return [*self.words, self.program]
+        return [*self.words, self.program, *self.arguments]
 
 
 RUNS = {
@@ -56,6 +57,8 @@ RUNS = {
     "with_trainer": Recorded("with_trainer.py"),
     "with_accelerate": Recorded("with_accelerate.py"),
     "web_stream": Recorded("web_stream.py"),
+    "crowded_worker": Recorded("crowded.py", arguments=("1",)),
+    "crowded_alone": Recorded("crowded.py", arguments=("0",)),
 }
 
 

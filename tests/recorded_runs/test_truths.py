@@ -14,8 +14,13 @@ from rich.console import Console
 from tests.app.store.posting import post
 from tests.recorded_runs import loops_of, names, truth_of, windows_of
 from tests.recorded_runs.answers import ANSWERS, ASKED, answer
+from underfed_server.advice.case import make_case
+from underfed_server.advice.prediction.predict import Predictor
+from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.api.dependencies import choose
 from underfed_server.diagnose import Diagnoser, LoaderDiagnoses
+from underfed_server.diagnosis.judge import judge
+from underfed_server.earlier import named, read_facts
 from underfed_server.facts.pauses import Paused, read_paused
 from underfed_server.model import Diagnosis, LoaderLine
 from underfed_server.store.columns.lanes import steps_lane
@@ -68,8 +73,9 @@ def test_the_loaders_of_a_run_add_up_to_it(name: str, store: Store) -> None:
         loops[line.loop] = max(loops.get(line.loop, 0.0), line.share_of_run_fraction)
         assert found.hours_used is not None
         assert line.hours_lost <= line.share_of_run_fraction * found.hours_used * 1.001
-        spent_h = line.share_of_run_fraction * found.hours_used
-        if len(found.ranks) == 1 and line.steps > 100:
+        paused_s = sum(each["lasted_s"] for told in truth_of(name) for each in told["pauses"])
+        spent_h = line.share_of_run_fraction * found.hours_used - paused_s / 3600
+        if len(found.ranks) == 1 and line.steps > 100 and found.judged_from_step is None:
             assert line.hours_lost / spent_h == pytest.approx(line.data_stall_fraction, abs=0.06), "the same wait"
     assert sum(loops.values()) == pytest.approx(1)
     assert found.hours_lost == pytest.approx(sum(line.hours_lost for line in found.loaders))
@@ -203,3 +209,73 @@ def test_a_chart_opens_on_the_rank_and_the_loader_that_the_verdict_names(store: 
 @pytest.mark.parametrize(("name", "words"), [("short_run", "every step"), ("with_accelerate", "the time")])
 def test_of_every_step_is_said_where_every_step_waits(name: str, words: str, store: Store) -> None:
     assert judged(store, name).sentence.endswith(f" of {words}.")
+
+
+def predictor_of(store: Store, name: str) -> Predictor:
+    post(store, windows := windows_of(name))
+    facts = read_facts(store, windows[0]["run_id"], named("loader-1"))
+    case = make_case(facts, judge(facts))
+    assert case is not None
+    return case.predicting()
+
+
+def step_s(name: str) -> float:
+    (truth,) = loops_of(name).values()
+    return float(truth["spent_s"]) / int(truth["steps"])
+
+
+def test_waits_for_cores_that_others_fill_are_named_so(store: Store) -> None:
+    found = judged(store, "crowded_worker")
+    assert [each.cause for each in found.causes] == ["cpu_limited"], "nothing is slow about handing over"
+    assert (found.why or "").startswith("Other jobs use 1.8 of the 2 cores that this run may use")
+    assert "no cause" not in (found.why or "")
+
+
+@pytest.mark.parametrize(("name", "workers", "other"), [
+    ("crowded_worker", 0, "crowded_alone"), ("crowded_alone", 1, "crowded_worker"),
+])  # fmt: skip
+def test_a_prediction_on_crowded_cores_holds_what_the_other_run_showed(
+    name: str, workers: int, other: str, store: Store
+) -> None:
+    predictor = predictor_of(store, name)
+    assert predictor.own_error < 0.05, "it reproduces the run that it was read from"
+    found = predictor.predict(SimulatedSetting(workers))
+    assert found.low <= step_s(name) / step_s(other) <= found.high
+    assert found.high < 1 or workers, "sleeping in the loop is no faster than beside it"
+    if not workers:
+        assert predictor.rank.step_us / found.high >= predictor.rank.rest_us / 1.3 + 16 * 5_000, "16 samples take 5 ms"
+
+
+def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_newest(store: Store) -> None:
+    found, told = judged(store, "shell_loop"), truth_of("shell_loop")
+    newest = told[-1]["loaders"][0]
+    assert found.judged_from_step == sum(each["loaders"][0]["steps"] for each in told[:-1])
+    assert found.reason == "judged from step 180 on: num_workers was 1 before and is 3 since"
+    assert found.judged_steps == newest["steps"] - found.warmup_steps
+    # Its whole epoch has the start of the workers too, in steps that are not judged.
+    assert found.data_stall_fraction is not None
+    assert found.data_stall_fraction <= newest["waited_s"] / newest["spent_s"] + 0.02
+    (line,) = found.loaders
+    assert line.steps == sum(each["loaders"][0]["steps"] for each in told), "earlier ones are its history"
+
+
+def test_of_new_settings_with_few_steps_it_is_said_that_a_verdict_needs_more(store: Store) -> None:
+    windows = windows_of("shell_loop")
+    newest = max(each["incarnation"] for each in windows)
+    post(store, [each for each in windows if each["incarnation"] != newest or each["window_index"] == 0])
+    Diagnoser()(store, windows[0]["run_id"])
+    found = store.diagnosis(windows[0]["run_id"])
+    assert found is not None and found.bound == "unknown"
+    since = "judged from step 180 on: num_workers was 1 before and is 3 since"
+    assert found.reason == f"{since}; a verdict needs 25 steps, and there were 18"
+
+
+def test_a_step_is_no_longer_for_the_pauses_of_its_program(store: Store) -> None:
+    found, (truth,) = judged(store, "checkpoints"), truth_of("checkpoints")
+    loop, paused_s = truth["loaders"][0], sum(each["lasted_s"] for each in truth["pauses"])
+    assert found.anatomy is not None
+    usual_us = (loop["spent_s"] - paused_s) / loop["steps"] * 1e6
+    assert found.anatomy.step_us == pytest.approx(usual_us, rel=CLOCKS)
+    assert found.judged_steps == loop["steps"] - found.warmup_steps - len(truth["pauses"])
+    for each in found.advice:
+        assert each.predicted_speedup is None or each.run_speedup is not None, "the run gains less: it pauses, too"

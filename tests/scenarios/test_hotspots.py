@@ -17,7 +17,7 @@ from tests.scenarios.pipelines.pipeline import HOT, names, pipeline
 from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
 from tests.scenarios.record import read, recording
 from underfed.exchange.picture_sizes import MOST_SIZES
-from underfed_server.api.served_diagnosis import with_hotspots
+from underfed_server.api.served_diagnosis import ServedHotspots
 from underfed_server.diagnose import Diagnoser
 from underfed_server.model import Diagnosis
 from underfed_server.store.reading.stacks import read_stacks
@@ -62,7 +62,7 @@ def diagnosis_of(store: Store, windows: list[dict[str, object]]) -> Diagnosis:
     Diagnoser()(store, run_id)
     found = store.diagnosis(run_id)
     assert found is not None
-    return with_hotspots(store, found)
+    return ServedHotspots().added_to(store, found)
 
 
 def recorded(store: Store, name: str) -> Diagnosis:

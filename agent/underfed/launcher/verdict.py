@@ -21,6 +21,12 @@ MOST_WAITED_S, WAITED_FRACTION = 3.0, 0.5
 POLL_S, ANSWER_S = 0.1, 1.0
 """How often the service is asked, and how long it may take for an answer."""
 
+
+NOT_JUDGED = "no verdict yet: the service still judges the last steps; it will be at"
+NOT_SENT = "no verdict yet: the run's last records are still being sent; it will be at"
+NO_ANSWER = "no verdict yet: the service did not answer in time; it will be at"
+"""Before the address of the run's page."""
+
 LINES = {"data": ("hot_lines", "of loading"), "host": ("step_lines", "between batches")}
 """By what the run is bound by: the lines of its program that this time is spent in."""
 
@@ -32,7 +38,7 @@ MOST_CALLERS = 3
 
 
 def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float) -> None:
-    """Print what the service says of the newest run; nothing where it does not answer, or judges later. Raises nothing.
+    """Print what the service says of the newest run, or why it says nothing yet, and the run's page. Raises nothing.
 
     ``ran_s``: how long the command ran.
     """
@@ -40,27 +46,46 @@ def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float) -> None
         for run_id in run_ids[-1:]:
             service = Service(config.url, os.environ.get("UNDERFED_TOKEN"), ANSWER_S)
             found = final_diagnosis(service, run_id, min(MOST_WAITED_S, WAITED_FRACTION * ran_s))
-            for line in lines_of(found, f"{config.url}/runs/{run_id}", config.profiles) if found else ():
+            page = f"{config.url}/runs/{run_id}"
+            for line in [f"{found} {page}"] if isinstance(found, str) else lines_of(found, page, config.profiles):
                 launch.first_rank_only(os.environ, say)(line)
     except ConfigError:
-        return
+        return  # that no service is there was said when recording began
     except Exception as error:
         Guard().failed("verdict of the command's run", error)
 
 
-def final_diagnosis(service: Service, run_id: str, most_s: float) -> Mapping[str, Any] | None:
-    """Once the run has ended and was judged; ``None``: not within the time, or the service does not know it.
+def final_diagnosis(service: Service, run_id: str, most_s: float) -> Mapping[str, Any] | str:
+    """Once the run has ended and all that it sent was judged; a string: why it was not within the time.
+
+    The last answer is waited for by itself: :data:`ANSWER_S` longer at most.
 
     Raises:
-        ConfigError: the service does not answer.
+        ConfigError: there is no service.
     """
     deadline = time.monotonic() + most_s
-    while time.monotonic() < deadline:
-        found = service.get(f"/runs/{run_id}/diagnosis")
-        if isinstance(found, dict) and found.get("judged_at") and found.get("status") != "running":
-            return found
+    while True:
+        asked_at = time.monotonic()
+        try:
+            found = service.get(f"/runs/{run_id}/diagnosis")
+        except ConfigError:
+            if time.monotonic() - asked_at < ANSWER_S:
+                raise
+            why = NO_ANSWER
+        else:
+            if is_final(found):
+                return dict(found)
+            why = NOT_JUDGED if isinstance(found, dict) and found else NOT_SENT
+        if time.monotonic() >= deadline:
+            return why
         time.sleep(POLL_S)
-    return None
+
+
+def is_final(found: Any) -> bool:
+    """A service from before it said so judges as it can: an ended run that was judged."""
+    if not isinstance(found, dict) or not found.get("judged_at") or found.get("status") == "running":
+        return False
+    return bool(found.get("is_final", True))
 
 
 def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False) -> Iterator[str]:

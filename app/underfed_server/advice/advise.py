@@ -12,9 +12,10 @@ from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.change import Change
 from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.advice.offer import Offer, advice_of
+from underfed_server.diagnosis.measures import used_cores_fraction
 from underfed_server.diagnosis.overview import Overview
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Advice, Refusal, Setting, Verdict
+from underfed_server.model import Advice, Anatomy, Refusal, Setting, Verdict
 from underfed_server.names import ChangeName
 
 COMMAND = "COMMAND"
@@ -25,6 +26,10 @@ COMMAND = "COMMAND"
 class Recommendation:
     advice: tuple[Advice, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    anatomy: Anatomy | None = None
+    """Of the verdict that it was computed for."""
+    could_be: float | None = None
+    """What instant data would gain by that verdict."""
 
 
 def advise(facts: RunFacts, verdict: Verdict, overview: Overview | None = None) -> Recommendation:
@@ -40,7 +45,9 @@ def recommend(case: Case) -> Recommendation:
     outcomes = [each for name, change in all_changes().items() for each in _outcomes(case.considering(name), change)]
     advice = _in_order(case, (outcome for outcome in outcomes if isinstance(outcome, Advice)))
     refusals = (outcome for outcome in outcomes if isinstance(outcome, Refusal))
-    return Recommendation(tuple(_with_commands(case.facts, advice)), tuple(refusals))
+    could_be = case.could_be.speedup if case.could_be else None
+    commanded = tuple(_with_commands(case.facts, advice))
+    return Recommendation(commanded, tuple(refusals), case.verdict.anatomy, could_be)
 
 
 def _outcomes(case: Case, change: Change) -> list[Advice | Refusal | None]:
@@ -59,7 +66,29 @@ def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
     def place(one: Advice) -> tuple[bool, float, float]:
         return one.change not in ahead, -_gain(one), -case.cost_fraction(one.change)
 
-    return sorted(offered, key=place)
+    return _cheaper_before_more(case, sorted(offered, key=place))
+
+
+ALL_USED = 0.95
+"""Share of the usable cores from which there is none for one more worker."""
+
+
+def _cheaper_before_more(case: Case, ordered: list[Advice]) -> list[Advice]:
+    """On cores that are all in use, doing the costliest line in a cheaper way comes before another number of workers
+    that gains less than it may.
+    """
+    used = used_cores_fraction(case.rank, case.facts.host)
+    if used is None or used < ALL_USED:
+        return ordered
+    cheaper = next((one for one in ordered if one.change == "cheaper_transform" and one.ceiling), None)
+    if cheaper is None:
+        return ordered
+    ahead = [one for one in ordered[: ordered.index(cheaper)] if one.change == "num_workers"]
+    if not ahead or _gain(ahead[0]) >= (cheaper.ceiling or 0.0):
+        return ordered
+    rest = [one for one in ordered if one is not cheaper]
+    at = rest.index(ahead[0])
+    return [*rest[:at], cheaper, *rest[at:]]
 
 
 def _cures_ahead(case: Case, offered: Sequence[Advice]) -> set[ChangeName]:

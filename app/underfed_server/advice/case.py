@@ -12,7 +12,7 @@ from underfed_server.advice.prediction.workload import PredictionError, recorded
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.causes.few_shards import loading_workers
-from underfed_server.diagnosis.instant_data import Ceiling, could_be_us, read_ceiling
+from underfed_server.diagnosis.instant_data import Ceiling, could_be, read_ceiling
 from underfed_server.diagnosis.overview import Overview, overview_of
 from underfed_server.diagnosis.slow_ranks import SlowRanks
 from underfed_server.facts.lockstep import Lockstep
@@ -87,13 +87,10 @@ class Case:
         return read_ceiling(rank, self.facts.host, self.together)
 
     @property
-    def could_be(self) -> float | None:
-        """Factor on the speed of the loop if its input cost nothing, as the verdict has it; ``None``: it loses nothing
-        to input, or nothing shows it."""
-        if self.verdict.bound not in ("data", "transfer"):
-            return None
-        instant_us = could_be_us(self.rank, self.facts.host, self.verdict.bound, self.together)
-        return self.rank.step_us / instant_us if instant_us > 0 else None
+    def could_be(self) -> Ceiling | None:
+        """Of the loop if its input cost nothing, as the verdict has it; ``None``: it loses nothing to input, or nothing
+        shows it."""
+        return could_be(self.rank, self.facts.host, self.verdict.bound, self.together)
 
     @property
     def regime(self) -> Regime | None:

@@ -35,6 +35,8 @@ class KnownCost:
     stage: Stage | None = None
     needs: re.Pattern[str] | None = None
     """Also seen, in any stack: else another way is advised for the same functions."""
+    is_lazy_in: re.Pattern[str] | None = None
+    """Calls that do this work as the first to need its result: what else they do at that line counts, too."""
     needs_gpu: bool = False
     """Without a GPU the training process would do the work, in its own time."""
     needs_larger: bool = False
@@ -50,11 +52,32 @@ class KnownCost:
         if not shown or (self.needs is not None and not any(self.needs.search(_text(place)) for place in places)):
             return None
 
+        lazy = self._lazy_calls(loading, shown)
+
         def is_meant(stage: Stage, stack: tuple[Place, ...]) -> bool:
             looked_at = stack[-1:] if self.is_innermost else stack
-            return self.stage in (None, stage) and any(place in shown for place in looked_at)
+            is_shown = any(place in shown for place in looked_at) or (bool(lazy) and not lazy.isdisjoint(_calls(stack)))
+            return self.stage in (None, stage) and is_shown
 
         return is_meant
+
+    def _lazy_calls(self, loading: LoaderHotspots, shown: Collection[Place]) -> frozenset[_Call]:
+        if self.is_lazy_in is None:
+            return frozenset()
+        return frozenset(
+            call
+            for _stage, stack in loading.samples
+            for at, call in enumerate(_calls(stack))
+            if self.is_lazy_in.search(_text(stack[at])) and any(place in shown for place in stack[at:])
+        )
+
+
+_Call = tuple[tuple[Place, ...], str, str]
+"""The places that lead to a function, its name and its file: at whichever of its lines."""
+
+
+def _calls(stack: tuple[Place, ...]) -> list[_Call]:
+    return [(stack[:at], place[0], place[1]) for at, place in enumerate(stack)]
 
 
 def _text(place: Place) -> str:
@@ -67,6 +90,9 @@ DECODES = re.compile(
 RESIZES = re.compile(
     r"^Image\.(resize|thumbnail|reduce) PIL/|^cv2\.resize |^(resize|resized_crop)\w* (torchvision|albu\w+)/"
 )
+
+CONVERTS = re.compile(r"^Image\.(convert|copy) PIL/")
+"""Pillow decodes a picture when it is first needed."""
 
 
 def decoded_at(reduction: int) -> str:
@@ -91,6 +117,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         "Nothing is gained where pictures are hardly larger than what is used.",
         source="https://pillow.readthedocs.io/en/stable/reference/Image.html#PIL.Image.Image.draft",
         seen_as=DECODES,
+        is_lazy_in=CONVERTS,
         needs=RESIZES,
         needs_larger=True,
     ),
@@ -106,6 +133,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         risk="Decoders differ by a few grey levels. Compare both on your pictures before all of them.",
         source="https://docs.pytorch.org/vision/stable/io.html, https://pypi.org/project/simplejpeg/",
         seen_as=re.compile(r"^\w*ImageFile\.load\w* PIL/"),
+        is_lazy_in=CONVERTS,
     ),
     KnownCost(
         name="resized copies",

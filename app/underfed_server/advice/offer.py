@@ -28,6 +28,10 @@ TRIED_STEPS = 200
 """The mean of so many is known to ±5 %, which tells a gain worth having from none."""
 
 
+NEARLY = 1e-9
+
+UNKNOWN = Ceiling(math.inf)
+
 SKETCH = "it shows the form of the change: what the program does there was not read"
 
 
@@ -70,7 +74,7 @@ def advice_of(case: Case, offer: Offer) -> Advice | None:
         # What is not simulated would count the reading thread's steps as the training's.
         gain = case.obstacle
     if isinstance(gain, Gain):
-        gain = _as_sure_as_others(case, gain, offer.ceiling or Ceiling(math.inf), case.could_be or math.inf)
+        gain = _as_sure_as_others(case, gain, offer.ceiling or UNKNOWN, case.could_be or UNKNOWN)
     if isinstance(gain, Gain) or (offer.simulated and isinstance(gain, Prediction)):
         return _advice(case, offer, gain) if is_worthwhile(gain.speedup) else None
     return _advice(case, offer, gain)
@@ -83,7 +87,7 @@ def _predicted(case: Case, setting: SimulatedSetting) -> Prediction | str:
         return str(error)
 
 
-def _as_sure_as_others(case: Case, gain: Gain, ceiling: Ceiling, could_be: float) -> Gain:
+def _as_sure_as_others(case: Case, gain: Gain, ceiling: Ceiling, could_be: Ceiling) -> Gain:
     """Its interval as wide as what was observed lay from predictions for runs like this one: that the rest of the step
     and the loading stay as they are is a prediction, too, however precisely the part was measured that goes away.
     """
@@ -91,8 +95,8 @@ def _as_sure_as_others(case: Case, gain: Gain, ceiling: Ceiling, could_be: float
     below, above = (exposed * end for end in interval(case.regime, case.facts.proven))
     low = gain.speedup * math.exp(-math.hypot(below, math.log(gain.speedup / gain.low)))
     high = gain.speedup * math.exp(math.hypot(above, math.log(gain.high / gain.speedup)))
-    most = min(ceiling.speedup, could_be)
-    return Gain(min(gain.speedup, most), min(low, most), min(high, ceiling.highest))
+    most, highest = min(ceiling.speedup, could_be.speedup), min(ceiling.highest, could_be.highest)
+    return Gain(min(gain.speedup, most), min(low, most), min(high, highest))
 
 
 def refuse(case: Case, title: str, why: str, evidence: Sequence[Evidence]) -> Refusal:
@@ -112,14 +116,14 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
     changed, is_own = offer.settings, case.change in SETTINGS and SETTINGS[case.change].is_settable
     if changed is None and is_own:
         changed = {case.change: offer.to}
-    diff = _diff(case, offer)
+    diff, figures = _diff(case, offer), _figures(case, offer, gain)
     return Advice(
         change=case.change,
         loader=case.loader.loader,
         from_=offer.from_ if offer.from_ is not None else case.loader.settings.get(case.change),
         to=offer.to,
-        **_figures(case, offer, gain),
-        ceiling=_ceiling(case, offer),
+        **figures,
+        ceiling=above(_ceiling(case, offer), figures["high"]),
         settings=_complete(case, changed) if changed is not None else {},
         title=offer.title,
         why=offer.why,
@@ -145,8 +149,13 @@ def _diff(case: Case, offer: Offer) -> CallDiff:
 
 def _ceiling(case: Case, offer: Offer) -> float | None:
     """None is above what instant data would gain."""
-    known = [case.could_be, offer.ceiling.speedup if offer.ceiling else None]
-    return min((each for each in known if each is not None), default=None)
+    return min((each.speedup for each in (case.could_be, offer.ceiling) if each is not None), default=None)
+
+
+def above(ceiling: float | None, high: float | None) -> float | None:
+    """The ceiling, if it is one: an estimate that lies within an interval is none."""
+    is_within = ceiling is not None and high is not None and ceiling < high * (1 - NEARLY)
+    return None if is_within else ceiling
 
 
 def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> dict[str, Any]:

@@ -14,9 +14,11 @@ NEARLY_ALL = 0.99
 """Share of the run's time from which the loop's gain is the run's: they differ by less than the last digit written."""
 
 
-def with_run_gains(advice: Sequence[Advice], loaders: Sequence[LoaderLine]) -> list[Advice]:
-    """``loaders``: all of the run, each with its loop's share of the run."""
-    shares = {line.loader: line.share_of_run_fraction for line in loaders}
+def with_run_gains(advice: Sequence[Advice], loaders: Sequence[LoaderLine], paused: float = 0.0) -> list[Advice]:
+    """``loaders``: all of the run, each with its loop's share of the run. ``paused``: share of the judged loop's time
+    in which the program did something else.
+    """
+    shares = {line.loader: line.share_of_run_fraction * (1 - paused) for line in loaders}
     return [_with_run_gain(one, shares.get(one.loader or "")) for one in advice]
 
 

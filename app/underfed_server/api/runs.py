@@ -18,7 +18,7 @@ from underfed_server.api.dependencies import (
     StoreDep,
     TagQuery,
 )
-from underfed_server.api.served_diagnosis import unjudged, visible_to, with_hotspots
+from underfed_server.api.served_diagnosis import unjudged, visible_to
 from underfed_server.model import Bound, Diagnosis, ErrorBody, Run, RunsPage, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
 
@@ -126,4 +126,4 @@ def diagnosis(
         found = parts.loader_diagnoses.read(store, run_id, loader)
     else:
         found = known or unjudged(store.summary(run_id))
-    return with_hotspots(store, visible_to(permission, store, found))
+    return parts.hotspots.added_to(store, visible_to(permission, store, found))

@@ -99,16 +99,28 @@ class JudgementScheduler:
             self._changed.wait_for(lambda: self._is_closing, seconds)
 
     def _next(self, until: float) -> str | None:
-        """Waits for the run that is due first; ``None``: none is due before ``until``, or the scheduler closes."""
+        """Waits for the run that is due first, of several one that has ended: its last figures are what is looked at
+        next. ``None``: none is due before ``until``, or the scheduler closes.
+        """
         with self._changed:
             now = time.monotonic()
-            run_id, due_at = min(self._due.items(), key=lambda each: each[1], default=(None, until))
-            if run_id is not None and due_at <= now:
+            due = sorted((due_at, run_id) for run_id, due_at in self._due.items())
+            ready = [run_id for due_at, run_id in due if due_at <= now]
+            if not ready and not self._is_closing:
+                self._changed.wait(max(0.0, min([until, *(due_at for due_at, _ in due[:1])]) - now))
+        run_id = self._first_ended(ready) or next(iter(ready), None)
+        if run_id is not None:
+            with self._changed:
                 del self._due[run_id]
                 self._attended_at[run_id] = now
-                return run_id
-            if not self._is_closing:
-                self._changed.wait(max(0.0, min(due_at, until) - now))
+        return run_id
+
+    def _first_ended(self, run_ids: list[str]) -> str | None:
+        """``None``: there is no choice, none has ended, or the store does not tell."""
+        try:
+            return self._store.first_ended(run_ids) if len(run_ids) > 1 else None
+        except Exception as error:
+            tell(log, error, "which runs have ended could not be read")
             return None
 
     def _sweep(self) -> None:
@@ -124,10 +136,11 @@ class JudgementScheduler:
             if not self._store.claim(run_id, self._name):
                 self._defer(run_id)
                 return
+            as_of = self._store.now()
             changed = self._judged(run_id)
             with self._store.reading() as reader:
                 curve = read_spark(reader, run_id)
-            self._store.note_judged(run_id, curve)
+            self._store.note_judged(run_id, curve, as_of)
             # Where the database is shared, every process notifies its own pages: see Follower.
             if not self._store.is_shared:
                 self._events.publish(self._store.summary(run_id), diagnosis_changed=changed)

@@ -49,6 +49,11 @@ def cores_in_use(rank: RankFacts) -> Evidence:
     return Evidence(what="Cores in use", value=measures.used_cores(rank), unit="cores", series="busy_cores")
 
 
+def others_cores(cores: float | None) -> Evidence:
+    """``cores``: used by other jobs."""
+    return Evidence(what="Cores used by other jobs", value=cores, unit="cores")
+
+
 def usable_cores(host: HostShare) -> Evidence:
     return Evidence(what="Cores this run may use", value=host.usable_cores, unit="cores")
 

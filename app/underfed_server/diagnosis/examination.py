@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from underfed_server.diagnosis.measures import pressure_fraction, reads_network
+from underfed_server.diagnosis.measures import (
+    are_cores_full,
+    load_tail,
+    own_cores,
+    pressure_fraction,
+    reads_network,
+    strangers_cores,
+)
 from underfed_server.diagnosis.overview import Overview
 from underfed_server.diagnosis.storage_rate import StorageShown
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -58,6 +65,24 @@ class Loads:
     """CPU time of the loading process's other threads, as a share of all its CPU time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """What other jobs cost that fill the cores: shares of step time."""
+
+    cores: float | None = None
+    """That they use, of those the run may use; ``None``: not measured."""
+    loading: float = 0.0
+    """Of ``Wait.loading``, for a free core."""
+    delivery: float = 0.0
+    """Of ``Wait.delivery``, likewise."""
+    held_back: float = 0.0
+    """Of ``Wait.held_back``, likewise."""
+
+    @property
+    def cost_fraction(self) -> float:
+        return self.loading + self.delivery + self.held_back
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Examination:
     """Of a run with judged steps. Fractions are of step time."""
@@ -69,6 +94,7 @@ class Examination:
     bound: Bound
     wait: Wait
     loads: Loads
+    crowd: Crowd
     unexplained: float
     """Of ``wait.loading``, what no cause has explained yet."""
 
@@ -91,8 +117,15 @@ class Examination:
         return (self.loader.num_workers if self.loader else None) or 0
 
     def explained(self, cost_fraction: float) -> Examination:
-        """A copy in which a cause explains that much more of the loading."""
-        return replace(self, unexplained=max(0.0, self.unexplained - cost_fraction))
+        """A copy in which a cause explains that much more of the loading. What takes long for a reason of its own is
+        that reason's, though it takes longer on cores that others fill."""
+        crowd = replace(self.crowd, loading=0.0)
+        return replace(self, unexplained=max(0.0, self.unexplained - cost_fraction), crowd=crowd)
+
+    @property
+    def beside_crowd(self) -> float:
+        """Of what is unexplained, what other jobs do not cost."""
+        return max(0.0, self.unexplained - self.crowd.loading)
 
 
 def examine(facts: RunFacts, overview: Overview, bound: Bound) -> Examination:
@@ -100,7 +133,40 @@ def examine(facts: RunFacts, overview: Overview, bound: Bound) -> Examination:
     rank = overview.slow.judged
     wait = split_wait(rank, facts.loader)
     loads = _split_loads(facts, rank, wait.weights)
-    return Examination(facts, overview, rank, bound, wait, loads, wait.loading)
+    crowd = _read_crowd(facts, rank, wait, loads)
+    return Examination(facts, overview, rank, bound, wait, loads, crowd, wait.loading)
+
+
+def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> Crowd:
+    """Where most of what fills the cores is of other jobs. Loading waited for a core as measured. Handing a batch over
+    is a chain of short turns of the same processes, each of which waits alike; one of many tensors, or of large ones,
+    is slow by itself. Batches are held back by such waits where none takes long by itself.
+    """
+    ranks = facts.on_host_of(rank)
+    others, own = strangers_cores(rank, ranks), sum(own_cores(each.process) for each in ranks)
+    if others is None or loads.runqueue is None or others <= own:
+        return Crowd(others)
+    if not are_cores_full(rank, facts.host, loads.runqueue):
+        return Crowd(others)
+    by_others = others / (others + own)
+    wanted = loads.runqueue + (loads.cpu or 0.0)
+    queued = loads.runqueue / wanted if wanted > 0 else 0.0
+    own_tail = load_tail(rank, of_its_own=True)
+    held = 0.0 if own_tail is None or own_tail.is_heavy else wait.held_back or 0.0
+    delivery = 0.0 if has_much_to_hand_over(facts.loader) else (wait.delivery or 0.0) * queued
+    return Crowd(others, wait.loading * loads.runqueue * by_others, delivery * by_others, held * queued * by_others)
+
+
+LARGE_BATCH_BYTES = 10_000_000
+"""A batch of which unmapping alone takes 2 ms in the training process, and copying it into shared memory 6–8 ms in
+the worker (own study: 0.19 ms and 0.6–0.8 ms for a megabyte)."""
+
+
+def has_much_to_hand_over(loader: LoaderInfo | None) -> bool:
+    """Many tensors, or large ones."""
+    if loader is None:
+        return False
+    return (loader.batch_tensors or 0) >= THRESHOLDS.many_tensors or (loader.batch_bytes or 0) >= LARGE_BATCH_BYTES
 
 
 def _split_loads(facts: RunFacts, rank: RankFacts, weights: Column) -> Loads:

@@ -44,9 +44,25 @@ def read_ceiling(rank: RankFacts, host: HostShare, together: Lockstep | None = N
     work of a device whose clock was read. ``rank`` and ``together`` as of :func:`instant_step_us`.
     """
     speedup = rank.step_us / max(instant_step_us(rank, host, together), 1.0)
+    return Ceiling(speedup, speedup * math.exp(_strays(rank, host, together)))
+
+
+def could_be(rank: RankFacts, host: HostShare, bound: Bound, together: Lockstep | None = None) -> Ceiling | None:
+    """What is said of a run that loses time to its input, as :func:`could_be_us` has it: no fix gains more. ``None``:
+    it loses none, or nothing shows it.
+    """
+    instant_us = could_be_us(rank, host, bound, together) if bound in ("data", "transfer") else 0.0
+    if instant_us <= 0:
+        return None
+    speedup = rank.step_us / instant_us
+    return Ceiling(speedup, speedup * math.exp(_strays(rank, host, together)))
+
+
+def _strays(rank: RankFacts, host: HostShare, together: Lockstep | None) -> float:
+    """As a logarithm."""
     is_of_device = together is None and rank.has_device_clock
-    strays = 0.0 if is_of_device else _error(rank.rests_us if together is None else together.work_us)
-    return Ceiling(speedup, speedup * math.exp(math.hypot(strays, PASSED if shares_cores(rank, host) else 0.0)))
+    error = 0.0 if is_of_device else _error(rank.rests_us if together is None else together.work_us)
+    return math.hypot(error, PASSED if shares_cores(rank, host) else 0.0)
 
 
 def _error(rests_us: Column) -> float:

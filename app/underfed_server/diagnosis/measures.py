@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts
 from underfed_server.measurements import Column, HostRows
 from underfed_server.model import Anatomy
+
+THROTTLED_FRACTION = 0.10
+"""Share of time that the control group was throttled from which its quota is full, though use averaged over a second is
+below the quota."""
 
 READS_BYTES = 64 << 10
 """Bytes a batch from which a loader reads files, or a network: less comes through the pipes that bring the indices."""
@@ -155,6 +161,28 @@ def other_cores(process: ProcessShare) -> float | None:
     return max(0.0, process.host_busy_cores - own_cores(process))
 
 
+def strangers_cores(rank: RankFacts, ranks_on_host: Sequence[RankFacts]) -> float | None:
+    """Of the allowed cores, those that processes of other jobs used; ``None`` as of :func:`other_cores`, and where what
+    the workers used was not measured.
+
+    ``ranks_on_host``: of this run, with the rank.
+    """
+    others, has_workers = other_cores(rank.process), bool(np.isfinite(rank.batches.worker).any())
+    if others is None or (has_workers and rank.process.workers_cores is None):
+        return None
+    return max(0.0, others - sum(own_cores(each.process) for each in ranks_on_host if each.rank != rank.rank))
+
+
+def are_cores_full(rank: RankFacts, host: HostShare, runqueue: float | None) -> bool:
+    """``runqueue``: share of load time."""
+    used, throttled = used_cores_fraction(rank, host), throttled_fraction(rank, host)
+    return (
+        (used is not None and used >= THRESHOLDS.saturated_cores_fraction)
+        or (runqueue is not None and runqueue >= THRESHOLDS.runqueue_fraction)
+        or (throttled is not None and throttled >= THROTTLED_FRACTION)
+    )
+
+
 def attainable_cores(process: ProcessShare, usable: float) -> float:
     """Cores this run gets with one busy task more than there are cores: the scheduler shares fairly with others.
 
@@ -222,6 +250,15 @@ def throttled_fraction(rank: RankFacts, host: HostShare) -> float | None:
     return None if stopped is None else min(1.0, stopped / max(1.0, host.usable_cores or 1.0))
 
 
+TAIL_FACTOR = 2.0
+"""The 95th percentile of loads against their median from which load times have a heavy tail (loadtune and pytscope
+call a ratio of 1.5 jitter, which two workers on a core already show)."""
+
+TAIL_SHARE = 0.25
+"""Share of all load time in the slowest 5 % from which a tail is heavy also where fewer than 5 % are slow; of equal
+loads it is 5 %."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tail:
     """How unevenly batches load."""
@@ -231,10 +268,19 @@ class Tail:
     slowest_share: float
     """Of all load time, what the slowest 5 % of the batches took."""
 
+    @property
+    def is_heavy(self) -> bool:
+        return self.p95_us >= TAIL_FACTOR * self.median_us or self.slowest_share >= TAIL_SHARE
 
-def load_tail(rank: RankFacts) -> Tail | None:
-    """``None``: fewer than 20 batches, of which none is the slowest 5 %."""
-    loads = np.sort(rank.batches.load_us[np.isfinite(rank.batches.load_us)])
+
+def load_tail(rank: RankFacts, *, of_its_own: bool = False) -> Tail | None:
+    """``of_its_own``: without the time in which loading was ready to run and no core was free, which is no batch's own:
+    the same one loads fast the next time. ``None``: fewer than 20 batches, of which none is the slowest 5 %.
+    """
+    loads = rank.batches.load_us
+    if of_its_own:
+        loads = np.maximum(0.0, loads - np.nan_to_num(rank.batches.runqueue_us))
+    loads = np.sort(loads[np.isfinite(loads)])
     total = float(np.sum(loads))
     if len(loads) < 20 or total <= 0:
         return None

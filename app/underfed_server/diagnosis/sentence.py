@@ -194,12 +194,21 @@ def _works_longer(slow: SlowWork, facts: RunFacts) -> str:
     )
 
 
+def judged_since(rank: RankFacts) -> str | None:
+    """``None``: all its steps are of the present settings."""
+    return None if rank.changed is None else f"judged from step {rank.changed.step_index:,} on: {rank.changed}"
+
+
 def no_verdict_yet(facts: RunFacts, needed: int) -> tuple[str, str]:
     """The sentence and its reason, of a run with fewer than ``needed`` steps."""
     if facts.no_loader:
         return NO_LOADER, why_no_loader(facts.no_loader)
     said = _when(facts, needed) if facts.status == "running" else no_verdict(facts.status)
     warmup = f"the first {facts.warmup_steps} are warm-up and not judged"
+    rank = next((each for each in facts.ranks if each.changed), None)
+    if rank is not None and rank.changed is not None:
+        since = rank.total_steps - rank.changed.step_index
+        return said, f"{judged_since(rank)}; a verdict needs {needed} steps, and there were {since}"
     if _has_ended(facts.status):
         return said, f"a verdict needs {needed} steps ({warmup}); the run had {facts.steps}"
     if facts.steps == 0:

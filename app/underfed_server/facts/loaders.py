@@ -105,7 +105,9 @@ def _judged(rank: int, loader: str, recorded: Mapping[str, Recorded], warmup_ste
         steps=found.steps,
         others_wait_us=found.others_wait_us,
         others_stall_us=found.others_stall_us,
-        epochs=recorded[loader].epochs,
+        paused_us=found.paused_us,
+        epochs=recorded[loader].present_epochs,
+        changed=recorded[loader].changed,
     )
     return judged, found
 

@@ -13,6 +13,7 @@ import numpy as np
 from sqlalchemy import select
 
 from underfed_server.facts.record import is_read_ahead
+from underfed_server.facts.recorded import LEAST_PAUSE_US, MANY_STEPS
 from underfed_server.measurements import Column
 from underfed_server.model import Diagnosis, EpochInfo, Pause, PauseKind
 from underfed_server.store.columns.ladder import Rollup, Stat
@@ -27,9 +28,6 @@ from underfed_server.store.runs.diagnoses import read_diagnosis
 
 MOST_EPOCHS = 1_000
 """Of each loader, the newest."""
-
-LEAST_US, MANY_STEPS = 1e6, 5.0
-"""The program does something else where a step goes on for a second, and for so many mean steps, after its wait."""
 
 MOST_LONG_STEPS, MOST_ROWS = 24, 4_096
 """Of a request, looked at one by one: the longest, in buckets of so many steps. In larger ones a pause is too short to
@@ -70,7 +68,7 @@ def read_paused(reader: Reader, run_id: str, rank: int, loader: str, steps: Roll
         return None
     typical = float(np.median(step.sum[counted] / step.count[counted]))
     work = float(np.median((step.sum - wait.sum)[counted] / step.count[counted]))
-    least = max(LEAST_US, MANY_STEPS * typical)
+    least = max(LEAST_PAUSE_US, MANY_STEPS * typical)
     rows = _rows_of_long_steps(reader, run_id, rank, loader, steps, least)
     long = [rest for single in rows for rest in _rests(single, passes, max(0.0, work), least)]
     restarts = [_since_the_last(epochs, each) for each in _restarts(reader, run_id, rank, loader)]

@@ -18,6 +18,7 @@ from underfed_server.measurements import BatchRows, Column, HostRows, StepRows, 
 from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, ReadRate, Role, Setting, Status, StoragePlace
 from underfed_server.store.columns.copies import exposed_copy_us
 from underfed_server.store.columns.stall import has_device_clock, stall_us
+from underfed_server.store.reading.changed_settings import ChangedSettings
 
 Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
@@ -111,6 +112,8 @@ class RankFacts:
     no other loader."""
     others_stall_us: float = 0.0
     """Of the mean judged step, the part of it that the device's clock confirms, as of ``stall_us``."""
+    paused_us: float = 0.0
+    """Of the newest steps, in those that are not judged because the program did something else in them."""
     uses_gpu: bool = False
     gpu_util: float | None = None
     """GPU-Util over the judged span: share of time in which any kernel ran."""
@@ -118,6 +121,8 @@ class RankFacts:
     epochs: tuple[EpochInfo, ...] = ()
     """Oldest first, the newest that are known."""
     workers: tuple[WorkerFacts, ...] = ()
+    changed: ChangedSettings | None = None
+    """Since when it has used the loader with its present settings, of which the judged steps are; ``None``: always."""
     host: HostRows | None = None
     """Samples of its host over the judged span, one a second."""
     has_device_clock: bool = field(init=False)
@@ -179,6 +184,12 @@ class RankFacts:
     def stall_fraction(self) -> float:
         """Share of judged step time."""
         return self.stall_us / self.step_us
+
+    @property
+    def paused_fraction(self) -> float:
+        """Of the time of its newest steps."""
+        spent_us = self.paused_us + float(np.sum(self.steps.step_us))
+        return self.paused_us / spent_us if spent_us > 0 else 0.0
 
     @property
     def others_stall_fraction(self) -> float:

@@ -4,6 +4,7 @@ is no work of another's step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from underfed_server.facts.record import Mask, is_read_ahead
 from underfed_server.measurements import Column, StepRows, chosen
 from underfed_server.model import EpochInfo
 from underfed_server.store.columns.stall import stall_us
+from underfed_server.store.reading.changed_settings import ChangedSettings
 from underfed_server.store.store import Store
 
 NEWEST_EPOCHS = 200
@@ -20,6 +22,13 @@ NEWEST_EPOCHS = 200
 
 LITTLE_FRACTION = 0.01
 """Share of step time: a verdict does not depend on whether so little was work or another loader's."""
+
+
+LEAST_PAUSE_US, MANY_STEPS = 1e6, 5.0
+"""The program does something else where a step goes on for a second, and for so many usual steps, after its wait."""
+
+RARE = 0.05
+"""Share of the steps up to which such ones are pauses: a loop in which more are long is one of long steps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +63,14 @@ class Recorded:
 
     rows: StepRows
     epochs: tuple[EpochInfo, ...]
+    changed: ChangedSettings | None = None
+    """Since when they are of the present settings, where earlier ones are of others."""
+
+    @property
+    def present_epochs(self) -> tuple[EpochInfo, ...]:
+        """Of the present settings."""
+        start_us = -math.inf if self.changed is None else self.changed.start_us
+        return tuple(each for each in self.epochs if each.start_us >= start_us)
 
     @property
     def is_read_ahead(self) -> bool:
@@ -73,7 +90,8 @@ class Recorded:
 def read_recorded(store: Store, run_id: str, rank: int, loader: str, last: int) -> Recorded:
     """The newest ``last`` steps of the rank with the loader."""
     rows = store.steps(run_id, rank, loader, last=last)
-    return Recorded(rows, store.epochs(run_id, rank, loader, max(NEWEST_EPOCHS, len(np.unique(rows.epoch_index)) + 1)))
+    epochs = store.epochs(run_id, rank, loader, max(NEWEST_EPOCHS, len(np.unique(rows.epoch_index)) + 1))
+    return Recorded(rows, epochs, store.changed_settings(run_id, rank, loader))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +107,8 @@ class Apart:
     others_wait_us: Column | None
     """``None``: the rank has no other loader."""
     others_stall_us: float
+    paused_us: float
+    """Of steps that are not judged, as the program did something else in them: writing a checkpoint, an evaluation."""
 
 
 def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> Apart:
@@ -99,8 +119,11 @@ def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> A
     others = [each for name, each in recorded.items() if name != loader and not (is_alone or each.is_read_ahead)]
     rows, waited = own.rows, _spent_by(others)
     edges_us = _edges_us(own, waited)
-    keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= warmup_steps)
+    first = warmup_steps + (own.changed.step_index if own.changed else 0)
+    keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= first)
     keep &= ~_pauses(own, others)
+    is_pause = keep & _goes_on(rows)
+    keep &= ~is_pause
     rest_from_us = rows.start_us + rows.data_wait_us
     keep &= _is_known(own, others, keep)
     others_wait_us = waited.between(rest_from_us, own.ends_us)[keep]
@@ -111,6 +134,7 @@ def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> A
         steps=_with_edges(rows, keep, edges_us),
         others_wait_us=others_wait_us if others else None,
         others_stall_us=float(np.mean(stalled_us)) if len(stalled_us) else 0.0,
+        paused_us=float(np.sum((rows.step_us - rows.data_wait_us)[is_pause])),
     )  # fmt: skip
 
 
@@ -167,6 +191,17 @@ def _pauses(own: Recorded, others: list[Recorded]) -> Mask:
     is_within = (step >= 0) & (begin_us >= (rows.start_us + rows.data_wait_us)[step]) & (end_us <= own.ends_us[step])
     is_pause[step[is_within]] = True
     return is_pause
+
+
+def _goes_on(rows: StepRows) -> Mask:
+    """Which steps go on far beyond what is usual after their wait: nothing waits for data meanwhile, on any rank."""
+    rest_us = rows.step_us - rows.data_wait_us
+    known = rest_us[np.isfinite(rest_us)]
+    if not len(known):
+        return np.zeros(len(rows), dtype=bool)
+    is_long = rest_us >= max(LEAST_PAUSE_US, MANY_STEPS * float(np.nanmedian(rows.step_us)))
+    few = max(1.0, RARE * len(known))
+    return is_long if np.count_nonzero(is_long) <= few else np.zeros(len(rows), dtype=bool)
 
 
 def _edges_us(own: Recorded, others: Spent) -> Column:

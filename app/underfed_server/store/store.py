@@ -24,6 +24,7 @@ from underfed_server.store.databases.schema import upgrade
 from underfed_server.store.databases.sqlite import require_size, require_sound
 from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
+from underfed_server.store.reading.changed_settings import ChangedSettings, read_changed_settings
 from underfed_server.store.reading.current_usage import CurrentUsage, Place, RankNow
 from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.samplers import Samplers, read_samplers
@@ -281,6 +282,11 @@ class Store:
         """In the order in which the training process received them."""
         return self._rows(BatchRows, run_id, rank, batches_lane(loader), last)
 
+    def changed_settings(self, run_id: str, rank: int, loader: str) -> ChangedSettings | None:
+        """Since when a rank has used a loader with its present settings; ``None``: always, or it is not known."""
+        with self.reading() as reader:
+            return read_changed_settings(reader, run_id, rank, loader)
+
     def process(self, run_id: str, rank: int, last: int | None = None) -> ProcessRows:
         """One sample a second."""
         return self._rows(ProcessRows, run_id, rank, PROCESS, last)
@@ -315,6 +321,7 @@ class Store:
     diagnosis = _reads(diagnoses.read_diagnosis)
     save_diagnosis = _writes(diagnoses.save_diagnosis)
     note_judged = _writes(diagnoses.note_judged)
+    first_ended = _reads(diagnoses.first_ended)
     unjudged = _reads_now(diagnoses.unjudged)
     team_runs = _reads(read_team_runs)
     team_history = _reads(read_history)

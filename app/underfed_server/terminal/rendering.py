@@ -258,8 +258,7 @@ def _gain(advice: Advice, diagnosis: Diagnosis) -> Text:
     title.append(figures.gain(advice), f"bold {WAIT}")
     if advice.run_speedup is not None:
         title.append(f" in the loop over {advice.loader}, {figures.gain_of_run(advice)} for the run", f"bold {WAIT}")
-    # An estimate within the interval is no ceiling.
-    if advice.ceiling is not None and (advice.high is None or advice.ceiling >= advice.high):
+    if advice.ceiling is not None:
         title.append(f"   about {figures.factor(advice.ceiling)} {_at_best(advice.ceiling, diagnosis)}", QUIET)
     return title
 

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 e14de8762d67bd4432e09f8cb99e86f41f8285e3eab6593e82f9e823e945ae1a. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 30600e5799df4108f45bbb61e6cf486c313aa1c732c7ab0f02cabf0e4327372e. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -1080,8 +1080,15 @@ export interface components {
             hours_used: number | null;
             /** Instant Data Steps Per S */
             instant_data_steps_per_s: number | null;
+            /**
+             * Is Final
+             * @default false
+             */
+            is_final: boolean;
             /** Judged At */
             judged_at: string | null;
+            /** Judged From Step */
+            judged_from_step?: number | null;
             /** Judged Steps */
             judged_steps: number;
             /** Ledger */
@@ -2253,6 +2260,11 @@ export interface components {
             hosts: components["schemas"]["HostFacts"][];
             /** Hours Lost */
             hours_lost: number | null;
+            /**
+             * Is Final
+             * @default false
+             */
+            is_final: boolean;
             /** Job */
             job: string;
             /**
@@ -2287,6 +2299,8 @@ export interface components {
             notes: string;
             /** Num Workers */
             num_workers: number | null;
+            /** Observed Low */
+            observed_low?: number | null;
             /** Observed Speedup */
             observed_speedup: number | null;
             outlook?: components["schemas"]["Outlook"] | null;
@@ -2454,6 +2468,11 @@ export interface components {
             hostnames: string[];
             /** Hours Lost */
             hours_lost: number | null;
+            /**
+             * Is Final
+             * @default false
+             */
+            is_final: boolean;
             /** Job */
             job: string;
             /**
@@ -2477,6 +2496,8 @@ export interface components {
             no_loader: string | null;
             /** Num Workers */
             num_workers: number | null;
+            /** Observed Low */
+            observed_low?: number | null;
             /** Observed Speedup */
             observed_speedup: number | null;
             /** Project */

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.app.advice.made_case import altered, recommended
+from tests.app.advice.made_case import altered, made_case, made_verdict, recommended
 from tests.app.made_facts import made_run
 from tests.app.made_loading import made_loading, resized, slow_sample
+from underfed_server.advice.advise import recommend
 from underfed_server.advice.known_costs import KNOWN_COSTS
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Bound, SlowSample
@@ -233,3 +234,24 @@ def test_what_all_samples_do_holds_none_of_them_up() -> None:
     assert [one.to for one in cheaper(waiting({RESIZE: 60}, SLOW), slow_samples=0.4)] == ["slow samples prepared"]
     both = cheaper(waiting({RESIZE: 60}, SLOW), slow_samples=0.2, cpu_limited=0.4)
     assert [one.to for one in both] == ["resized copies"], "they are not what the run waits for most"
+
+
+def test_what_pillow_does_on_when_it_has_decoded_counts_as_decoding() -> None:
+    convert = "Photos.__getitem__ data.py:40 > Image.convert PIL/Image.py"
+    seen = {f"{convert}:1067 > ImageFile.load PIL/ImageFile.py:425": 40, f"{convert}:1130": 15}
+    (best,) = cheaper(waiting(seen))
+    assert (best.to, best.evidence[0].value) == ("another decoder", 0.55)
+    elsewhere = "Photos.__getitem__ data.py:44 > Image.convert PIL/Image.py:1130"
+    (best,) = cheaper(waiting({DECODE: 40, elsewhere: 15}))
+    assert best.evidence[0].value == 0.4, "what is converted there was decoded before"
+
+
+@pytest.mark.parametrize(("usable", "order"), [
+    (4.0, ["cheaper_transform", "num_workers"]), (8.0, ["num_workers", "cheaper_transform"]),
+])  # fmt: skip
+def test_on_cores_that_are_all_used_cheaper_loading_comes_before_a_few_workers_more(
+    usable: float, order: list[str]
+) -> None:
+    facts = altered(waiting({RESIZE: 60}), host={"usable_cores": usable}, process={"host_busy_cores": 3.9})
+    case = made_case(facts, made_verdict(cpu_limited=0.5), lambda setting: 1 + 0.05 * (setting.num_workers - 2))
+    assert [one.change for one in recommend(case).advice if one.change in order] == order

@@ -20,6 +20,7 @@ from tests.app.advice.made_case import (
     refused,
 )
 from tests.app.made_facts import made_epoch, made_run, starved
+from tests.app.made_loading import made_loading
 from underfed_server.advice.advise import Recommendation, recommend
 from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import SimulatedSetting
@@ -409,6 +410,10 @@ def test_samples_that_cost_next_to_nothing_are_fetched_by_the_batch() -> None:
     assert "waited for by itself" in of("vectorize_getitem", recommended(requested, too_few_workers=0.3)).why
     few = altered(small, batches={"samples": 4.0})
     assert "vectorize_getitem" not in changes(recommended(few, too_few_workers=0.3))
+    seen = {"Rows.__getitem__ data.py:9": 2, "collate: default_collate torch/collate.py:1": 98}
+    elsewhere = recommended(replace(small, loading=made_loading(seen)), too_few_workers=0.3)
+    assert "vectorize_getitem" not in changes(elsewhere)
+    assert "2.0% of loading" in next(each.why for each in elsewhere.refusals if each.change == "vectorize_getitem")
     batched = altered(small, loader={"fetches_batches": True})
     assert "vectorize_getitem" not in changes(recommended(batched, too_few_workers=0.3))
 

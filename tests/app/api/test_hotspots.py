@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 from starlette.testclient import TestClient
 
+from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream, made_window, posted
 from tests.app.store.posting import post
+from underfed_server.api import served_diagnosis
+from underfed_server.api.served_diagnosis import ServedHotspots
 from underfed_server.errors import InvalidError
 from underfed_server.facts.hotspots import NO_PROFILE, NO_WORKERS
 from underfed_server.ingest.decode import decode
 from underfed_server.model import Diagnosis, HotspotsPage
+from underfed_server.store.reading.stacks import LoaderStacks, read_stacks
 from underfed_server.store.store import Store
 
 FRAMES = [
@@ -141,6 +146,24 @@ def test_sizes_of_pictures_and_looks_at_the_agent_are_told(client: TestClient, s
     diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
     assert diagnosis.agent_fraction == page.agent_fraction
     assert shown(client, "&rank=5").agent_fraction is None
+
+
+def test_stacks_are_merged_again_once_one_rank_sent_more(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(connection: Connection, run_id: str, loader: str) -> LoaderStacks:
+        read.append(loader)
+        return read_stacks(connection, run_id, loader)
+
+    monkeypatch.setattr(served_diagnosis, "read_stacks", counted)
+    post(store, [made_window(0, rank=rank, stacks=[seen()]) for rank in range(3)])
+    hotspots, found = ServedHotspots(), made_diagnosis()
+    first = hotspots.added_to(store, found)
+    assert [line.fraction for line in hotspots.added_to(store, found).hot_lines] == [0.6, 0.25, 0.1]
+    assert (first.hotspots, len(read)) == (hotspots.added_to(store, found).hotspots, 1)
+    post(store, [made_window(1, rank=2, stacks=[seen(resizing=400)])])
+    assert hotspots.added_to(store, found).hot_lines[0].fraction == pytest.approx(520 / 640, abs=1e-4)
+    assert len(read) == 2
 
 
 def test_a_few_samples_say_nothing(client: TestClient, store: Store) -> None:

@@ -140,8 +140,18 @@ def no_fix_saves_more_than_its_part(said: Diagnosis) -> Iterator[str]:
     """No fix saves more of the step than waits, and copies where these are what is judged, take of it."""
     could_be = _could_be(said)
     for each in said.advice:
-        if could_be is not None and each.predicted_speedup and each.predicted_speedup > could_be * (1 + NEARLY):
-            yield f"{each.change} gains × {each.predicted_speedup} of what could be × {could_be}"
+        for gain in (each.predicted_speedup, each.low):
+            if could_be is not None and gain and gain > could_be * (1 + NEARLY):
+                yield f"{each.change} gains × {gain} of what could be × {could_be}"
+
+
+@invariant
+def no_ceiling_lies_within_an_interval(said: Diagnosis) -> Iterator[str]:
+    """What is called the most that a fix can gain is no less than what it may gain."""
+    for each in said.advice:
+        for gain in (each.predicted_speedup, each.low, each.high):
+            if each.ceiling is not None and gain is not None and gain > each.ceiling * (1 + NEARLY):
+                yield f"{each.change} may gain × {gain}, and × {each.ceiling} at best"
 
 
 @invariant

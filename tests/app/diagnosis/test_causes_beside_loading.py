@@ -152,6 +152,19 @@ def test_slow_samples_cost_what_waiting_in_order_costs() -> None:
     assert costs == pytest.approx([each.cost_of(load_ms=8.0) for each in played], abs=0.03)
 
 
+def test_slow_samples_are_slow_for_their_own_sake() -> None:
+    uneven = Played(load_ms=[*[20.0] * 15, 400.0], work_ms=50).facts()
+    assert causes(uneven)[0] == "slow_samples"
+    loads = uneven.ranks[0].batches.load_us
+    queued = with_batches(uneven, runqueue_us=np.maximum(0.0, loads - 20_000), cpu_us=np.minimum(loads, 20_000))
+    assert "slow_samples" not in causes(queued), "the same photo loads fast once a core is free"
+    (rank,) = queued.ranks
+    crowded = replace(rank, process=replace(rank.process, host_busy_cores=8.0, process_cores=0.1, workers_cores=0.1))
+    found = judge(replace(queued, ranks=(crowded,), host=queued.host.model_copy(update={"usable_cores": 8.0})))
+    assert found.causes[0].cause == "cpu_limited"
+    assert found.causes[0].sentence.startswith("Other jobs use 7.8 of the 8 cores")
+
+
 def test_slow_samples_are_silent_where_all_loads_are_alike_or_no_longer_than_the_queue_covers() -> None:
     assert causes(Played(load_ms=60, work_ms=20).facts()) == ["too_few_workers"]
     assert causes(Played(load_ms=[8.0] * 29 + [50.0], work_ms=20).facts()) == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.app.diagnosis.altered import with_loader
@@ -36,6 +36,11 @@ def diagnosed(facts: RunFacts, *, with_advice: bool = True) -> Diagnosis:
     verdict = judge(facts, overview=overview)
     recommendation = advise(facts, verdict, overview) if with_advice else Recommendation()
     return diagnosis_of(facts, overview, of_run(verdict, facts), recommendation)
+
+
+def diagnosed_later(facts: RunFacts, earlier: Recommendation) -> Diagnosis:
+    overview = overview_of(facts)
+    return diagnosis_of(facts, overview, of_run(judge(facts, overview=overview), facts), earlier)
 
 
 def with_copies(rank: RankFacts, exposed_ms: Sequence[float | None]) -> RankFacts:
@@ -194,6 +199,16 @@ def test_figures_of_several_loaders_and_ranks_do_not_contradict_each_other(facts
     assert contradictions(diagnosed(facts)) == []
 
 
+@settings(FOUND, max_examples=EXAMPLES // 5)
+@given(single_runs(), single_runs())
+def test_figures_of_advice_that_was_kept_do_not_contradict_a_later_verdict(then: RunFacts, now: RunFacts) -> None:
+    earlier = judge(then)
+    assume(earlier.bound == judge(now).bound)  # else it is computed again
+    found = diagnosed_later(now, advise(then, earlier))
+    # What it was computed from stays its evidence.
+    assert [each for check in INVARIANTS if "evidence" not in check.__name__ for each in check(found)] == []
+
+
 # --- each invariant is one that can be broken -----------------------------------------------------
 
 STEP = Anatomy(step_us=100_000, data_wait_us=40_000, h2d_exposed_us=None, compute_us=60_000)
@@ -227,6 +242,7 @@ BROKEN: dict[str, Diagnosis] = {
     "hours_of_loaders_add_up": said(loaders=[LINE.model_copy(update={"hours_lost": 1.0})]),
     "ranges_are_ordered": advised(low=1.7, high=1.8),
     "no_fix_saves_more_than_its_part": advised(predicted_speedup=1.9),
+    "no_ceiling_lies_within_an_interval": advised(low=1.4, high=1.65, ceiling=1.62),
     "there_is_one_could_be": advised(ceiling=1.2),
     "a_predicted_step_is_the_gain": advised(anatomy=STEP),
     "a_run_gains_no_more_than_its_loop": advised(run_speedup=1.7),

@@ -8,7 +8,6 @@ from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer
 from underfed_server.diagnosis import evidence, measures
-from underfed_server.diagnosis.causes.slow_samples import is_heavy
 
 
 def consider(case: Case) -> Offer | None:
@@ -31,7 +30,7 @@ def consider(case: Case) -> Offer | None:
 def _may_help(case: Case) -> bool:
     """Slow batches are waited for, also where other causes cost more than they do."""
     tail = measures.load_tail(case.rank)
-    return case.cause is not None or (case.waits_for_data and tail is not None and is_heavy(tail))
+    return case.cause is not None or (case.waits_for_data and tail is not None and tail.is_heavy)
 
 
 CHANGE = Change(

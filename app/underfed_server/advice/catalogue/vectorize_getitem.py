@@ -6,10 +6,12 @@ import math
 
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
-from underfed_server.advice.offer import Offer
+from underfed_server.advice.offer import Offer, refuse
 from underfed_server.advice.search import do_workers_sleep
 from underfed_server.diagnosis import measures
-from underfed_server.model import Evidence
+from underfed_server.diagnosis.sentence import percent
+from underfed_server.facts.costly_lines import share_of
+from underfed_server.model import Evidence, Refusal
 
 DIFF = """\
  class YourDataset(Dataset):
@@ -37,12 +39,18 @@ MANY_SAMPLES = 32
 WAITED_FOR = "Each sample is waited for by itself: one call can ask for all of a batch at once."
 
 
-def consider(case: Case) -> Offer | None:
+LEAST_SHARE = 0.05
+"""Of loading, in the data set's own ``__getitem__``: with less there is nothing to save by calling it less often."""
+
+
+def consider(case: Case) -> Offer | Refusal | None:
     sample, is_waited_for = _sample_us(case), _is_waited_for(case)
     if not case.waits_for_data or case.loader.is_iterable or case.loader.fetches_batches:
         return None
     if sample is None or (sample >= SMALL_SAMPLE_US and not is_waited_for):
         return None
+    if (share := _share_of_getitem(case)) is not None and share < LEAST_SHARE:
+        return _refusal(case, share)
     return Offer(
         to="__getitems__",
         title="Fetch a batch with one call",
@@ -56,6 +64,18 @@ def consider(case: Case) -> Offer | None:
         from_=case.loader.dataset_type,
         gain="how fast the data set fetches many samples at once was not seen in this run",
     )
+
+
+def _share_of_getitem(case: Case) -> float | None:
+    """``None``: what loading executes was not seen often enough."""
+    loading = case.facts.loading
+    return None if loading is None else share_of(loading, lambda stage, _places: stage == "getitem")
+
+
+def _refusal(case: Case, share: float) -> Refusal:
+    rows = [Evidence(what="Of loading, in the data set's own code", value=share, unit="fraction")]
+    why = f"Calling the data set takes {percent(share)} of loading, as its workers were seen."
+    return refuse(case, "Fetching a batch with one call", why, rows)
 
 
 def _is_waited_for(case: Case) -> bool:

@@ -17,8 +17,8 @@ from underfed_server.advice.prediction.regime import Place, place_of
 from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import UNLIMITED, Handover, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
-from underfed_server.advice.prediction.workload import Workload, read_workload, usable_cores
-from underfed_server.diagnosis.instant_data import read_ceiling
+from underfed_server.advice.prediction.workload import Workload, is_crowded, read_workload, usable_cores
+from underfed_server.diagnosis.instant_data import Ceiling, read_ceiling
 from underfed_server.diagnosis.storage_rate import UNKNOWN, Elsewhere, most_readers_seen, usual_readers
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.model import LoaderInfo, StoragePlace
@@ -30,6 +30,11 @@ BLOCKS = 4
 
 HANDOVER_SPAN = (0.5, 1.8)
 """Hand-over times differ by this much between machines and loads of the training process (own study)."""
+
+
+CROWDED = 0.20
+"""As a logarithm, how much longer the same work waits for cores that other jobs fill, from one run to the next (own
+study: the same step without its wait took 110 and 134 ms beside the same two busy processes)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class Predictor:
     """Of simulating the recorded setting, as a logarithm."""
     most_readers: float | None
     """Loads at once, beyond which it was not seen what storage gives; ``None``: it is known, or matters little."""
+    otherwise: Workload | None = None
+    """Another way to read the run, which reproduces it less well: cores that others fill."""
     proven: Sequence[float] = ()
     """Residuals of what was predicted for earlier runs on this host."""
     blocks: dict[int, tuple[Workload, Outcome]] = field(default_factory=dict)
@@ -79,7 +86,7 @@ class Predictor:
         Raises:
             PredictionError: see :meth:`predict`.
         """
-        return min(self.ceiling, self.recorded.step_us / self._of(setting).step_us)
+        return min(self._ceiling(setting).speedup, self.recorded.step_us / self._of(setting).step_us)
 
     def predict(self, setting: SimulatedSetting) -> Prediction:
         """The speed-up with its interval, about a hundred milliseconds of work.
@@ -93,12 +100,22 @@ class Predictor:
         place = self.place(setting)
         # What differs from run to run, from part to part of this one, and between the run and its model.
         own = min(self.own_error, abs(math.log(speedup))) / 2
-        strays = math.hypot(own, CONFIDENCE * self._error(setting))
+        crowd = CROWDED if self.otherwise and setting != self.workload.setting else 0.0
+        strays = math.hypot(own, CONFIDENCE * self._error(setting), crowd)
         below, above = (place.exposure * end for end in interval(place.regime, self.proven))
         low = min([speedup, *unseen]) * math.exp(-math.hypot(below, strays))
         high = max([speedup, *unseen]) * math.exp(math.hypot(above, strays))
-        speedup, low = min(self.ceiling, speedup), min(self.ceiling, low)
-        return Prediction(setting, speedup, low, min(self.highest, high), outcome)
+        ceiling = self._ceiling(setting)
+        speedup, low = min(ceiling.speedup, speedup), min(ceiling.speedup, low)
+        return Prediction(setting, speedup, low, min(ceiling.highest, high), outcome)
+
+    def _ceiling(self, setting: SimulatedSetting) -> Ceiling:
+        """Without workers each step loads its batch first: what that takes at least comes on top of instant data."""
+        most = Ceiling(self.ceiling, self.highest)
+        if setting.num_workers or setting.is_in_memory:
+            return most
+        loads = self.workload.least_load_us / self.rank.step_us
+        return Ceiling(1 / (1 / most.speedup + loads), 1 / (1 / most.highest + loads))
 
     def place(self, setting: SimulatedSetting) -> Place:
         """Where the prediction for it belongs among others.
@@ -122,7 +139,7 @@ class Predictor:
 
     def _readings(self, setting: SimulatedSetting) -> list[Workload]:
         """Other ways to read the same run where a term that decides was not seen in it."""
-        known, found = self.workload, []
+        known, found = self.workload, [] if self.otherwise is None else [self.otherwise]
         if not known.slowdown_measured:
             process, spans = self.rank.process, (1.0, WORST_FULL)
             shared = (known.ranks.share(usable_cores(process, self.host, full)) for full in spans)
@@ -170,7 +187,8 @@ def make_predictor(
     Raises:
         PredictionError: see :func:`read_workload`.
     """
-    workload, most_readers = read_workload(rank, loader, host, ranks), most_readers_seen(rank, place)
+    most_readers = most_readers_seen(rank, place)
+    workload, otherwise = _readings(rank, loader, host, ranks)
     if workload.readers == UNLIMITED and elsewhere.limit_readers is not None:
         workload = replace(workload, readers=max(elsewhere.limit_readers, usual_readers(rank)))
         most_readers = None
@@ -190,9 +208,26 @@ def make_predictor(
         highest=ceiling.highest,
         own_error=abs(math.log(recorded.step_us / rank.step_us)),
         most_readers=most_readers,
+        otherwise=otherwise,
         proven=proven,
         known={workload.setting: recorded},
     )
+
+
+def _readings(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: Ranks) -> tuple[Workload, Workload | None]:
+    """The one that reproduces the recorded step best, and the other one where there are two: on cores that other jobs
+    fill."""
+    shared = read_workload(rank, loader, host, ranks)
+    if not is_crowded(rank, host, ranks):
+        return shared, None
+    queued = read_workload(rank, loader, host, ranks, as_queued=True)
+
+    def strays(workload: Workload) -> float:
+        epochs = read_epochs(rank, workload.setting, workload.handover)
+        return abs(math.log(_outcome(workload, rank, epochs, workload.setting).step_us / rank.step_us))
+
+    first, second = sorted((queued, shared), key=strays)
+    return first, second
 
 
 def _without_block(whole: Workload, block: int) -> Workload:

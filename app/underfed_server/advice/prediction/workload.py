@@ -21,8 +21,9 @@ from underfed_server.advice.prediction.simulate import (
     LoopInputs,
     SimulatedSetting,
     Work,
+    no_company,
 )
-from underfed_server.diagnosis.measures import mean, other_cores, own_cores
+from underfed_server.diagnosis.measures import are_cores_full, load_share, mean, other_cores, own_cores, strangers_cores
 from underfed_server.diagnosis.storage_rate import StorageRate, loads_at_once, reads_files, storage_rate
 from underfed_server.facts.lost import steps_ahead
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, epoch_starts
@@ -80,6 +81,13 @@ class Workload:
     handover_measured: bool
     """Handing over was seen in the run, or measured on its host."""
 
+    @property
+    def least_load_us(self) -> float:
+        """Of the mean batch, in the training process with no core busy beside it: the least that it can take."""
+        grown = replace(self.company, growth=self.company.highest).factor
+        alone = self.cores.slowdown(1.0)
+        return float(np.mean([each.cpu_us * alone / grown(each.busy) + each.blocked_us for each in self.lightest]))
+
     def inputs(self, setting: SimulatedSetting) -> LoopInputs:
         batches, works = (self.batches, self.works) if setting.num_workers else (self.alone, self.works_alone)
         factor, part = self.company.factor, self.ranks.part
@@ -96,9 +104,13 @@ class Workload:
         )
 
 
-def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: Ranks = ALONE) -> Workload:
-    """Raises:
-    PredictionError: a term that decides the result was not measured or cannot be.
+def read_workload(
+    rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: Ranks = ALONE, *, as_queued: bool = False
+) -> Workload:
+    """``as_queued``: each part waits for a core as long as it was measured to, whatever else the run does.
+
+    Raises:
+        PredictionError: a term that decides the result was not measured or cannot be.
     """
     if loader.num_workers is None:
         raise PredictionError("the loader's num_workers is not known")
@@ -108,13 +120,14 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
         raise PredictionError("the number of cores this run may use is not known")
     _refuse_thread_pools(rank)
     rank = steady(rank)
+    rank = _queued_as_blocked(rank) if as_queued else rank
     handover, shared = read_handover(rank, loader, host)
     rate = limited_rate(rank)
     beside = busy_beside(rank, ranks.mates)
     company = read_company(rank, loader, host, ranks.mates)
     busy = np.minimum(max(1.0, host.usable_cores), 1.0 + np.nan_to_num(beside))
     batches = ranks.slowest(_batches(rank, rate, busy))
-    works = _works(rank, loader, handover, ranks)
+    works = _works(rank, loader, handover, ranks, as_queued=as_queued)
     if loader.num_workers:
         alone = _unwritten(batches, shared.write_us)
         most = min(WRITE_SPAN * shared.write_us, mean(rank.batches.collate_us) or 0.0)
@@ -133,7 +146,9 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
         handover=handover,
         sampler_us=mean(rank.steps.sampler_us) or 0.0,
         steps_ahead=_steps_ahead(rank, ranks),
-        cores=ranks.share(usable_cores(rank.process, host, 1.0 if company.is_seen else LIKELY_FULL)),
+        cores=_as_recorded(host)
+        if as_queued
+        else ranks.share(usable_cores(rank.process, host, 1.0 if company.is_seen else LIKELY_FULL)),
         company=company,
         setting=recorded_setting(loader),
         batch_tensors=loader.batch_tensors or 2,
@@ -143,6 +158,25 @@ def read_workload(rank: RankFacts, loader: LoaderInfo, host: HostShare, ranks: R
         slowdown_measured=host.cpu_slowdown is not None or company.is_seen,
         handover_measured=loader.num_workers > 0 or host.handover is not None,
     )
+
+
+def is_crowded(rank: RankFacts, host: HostShare, ranks: Ranks = ALONE) -> bool:
+    """The cores are full, and most of what fills them is of other jobs: how long the scheduler lets this run wait for
+    one follows from their priorities and their number, which were not seen."""
+    others = strangers_cores(rank, ranks.mates)
+    is_full = are_cores_full(rank, host, load_share(rank, rank.batches.runqueue_us))
+    return is_full and others is not None and others > own_cores(rank.process) + ranks.others_cores
+
+
+def _queued_as_blocked(rank: RankFacts) -> RankFacts:
+    batches = rank.batches
+    blocked_us = batches.blocked_us + np.nan_to_num(batches.runqueue_us)
+    return replace(rank, batches=replace(batches, blocked_us=blocked_us))
+
+
+def _as_recorded(host: HostShare) -> Cores:
+    """Nothing waits for them, and none slows another down, beyond what was measured."""
+    return Cores(max(1.0, host.usable_cores or 1.0), no_company)
 
 
 def _unwritten(batches: Iterable[Batch], write_us: float) -> tuple[Batch, ...]:
@@ -231,12 +265,15 @@ FEEDING_US = 5_000.0
 """More CPU than handing a batch over takes, except for batches of hundreds of tensors."""
 
 
-def _works(rank: RankFacts, loader: LoaderInfo, handover: Handover, ranks: Ranks) -> tuple[Work, ...]:
+def _works(
+    rank: RankFacts, loader: LoaderInfo, handover: Handover, ranks: Ranks, *, as_queued: bool
+) -> tuple[Work, ...]:
     """What other loaders of the loop take stays in it: the thread sleeps through that, and works through the rest."""
     rest = rank.rests_us if ranks.together is None else ranks.together.work_us
     if not len(rest):
         raise PredictionError("no complete step was measured")
     cpu_share, queued_share = _host_shares(rank, loader, handover, rest)
+    queued_share = 0.0 if as_queued else queued_share
     other_share = max(0.0, 1.0 - cpu_share - queued_share)
     device = None if ranks.is_in_step else rank.device_work_us
     device = np.zeros(len(rest)) if device is None else device

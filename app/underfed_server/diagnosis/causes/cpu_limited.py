@@ -12,24 +12,22 @@ from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
 
-THROTTLED_FRACTION = 0.10
-"""Share of time that the control group was throttled from which its quota is full, though use averaged over a second is
-below the quota."""
-
 
 def find(examined: Examination) -> Found | None:
     rank, host, loads = examined.rank, examined.facts.host, examined.loads
-    if examined.loader is None or loads.cpu is None or not _are_cores_full(examined):
+    if examined.loader is None or loads.cpu is None or not measures.are_cores_full(rank, host, loads.runqueue):
         return None
     # The CPU is not charged with what more workers would recover, nor with what loading is blocked on.
     share = 1 - measures.recoverable_share(rank, host, examined.wait.loading)
     share *= min(1.0, loads.cpu + (loads.runqueue or 0.0))
     throttled = measures.throttled_fraction(rank, host)
+    crowded, own = examined.crowd.cost_fraction, examined.beside_crowd * share
     return Found(
-        examined.unexplained * share,
-        "Every core this run may use is busy: the CPU limits how fast batches are loaded.",
+        crowded + own,
+        _sentence(examined, crowded, own),
         [
             evidence.cores_in_use(rank),
+            evidence.others_cores(examined.crowd.cores),
             evidence.usable_cores(host),
             evidence.cpu_share(loads.cpu),
             evidence.runqueue_share(loads.runqueue),
@@ -40,13 +38,14 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def _are_cores_full(examined: Examination) -> bool:
-    used = measures.used_cores_fraction(examined.rank, examined.facts.host)
-    throttled = measures.throttled_fraction(examined.rank, examined.facts.host)
+def _sentence(examined: Examination, crowded: float, own: float) -> str:
+    """``crowded``, ``own``: of step time, what others cost and what the run's own work does."""
+    usable, others = examined.facts.host.usable_cores, examined.crowd.cores
+    if crowded <= own or not usable or others is None:
+        return "Every core this run may use is busy: the CPU limits how fast batches are loaded."
     return (
-        (used is not None and used >= THRESHOLDS.saturated_cores_fraction)
-        or (examined.loads.runqueue is not None and examined.loads.runqueue >= THRESHOLDS.runqueue_fraction)
-        or (throttled is not None and throttled >= THROTTLED_FRACTION)
+        f"Other jobs use {others:.1f} of the {usable:g} cores that this run may use: its processes are ready to load "
+        "and to hand over batches, and wait for a free core."
     )
 
 

@@ -9,13 +9,9 @@ from __future__ import annotations
 from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
 from underfed_server.diagnosis.causes.state_snapshot import LEAST_FRACTION, state_fraction
-from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.examination import LARGE_BATCH_BYTES, Examination
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, LoaderInfo
-
-LARGE_BATCH_BYTES = 10_000_000
-"""A batch of which unmapping alone takes 2 ms in the training process, and copying it into shared memory 6–8 ms in
-the worker (own study: 0.19 ms and 0.6–0.8 ms for a megabyte)."""
 
 
 def find(examined: Examination) -> Found | None:
@@ -38,9 +34,11 @@ def find(examined: Examination) -> Found | None:
 
 
 def _cost(examined: Examination) -> float | None:
-    """Without the workers' state that comes with a batch."""
+    """Without the workers' state that comes with a batch, and without waits for cores that other jobs fill."""
     delivery = examined.wait.delivery
-    return None if delivery is None else delivery - (state_fraction(examined) or 0.0)
+    if delivery is None:
+        return None
+    return max(0.0, delivery - examined.crowd.delivery - (state_fraction(examined) or 0.0))
 
 
 def _sentence(loader: LoaderInfo, *, is_most: bool) -> str:

@@ -22,7 +22,7 @@ def find(examined: Examination) -> Found | None:
     if load is not None:
         share = min(share, max(0.0, 1 - HANDOVER_US / load) if load > 0 else 0.0)
     return Found(
-        examined.unexplained * share,
+        examined.beside_crowd * share,
         "The training process loads every batch itself (num_workers=0), so each load adds to the step.",
         [
             evidence.setting("num_workers", 0),

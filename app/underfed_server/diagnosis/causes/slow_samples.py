@@ -7,22 +7,15 @@ import numpy as np
 from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.measures import Tail, load_tail
+from underfed_server.diagnosis.measures import load_tail
 from underfed_server.diagnosis.slowest_samples import named, slowest
 from underfed_server.model import Evidence
-
-TAIL_FACTOR = 2.0
-"""The 95th percentile of loads against their median from which load times have a heavy tail (loadtune and pytscope
-call a ratio of 1.5 jitter, which two workers on a core already show)."""
-
-TAIL_SHARE = 0.25
-"""Share of all load time in the slowest 5 % from which a tail is heavy also where fewer than 5 % are slow; of equal
-loads it is 5 %."""
 
 
 def find(examined: Examination) -> Found | None:
     cost, tail = examined.wait.held_back, load_tail(examined.rank)
-    if cost is None or tail is None or not is_heavy(tail):
+    own = load_tail(examined.rank, of_its_own=True)
+    if cost is None or tail is None or own is None or not own.is_heavy:
         return None
     longest = float(np.nanmax(examined.rank.batches.load_us))
     samples = examined.facts.loading.slow_samples if examined.facts.loading else []
@@ -39,10 +32,6 @@ def find(examined: Examination) -> Found | None:
             *slowest(samples),
         ],
     )
-
-
-def is_heavy(tail: Tail) -> bool:
-    return tail.p95_us >= TAIL_FACTOR * tail.median_us or tail.slowest_share >= TAIL_SHARE
 
 
 CAUSE = Cause(

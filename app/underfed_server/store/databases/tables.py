@@ -124,6 +124,8 @@ run = Table(
     Column("least_speedup", Float),
     Column("best_advice", JSON(none_as_null=True)),
     Column("observed_speedup", Float),
+    # At least, by the interval of what was observed.
+    Column("observed_low", Float),
     Column("spark", JSON, nullable=False),
     # Archived by a person: out of the list and its counts unless requested. Its hours still count.
     Column("archived_at", Instant),
@@ -305,8 +307,20 @@ stacks = Table(
     metadata,
     *_stream_key(),
     _key("loader", Text),
+    # The window that it came with.
+    Column("window_index", BigInteger, nullable=False),
     # As it was sent last, compressed.
     Column("body", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+loader_settings = Table(
+    "loader_settings",
+    metadata,
+    # Of each process that used the loader: the next one may have others.
+    *_stream_key(),
+    _key("loader", Text),
+    Column("settings", JSON, nullable=False),
     sqlite_with_rowid=False,
 )
 

@@ -28,6 +28,11 @@ _OF_LOADER = (
     .where(_stacks.run_id == bindparam("run_id"), _stacks.loader == bindparam("loader"))
     .order_by(_stacks.rank, _stacks.incarnation)
 )
+_VERSION = (
+    select(_stacks.rank, _stacks.incarnation, _stacks.window_index)
+    .where(_stacks.run_id == bindparam("run_id"), _stacks.loader == bindparam("loader"))
+    .order_by(_stacks.rank, _stacks.incarnation)
+)
 _WORKERS = select(_loader.num_workers).where(
     _loader.run_id == bindparam("run_id"), _loader.loader == bindparam("loader")
 )
@@ -49,6 +54,16 @@ class LoaderStacks:
     """Those seen most often first."""
     agent_samples: int = 0
     """Looks at the agent itself, which are in no stack."""
+
+
+Version = tuple[tuple[int, int, int], ...]
+"""What was sent last of a loader's stacks: by rank and incarnation, the window that it came with."""
+
+
+def read_version(connection: Connection, run_id: str, loader: str) -> Version:
+    """Without unpacking anything."""
+    rows = connection.execute(_VERSION, {"run_id": run_id, "loader": loader})
+    return tuple((row.rank, row.incarnation, row.window_index) for row in rows)
 
 
 def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | None = None) -> LoaderStacks:

@@ -13,7 +13,7 @@ from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
 from underfed_server.store.runs.read_rates import save_read_rate
 from underfed_server.store.runs.status import LOST_AFTER, status_column
-from underfed_server.store.runs.summaries import run_row
+from underfed_server.store.runs.summaries import is_final, run_row
 
 
 def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) -> bool:
@@ -23,7 +23,7 @@ def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) 
         NotFoundError: there is no such run.
     """
     run_row(connection, diagnosis.run_id)
-    body = diagnosis.model_dump_json(by_alias=True)
+    body = diagnosis.model_dump_json(by_alias=True, exclude={"is_final"})
     known = tables.diagnosis.c
     same = update(tables.diagnosis).where(known.run_id == diagnosis.run_id, known.body == body)
     changed = not connection.execute(same.values(judged_at=now)).rowcount
@@ -48,22 +48,37 @@ def read_diagnosis(connection: Connection, run_id: str) -> Diagnosis | None:
     Raises:
         NotFoundError: there is no such run.
     """
-    run_row(connection, run_id)
+    run = run_row(connection, run_id)
     found = select(tables.diagnosis.c.body, tables.diagnosis.c.judged_at).where(tables.diagnosis.c.run_id == run_id)
     row = connection.execute(found).one_or_none()
     if row is None:
         return None
-    return Diagnosis.model_validate_json(row.body).model_copy(update={"judged_at": row.judged_at})
+    beside = {"judged_at": row.judged_at, "is_final": is_final(run)}
+    return Diagnosis.model_validate_json(row.body).model_copy(update=beside)
 
 
-def note_judged(connection: Connection, now: datetime, run_id: str, spark: Sequence[float | None]) -> None:
+def note_judged(
+    connection: Connection, now: datetime, run_id: str, spark: Sequence[float | None], as_of: datetime | None = None
+) -> None:
     """Note that the run was judged, or could not be: it is not judged again before it changes.
 
-    ``spark``: see :class:`RunSummary`.
+    ``spark``: see :class:`RunSummary`. ``as_of``: when it began to be read for that, by default now; what came later
+    is not in it.
     """
-    run = tables.run.c
-    values = {"judged_at": now, "judged_status": status_column(now), "changed_at": now, "spark": list(spark)}
+    run, as_of = tables.run.c, as_of or now
+    values = {"judged_at": as_of, "judged_status": status_column(as_of), "changed_at": now, "spark": list(spark)}
     connection.execute(update(tables.run).where(run.run_id == run_id).values(values))
+
+
+MOST_ASKED = 500
+"""Runs in one question."""
+
+
+def first_ended(connection: Connection, run_ids: Sequence[str]) -> str | None:
+    """The first of these of which all ranks have ended; ``None``: there is none among the first :data:`MOST_ASKED`."""
+    asked, run = run_ids[:MOST_ASKED], tables.run.c
+    ended = set(connection.execute(select(run.run_id).where(run.run_id.in_(asked), run.open_ranks == 0)).scalars())
+    return next((run_id for run_id in asked if run_id in ended), None)
 
 
 def unjudged(connection: Connection, now: datetime) -> list[str]:
@@ -86,12 +101,13 @@ def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
     )  # fmt: skip
     best = diagnosis.best_advice
     gain, least, _ = best.gain_of_run if best else (None, None, None)
-    carried = [entry.observed_speedup for entry in diagnosis.ledger if entry.run_id == diagnosis.run_id]
+    carried = next((entry for entry in diagnosis.ledger if entry.run_id == diagnosis.run_id), None)
     return {name: getattr(diagnosis, name) for name in same} | {
         "cause": diagnosis.causes[0].cause if diagnosis.causes else None,
         "step_us": diagnosis.anatomy.step_us if diagnosis.anatomy else None,
         "predicted_speedup": gain,
         "least_speedup": gain if least is None else least,
         "best_advice": best.model_dump(include=set(BestAdvice.model_fields), by_alias=True) if best else None,
-        "observed_speedup": carried[0] if carried else None,
+        "observed_speedup": carried.observed_speedup if carried else None,
+        "observed_low": carried.observed_low if carried else None,
     }

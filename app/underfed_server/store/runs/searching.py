@@ -38,7 +38,7 @@ _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "ranks": _run.world_size,
     "stall": _run.data_stall_fraction,
     "gain": _run.least_speedup,
-    "gained": _run.observed_speedup,
+    "gained": func.coalesce(_run.observed_low, _run.observed_speedup),
     "started": _run.started_at,
     "ended": _run.ended_at,
     "seen": _run.last_seen_at,

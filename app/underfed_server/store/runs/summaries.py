@@ -39,6 +39,12 @@ def name_of(row: RowMapping) -> str:
     return str(row["name"] if row["edited_name"] is None else row["edited_name"])
 
 
+def is_final(row: RowMapping) -> bool:
+    """Judged since it ended, and since its last window came."""
+    at = row["judged_at"]
+    return at is not None and at >= row["last_seen_at"] and row["judged_status"] != "running"
+
+
 def read_summary(connection: Connection, now: datetime, run_id: str) -> RunSummary:
     """Raises:
     NotFoundError: there is no such run.
@@ -104,6 +110,7 @@ def _summary(row: RowMapping, beside: _Beside, now: datetime) -> RunSummary:
             now=now,
         ),
         steps=steps.get(loader, 0) if loader else 0,
+        is_final=is_final(row),
         best_advice=None if row["best_advice"] is None else BestAdvice.model_validate(row["best_advice"]),
         num_workers=beside.num_workers.get((run_id, loader)) if loader else None,
         gpus=len(devices) if ranks else None,

@@ -41,6 +41,7 @@ class _Changes:
     lives: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     storage: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     stacks: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
+    settings: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     streams: dict[StreamKey, StreamState] = field(default_factory=dict)
     lanes: dict[StreamKey, set[str]] = field(default_factory=lambda: defaultdict(set))
     runs: set[str] = field(default_factory=set)
@@ -162,6 +163,7 @@ class Appender:
             (tables.worker_life, changes.lives),
             (tables.storage, changes.storage),
             (tables.stacks, changes.stacks),
+            (tables.loader_settings, changes.settings),
         ):
             if rows:
                 connection.execute(upsert(connection, table), list(rows.values()))
@@ -219,8 +221,11 @@ def _collect(posted: PostedWindow, stream: StreamState, changes: _Changes) -> No
         changes.lives[place] = {**key, **msgspec.structs.asdict(life)}
     for storage in window.storage:
         changes.storage[(*stream.key, storage.loader, storage.mount)] = {**key, **msgspec.structs.asdict(storage)}
+    for each in window.loaders:
+        changes.settings[(*stream.key, each.loader)] = {**key, "loader": each.loader, "settings": each.settings}
     for stacks in window.stacks:
-        changes.stacks[(*stream.key, stacks.loader)] = {**key, "loader": stacks.loader, "body": packed(stacks)}
+        sent = {"window_index": window.window_index, "body": packed(stacks)}
+        changes.stacks[(*stream.key, stacks.loader)] = {**key, "loader": stacks.loader, **sent}
     changes.streams[stream.key] = stream
     changes.runs.add(window.run_id)
 

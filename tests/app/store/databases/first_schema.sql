@@ -48,6 +48,7 @@ CREATE TABLE run (
   least_speedup FLOAT,
   best_advice JSON,
   observed_speedup FLOAT,
+  observed_low FLOAT,
   spark JSON NOT NULL,
   archived_at BIGINT,
   deleted_at BIGINT,
@@ -187,6 +188,17 @@ CREATE TABLE storage (
   CONSTRAINT pk_storage PRIMARY KEY (run_id, rank, incarnation, loader, mount)
 )
   WITHOUT ROWID;
+CREATE TABLE loader_settings (
+  run_id TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  incarnation BIGINT NOT NULL,
+  loader TEXT NOT NULL,
+  settings JSON NOT NULL,
+  CONSTRAINT pk_loader_settings PRIMARY KEY (run_id, rank, incarnation, loader)
+)
+ WITHOUT ROWID
+
+;
 CREATE TABLE read_rate (
   run_id TEXT NOT NULL,
   place TEXT NOT NULL,
@@ -224,6 +236,7 @@ CREATE TABLE stacks (
   rank INTEGER NOT NULL,
   incarnation BIGINT NOT NULL,
   loader TEXT NOT NULL,
+  window_index BIGINT NOT NULL,
   body BLOB NOT NULL,
   CONSTRAINT pk_stacks PRIMARY KEY (run_id, rank, incarnation, loader)
 );

@@ -119,8 +119,18 @@ def test_a_line_shows_what_was_recorded_and_judged(store: Store) -> None:
     assert (run.steps, run.num_workers, run.hostnames, run.gpus) == (60, 2, ["node-1"], 0)
     assert (run.bound, run.level, run.cause, run.data_stall_fraction) == ("data", "bound", "no_workers", 0.4)
     assert (run.step_us, run.observed_speedup, run.hours_lost) == (100_000, 1.5, 2.0)
+    assert run.observed_low is None, "it has no interval"
     assert run.best_advice is not None
     assert (run.best_advice.change, run.best_advice.to, run.best_advice.predicted_speedup) == ("num_workers", 4, 1.6)
+
+
+def test_a_run_has_gained_where_the_lower_end_of_what_was_observed_is_a_gain(store: Store) -> None:
+    post(store, made_stream(1))
+    for low, gained in ((0.9, []), (1.2, ["run-1"])):
+        entry = made_entry("run-1", 1.5).model_copy(update={"observed_low": low, "observed_high": 2.0})
+        store.save_diagnosis(made_diagnosis(ledger=[entry]))
+        assert store.summary("run-1").observed_low == low
+        assert [run.run_id for run in listed(store, q="gained>1").runs] == gained
 
 
 def advised(change: str, speedup: float | None, low: float | None, high: float | None, **figures: Any) -> Advice:

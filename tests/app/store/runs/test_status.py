@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_window
 from tests.app.store.clock import WallClock
 from tests.app.store.listing import listed
@@ -120,3 +121,29 @@ def test_a_run_is_judged_again_though_the_clock_was_set_back_since(store: Store,
     clock.advance(seconds=1)
     store.note_judged("run-1", [])
     assert store.unjudged() == []
+
+
+def test_the_figures_of_an_ended_run_are_final_once_its_last_window_was_judged(store: Store, clock: WallClock) -> None:
+    post(store, [made_window(0)])
+    clock.advance(seconds=1)
+    store.note_judged("run-1", [])
+    assert not store.summary("run-1").is_final, "it runs"
+    began = store.now()
+    clock.advance(seconds=1)
+    post(store, [made_window(1, **FINISHED)])
+    store.save_diagnosis(made_diagnosis(status="finished"))
+    store.note_judged("run-1", [], began)
+    assert store.unjudged() == ["run-1"], "the last window came while it was judged"
+    for final in (False, True):
+        told = store.diagnosis("run-1")
+        assert told is not None
+        assert (store.summary("run-1").is_final, told.is_final) == (final, final)
+        clock.advance(seconds=1)
+        store.note_judged("run-1", [])
+
+
+def test_of_runs_to_be_judged_an_ended_one_is_first(store: Store) -> None:
+    post(store, [made_window(0, run_id=name) for name in ("one", "two", "three")])
+    assert store.first_ended(["one", "two", "three"]) is None
+    post(store, [made_window(1, run_id="two", **FINISHED)])
+    assert store.first_ended(["one", "two", "three"]) == "two"

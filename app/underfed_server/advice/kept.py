@@ -1,0 +1,40 @@
+"""Advice that was computed a while ago beside the verdict of now, so that their figures fit together."""
+
+from __future__ import annotations
+
+from underfed_server.advice.advise import Recommendation
+from underfed_server.advice.offer import UNKNOWN, above
+from underfed_server.diagnosis.instant_data import Ceiling
+from underfed_server.model import Advice, Anatomy
+
+
+def at_present(recommendation: Recommendation, now: Anatomy | None, could_be: Ceiling | None) -> tuple[Advice, ...]:
+    """None gains more than instant data would by now, and predicted steps are those of the present step.
+
+    Args:
+        now: the mean step of the present verdict.
+        could_be: what instant data would gain by it; ``None``: not known.
+    """
+    if now is None or now == recommendation.anatomy:
+        return recommendation.advice
+    changed = could_be.speedup / recommendation.could_be if could_be and recommendation.could_be else 1.0
+    return tuple(_at_present(one, now, could_be or UNKNOWN, changed) for one in recommendation.advice)
+
+
+def _at_present(one: Advice, now: Anatomy, could_be: Ceiling, changed: float) -> Advice:
+    gain, low = (None if value is None else min(value, could_be.speedup) for value in (one.predicted_speedup, one.low))
+    high = None if one.high is None else min(one.high, could_be.highest)
+    ceiling = None if one.ceiling is None else min(one.ceiling * changed, could_be.speedup)
+    figures = {"predicted_speedup": gain, "low": low, "high": high, "ceiling": above(ceiling, high)}
+    anatomy = _step(now, gain) if one.anatomy and gain else None
+    return Advice.model_validate(dict(one) | figures | {"anatomy": anatomy})
+
+
+def _step(now: Anatomy, gain: float) -> Anatomy:
+    """What is left of the step beside its work waits."""
+    step = round(now.step_us / gain)
+    others = None if now.others_wait_us is None else min(step, now.others_wait_us)
+    copy = None if now.h2d_exposed_us is None else min(step - (others or 0), now.h2d_exposed_us)
+    left = step - (others or 0) - (copy or 0)
+    wait = min(now.data_wait_us, max(0, left - now.compute_us))
+    return Anatomy(step_us=step, data_wait_us=wait, h2d_exposed_us=copy, compute_us=left - wait, others_wait_us=others)
