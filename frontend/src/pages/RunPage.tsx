@@ -204,7 +204,11 @@ function Beside({ store, run, diagnosis }: { store: RunStore; run: Still; diagno
 
 function titleOf(run: Run): string {
   const word = verdictWord(run)
-  const share = run.data_stall_fraction === null ? '' : ` ${formatFraction(run.data_stall_fraction)}`
+  // Of several loaders the share is that of one, and the verdict is about the run.
+  const share =
+    run.data_stall_fraction === null || run.loaders.length > 1
+      ? ''
+      : ` ${formatFraction(run.data_stall_fraction)}`
   return `${capital(word)}${share} · ${run.name} · ${text.product}`
 }
 

@@ -22,10 +22,11 @@ export const run = {
   overrides: 'Set for this run:',
   confidence: (level: string, steps: string, ranks: number) =>
     `confidence ${level}, from the last ${steps} steps${ranks > 1 ? ` on all ${ranks} ranks` : ''}`,
+  notFinal: 'not final: the last steps are still being judged',
   clock: { gpu: 'device clock', host: 'host clock' },
   progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
-  lost: (used: string, copies: string | null, isRunning: boolean, isOfRun: boolean, base: string) =>
-    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isRunning ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} ${isOfRun ? `used${base}` : 'in its loop'}`,
+  lost: (used: string, copies: string | null, isSoFar: boolean, isOfRun: boolean, base: string) =>
+    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} ${isOfRun ? `used${base}` : 'in its loop'}`,
   /** What hours are counted over: more than the newest steps, which are judged. */
   base: (ranks: number, loaders: number, steps: string | null) =>
     `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in all ${loaders} loaders` : steps === null ? '' : `, over all ${steps} steps`}`,
@@ -72,13 +73,19 @@ export const exportMenu = {
   },
 } as const
 
+/** What the agent leaves out of the statements that it reads. */
+function unread(diff: string): string {
+  const parts = [diff.includes('"…"') ? 'in quotes' : '', diff.includes('# …') ? 'in comments' : '']
+  const left = parts.filter(Boolean).join(' and ')
+  return left && `, without what is ${left}`
+}
+
 export const advice = {
   copyDiff: 'Copy diff',
+  copySketch: 'Copy sketch',
   /** Whose lines a diff shows; the terminal says the same. */
   originOfDiff: (file: string | null, sketch: string | null | undefined, diff: string) =>
-    sketch
-      ? `A sketch${file ? ` of ${file}` : ''}: ${sketch}.`
-      : `${file ?? ''}${diff.includes('"…"') ? ', without what is in quotes' : ''}`,
+    sketch ? `A sketch${file ? ` of ${file}` : ''}: ${sketch}.` : `${file ?? ''}${unread(diff)}`,
   title: 'Fixes, best first',
   none: 'None needed',
   noneYet: 'None yet',

@@ -132,9 +132,17 @@ describe('advice', () => {
     expect(document.querySelector('.diff-file')?.textContent).toContain(
       'data.py:12, without what is in quotes',
     )
+    expect(screen.getByRole('button', { name: /Copy diff/ })).toBeTruthy()
     unmount()
+    const commented = advice({ ...lines, diff: '+Data("…",  # …' })
+    const { unmount: leave } = render(
+      <AdviceList run={run()} diagnosis={diagnosis({ advice: [commented] })} />,
+    )
+    expect(seen()).toContain('data.py:12, without what is in quotes and in comments')
+    leave()
     const sketch = advice({ ...lines, sketch: 'num_workers is args.n here' })
     render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [sketch] })} />)
+    expect(screen.getByRole('button', { name: /Copy sketch/ })).toBeTruthy()
     expect(seen()).toContain('A sketch of data.py:12: num_workers is args.n here.')
   })
 

@@ -30,6 +30,7 @@ export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
           <VerdictGlyph judged={diagnosis} />
           {capital(verdictWord(diagnosis))}
           {run.no_loader === null && <span>{kindDetail(diagnosis)}</span>}
+          {isPartial(run, diagnosis) && <span class="quiet">{say.notFinal}</span>}
         </p>
         <h2 id={id} class="verdict-sentence">
           {diagnosis.sentence}
@@ -49,10 +50,20 @@ export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
         {diagnosis.anatomy && <AnatomyBars now={diagnosis.anatomy} advice={bestOf(diagnosis.advice)} />}
       </div>
       {!isUndecided && (
-        <Cost outlook={isOfRun ? run.outlook : null} diagnosis={diagnosis} isOfRun={isOfRun} />
+        <Cost
+          outlook={isOfRun ? run.outlook : null}
+          diagnosis={diagnosis}
+          isOfRun={isOfRun}
+          isSoFar={diagnosis.status === 'running' || isPartial(run, diagnosis)}
+        />
       )}
     </section>
   )
+}
+
+/** The run has ended, and what came last of it is not judged yet. */
+function isPartial({ status }: Still, diagnosis: Diagnosis & { is_final?: boolean }): boolean {
+  return (status === 'finished' || status === 'crashed') && diagnosis.is_final === false
 }
 
 /** Other runs wait for the same: then no setting of this run is the cause. */
@@ -106,10 +117,12 @@ interface CostProps {
   outlook: Run['outlook']
   diagnosis: Diagnosis
   isOfRun: boolean
+  /** More was recorded, or will be, than these figures are of. */
+  isSoFar: boolean
 }
 
 /** Figures of this run: what was lost, what more will be, how fast it is, what a fix saves. */
-function Cost({ outlook, diagnosis, isOfRun }: CostProps) {
+function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const noun = hourNoun(diagnosis.gpu_hours_lost !== null)
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
   const { now, unit } = rates(diagnosis)
@@ -125,7 +138,7 @@ function Cost({ outlook, diagnosis, isOfRun }: CostProps) {
             say.lost(
               formatHours(diagnosis.hours_used, noun),
               copies,
-              diagnosis.status === 'running',
+              isSoFar,
               isOfRun,
               say.base(
                 diagnosis.ranks.length,

@@ -52,7 +52,7 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     id: 'verdict',
-    width: 206,
+    width: 236,
     cell: run => (
       <VerdictWord judged={run} class="verdict-word">
         {' '}
@@ -64,7 +64,7 @@ export const COLUMNS: readonly Column[] = [
     id: 'wait',
     width: 136,
     sort: 'data_stall_fraction',
-    cell: run => <Wait fraction={run.data_stall_fraction} />,
+    cell: run => <Wait run={run} />,
   },
   { id: 'spark', width: 100, cell: run => <SparkCell run={run} /> },
   {
@@ -82,7 +82,7 @@ export const COLUMNS: readonly Column[] = [
     isFigure: true,
     cell: ({ gpu_hours_lost: hours }) => formatHoursCell(hours),
   },
-  { id: 'gain', width: 134, sort: 'predicted_speedup', isFigure: true, cell: run => <Gain run={run} /> },
+  { id: 'gain', width: 146, sort: 'predicted_speedup', isFigure: true, cell: run => <Gain run={run} /> },
   { id: 'step', width: 70, sort: 'step_us', isFigure: true, cell: run => formatDuration(run.step_us) },
   { id: 'rate', width: 82, isFigure: true, cell: run => formatNumber(run.samples_per_s) },
   { id: 'steps', width: 84, isFigure: true, cell: run => figure(run.steps) },
