@@ -11,7 +11,6 @@ import { isSame, queryOf, selectionOf, WHOLE, zoomed } from '../store/permalink'
 import type { Resource } from '../store/resource'
 import { openRun, type Part, type RunStore, type Still } from '../store/run'
 import type { RunsStore } from '../store/runs'
-import { charts, gantt, workers } from '../text/charts'
 import { run as say } from '../text/run'
 import { text } from '../text/shared'
 import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../ui/parts/Banner'
@@ -35,9 +34,9 @@ const PART_NAMES: Record<Part, string> = {
   run: say.facts,
   diagnosis: say.verdict,
   ofLoader: say.loaderVerdict,
-  series: charts.series,
-  workers: workers.what,
-  timeline: gantt.what,
+  series: say.charts,
+  workers: say.workers,
+  timeline: say.timeline,
 }
 
 export function RunPage({ runId }: { runId: string }) {

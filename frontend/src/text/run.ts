@@ -42,6 +42,9 @@ export const run = {
   facts: 'The run',
   verdict: 'The verdict',
   loaderVerdict: 'The verdict on this loader',
+  charts: 'The charts',
+  workers: 'The workers',
+  timeline: 'The timeline',
 }
 
 /** The switch between loaders. */

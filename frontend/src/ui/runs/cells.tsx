@@ -65,7 +65,7 @@ export function Gain({ run }: { run: RunSummary }) {
   if (!best) return <span class="faint">{NOT_MEASURED}</span>
   const gain = runGainOf(best)
   return (
-    <div class="fix-cell" title={fixInWords(best)}>
+    <div class="two-lines fix-cell" title={fixInWords(best)}>
       {gain === null ? <span class="faint">{say.tryIt}</span> : <b class="strong">{gain}</b>}
       <small class="cut">{best.change_label}</small>
     </div>

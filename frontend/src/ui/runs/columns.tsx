@@ -32,8 +32,8 @@ export interface Column {
 
 /** Hours from which a run's loss is set in bold: it is worth looking into. */
 const HEAVY_HOURS = 20
-/** What a name needs at least; it gets whatever the columns leave. */
-export const NAME_PX = 230
+/** What a name and a tag or two need at least; they get whatever the columns leave. */
+export const NAME_PX = 280
 export const TICK_PX = 30
 
 const figure = (count: number | null) => count?.toLocaleString('en') ?? NOT_MEASURED
@@ -52,12 +52,12 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     id: 'verdict',
-    width: 236,
+    width: 160,
     cell: run => (
-      <VerdictWord judged={run} class="verdict-word">
-        {' '}
-        {run.cause_label && <small title={run.cause_label}>{run.cause_label}</small>}
-      </VerdictWord>
+      <div class="two-lines">
+        <VerdictWord judged={run} class="verdict-word" />
+        {run.cause_label && <small class="cut under-glyph">{run.cause_label}</small>}
+      </div>
     ),
   },
   {
