@@ -45,9 +45,13 @@ export function RunPage({ runId }: { runId: string }) {
   const store = useStore(() => openRun(runId, selectionOf(route.value.query), runs.rows.has(runId)))
   usePage(null, keys(store, runs, runId), [store, runs, runId])
   useEffect(() => bindAddress(store), [store])
-  useEffect(() => void charted().catch(() => {}), []) // what failed is asked for again, and said, where it is shown
 
   const run = store.still.value
+  const isKnown = run !== null
+  useEffect(() => {
+    // Not before the first paint; what failed is asked for again, and said, where it is shown.
+    if (isKnown) void charted().catch(() => {})
+  }, [isKnown])
   useLayoutEffect(() => nameTab(store), [store])
 
   if (store.isMissing.value) return <MissingPage runId={runId} />

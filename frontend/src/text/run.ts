@@ -112,6 +112,7 @@ export const advice = {
   assumes: 'The interval assumes:',
   ofLoader: 'of the loader',
   command: 'Try it without changing the code:',
+  moreEvidence: (count: number) => `${count} more figures`,
   ceilingNote: (step: string | null, factor: string) =>
     `Gains do not add up. Instant data would gain about ${factor}${step ? `: ${step} per step` : ''}.`,
   refusals: 'What would not help',

@@ -36,7 +36,7 @@ export function RunRow({ row, columns, query, index }: RunRowProps) {
             {run.name}
           </a>
         )}
-        {isNarrow.value || run.deleted_at || <Tags run={run} query={query} />}
+        {!isNarrow.value && !run.deleted_at && <Tags run={run} query={query} />}
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
         {run.deleted_at && <span class="deletion faint">{deletion(run.deleted_at)}</span>}
         {isNarrow.value && !run.deleted_at && (

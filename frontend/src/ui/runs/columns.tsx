@@ -41,7 +41,7 @@ const figure = (count: number | null) => count?.toLocaleString('en') ?? NOT_MEAS
 export const COLUMNS: readonly Column[] = [
   {
     id: 'status',
-    width: 134,
+    width: 144,
     sort: 'status',
     cell: run => (
       <span class="with-glyph quiet">
@@ -69,7 +69,8 @@ export const COLUMNS: readonly Column[] = [
   { id: 'spark', width: 100, cell: run => <SparkCell run={run} /> },
   {
     id: 'lost',
-    width: 112,
+    // As its head where all runs are on GPUs, with the arrow of the order.
+    width: 150,
     sort: 'hours_lost',
     isFigure: true,
     cell: ({ hours_lost: hours }) => (
@@ -78,7 +79,7 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     id: 'lostGpu',
-    width: 138,
+    width: 150,
     isFigure: true,
     cell: ({ gpu_hours_lost: hours }) => formatHoursCell(hours),
   },
