@@ -30,6 +30,8 @@ export const run = {
   /** What hours are counted over: more than the newest steps, which are judged. */
   base: (ranks: number, loaders: number, steps: string | null) =>
     `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in all ${loaders} loaders` : steps === null ? '' : `, over all ${steps} steps`}`,
+  nearlyAll: 'nearly all',
+  toTry: 'Worth a try',
   rate: (ideal: string, isRunning: boolean) =>
     `${isRunning ? 'now' : 'as it ran'}; ${ideal} without data wait`,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
@@ -50,6 +52,7 @@ export const run = {
 /** The switch between loaders. */
 export const loaders = {
   title: 'Loaders of this run',
+  sharing: 'Loaders of this run; those that one loop asks share its time',
   roles: { train: 'training', validation: 'validation', other: null },
   share: (share: string, wait: string | null) =>
     wait === null ? `${share} of the run` : `${share} of the run, of which ${wait} is waiting`,

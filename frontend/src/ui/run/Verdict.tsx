@@ -127,8 +127,10 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
   const { now, unit } = rates(diagnosis)
   const saved = savedHours(diagnosis, lost, isOfRun)
-  const fix = bestOf(diagnosis.advice)?.title ?? ''
+  const best = bestOf(diagnosis.advice)
+  const fix = best?.title ?? ''
   const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
+  const isAllCopies = lost !== null && copies === formatHours(lost, noun)
   return (
     <div class="cost">
       {lost !== null && (
@@ -137,7 +139,7 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
           {diagnosis.hours_used !== null &&
             say.lost(
               formatHours(diagnosis.hours_used, noun),
-              copies,
+              isAllCopies ? say.nearlyAll : copies,
               isSoFar,
               isOfRun,
               say.base(
@@ -159,6 +161,12 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
         <p>
           <b>{saved.map(hours => formatHours(hours, noun)).reduce(formatRange)}</b>
           {say.saved(fix)}
+        </p>
+      )}
+      {best && !best.is_promised && (
+        <p>
+          <b>{say.toTry}</b>
+          {fix}
         </p>
       )}
     </div>
