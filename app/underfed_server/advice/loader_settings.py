@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from underfed_server.advice.constructor_call import Arguments, NotChangedError, change_call, diff_lines, packed_in, written
+from underfed_server.advice.constructor_call import (
+    Arguments,
+    NotChangedError,
+    change_call,
+    diff_lines,
+    packed_in,
+    written,
+)
 from underfed_server.model import LoaderInfo, Setting
 
 Settings = Mapping[str, Setting]

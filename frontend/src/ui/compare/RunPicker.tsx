@@ -59,8 +59,11 @@ export function RunPicker({ chosen, onPick }: RunPickerProps) {
                 {run.name}
               </span>
               <VerdictWord judged={run}>
-                {run.data_stall_fraction !== null &&
-                  ` ${text.perStep(formatFraction(run.data_stall_fraction))}`}
+                {run.data_stall_fraction !== null && (
+                  <span title={text.perStep(formatFraction(run.data_stall_fraction))}>
+                    {formatFraction(run.data_stall_fraction)}
+                  </span>
+                )}
               </VerdictWord>
               <span class="faint wide-only">{inZone(formatDay(new Date(run.started_at), new Date()))}</span>
             </button>

@@ -135,10 +135,10 @@ function Job({ line, columns, filter, query }: JobProps) {
             {isOpen.value ? '▾' : '▸'}
           </button>
         )}
-        <a class={`job-name ${runs > 1 ? '' : 'alone'}`} href={runHref(newest.run_id)}>
+        <a class={`job-name ${runs > 1 ? '' : 'alone'}`} href={runHref(newest.run_id)} title={newest.name}>
           {newest.name}
         </a>{' '}
-        <small class="faint">{line.project}</small>
+        {!isNarrow.value && <small class="faint">{line.project}</small>}
       </>
     ),
     runs: runs.toLocaleString('en'),
