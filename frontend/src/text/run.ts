@@ -32,8 +32,8 @@ export const run = {
     `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in all ${loaders} loaders` : steps === null ? '' : `, over all ${steps} steps`}`,
   nearlyAll: 'nearly all',
   toTry: 'Worth a try',
-  rate: (ideal: string, isRunning: boolean) =>
-    `${isRunning ? 'now' : 'as it ran'}; ${ideal} without data wait`,
+  rate: (ideal: string, isRunning: boolean, hasCopies: boolean) =>
+    `${isRunning ? 'now' : 'as it ran'}; ${ideal} without data wait${hasCopies ? ' and copies' : ''}`,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
     `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured in a replay of ${batches} batches`,
   saved: (fix: string) => `saved over the same steps by: ${fix}`,

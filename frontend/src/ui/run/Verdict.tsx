@@ -206,7 +206,7 @@ function rates({ steps_per_s, samples_per_s }: Diagnosis) {
 
 /** What instant data would give: as computed, and beside it as a replay measured it. */
 function rateDetail(
-  { status, steps_per_s, instant_data_steps_per_s, replay }: Diagnosis,
+  { status, steps_per_s, instant_data_steps_per_s, replay, copy_hours_lost }: Diagnosis,
   now: number,
 ): string {
   const inUnit = (perS: number | null) =>
@@ -214,7 +214,7 @@ function rateDetail(
   const computed = inUnit(instant_data_steps_per_s)
   const measured = replay ? inUnit(replay.instant_steps_per_s) : null
   if (replay && measured) return say.measuredRate(computed, measured, formatNumber(replay.batches))
-  return computed === null ? '' : say.rate(computed, status === 'running')
+  return computed === null ? '' : say.rate(computed, status === 'running', Boolean(copy_hours_lost))
 }
 
 /** The same steps at the predicted speed, by the ends of its interval; never more than what was lost to waiting. */
