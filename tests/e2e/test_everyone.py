@@ -42,7 +42,11 @@ def test_no_page_is_without_a_name_or_contrast_or_wider_than_its_screen(
         assert page.locator("html").get_attribute("data-theme") == scheme
         found = Axe().run(page)
         assert found.violations_count == 0, f"{path}\n{found.generate_report()}"
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        for wide in (width, 768, 641):
+            page.set_viewport_size({"width": wide, "height": 900})
+            settle(page)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} at {wide}"
+        page.set_viewport_size({"width": width, "height": 900})
     context.close()
 
 

@@ -147,13 +147,19 @@ def test_a_service_that_was_away_is_told_and_nothing_is_missing_when_it_is_back(
     page = context.new_page()
     page.goto(f"{served.address}/runs/run-1")
     expect_steps(page, 200)
+    other = context.new_page()
+    other.goto(served.address)
+    expect(other.locator("tbody a.run-name")).to_be_visible()
     served.kill()
     expect(page.get_by_text(re.compile("does not answer|no answer", re.IGNORECASE)).first).to_be_visible(
         timeout=SOON_MS
     )
     expect_steps(page, 200)
+    other.get_by_role("link", name="Hosts").click()
+    expect(other.get_by_text("could not be loaded")).to_be_visible()
     back = start_service(tmp_path / "underfed.db", port=int(served.address.rpartition(":")[2]))
     try:
+        expect(other.get_by_role("heading", name=re.compile("host"))).to_be_visible(timeout=SOON_MS)
         post(back, windows, 15)
         expect_steps(page, 500)
         drawn = page.evaluate(

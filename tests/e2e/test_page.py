@@ -85,7 +85,7 @@ def test_the_starved_run_says_what_why_and_what_to_change(page: Page, gallery: S
 
 def test_the_diff_can_be_copied(page: Page, gallery: Service, starved: Diagnosis) -> None:
     open_run(page, gallery, starved.run_id)
-    page.get_by_role("button", name=re.compile("Copy diff")).first.click()
+    page.get_by_role("button", name=re.compile("Copy (diff|sketch)")).first.click()
     copied = page.evaluate("() => navigator.clipboard.readText()")
     assert f"+    num_workers={starved.advice[0].to}," in copied
 

@@ -6,7 +6,7 @@ What comes out is parsed again: but for the changed arguments it is the same cal
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -86,6 +86,20 @@ def written(source: str) -> dict[str, object]:
         if each.name is not None and isinstance(each.node, ast.Constant):
             found[each.name] = each.node.value
     return found
+
+
+def packed_in(source: str, names: Collection[str]) -> str | None:
+    """The ``options`` of ``**options``, where they are what may hold these arguments and can be assigned to.
+
+    Raises:
+        NotChangedError: it is no call that can be read.
+    """
+    known = _arguments(source)
+    packed = [each.node for each in known if each.name is None and each.is_keyword]
+    is_given = any(each.name in names for each in known)
+    if is_given or len(packed) != 1 or not isinstance(packed[0], ast.Name | ast.Attribute | ast.Subscript):
+        return None
+    return ast.unparse(packed[0])
 
 
 def _why_not(known: list[_Argument], call: ast.Call, name: str) -> str | None:

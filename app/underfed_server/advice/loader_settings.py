@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from underfed_server.advice.constructor_call import Arguments, NotChangedError, change_call, diff_lines, written
+from underfed_server.advice.constructor_call import (
+    Arguments,
+    NotChangedError,
+    change_call,
+    diff_lines,
+    packed_in,
+    written,
+)
 from underfed_server.model import LoaderInfo, Setting
 
 Settings = Mapping[str, Setting]
@@ -79,6 +86,8 @@ def diff_of(loader: LoaderInfo, wanted: Arguments, not_in_code: Collection[str] 
     try:
         changed = change_call(_own_call(loader, not_in_code), wanted)
     except NotChangedError as error:
+        if (packed := _packed_sketch(loader, wanted, not_in_code)) is not None:
+            return CallDiff(packed, loader.constructed_at, str(error))
         kind = "DataLoader" if loader.snapshot_interval_steps is None else "StatefulDataLoader"
         given = [] if loader.batch_size is None else [f"batch_size={loader.batch_size},"]
         known = {name: _written(loader, name, not_in_code) for name in wanted}
@@ -104,6 +113,22 @@ def _own_call(loader: LoaderInfo, not_in_code: Collection[str]) -> str:
         if is_told and loader.settings.get(name, value) != value:
             raise NotChangedError(f"the call says {name}={value!r}, and the loader had {loader.settings[name]!r}")
     return loader.constructor_call
+
+
+def _packed_sketch(loader: LoaderInfo, wanted: Arguments, not_in_code: Collection[str]) -> str | None:
+    """What to set in the ``options`` of a call with ``**options``, above that call; ``None``: it is no such call."""
+    try:
+        call = _own_call(loader, not_in_code)
+        packed = packed_in(call, wanted.keys())
+    except NotChangedError:
+        return None
+    if packed is None:
+        return None
+    changes = [
+        f'+{packed}.pop("{name}", None)' if value is None else f'+{packed}["{name}"] = {value}'
+        for name, value in wanted.items()
+    ]
+    return "\n".join([*changes, *(f" {line}" for line in call.split("\n"))])
 
 
 def _written(loader: LoaderInfo, name: str, not_in_code: Collection[str]) -> str | None:

@@ -286,8 +286,9 @@ def _origin_of_diff(advice: Advice) -> Text:
     """Whose lines these are; the page says the same."""
     place = advice.diff_file or ""
     if advice.sketch is None:
-        left_out = ", without what is in quotes" if '"…"' in advice.diff else ""
-        return Text(f"{place}{left_out}", QUIET)
+        hidden = {'"…"': "in quotes", "# …": "in comments"}
+        left_out = " and ".join(where for mark, where in hidden.items() if mark in advice.diff)
+        return Text(f"{place}{left_out and f', without what is {left_out}'}", QUIET)
     return Text(f"A sketch{f' of {place}' if place else ''}: {advice.sketch}.", QUIET)
 
 

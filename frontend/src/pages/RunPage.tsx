@@ -11,7 +11,6 @@ import { isSame, queryOf, selectionOf, WHOLE, zoomed } from '../store/permalink'
 import type { Resource } from '../store/resource'
 import { openRun, type Part, type RunStore, type Still } from '../store/run'
 import type { RunsStore } from '../store/runs'
-import { charts, gantt, workers } from '../text/charts'
 import { run as say } from '../text/run'
 import { text } from '../text/shared'
 import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../ui/parts/Banner'
@@ -35,9 +34,9 @@ const PART_NAMES: Record<Part, string> = {
   run: say.facts,
   diagnosis: say.verdict,
   ofLoader: say.loaderVerdict,
-  series: charts.series,
-  workers: workers.what,
-  timeline: gantt.what,
+  series: say.charts,
+  workers: say.workers,
+  timeline: say.timeline,
 }
 
 export function RunPage({ runId }: { runId: string }) {
@@ -46,9 +45,13 @@ export function RunPage({ runId }: { runId: string }) {
   const store = useStore(() => openRun(runId, selectionOf(route.value.query), runs.rows.has(runId)))
   usePage(null, keys(store, runs, runId), [store, runs, runId])
   useEffect(() => bindAddress(store), [store])
-  useEffect(() => void charted().catch(() => {}), []) // what failed is asked for again, and said, where it is shown
 
   const run = store.still.value
+  const isKnown = run !== null
+  useEffect(() => {
+    // Not before the first paint; what failed is asked for again, and said, where it is shown.
+    if (isKnown) void charted().catch(() => {})
+  }, [isKnown])
   useLayoutEffect(() => nameTab(store), [store])
 
   if (store.isMissing.value) return <MissingPage runId={runId} />
@@ -204,7 +207,11 @@ function Beside({ store, run, diagnosis }: { store: RunStore; run: Still; diagno
 
 function titleOf(run: Run): string {
   const word = verdictWord(run)
-  const share = run.data_stall_fraction === null ? '' : ` ${formatFraction(run.data_stall_fraction)}`
+  // Of several loaders the share is that of one, and the verdict is about the run.
+  const share =
+    run.data_stall_fraction === null || run.loaders.length > 1
+      ? ''
+      : ` ${formatFraction(run.data_stall_fraction)}`
   return `${capital(word)}${share} · ${run.name} · ${text.product}`
 }
 

@@ -1,5 +1,5 @@
 /** Whether the service answers, who it is, and the tab's one live stream: they last as long as the tab. */
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { get, Intercepted, NoAnswer, ServiceError, signIn, signOut } from '../api/client'
 import { type Channel, joinCrowd } from '../api/crowd'
 import { type Link, openLive } from '../api/live'
@@ -12,6 +12,8 @@ export const link = signal<Link>('connecting')
 export const retryAt = signal<number | null>(null)
 /** `Date.now()` of the last answer or event of the service. */
 export const lastHeardAt = signal<number | null>(null)
+/** Its last answer or event is no older than the connection. */
+export const isConnected = computed(() => link.value === 'live' || link.value === 'idle')
 export const service = signal<ServiceInfo | null>(null)
 export const signInNeeded = signal(false)
 /** Something else answers in the service's place. */
@@ -35,7 +37,7 @@ const live = openLive({
 const crowd = joinCrowd(channel(), `${Math.random()}`, Date.now, live.setCrowded)
 addEventListener('pagehide', () => crowd.want(false))
 
-export const { subscribe, retryNow } = live
+export const { subscribe, suspect, retryNow } = live
 
 /** A browser that keeps nothing for the site may refuse this too: then each of its tabs counts as the only one. */
 function channel(): Channel {

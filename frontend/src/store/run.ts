@@ -1,8 +1,7 @@
 /** One run on its page: its parts, each read on its own, and kept fresh at most once in two seconds. */
 import { computed, effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
-import { get, type ServiceError } from '../api/client'
+import { get, NoAnswer, type ServiceError } from '../api/client'
 import type { Diagnosis, Run, RunEvent, SeriesPage } from '../api/schema'
-import { runMetrics } from '../charts/declared/run'
 import { newestFrom, type StepColumns, stepAt, stepColumns } from './columns'
 import { subscribe } from './connection'
 import { readEarlier } from './earlier'
@@ -60,6 +59,19 @@ const MOVING = [
 /** The rest of it: another object only when something of it changed. */
 export type Still = Omit<Run, (typeof MOVING)[number]>
 
+type Declared = typeof import('../charts/declared/run')
+let declared: Declared | null = null
+
+/** Charts are much code, and none of it is needed for the verdict. Raises: NoAnswer. */
+export async function loadCharts(): Promise<Declared> {
+  try {
+    declared = await import('../charts/declared/run')
+  } catch (cause) {
+    throw new NoAnswer('The code of the charts did not come.', { cause })
+  }
+  return declared
+}
+
 export type RunStore = ReturnType<typeof openRun>
 
 const EVERYTHING: Selection = { rank: null, loader: null, range: { kind: 'whole' }, figures: 'mean' }
@@ -101,7 +113,8 @@ export function openRun(runId: string, first: Selection = EVERYTHING, isListed =
 
   async function readSeries(stop: AbortSignal): Promise<SeriesPage> {
     const isFirst = overview === null
-    const metric = [...runMetrics(parts.run.peek()?.loaders.length ?? MANY)]
+    const metricsOf = declared?.runMetrics ?? (await loadCharts()).runMetrics
+    const metric = [...metricsOf(parts.run.peek()?.loaders.length ?? MANY)]
     const query = { metric, ...source(), ...steps(), ...resolution() }
     const page = await get('/api/v1/runs/{run_id}/series', { path, query }, stop)
     if (!('from_step' in query)) overview = stepColumns(page)

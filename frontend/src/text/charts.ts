@@ -35,7 +35,6 @@ export const charts = {
   sharedMount: (others: number, mount: string) =>
     `${others === 1 ? 'another run waits' : `${others} other runs wait`} for ${mount}`,
   lasted: (span: string, written: string | null) => (written ? `${span}, ${written} written` : span),
-  series: 'The charts',
 }
 
 export const workers = {
@@ -64,7 +63,6 @@ export const workers = {
   raised: (name: string, count: number) =>
     `${name} ended with an exception${count > 1 ? ` ${count} times` : ''}.`,
   pin: (us: string) => `The pin-memory thread then takes ${us} per batch.`,
-  what: 'The workers',
 }
 
 export const gantt = {
@@ -93,7 +91,6 @@ export const gantt = {
   step: (index: number, wait: string, step: string, idle: string | null) =>
     `step ${index}: waits ${wait} of ${step}${idle ? `, ${gantt.idle(idle)}` : ''}`,
   open: 'a step that has not ended',
-  what: 'The timeline',
 }
 
 export const hostPanels = {

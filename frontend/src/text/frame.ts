@@ -17,8 +17,9 @@ export const link = {
   idle: 'connected',
   asleep: 'paused while hidden',
   gone: 'no answer',
-  live: (ageS: number) => (ageS < 2 ? 'live' : `live, last update ${formatAge(ageS)} ago`),
-  liveRuns: (count: number) => `live, ${plural(count, 'run')} reporting`,
+  // Of the connection and not of a run, which may have ended.
+  live: (ageS: number) => (ageS < 2 ? 'connected' : `connected, last update ${formatAge(ageS)} ago`),
+  liveRuns: (count: number) => `connected, ${plural(count, 'run')} reporting`,
 }
 
 export const keys = {

@@ -33,7 +33,7 @@ export const jobs = {
     job: 'Job',
     runs: 'Runs',
     verdict: 'Newest verdict',
-    wait: 'Data wait',
+    wait: 'Wait per step',
     trend: 'Wait, run by run',
     lost: 'Time lost',
     step: 'Step',

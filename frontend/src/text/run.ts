@@ -22,15 +22,18 @@ export const run = {
   overrides: 'Set for this run:',
   confidence: (level: string, steps: string, ranks: number) =>
     `confidence ${level}, from the last ${steps} steps${ranks > 1 ? ` on all ${ranks} ranks` : ''}`,
+  notFinal: 'not final: the last steps are still being judged',
   clock: { gpu: 'device clock', host: 'host clock' },
   progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
-  lost: (used: string, copies: string | null, isRunning: boolean, isOfRun: boolean, base: string) =>
-    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isRunning ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} ${isOfRun ? `used${base}` : 'in its loop'}`,
+  lost: (used: string, copies: string | null, isSoFar: boolean, isOfRun: boolean, base: string) =>
+    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} ${isOfRun ? `used${base}` : 'in its loop'}`,
   /** What hours are counted over: more than the newest steps, which are judged. */
   base: (ranks: number, loaders: number, steps: string | null) =>
     `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in all ${loaders} loaders` : steps === null ? '' : `, over all ${steps} steps`}`,
-  rate: (ideal: string, isRunning: boolean) =>
-    `${isRunning ? 'now' : 'as it ran'}; ${ideal} without data wait`,
+  nearlyAll: 'nearly all',
+  toTry: 'Worth a try',
+  rate: (ideal: string, isRunning: boolean, hasCopies: boolean) =>
+    `${isRunning ? 'now' : 'as it ran'}; ${ideal} without data wait${hasCopies ? ' and copies' : ''}`,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
     `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured in a replay of ${batches} batches`,
   saved: (fix: string) => `saved over the same steps by: ${fix}`,
@@ -41,11 +44,15 @@ export const run = {
   facts: 'The run',
   verdict: 'The verdict',
   loaderVerdict: 'The verdict on this loader',
+  charts: 'The charts',
+  workers: 'The workers',
+  timeline: 'The timeline',
 }
 
 /** The switch between loaders. */
 export const loaders = {
   title: 'Loaders of this run',
+  sharing: 'Loaders of this run; those that one loop asks share its time',
   roles: { train: 'training', validation: 'validation', other: null },
   share: (share: string, wait: string | null) =>
     wait === null ? `${share} of the run` : `${share} of the run, of which ${wait} is waiting`,
@@ -72,13 +79,19 @@ export const exportMenu = {
   },
 } as const
 
+/** What the agent leaves out of the statements that it reads. */
+function unread(diff: string): string {
+  const parts = [diff.includes('"…"') ? 'in quotes' : '', diff.includes('# …') ? 'in comments' : '']
+  const left = parts.filter(Boolean).join(' and ')
+  return left && `, without what is ${left}`
+}
+
 export const advice = {
   copyDiff: 'Copy diff',
+  copySketch: 'Copy sketch',
   /** Whose lines a diff shows; the terminal says the same. */
   originOfDiff: (file: string | null, sketch: string | null | undefined, diff: string) =>
-    sketch
-      ? `A sketch${file ? ` of ${file}` : ''}: ${sketch}.`
-      : `${file ?? ''}${diff.includes('"…"') ? ', without what is in quotes' : ''}`,
+    sketch ? `A sketch${file ? ` of ${file}` : ''}: ${sketch}.` : `${file ?? ''}${unread(diff)}`,
   title: 'Fixes, best first',
   none: 'None needed',
   noneYet: 'None yet',
@@ -102,6 +115,7 @@ export const advice = {
   assumes: 'The interval assumes:',
   ofLoader: 'of the loader',
   command: 'Try it without changing the code:',
+  moreEvidence: (count: number) => `${count} more figures`,
   ceilingNote: (step: string | null, factor: string) =>
     `Gains do not add up. Instant data would gain about ${factor}${step ? `: ${step} per step` : ''}.`,
   refusals: 'What would not help',

@@ -49,7 +49,7 @@ export const week = {
 export const runs = {
   caption: 'Runs',
   searchLabel: 'Search runs',
-  searchHint: 'Name, tag, host, num_workers<8',
+  searchHint: 'Name, num_workers<8',
   searchRefused: (why: string) => `The search was not understood: ${why.replace(/^q, character \d+: /, '')}.`,
   searchHelp: 'For example:',
   searchExamples: ['bound:data', 'stall>20%', 'num_workers<8', 'slow storage'],
@@ -90,7 +90,8 @@ export const runs = {
     run: 'Run',
     status: 'Status',
     verdict: 'Verdict',
-    wait: 'Data wait',
+    // Not the share of the run that a verdict may begin with.
+    wait: 'Wait per step',
     spark: 'Last hour',
     // The week above the table counts seven days.
     lost: 'Lost, whole run',
@@ -108,9 +109,13 @@ export const runs = {
     project: 'Project',
     started: `Started, ${ZONE}`,
   },
+  ofLoader: (loader: string) => `of ${loader}`,
+  waitOf: (share: string, loader: string) =>
+    `${share} of each step of the loop over ${loader}, the one that loses most`,
   gainedWord: 'gained',
+  observedWord: 'observed',
+  observed: (factor: string) => `observed ${factor}: no gain is certain`,
   tryIt: 'try it',
-  changeOf: (change: string, loader: string) => `${change} of ${loader}`,
   toTry: (change: string) => `${change}: no gain is promised, it is a change to try`,
   fix: (change: string, gain: string) => `${change}: ${gain}`,
   fixOfLoop: (change: string, loader: string, gain: string, ofRun: string) =>

@@ -17,6 +17,7 @@ export const text = {
   asChart: 'As chart',
   notMeasured: 'not measured',
   endUnknown: 'end unknown',
+  perStep: (share: string) => `${share} per step`,
   loading: 'Loading',
   snippet: 'import underfed\nloader = underfed.watch(loader)',
 }
@@ -116,7 +117,8 @@ export const banner = {
   ourPartDetail: 'The rest of it and the runs themselves are not affected.',
   tryAgain: 'Try again',
   notLoaded: 'This page could not be loaded.',
-  notLoadedDetail: 'The service may have been updated or restarted since you opened it.',
+  notLoadedDetail:
+    'The service was restarted or updated, or does not answer. It is loaded again as soon as the service answers.',
   reload: 'Reload',
 }
 

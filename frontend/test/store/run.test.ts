@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openRun, type RunStore } from '../../src/store/run'
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { loadCharts, openRun, type RunStore } from '../../src/store/run'
 import { diagnosis, run, series, seriesPage, summary } from '../made'
 
 class StreamOfOurs {
@@ -35,6 +35,7 @@ function body(path: string, loader: string | null): unknown {
 
 const count = (part: string) => asked.filter(url => url.split('?')[0]?.endsWith(part)).length
 
+beforeAll(async () => void (await loadCharts()))
 beforeEach(async () => {
   vi.useFakeTimers()
   asked = []

@@ -97,6 +97,7 @@ describe('in the list of deleted runs', () => {
       </RunsContext.Provider>,
     )
     expect(document.body.textContent).toMatch(/deleted .+, kept until 20 Dec/)
+    expect(document.body.textContent).not.toContain('2026-11-20T10:00:00Z')
     expect(document.querySelector('a.run-name')).toBeNull()
   })
 

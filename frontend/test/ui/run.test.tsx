@@ -109,6 +109,31 @@ describe('the verdict', () => {
     expect(seen()).toContain('No verdictA verdict needs')
   })
 
+  test('says what to do where no gain of it is promised', () => {
+    const tried = advice({ title: 'Share tensors by name', is_promised: false })
+    render(<Verdict run={run()} diagnosis={diagnosis({ advice: [tried] })} />)
+    expect(seen()).toContain('Worth a tryShare tensors by name')
+    cleanup()
+    render(<Verdict run={run()} diagnosis={diagnosis()} />)
+    expect(seen()).not.toContain('Worth a try')
+  })
+
+  test('copies that are all of the loss are not told twice', () => {
+    const all = { gpu_hours_lost: 9.4, hours_lost: 9.4, copy_hours_lost: 9.39 }
+    render(<Verdict run={run()} diagnosis={diagnosis(all)} />)
+    expect(seen()).toContain('lost to waiting for data and copies so far, nearly all of it to copies, of')
+  })
+
+  test('figures of a run that has ended, and of which the last is not judged, are not final', () => {
+    const ended = run({ status: 'finished' })
+    const last = diagnosis({ status: 'finished' })
+    render(<Verdict run={ended} diagnosis={{ ...last, ...{ is_final: false } }} />)
+    expect(seen()).toMatch(/not final.*lost to waiting for data so far/)
+    cleanup()
+    render(<Verdict run={ended} diagnosis={{ ...last, ...{ is_final: true } }} />)
+    expect(seen()).not.toMatch(/not final|so far/)
+  })
+
   test('names the parts of a step to those who cannot see them', () => {
     render(<Verdict run={run()} diagnosis={diagnosis()} />)
     expect(screen.getByLabelText(/Mean step: 412 ms: 177 ms data wait, 235 ms compute/)).toBeTruthy()
@@ -132,9 +157,17 @@ describe('advice', () => {
     expect(document.querySelector('.diff-file')?.textContent).toContain(
       'data.py:12, without what is in quotes',
     )
+    expect(screen.getByRole('button', { name: /Copy diff/ })).toBeTruthy()
     unmount()
+    const commented = advice({ ...lines, diff: '+Data("…",  # …' })
+    const { unmount: leave } = render(
+      <AdviceList run={run()} diagnosis={diagnosis({ advice: [commented] })} />,
+    )
+    expect(seen()).toContain('data.py:12, without what is in quotes and in comments')
+    leave()
     const sketch = advice({ ...lines, sketch: 'num_workers is args.n here' })
     render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [sketch] })} />)
+    expect(screen.getByRole('button', { name: /Copy sketch/ })).toBeTruthy()
     expect(seen()).toContain('A sketch of data.py:12: num_workers is args.n here.')
   })
 

@@ -51,7 +51,8 @@ describe('a row of the table', () => {
   test('says what the run gains where the gain is that of one loop, and of which', () => {
     const ofRun = { run_speedup: 1.19, run_low: 1.15, run_high: 1.22 }
     show({ best_advice: { ...best, ...ofRun, loader: 'val' } })
-    expect(seen()).toContain('× 1.15–1.22number of workers of val')
+    expect(seen()).toContain('× 1.15–1.22number of workers')
+    expect(seen()).toContain('of val')
     expect(document.querySelector('.fix-cell')?.getAttribute('title')).toBe(
       'number of workers: the loop over val × 1.48–1.71, which makes the run × 1.15–1.22',
     )
@@ -76,9 +77,17 @@ describe('a row of the table', () => {
     expect(document.querySelector('.wait-bar')).toBeNull()
   })
   test('of a run that carried advice says what it gained', () => {
-    show({ observed_speedup: 1.71 })
-    expect(seen()).toContain('gained✓ × 1.71')
+    show({ observed_speedup: 1.71, ...{ observed_low: 1.52 } })
+    expect(seen()).toContain('✓ gained × 1.71')
   })
+  test.each([{ observed_low: 0.45 }, { observed_low: null }, {}])(
+    'has no tick beside a gain that may be none: %o',
+    low => {
+      show({ observed_speedup: 1.19, ...low })
+      expect(seen()).toContain('observed × 1.19')
+      expect(seen()).not.toMatch(/✓|gained/)
+    },
+  )
   test('between five and ten percent is some wait, not compute-bound', () => {
     show({ bound: 'compute', level: 'watch', data_stall_fraction: 0.07, cause: null })
     expect(seen()).toContain('some wait')

@@ -190,7 +190,23 @@ def test_advice_changes_the_lines_of_the_program() -> None:
 def test_what_is_no_exact_change_is_called_a_sketch(call: str | None, loader: dict[str, object], sketch: str) -> None:
     advice = workers_of(call, **loader)
     assert advice.sketch == sketch
-    assert advice.diff.count("num_workers=") == advice.diff.count("\n-") + 1, "it is added once"
+    marks = [line[0] for line in advice.diff.split("\n") if "num_workers" in line]
+    assert marks in (["+"], ["-", "+"]), "it is added once, and stands nowhere else"
+
+
+@pytest.mark.parametrize(
+    ("call", "first"),
+    [
+        ("loader = DataLoader(d, **cfg)", '+cfg["num_workers"] = {number}'),
+        ("loader = DataLoader(d, **self.cfg['…'])", "+self.cfg['…'][\"num_workers\"] = {number}"),
+        ("loader = DataLoader(d, **options())", " loader = DataLoader("),
+        ("loader = DataLoader(d, **one, **other)", " loader = DataLoader("),
+    ],
+)
+def test_what_a_call_takes_from_a_dictionary_is_set_there(call: str, first: str) -> None:
+    advice = workers_of(call)
+    assert advice.diff.split("\n")[0] == first.format(number=advice.to)
+    assert advice.sketch is not None and (first[0] == " " or advice.diff.split("\n")[-1] == f" {call}")
 
 
 def two_workers() -> RunFacts:

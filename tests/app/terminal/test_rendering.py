@@ -417,6 +417,10 @@ def test_the_wait_for_other_loaders_is_a_part_of_the_step() -> None:
     [
         ({"diff_file": "data.py:12"}, "data.py:12"),
         ({"diff_file": "data.py:12", "diff": '+Data("…", num_workers=4)'}, "data.py:12, without what is in quotes"),
+        (
+            {"diff_file": "data.py:12", "diff": '+Data("…", num_workers=4)  # …'},
+            "data.py:12, without what is in quotes and in comments",
+        ),
         ({"diff_file": "data.py:12", "sketch": "n is args.n here"}, "A sketch of data.py:12: n is args.n here."),
         ({"sketch": "the call was not read"}, "A sketch: the call was not read."),
     ],

@@ -120,6 +120,7 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
       return capacity === null ? '' : `of ${capacity} prefetched`
     },
     top: prefetchCapacity,
+    isFor: shown => settingsOf(shown)?.num_workers !== 0,
     lines: [{ metric: 'queue_depth', label: 'batches ready', stroke: 'ink' }],
   },
   {
@@ -127,6 +128,7 @@ export const RUN_CHARTS: readonly Declared<ShownRun>[] = [
     detail: shown =>
       `from NVML; reads high, since any kernel in a sample makes it busy${measuresIdle(shown) ? '; dashed: idle, by the device’s clock' : ''}`,
     top: 1,
+    isFor: ({ run }) => run.gpus !== 0,
     lines: [
       { metric: UTIL, label: 'GPU busy', stroke: 'compute' },
       {

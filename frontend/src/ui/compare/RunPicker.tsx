@@ -7,6 +7,7 @@ import { formatDay, formatFraction, inZone } from '../../format'
 import { MOST_COMPARED } from '../../store/compareHref'
 import { openResource } from '../../store/resource'
 import { compare as say } from '../../text/compare'
+import { text } from '../../text/shared'
 import { StatusGlyph } from '../parts/Glyph'
 import { useStore } from '../parts/stores'
 import { VerdictWord } from '../parts/VerdictWord'
@@ -58,7 +59,11 @@ export function RunPicker({ chosen, onPick }: RunPickerProps) {
                 {run.name}
               </span>
               <VerdictWord judged={run}>
-                {run.data_stall_fraction !== null && ` ${formatFraction(run.data_stall_fraction)}`}
+                {run.data_stall_fraction !== null && (
+                  <span title={text.perStep(formatFraction(run.data_stall_fraction))}>
+                    {formatFraction(run.data_stall_fraction)}
+                  </span>
+                )}
               </VerdictWord>
               <span class="faint wide-only">{inZone(formatDay(new Date(run.started_at), new Date()))}</span>
             </button>

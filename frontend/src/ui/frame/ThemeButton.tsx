@@ -32,7 +32,7 @@ export function ThemeButton() {
         {theme === 'system' && <path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" />}
         {theme === 'light' && <path d={RAYS} stroke="currentColor" stroke-width="1.4" />}
       </svg>
-      <span class="wide-only">{word}</span>
+      <span>{word}</span>
     </Button>
   )
 }

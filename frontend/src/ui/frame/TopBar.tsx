@@ -34,7 +34,7 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
         <LinkState />
         <WhoAsks />
         {!onRuns && (
-          <Button kind="plain wide-only" onClick={searchRuns}>
+          <Button kind="plain wide-only search-runs" onClick={searchRuns}>
             {frame.search} <kbd>/</kbd>
           </Button>
         )}
@@ -51,7 +51,11 @@ function LinkState() {
   const runs = useRuns()
   // Rendered when the words change, not with every event.
   const words = useComputed(() => (link.value === 'live' ? liveWords(runs) : say[link.value]))
-  return <span class={`link-state with-glyph wide-only ${link.value}`}>{words}</span>
+  return (
+    <span class={`link-state with-glyph wide-only ${link.value}`} title={words}>
+      <span>{words}</span>
+    </span>
+  )
 }
 
 /**

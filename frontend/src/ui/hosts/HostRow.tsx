@@ -12,6 +12,7 @@ import {
 } from '../../format'
 import { runHref } from '../../router'
 import { hosts as say } from '../../text/hosts'
+import { text } from '../../text/shared'
 import { verdictTone, verdictWord } from '../../verdict'
 import { VerdictGlyph } from '../parts/Glyph'
 import { Meter } from './Meter'
@@ -162,7 +163,11 @@ function RunLink({ run }: { run: HostRun }) {
       <a class="mono-name" href={runHref(run.run_id)}>
         {run.name}
       </a>
-      {run.data_stall_fraction !== null && <small>{formatFraction(run.data_stall_fraction)}</small>}
+      {run.data_stall_fraction !== null && (
+        <small title={text.perStep(formatFraction(run.data_stall_fraction))}>
+          {formatFraction(run.data_stall_fraction)}
+        </small>
+      )}
     </span>
   )
 }

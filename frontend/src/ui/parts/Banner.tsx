@@ -1,5 +1,7 @@
 /** What is wrong, in a thin bar above the page. */
+import { effect } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { type ServiceError, serviceNow } from '../../api/client'
 import type { DiedWorker, Run, WorkersPage } from '../../api/schema'
 import {
@@ -13,7 +15,15 @@ import {
   inZone,
 } from '../../format'
 import { now } from '../../store/clock'
-import { isIntercepted, lastHeardAt, link, retryAt, retryNow } from '../../store/connection'
+import {
+  isConnected,
+  isIntercepted,
+  lastHeardAt,
+  link,
+  retryAt,
+  retryNow,
+  suspect,
+} from '../../store/connection'
 import { banner, text } from '../../text/shared'
 import { isEndUnknown } from '../../verdict'
 import { silentS } from './age'
@@ -166,13 +176,29 @@ export function TroubleBanner({ what, error }: { what: string; error: ServiceErr
   )
 }
 
-/** The code of a page could not be loaded. */
+/** From one loading of the page to the next that it begins by itself: a part that never comes must not keep it flickering. */
+const RELOAD_MS = 15_000
+
+/** The code of a part could not be loaded. What failed is not asked for again, so the whole page is, once the service answers. */
 export function NotLoadedBanner() {
+  useEffect(() => {
+    suspect()
+    return effect(() => {
+      if (!isConnected.value) return
+      const timer = setTimeout(reload, Math.max(0, RELOAD_MS - performance.now()))
+      return () => clearTimeout(timer)
+    })
+  }, [])
   return (
     <Banner title={banner.notLoaded}>
       {banner.notLoadedDetail} <Reload />
     </Banner>
   )
+}
+
+/** What is being typed into a dialog is not thrown away. */
+function reload(): void {
+  if (!document.querySelector('dialog[open]')) location.reload()
 }
 
 function Reload() {

@@ -131,8 +131,28 @@ function GainRange({ advice }: { advice: Advice }) {
   )
 }
 
+/** What the change rests on most comes first. */
+const EVIDENCE_SHOWN = 4
+
 function EvidenceRows({ evidence }: { evidence: readonly Evidence[] }) {
   if (evidence.length === 0) return null
+  // One more takes no more room than the line that would say so.
+  const shown = evidence.length <= EVIDENCE_SHOWN + 1 ? evidence.length : EVIDENCE_SHOWN
+  const rest = evidence.slice(shown)
+  return (
+    <>
+      <Rows evidence={evidence.slice(0, shown)} />
+      {rest.length > 0 && (
+        <details class="more-evidence">
+          <summary class="detail">{say.moreEvidence(rest.length)}</summary>
+          <Rows evidence={rest} />
+        </details>
+      )}
+    </>
+  )
+}
+
+function Rows({ evidence }: { evidence: readonly Evidence[] }) {
   return (
     <dl class="evidence quiet">
       {evidence.map(one => (

@@ -14,7 +14,7 @@ export function Diff({ advice, shortcut }: { advice: Advice; shortcut: string | 
     <div class="diff framed">
       <div class="diff-file row faint">
         <span>{say.originOfDiff(file, sketch, diff)}</span>
-        <CopyButton label={say.copyDiff} text={diff} shortcut={shortcut} />
+        <CopyButton label={sketch ? say.copySketch : say.copyDiff} text={diff} shortcut={shortcut} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
       <pre tabIndex={0}>

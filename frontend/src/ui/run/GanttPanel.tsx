@@ -9,6 +9,7 @@ import { chart, legend, paragraph } from '../../charts/picture'
 import { asSentence, formatDuration, formatFraction, formatNumber } from '../../format'
 import type { Still } from '../../store/run'
 import { gantt as say, workers } from '../../text/charts'
+import { run as parts } from '../../text/run'
 import { Chart } from '../parts/Chart'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Legend } from '../parts/Legend'
@@ -49,7 +50,7 @@ export function GanttPanel({ timeline, series, run }: GanttPanelProps) {
   const rest = workersSeen.length > LANES ? `${say.split} ${say.more(workersSeen.length - LANES)}` : say.split
   if (timeline.steps.length === 0) {
     return timeline.missing ? (
-      <Panel title={say.what}>
+      <Panel title={parts.timeline}>
         <p class="missing">{asSentence(timeline.missing)}</p>
       </Panel>
     ) : null

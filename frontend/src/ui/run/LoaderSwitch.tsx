@@ -23,7 +23,7 @@ export function LoaderSwitch({ store, own }: LoaderSwitchProps) {
   return (
     <div class="loader-switch">
       <fieldset>
-        <legend class="detail">{say.title}</legend>
+        <legend class="detail">{isShared(own) ? say.sharing : say.title}</legend>
         {own.loaders.map(line => (
           <Choice
             key={line.loader}
@@ -40,6 +40,11 @@ export function LoaderSwitch({ store, own }: LoaderSwitchProps) {
       </p>
     </div>
   )
+}
+
+/** More than a run has: one loop asks several loaders, and its time is that of each. */
+function isShared({ loaders }: Diagnosis): boolean {
+  return loaders.reduce((sum, { share_of_run_fraction: share }) => sum + share, 0) > 1.1
 }
 
 interface ChoiceProps {

@@ -30,6 +30,7 @@ export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
           <VerdictGlyph judged={diagnosis} />
           {capital(verdictWord(diagnosis))}
           {run.no_loader === null && <span>{kindDetail(diagnosis)}</span>}
+          {isPartial(run, diagnosis) && <span class="quiet">{say.notFinal}</span>}
         </p>
         <h2 id={id} class="verdict-sentence">
           {diagnosis.sentence}
@@ -49,10 +50,20 @@ export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
         {diagnosis.anatomy && <AnatomyBars now={diagnosis.anatomy} advice={bestOf(diagnosis.advice)} />}
       </div>
       {!isUndecided && (
-        <Cost outlook={isOfRun ? run.outlook : null} diagnosis={diagnosis} isOfRun={isOfRun} />
+        <Cost
+          outlook={isOfRun ? run.outlook : null}
+          diagnosis={diagnosis}
+          isOfRun={isOfRun}
+          isSoFar={diagnosis.status === 'running' || isPartial(run, diagnosis)}
+        />
       )}
     </section>
   )
+}
+
+/** The run has ended, and what came last of it is not judged yet. */
+function isPartial({ status }: Still, diagnosis: Diagnosis & { is_final?: boolean }): boolean {
+  return (status === 'finished' || status === 'crashed') && diagnosis.is_final === false
 }
 
 /** Other runs wait for the same: then no setting of this run is the cause. */
@@ -106,16 +117,20 @@ interface CostProps {
   outlook: Run['outlook']
   diagnosis: Diagnosis
   isOfRun: boolean
+  /** More was recorded, or will be, than these figures are of. */
+  isSoFar: boolean
 }
 
 /** Figures of this run: what was lost, what more will be, how fast it is, what a fix saves. */
-function Cost({ outlook, diagnosis, isOfRun }: CostProps) {
+function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const noun = hourNoun(diagnosis.gpu_hours_lost !== null)
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
   const { now, unit } = rates(diagnosis)
   const saved = savedHours(diagnosis, lost, isOfRun)
-  const fix = bestOf(diagnosis.advice)?.title ?? ''
+  const best = bestOf(diagnosis.advice)
+  const fix = best?.title ?? ''
   const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
+  const isAllCopies = lost !== null && copies === formatHours(lost, noun)
   return (
     <div class="cost">
       {lost !== null && (
@@ -124,8 +139,8 @@ function Cost({ outlook, diagnosis, isOfRun }: CostProps) {
           {diagnosis.hours_used !== null &&
             say.lost(
               formatHours(diagnosis.hours_used, noun),
-              copies,
-              diagnosis.status === 'running',
+              isAllCopies ? say.nearlyAll : copies,
+              isSoFar,
               isOfRun,
               say.base(
                 diagnosis.ranks.length,
@@ -146,6 +161,12 @@ function Cost({ outlook, diagnosis, isOfRun }: CostProps) {
         <p>
           <b>{saved.map(hours => formatHours(hours, noun)).reduce(formatRange)}</b>
           {say.saved(fix)}
+        </p>
+      )}
+      {best && !best.is_promised && (
+        <p>
+          <b>{say.toTry}</b>
+          {fix}
         </p>
       )}
     </div>
@@ -185,7 +206,7 @@ function rates({ steps_per_s, samples_per_s }: Diagnosis) {
 
 /** What instant data would give: as computed, and beside it as a replay measured it. */
 function rateDetail(
-  { status, steps_per_s, instant_data_steps_per_s, replay }: Diagnosis,
+  { status, steps_per_s, instant_data_steps_per_s, replay, copy_hours_lost }: Diagnosis,
   now: number,
 ): string {
   const inUnit = (perS: number | null) =>
@@ -193,7 +214,7 @@ function rateDetail(
   const computed = inUnit(instant_data_steps_per_s)
   const measured = replay ? inUnit(replay.instant_steps_per_s) : null
   if (replay && measured) return say.measuredRate(computed, measured, formatNumber(replay.batches))
-  return computed === null ? '' : say.rate(computed, status === 'running')
+  return computed === null ? '' : say.rate(computed, status === 'running', Boolean(copy_hours_lost))
 }
 
 /** The same steps at the predicted speed, by the ends of its interval; never more than what was lost to waiting. */

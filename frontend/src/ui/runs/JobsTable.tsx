@@ -135,15 +135,15 @@ function Job({ line, columns, filter, query }: JobProps) {
             {isOpen.value ? '▾' : '▸'}
           </button>
         )}
-        <a class={`job-name ${runs > 1 ? '' : 'alone'}`} href={runHref(newest.run_id)}>
+        <a class={`job-name ${runs > 1 ? '' : 'alone'}`} href={runHref(newest.run_id)} title={newest.name}>
           {newest.name}
         </a>{' '}
-        <small class="faint">{line.project}</small>
+        {!isNarrow.value && <small class="faint">{line.project}</small>}
       </>
     ),
     runs: runs.toLocaleString('en'),
     verdict: <Verdict run={newest} />,
-    wait: <Wait fraction={newest.data_stall_fraction} />,
+    wait: <Wait run={newest} />,
     trend: runs > 1 && <Trend values={line.trend} />,
     lost: <span class="strong">{formatHoursCell(line.hours_lost)}</span>,
     step: formatDuration(newest.step_us),
@@ -233,7 +233,7 @@ function cellOfRun(run: RunSummary, column: Column): preact.ComponentChildren {
     case 'verdict':
       return <Verdict run={run} />
     case 'wait':
-      return <Wait fraction={run.data_stall_fraction} />
+      return <Wait run={run} />
     case 'lost':
       return formatHoursCell(run.hours_lost)
     case 'step':

@@ -8,6 +8,7 @@ import { keepDeletedUs } from '../../store/actions'
 import { runs, selecting } from '../../text/runs'
 import { deleting } from '../../text/shared'
 import { ageS } from '../parts/age'
+import { StatusGlyph } from '../parts/Glyph'
 import { isNarrow } from '../parts/media'
 import { useRuns } from '../parts/stores'
 import { VerdictWord } from '../parts/VerdictWord'
@@ -35,14 +36,21 @@ export function RunRow({ row, columns, query, index }: RunRowProps) {
             {run.name}
           </a>
         )}
-        {isNarrow.value || run.deleted_at || <Tags run={run} query={query} />}
+        {!isNarrow.value && !run.deleted_at && <Tags run={run} query={query} />}
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
         {run.deleted_at && <span class="deletion faint">{deletion(run.deleted_at)}</span>}
         {isNarrow.value && !run.deleted_at && (
-          <span class="second-line cut faint">
-            <VerdictWord judged={run} class="verdict-word" word={run.cause_label} /> · {statusOf(run)}{' '}
-            {formatAgeCell(ageS(run))}
-          </span>
+          <>
+            <span class="further-line cut">
+              <VerdictWord judged={run} class="verdict-word" word={run.cause_label} />
+            </span>
+            <span class="further-line cut faint">
+              <span class="with-glyph">
+                <StatusGlyph status={run.status} />
+                {statusOf(run)} {formatAgeCell(ageS(run))}
+              </span>
+            </span>
+          </>
         )}
       </td>
       {columns.map(({ id, isFigure, cell }) => (

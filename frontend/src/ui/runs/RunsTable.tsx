@@ -17,10 +17,10 @@ import '../parts/DataTable.css'
 import './RunsTable.css'
 
 const ROW_PX = 39
-/** On a phone a row has two lines. */
-const NARROW_ROW_PX = 60
+/** On a phone a row has three lines. */
+const NARROW_ROW_PX = 80
 /** Of its one column, whose head is the longest of all. */
-const NARROW_COLUMN_PX = 118
+const NARROW_COLUMN_PX = 146
 /** The next page is requested this many rows before the end of what is loaded. */
 const ROWS_AHEAD = 20
 

@@ -56,7 +56,13 @@ export function Views({ query, byJob, close }: ViewsProps) {
       <ul class="views">
         {views.value?.map(view => (
           <li key={view.view_id} class="row">
-            <a href={`/?${view.query}`} aria-current={view.query === here} onClick={close} class="cut">
+            <a
+              href={`/?${view.query}`}
+              aria-current={view.query === here}
+              onClick={close}
+              class="cut"
+              title={view.name}
+            >
               {view.name}
             </a>
             {mayChange.value && (

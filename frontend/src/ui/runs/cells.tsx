@@ -9,14 +9,17 @@ import './cells.css'
 
 const SPARK = { width: 88, height: 20 }
 
-export function Wait({ fraction }: { fraction: number | null }) {
+/** Of the step, and in a run of several loaders of the one that it is. */
+export function Wait({ run: { data_stall_fraction: fraction, best_advice: best } }: { run: RunSummary }) {
   if (fraction === null) return <span class="faint">{NOT_MEASURED}</span>
+  const loader = best && isOfOneLoop(best) ? (best.loader ?? null) : null
   return (
-    <div class="wait-bar">
+    <div class="wait-bar" title={loader === null ? undefined : say.waitOf(formatFraction(fraction), loader)}>
       <span>{formatFraction(fraction)}</span>
       <i aria-hidden="true">
         <b class={`filled ${fraction < 0.05 ? 'slight' : ''}`} style={{ width: `${fraction * 100}%` }} />
       </i>
+      {loader !== null && <small class="cut faint">{say.ofLoader(loader)}</small>}
     </div>
   )
 }
@@ -42,22 +45,29 @@ export function ConfigCell({ run, name }: { run: RunSummary; name: string }) {
   return <span title={words}>{words}</span>
 }
 
-export function Gain({ run: { best_advice: best, observed_speedup: observed } }: { run: RunSummary }) {
-  if (observed !== null)
+/** A gain is ticked where no gain at all is outside its interval; what was seen of another run is told without. */
+export function Gain({ run }: { run: RunSummary }) {
+  const { best_advice: best, observed_speedup: observed } = run
+  if (observed !== null) {
+    const { observed_low: low = null } = run as RunSummary & { observed_low?: number | null }
+    const isSure = low !== null && low > 1
     return (
-      <span class="gained" title={say.gained(formatFactor(observed))}>
-        <span class="visually-hidden">{say.gainedWord}</span>
-        <span aria-hidden="true">✓</span> {formatFactor(observed)}
+      <span
+        class={isSure ? 'gained' : 'quiet'}
+        title={isSure ? say.gained(formatFactor(observed)) : say.observed(formatFactor(observed))}
+      >
+        {isSure && <span aria-hidden="true">✓ </span>}
+        {isSure ? <span class="visually-hidden">{say.gainedWord}</span> : <small>{say.observedWord}</small>}{' '}
+        {formatFactor(observed)}
       </span>
     )
+  }
   if (!best) return <span class="faint">{NOT_MEASURED}</span>
   const gain = runGainOf(best)
   return (
-    <div class="fix-cell" title={fixInWords(best)}>
+    <div class="two-lines fix-cell" title={fixInWords(best)}>
       {gain === null ? <span class="faint">{say.tryIt}</span> : <b class="strong">{gain}</b>}
-      <small class="cut">
-        {isOfOneLoop(best) ? say.changeOf(best.change_label ?? '', best.loader ?? '') : best.change_label}
-      </small>
+      <small class="cut">{best.change_label}</small>
     </div>
   )
 }

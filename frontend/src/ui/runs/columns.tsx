@@ -32,8 +32,8 @@ export interface Column {
 
 /** Hours from which a run's loss is set in bold: it is worth looking into. */
 const HEAVY_HOURS = 20
-/** What a name needs at least; it gets whatever the columns leave. */
-export const NAME_PX = 230
+/** What a name and a tag or two need at least; they get whatever the columns leave. */
+export const NAME_PX = 280
 export const TICK_PX = 30
 
 const figure = (count: number | null) => count?.toLocaleString('en') ?? NOT_MEASURED
@@ -41,7 +41,7 @@ const figure = (count: number | null) => count?.toLocaleString('en') ?? NOT_MEAS
 export const COLUMNS: readonly Column[] = [
   {
     id: 'status',
-    width: 134,
+    width: 144,
     sort: 'status',
     cell: run => (
       <span class="with-glyph quiet">
@@ -52,24 +52,25 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     id: 'verdict',
-    width: 206,
+    width: 160,
     cell: run => (
-      <VerdictWord judged={run} class="verdict-word">
-        {' '}
-        {run.cause_label && <small title={run.cause_label}>{run.cause_label}</small>}
-      </VerdictWord>
+      <div class="two-lines">
+        <VerdictWord judged={run} class="verdict-word" />
+        {run.cause_label && <small class="cut under-glyph">{run.cause_label}</small>}
+      </div>
     ),
   },
   {
     id: 'wait',
     width: 136,
     sort: 'data_stall_fraction',
-    cell: run => <Wait fraction={run.data_stall_fraction} />,
+    cell: run => <Wait run={run} />,
   },
   { id: 'spark', width: 100, cell: run => <SparkCell run={run} /> },
   {
     id: 'lost',
-    width: 112,
+    // As its head where all runs are on GPUs, with the arrow of the order.
+    width: 150,
     sort: 'hours_lost',
     isFigure: true,
     cell: ({ hours_lost: hours }) => (
@@ -78,11 +79,11 @@ export const COLUMNS: readonly Column[] = [
   },
   {
     id: 'lostGpu',
-    width: 138,
+    width: 150,
     isFigure: true,
     cell: ({ gpu_hours_lost: hours }) => formatHoursCell(hours),
   },
-  { id: 'gain', width: 134, sort: 'predicted_speedup', isFigure: true, cell: run => <Gain run={run} /> },
+  { id: 'gain', width: 146, sort: 'predicted_speedup', isFigure: true, cell: run => <Gain run={run} /> },
   { id: 'step', width: 70, sort: 'step_us', isFigure: true, cell: run => formatDuration(run.step_us) },
   { id: 'rate', width: 82, isFigure: true, cell: run => formatNumber(run.samples_per_s) },
   { id: 'steps', width: 84, isFigure: true, cell: run => figure(run.steps) },

@@ -166,15 +166,21 @@ describe('batches that are ready', () => {
     ).toBe('0')
   })
 
-  test('a loader without workers has nothing prefetched', () => {
+  test('a loader without workers has nothing prefetched, and no chart of it', () => {
     const alone = run()
     const settings = { ...alone.loaders[0]?.settings, num_workers: 0 }
     const loaders = alone.loaders.map(loader => ({ ...loader, settings }))
-    expect(queue({ run: { ...alone, loaders } }).detail).toBe('')
+    const titles = set(shown(PAGE, { run: { ...alone, loaders } })).charts.map(({ title }) => title)
+    expect(titles.filter(title => title?.startsWith('Batches ready'))).toEqual([])
   })
 })
 
 describe('how busy the GPU is', () => {
+  test('a run without one has no chart of it', () => {
+    const titles = set(shown(PAGE, { run: { ...run(), gpus: 0 } })).charts.map(({ title }) => title)
+    expect(titles.filter(title => title?.startsWith('GPU busy'))).toEqual([])
+  })
+
   const gpu = (...all: Series[]) => titled('GPU busy', charts(STEP, WAIT, ...all))
 
   test('idle by the device’s clock is a dashed line beside it', () => {
