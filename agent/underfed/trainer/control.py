@@ -178,6 +178,16 @@ def stats() -> dict[str, Any]:
     return figures.read("" if recording is None else recording.figures_path)
 
 
+def is_recording() -> bool:
+    """Whether a recording runs in this process, or begins with its first loader."""
+    return _state.recording is not None or _state.watches_all
+
+
+def guard() -> Guard:
+    """Counts what fails on behalf of the recording, where there is one."""
+    return Guard() if _state.recording is None else _state.recording.guard
+
+
 def finish() -> None:
     with _state.lock:
         recording, _state.recording, _state.place = _state.recording, None, None
