@@ -30,7 +30,7 @@ SERVER_LINE = (
     ("demo",),
 )
 AGENT = ROOT / "agent" / "underfed"
-AGENT_ROOMS = ("host", "exchange", "trainer", "collector", "launcher", "commands")
+AGENT_ROOMS = ("host", "exchange", "trainer", "collector", "integrations", "launcher", "commands")
 STORE_LINE = (
     ("columns",),
     ("databases",),

@@ -60,9 +60,10 @@ def test_every_name_has_a_label_of_its_own_kind() -> None:
         assert len(set(labels[kind].values())) == len(labels[kind]), kind
 
 
-def test_the_agent_has_four_functions_and_a_run() -> None:
-    assert sorted(underfed.__all__) == ["Run", "finish", "init", "prefetch", "watch"]
+def test_the_agent_has_five_functions_and_a_run() -> None:
+    assert sorted(underfed.__all__) == ["Run", "finish", "init", "prefetch", "stats", "watch"]
     assert list(inspect.signature(underfed.prefetch).parameters) == ["loader", "device", "transform"]
+    assert not inspect.signature(underfed.stats).parameters
     assert list(inspect.signature(underfed.watch).parameters) == ["loader", "name"]
     assert list(inspect.signature(underfed.init).parameters) == ["project", "name", "tags", "config"]
     assert all(inspect.getdoc(getattr(underfed, name)) for name in underfed.__all__)
@@ -75,7 +76,7 @@ def test_the_command_has_the_documented_sub_commands() -> None:
         == commands_of_the_help()
         == {
             *("demo", "serve", "run", "runs", "show", "compare", "push", "doctor", "token", "backup", "migrate"),
-            *("export", "delete", "restore"),
+            *("export", "delete", "restore", "check"),
         }
     )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from underfed.collector.reading.ends import SeenEnd, end_of, end_while_leaving, launchers_word, read_mark
+from underfed.collector.reading.figures import RankFigures
 from underfed.collector.reading.rank_content import Content, RankContent
 from underfed.collector.reading.rank_rings import RankRings
 from underfed.collector.reading.resume import Resume, WorkerResume, from_json
@@ -21,7 +23,7 @@ from underfed.collector.spool.segment import Label
 from underfed.collector.spool.spool import Spool
 from underfed.collector.unsent_facts import UnsentFacts
 from underfed.collector.wire import GpuSamples, HostPart, Losses, Window, as_json, encode_window
-from underfed.exchange import run_files
+from underfed.exchange import figures, run_files
 from underfed.exchange.facts import End, LoaderFacts, Origin, read_facts
 from underfed.exchange.guard import count_failures
 from underfed.exchange.run_files import RingName
@@ -68,6 +70,7 @@ class RankStream:
         self._workers = Workers(self.origin.origin_ns, self._facts.name, _known_workers(self._resume))
         self._storage = RankStorage()
         self._stacks = RankStacks(directory)
+        self._figures = RankFigures()
         self.failures = 0
         """Errors of the collector's own in this stream."""
         self._is_storages_turn = True
@@ -176,6 +179,7 @@ class RankStream:
         workers, storage = self._workers.take(), self._storage.take(self._facts.name)
         stacks = self._stacks.take(self._facts.name, is_last=end is not None)
         contents = self._content.take()
+        self._publish(contents)
         end_us = max(self.now_us, self._resume.end_us)
         is_due = end_us - self._resume.end_us >= HEARTBEAT_US
         is_unsent = run or loaders or workers or storage or stacks or end
@@ -199,6 +203,16 @@ class RankStream:
         for ring in self._rings.remove_abandoned(self._workers.is_over):
             self._workers.forget(ring)
             self._sampler.forget(ring)
+
+    def _publish(self, contents: Sequence[Content]) -> None:
+        """For the training process to read, beside the rings."""
+        for content in contents:
+            self._figures.feed(self.now_us, content.steps, content.epochs)
+        told = self._figures.told()
+        if told is not None and any(content.steps for content in contents):
+            page = f"{self.origin.url}/runs/{self.origin.run_id}"
+            with suppress(OSError):
+                figures.write(self.directory, {**figures.nothing(), **told, "url": page})
 
     def close(self) -> None:
         self._rings.close()

@@ -3,6 +3,7 @@
 ROOT/underfed-UID/                 newest: the last incarnation of any run
   RUN_ID/                          lock  collector.log  spool/
     rank-RANK-INCARNATION/         run.json  end.json  status.json  drained.json  failures.log
+        figures.json               what underfed.stats() tells, written by the collector
         loader-N.json              facts of a loader
         loader-N.steps             its step ring
         loader-N.I.W.batches       the ring of worker W of the loader's Ith iterator

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 DATALOADER = "torch.utils.data.dataloader"
 STATEFUL = "torchdata.stateful_dataloader.stateful_dataloader"
+TRAINER = "transformers.trainer"
 
 
 class Finder:
     """First on ``sys.meta_path``. Other finders find the awaited modules; once these are loaded, it is called."""
 
     def __init__(self) -> None:
-        self.awaited: dict[str, After] = {DATALOADER: hook_dataloader, STATEFUL: hook_stateful}
+        self.awaited: dict[str, After] = {DATALOADER: hook_dataloader, STATEFUL: hook_stateful, TRAINER: hook_trainer}
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -163,6 +164,12 @@ def hook_stateful(module: ModuleType) -> None:
     from underfed.trainer import control
 
     control.watch_module(module)
+
+
+def hook_trainer(_module: ModuleType) -> None:
+    from underfed.integrations.transformers import add_where_recording
+
+    add_where_recording()
 
 
 def guarded(after: After, module: ModuleType) -> None:

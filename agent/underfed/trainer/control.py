@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from underfed import Run
 from underfed.errors import ConfigError, NotWatchableError, RunDirectoryError, TorchMissingError
-from underfed.exchange import launch
+from underfed.exchange import figures, launch
 from underfed.exchange.config import Config, Value, check_text, is_disabled, read_config
 from underfed.exchange.facts import End
 from underfed.exchange.guard import Guard
@@ -171,6 +171,21 @@ def init(
     if recording is None:
         return Run(None, None)
     return Run(recording.run_id, f"{recording.config.url}/runs/{recording.run_id}")
+
+
+def stats() -> dict[str, Any]:
+    recording = _state.recording
+    return figures.read("" if recording is None else recording.figures_path)
+
+
+def is_recording() -> bool:
+    """Whether a recording runs in this process, or begins with its first loader."""
+    return _state.recording is not None or _state.watches_all
+
+
+def guard() -> Guard:
+    """Counts what fails on behalf of the recording, where there is one."""
+    return Guard() if _state.recording is None else _state.recording.guard
 
 
 def finish() -> None:

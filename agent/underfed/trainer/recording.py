@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from underfed.errors import RunDirectoryError
-from underfed.exchange import launch, run_files
+from underfed.exchange import figures, launch, run_files
 from underfed.exchange.config import Config, Value
 from underfed.exchange.facts import End, Leaving, LoaderFacts, Replayed, RunFacts, reason_of, write_facts
 from underfed.exchange.guard import Guard
@@ -52,6 +52,7 @@ class Recording:
         self.config = config
         self.run_id = place.run_id
         self.directory = place.directory
+        self.figures_path = str(place.directory / figures.FILE)
         self.pid = os.getpid()
         self.guard = Guard(str(place.directory / run_files.FAILURES))
         self.registry = Registry()

@@ -1,0 +1,47 @@
+"""How a rank's loading has gone so far: the collector publishes it beside the rings, ``underfed.stats()`` reads it.
+
+A small file, replaced as a whole: reading it takes no lock and no socket.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from underfed.host.files import write_atomically
+
+FILE = "figures.json"
+MOST_BYTES = 8 << 10
+
+OF_STEPS = ("steps", "data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
+OF_RUN = ("max_data_stall_fraction", "bound", "cause", "url")
+
+
+def nothing() -> dict[str, Any]:
+    """What is known where nothing is."""
+    unknown = dict.fromkeys(("loader", "clock", *OF_STEPS, *OF_RUN))
+    return {**unknown, "steps": 0, "recent": {**dict.fromkeys(OF_STEPS), "steps": 0}}
+
+
+def write(directory: Path, figures: Mapping[str, Any]) -> None:
+    """
+    Raises:
+        OSError: it cannot be written; the earlier ones stay.
+    """
+    write_atomically(directory / FILE, json.dumps(figures, separators=(",", ":")))
+
+
+def read(path: str) -> dict[str, Any]:
+    """``nothing()`` where there is no file yet. A training loop calls this: no ``pathlib``, no stream."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return nothing()
+    try:
+        found: dict[str, Any] = json.loads(os.read(file, MOST_BYTES))
+    finally:
+        os.close(file)
+    return found

@@ -1,0 +1,61 @@
+"""Lightning's Trainer: figures of data loading in each of its loggers.
+
+    trainer = Trainer(callbacks=[UnderfedCallback()])
+
+Where Underfed is installed in the environment that trains, a process that is recorded needs not even that line: see
+``factory``.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from underfed.integrations.scalars import scalars, unharmed, words
+
+if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
+    from pytorch_lightning import Callback
+else:
+    from lightning.pytorch import Callback  # type: ignore[no-redef]
+
+
+class UnderfedCallback(Callback):
+    """Logs ``underfed/data_stall_fraction`` and its like beside the trainer's own metrics, as often as these, and at
+    the end the verdict and the page's address where the logger takes words."""
+
+    def on_train_batch_end(self, trainer: Any, *_: Any) -> None:
+        if trainer._logger_connector.should_update_logs and self._is_first_of(trainer):
+            unharmed(lambda: self._log(trainer))
+
+    def on_fit_end(self, trainer: Any, *_: Any) -> None:
+        if trainer.is_global_zero and self._is_first_of(trainer):
+            unharmed(lambda: self._tell_verdict(trainer))
+
+    def _log(self, trainer: Any) -> None:
+        if not trainer.loggers or not (known := scalars()):
+            return
+        step = trainer.fit_loop.epoch_loop._batches_that_stepped
+        for logger in trainer.loggers:
+            named = {f"underfed{logger.group_separator}{name}": value for name, value in known.items()}
+            logger.log_metrics(named, step=step)
+
+    def _tell_verdict(self, trainer: Any) -> None:
+        for logger in trainer.loggers:
+            tell_verdict(logger, words())
+
+    def _is_first_of(self, trainer: Any) -> bool:
+        """Of those that the program and the entry point gave: each figure is logged once."""
+        return next(each for each in trainer.callbacks if type(each).__name__ == type(self).__name__) is self
+
+
+def tell_verdict(logger: Any, known: dict[str, str]) -> None:
+    """As W&B's summary, MLflow's tags or TensorBoard's text; other loggers take numbers only."""
+    tracker = logger.experiment
+    if hasattr(tracker, "summary"):
+        tracker.summary.update({f"underfed/{name}": text for name, text in known.items()})
+    elif hasattr(tracker, "set_tag"):
+        for name, text in known.items():
+            tracker.set_tag(logger.run_id, f"underfed.{name}", text)
+    elif hasattr(tracker, "add_text"):
+        for name, text in known.items():
+            tracker.add_text(f"underfed/{name}", text)

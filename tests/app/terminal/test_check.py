@@ -1,0 +1,131 @@
+"""``underfed check``: its exit code says whether limits hold, and 2 that it cannot be told."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.app.made_diagnosis import made_diagnosis
+from tests.app.made_windows import made_stream
+from tests.app.serving import serving, settings_for
+from tests.app.store.posting import post
+from underfed_server.diagnose import Diagnoser
+from underfed_server.main import create_app
+from underfed_server.model import Comparison, Speed
+from underfed_server.store.store import Store
+from underfed_server.terminal.check import check, slowdown_limit
+from underfed_server.terminal.client import client_from_environment
+from underfed_server.terminal.commands import runs
+
+ROOT = Path(__file__).parents[3]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Store]]:
+    """A service with a run that waits 40 % of its time, one that was not judged, and two that were measured."""
+    settings = settings_for(tmp_path_factory.mktemp("check"))
+    application = create_app(settings)
+    with serving(application, settings) as address:
+        store = application.parts.store
+        for seed, run_id in enumerate(("waits", "unjudged", "before", "after")):
+            post(store, made_stream(20, run_id=run_id, seed=seed))
+        store.save_diagnosis(made_diagnosis("waits", data_stall_fraction=0.4))
+        for run_id in ("before", "after"):
+            Diagnoser()(store, run_id)
+        yield address, store
+
+
+@pytest.fixture
+def store(address: tuple[str, Store], monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setenv("UNDERFED_URL", address[0])
+    return address[1]
+
+
+@pytest.mark.parametrize(
+    ("limit", "code", "word"), [("0.5", 0, "holds"), ("0.4", 0, "holds"), ("0.39", 1, "FAILS"), ("0", 1, "FAILS")]
+)
+def test_a_run_may_wait_no_more_than_the_limit(store: Store, capsys: Capture, limit: str, code: int, word: str) -> None:
+    assert check(["waits", "--max-stall", limit]) == code
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{word}")
+    assert "data stall 40.0% of the time" in lines[0]
+    assert ("first fix: Use workers" in lines) == (code == 1)
+    assert lines[-1].endswith("/runs/waits")
+
+
+def test_a_run_without_a_verdict_neither_passes_nor_fails(store: Store, capsys: Capture) -> None:
+    assert check(["unjudged", "--max-stall", "0.9", "--json"]) == 2
+    said = json.loads(capsys.readouterr().out)
+    assert said["run_id"] == "unjudged"
+    assert said["holds"] is None
+    assert said["limits"][0]["measured"] is None
+
+
+@pytest.mark.parametrize("wanted", [["nobody", "--max-stall", "0.1"],
+                                    ["waits", "--against", "nobody", "--max-slowdown", "0.1"]])  # fmt: skip
+def test_a_run_that_is_not_there_neither_passes_nor_fails(store: Store, capsys: Capture, wanted: list[str]) -> None:
+    assert check(wanted) == 2
+    assert "no run begins with 'nobody'" in capsys.readouterr().err
+
+
+def test_a_service_that_is_not_there_lets_nothing_pass(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setenv("UNDERFED_URL", "http://127.0.0.1:9")
+    assert check(["latest", "--max-stall", "0.9"]) == 2
+    assert "no service answers" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--against", "before"], ["--max-slowdown", "0.1"], ["--max-stall", "10"], ["--max-stall", "nan"]]
+)
+def test_a_call_without_a_usable_limit_is_refused(capsys: Capture, words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        check(["waits", *words])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err
+
+
+def test_a_run_is_compared_with_an_earlier_one(store: Store, capsys: Capture) -> None:
+    code = check(["after", "--against", "before", "--max-slowdown", "1", "--max-stall", "1", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert (code, said["holds"]) == (0, True)
+    slowdown = said["limits"][1]
+    assert slowdown["low"] <= slowdown["measured"] <= slowdown["high"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("speed", "holds"),
+    [
+        ((1.0, 0.98, 1.02), True),
+        ((2.0, 1.9, 2.1), True),
+        ((0.8, 0.78, 0.82), False),
+        ((0.96, 0.90, 1.02), None),
+        ((0.9, 0.80, 1.02), None),
+    ],
+)
+def test_only_an_interval_that_lies_whole_on_one_side_of_the_limit_decides(
+    store: Store, speed: tuple[float, float, float], holds: bool | None
+) -> None:
+    found: Comparison = client_from_environment().comparison(["before", "after"])
+    factor, low, high = speed
+    after = found.runs[1].model_copy(update={"speed": Speed(factor=factor, low=low, high=high, is_told=True)})
+    compared = found.model_copy(update={"runs": [found.runs[0], after]})
+    assert slowdown_limit(compared, 0.05).holds is holds
+
+
+def test_the_commands_of_its_page_are_understood(store: Store, capsys: Capture) -> None:
+    page = (ROOT / "docs/check.md").read_text()
+    (expression,) = re.findall(r"underfed runs '([^']+)'", page)
+    assert runs([expression, "--limit", "1", "--json"]) == 0
+    calls = [shlex.split(line)[2:] for line in re.findall(r"underfed check .*", page) if "--" in line]
+    assert len(calls) == 2
+    for words in calls:
+        known = [
+            "waits" if word in ("latest", "$UNDERFED_RUN_ID") else word.replace("$base", "before") for word in words
+        ]
+        assert check(known) in (0, 1, 2)

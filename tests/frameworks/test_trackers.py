@@ -1,0 +1,78 @@
+"""Figures of data loading reach the loggers of frameworks, without a line where ``underfed run`` starts a training."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.fakes.launching import run_under
+from tests.fakes.service import Service, running_service
+from underfed.integrations import factory, scalars
+from underfed.trainer import control
+
+SCALARS = {"underfed/data_stall_fraction", "underfed/data_wait_us", "underfed/data_wait_p95_us", "underfed/steps_per_s"}
+
+
+def tracked(which: str, tmp_path: Path, service: Service, **variables: str) -> list[dict[str, Any]]:
+    """What the training's own logger or reporter stored."""
+    pytest.importorskip(which)
+    logged = tmp_path / "logged"
+    logged.mkdir()
+    places = {"UNDERFED_URL": service.url, "UNDERFED_DIR": str(tmp_path), "UNDERFED_RINGS": str(tmp_path)}
+    done = run_under(
+        *("--", sys.executable, "-m", "tests.frameworks.tracked", which, str(logged)),
+        variables={**places, "UNDERFED_STRICT": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", **variables},
+    )
+    assert done.returncode == 0, done.stderr
+    if which == "lightning":
+        return list(csv.DictReader((logged / "metrics.csv").read_text().splitlines()))
+    return [json.loads(line) for line in (logged / "logged.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("which", ["lightning", "transformers", "accelerate"])
+def test_figures_are_logged_beside_the_trainings_own(which: str, tmp_path: Path) -> None:
+    with running_service() as service:
+        rows = tracked(which, tmp_path, service)
+        assert any(row.get("loss") for row in rows), "the training's own are still there"
+        told = [row for row in rows if row.get("underfed/data_stall_fraction")]
+        assert told
+        assert all(set(row) >= SCALARS for row in told)
+        assert 0.2 < float(told[-1]["underfed/data_stall_fraction"]) < 0.8
+        assert float(told[-1]["underfed/data_wait_us"]) >= 10_000
+        if which == "accelerate":
+            configs = [window["run"]["config"] for window in service.windows if "run" in window]
+            assert configs[-1] == {"learning_rate": 0.01}
+
+
+@pytest.mark.long
+def test_one_variable_switches_it_off(tmp_path: Path) -> None:
+    with running_service() as service:
+        rows = tracked("lightning", tmp_path, service, UNDERFED_TRACKERS="0")
+        assert rows
+        assert not any("underfed" in name for row in rows for name in row)
+
+
+def test_a_trainer_that_is_not_recorded_gets_no_callback(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert factory.callbacks() == []
+    monkeypatch.setattr(control._state, "watches_all", True)
+    assert [type(each).__name__ for each in factory.callbacks()] == ["UnderfedCallback"]
+    monkeypatch.setitem(os.environ, "UNDERFED_DISABLED", "1")
+    assert factory.callbacks() == []
+
+
+def test_what_fails_is_counted_and_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERFED_STRICT", "0")
+    guard = SimpleNamespace(failed=lambda where, error: seen.append((where, type(error))))
+    seen: list[Any] = []
+    monkeypatch.setattr(control, "guard", lambda: guard)
+    figures: dict[str, None] = {}
+    scalars.unharmed(lambda: figures["no such logger"])
+    assert seen == [("tracker", KeyError)]
