@@ -68,7 +68,7 @@ def a_run() -> RunSummary:
     said |= {"bound": "unknown", "level": "unknown", "started_at": "2026-11-20T10:00:00Z"}
     said |= {"last_seen_at": "2026-11-20T10:00:00Z"}
     lists: dict[str, Any] = {"tags": {}, "spark": [], "hostnames": [], "steps": 0, "world_size": 1}
-    return RunSummary.model_validate(dict.fromkeys(RunSummary.model_fields) | said | lists)
+    return RunSummary.model_validate(dict.fromkeys(RunSummary.model_fields) | {"is_final": False} | said | lists)
 
 
 def ask(address: str, method: str, path: str) -> None:

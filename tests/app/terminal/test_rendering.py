@@ -43,9 +43,11 @@ def shown(renderable: RenderableType, width: int = 80) -> list[str]:
 
 def summary(**said: Any) -> RunSummary:
     lists: dict[str, Any] = {"tags": {}, "spark": [], "hostnames": [], "steps": 0, "world_size": 1}
-    usual = {"run_id": "r1", "status": "running", "bound": "unknown", "level": "unknown"}
+    usual = {"run_id": "r1", "status": "running", "bound": "unknown", "level": "unknown", "is_final": False}
     usual |= dict.fromkeys(("project", "name", "job", "user"), "") | dict.fromkeys(("started_at", "last_seen_at"), AT)
-    return RunSummary.model_validate(dict.fromkeys(RunSummary.model_fields) | lists | usual | said)
+    return RunSummary.model_validate(
+        dict.fromkeys(RunSummary.model_fields) | {"is_final": False} | lists | usual | said
+    )
 
 
 def line(loader: str, **said: Any) -> LoaderLine:
