@@ -81,10 +81,10 @@ def _loading(found: Comparison) -> RenderableType:
     """What changed of it, and of which runs it is not known what they load with."""
     changed = [hotspot for hotspot in found.hotspots if hotspot.differs][:MOST_CHANGED]
     missing = [Text(f"{run.label}: {run.hotspots_missing}") for run in found.runs if run.hotspots_missing]
-    parts: list[RenderableType] = [_changed(found, changed)] if changed else [Text("Loading that changed", LOUD)]
+    title = Text("Where loading spends its time", LOUD)
     if not changed and len(found.runs) - len(missing) > 1 and not found.runs[0].hotspots_missing:
-        missing.append(Text("No function by more than chance."))
-    return Group(*parts, Padding(Group(*missing), (0, 0, 0, 2)))
+        missing.append(Text("No function differs by more than chance."))
+    return Group(_changed(found, changed) if changed else title, Padding(Group(*missing), (0, 0, 0, 2)))
 
 
 def _changed(found: Comparison, hotspots: Sequence[ComparedHotspot]) -> RenderableType:

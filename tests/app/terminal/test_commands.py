@@ -158,12 +158,12 @@ def test_a_comparison_says_why_nothing_of_loading_is_compared(store: Store, caps
     def said(*runs: str) -> list[str]:
         assert compare([*runs]) == 0
         lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-        return lines[lines.index("Loading that changed") + 1 :][:2]
+        return lines[lines.index("Where loading spends its time") + 1 :][:2]
 
     assert said("seen", "bare") == ["bare: its loading was sampled 0 times, 100 are needed", ""]
-    assert said("seen", "again") == ["No function by more than chance.", ""]
+    assert said("seen", "again") == ["No function differs by more than chance.", ""]
     assert said("seen", "again", "bare") == [
-        "bare: its loading was sampled 0 times, 100 are needed", "No function by more than chance.",
+        "bare: its loading was sampled 0 times, 100 are needed", "No function differs by more than chance.",
     ]  # fmt: skip
 
 
