@@ -70,7 +70,7 @@ def guest(run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, any_serv
 
 
 @pytest.fixture(scope="session")
-def ready() -> Iterator[str]:
+def forking_interpreter() -> Iterator[str]:
     """The value of the variable that has collectors forked, not started."""
     places = package_paths()
     with ready_collectors(places) as interpreter:
@@ -78,11 +78,11 @@ def ready() -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def forked_collectors(guest: None, ready: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def forked_collectors(guest: None, forking_interpreter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """To start Python and import is most of what a collector costs here. Not below ``underfed run``, nor in
     ``tests/never_breaks``.
     """
-    monkeypatch.setenv(launch.COLLECTOR, ready)
+    monkeypatch.setenv(launch.COLLECTOR, forking_interpreter)
 
 
 @pytest.fixture
