@@ -39,8 +39,8 @@ ROOMS_OF_SQL = {"store", "ingest", "several", "operations", "hostile", "search"}
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Elsewhere a test asks the store for what the store's own tests ask of both databases. So PostgreSQL has one case
-    of each such test (every route of the API is asked on both), and where runs are judged, in ``facts`` and beside it,
-    one test of each module. The others ask it in ``make soak``.
+    of each such test (every route of the API is asked on both), and one test of each module that is about what was
+    measured of a run: which statements read it is the same for every run. The others ask it in ``make soak``.
     """
     seen: set[tuple[Path, str]] = set()
     for item in items:
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         is_given = any(marker.args[0] == "databases" for marker in item.iter_markers("parametrize"))
         if call.params.get("databases") != "postgresql" or is_given or item.get_closest_marker("soak"):
             continue
-        is_of_judging = len(path.parts) == 1 or path.parts[0] == "facts"
+        is_of_judging = path.parts[0] == "facts" or path.name.startswith("test_diagnose_")
         group = path, "" if is_of_judging else getattr(item, "originalname", item.name)
         if group in seen:
             item.add_marker(pytest.mark.soak)
