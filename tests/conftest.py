@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -65,6 +66,7 @@ def pytest_collection() -> Generator[None]:
         return (yield)
     finally:
         gc.freeze()
+        atexit.register(gc.unfreeze)  # else what is still open at the end is told of in warnings
         gc.enable()
 
 
