@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import underfed
+from tests.fakes.ready_collectors import ready_collectors
 from tests.fakes.service import Service, running_service
 from tests.fakes.traces import patched_attributes, wait_for_collectors
 from underfed.exchange import launch
@@ -68,6 +69,28 @@ def guest(run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, any_serv
     assert left == []
 
 
+@pytest.fixture(scope="session")
+def forking_interpreter() -> Iterator[str]:
+    """The value of the variable that has collectors forked, not started."""
+    places = package_paths()
+    with ready_collectors(places) as interpreter:
+        yield os.pathsep.join([interpreter, *places])
+
+
+@pytest.fixture(autouse=True)
+def forked_collectors(guest: None, forking_interpreter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To start Python and import is most of what a collector costs here. Not below ``underfed run``, nor in
+    ``tests/never_breaks``.
+    """
+    monkeypatch.setenv(launch.COLLECTOR, forking_interpreter)
+
+
+@pytest.fixture
+def started_collectors(forked_collectors: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in use: for tests that find or stop the collector's process."""
+    monkeypatch.delenv(launch.COLLECTOR)
+
+
 EAGER = """#!/bin/sh
 # Called with: -I -S -c PROGRAM DIRECTORY PLACES
 program="import sys; sys.path += sys.argv[2:]
@@ -80,7 +103,7 @@ exec {python} -I -S -c "$program" "$@"
 
 
 @pytest.fixture
-def eager_collector(guest: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def eager_collector(forked_collectors: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Collectors take a costly sample each second, where others wait until all of these are 0.05 % of a core: a minute
     and more on a busy machine.
     """

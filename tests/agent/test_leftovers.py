@@ -250,6 +250,7 @@ def test_unfinished_files_and_empty_directories_go_after_an_hour(tmp_path: Path)
     assert not log.exists()
 
 
+@pytest.mark.usefixtures("started_collectors")
 def test_the_next_job_sweeps_what_a_killed_one_and_its_collector_left(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_id: str
 ) -> None:

@@ -23,7 +23,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from tests.fakes.datasets import Stream, Unsharded
-from tests.fakes.jobs import run_text
+from tests.fakes.forkserver import start
+from tests.fakes.jobs import environment, run_text
 from tests.fakes.launching import others, own_lines, run_under
 from tests.fakes.service import Service, wait_until
 from underfed.trainer.loading import compared_worker
@@ -441,7 +442,8 @@ def test_what_a_signal_handler_raises_reaches_the_program_and_ends_the_processes
 
 
 COMPARING = """
-import sys
+import os, sys
+os.setsid()
 from torch.utils.data import DataLoader
 from tests.agent.test_sharding_check import Overrides, Slow
 class Telling(Slow):
@@ -456,9 +458,7 @@ Overrides({"num_workers": 2}, print).before_iter(DataLoader(Telling()))
 def test_a_training_that_is_ended_meanwhile_leaves_no_process_behind(number: signal.Signals, tmp_path: Path) -> None:
     started = tmp_path / "started"
     started.touch()
-    training = subprocess.Popen(
-        [sys.executable, "-c", COMPARING, str(started)], stderr=subprocess.PIPE, start_new_session=True
-    )
+    training = start("tests.fakes.text", [COMPARING, str(started)], environment())
     wait_until(lambda: started.stat().st_size == 2, "two workers load")
     children = psutil.Process(training.pid).children()
     assert len(children) == 2
@@ -466,7 +466,7 @@ def test_a_training_that_is_ended_meanwhile_leaves_no_process_behind(number: sig
     (os.killpg if number == signal.SIGINT else os.kill)(training.pid, number)
     _, error = training.communicate()
     assert training.returncode == -number
-    assert error.count(b"KeyboardInterrupt") == (number == signal.SIGINT), "of the training alone"
+    assert error.count("KeyboardInterrupt") == (number == signal.SIGINT), "of the training alone"
     wait_until(lambda: not any(each.is_running() for each in children), "they end")
 
 

@@ -147,6 +147,7 @@ def consume(loader: Any) -> None:
         pass
 
 
+@pytest.mark.usefixtures("started_collectors")
 @pytest.mark.parametrize("kind", KINDS.values())
 @pytest.mark.parametrize("how", ["watch", "iterate", "init", "prefetch"])
 def test_it_reaches_the_program_from_every_line_of_ours(

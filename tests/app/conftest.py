@@ -31,6 +31,33 @@ from underfed_server.main import Application
 from underfed_server.store.databases import sqlite
 from underfed_server.store.store import Store
 
+HERE = Path(__file__).parent
+
+ROOMS_OF_SQL = {"store", "ingest", "several", "operations", "hostile", "search"}
+"""Whose tests are about what a database does: each runs on both."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Elsewhere a test asks the store for what the store's own tests ask of both databases. So PostgreSQL has one case
+    of each such test (every route of the API is asked on both), and one test of each module that is about what was
+    measured of a run: which statements read it is the same for every run. The others ask it in ``make soak``.
+    """
+    seen: set[tuple[Path, str]] = set()
+    for item in items:
+        call = getattr(item, "callspec", None)
+        path = item.path.relative_to(HERE) if item.path.is_relative_to(HERE) else None
+        if path is None or call is None or path.parts[0] in ROOMS_OF_SQL:
+            continue
+        is_given = any(marker.args[0] == "databases" for marker in item.iter_markers("parametrize"))
+        if call.params.get("databases") != "postgresql" or is_given or item.get_closest_marker("soak"):
+            continue
+        is_of_judging = path.parts[0] == "facts" or path.name.startswith("test_diagnose_")
+        group = path, "" if is_of_judging else getattr(item, "originalname", item.name)
+        if group in seen:
+            item.add_marker(pytest.mark.soak)
+        seen.add(group)
+
+
 on_sqlite_alone = pytest.mark.parametrize("databases", ["sqlite"], indirect=True)
 on_postgresql_alone = pytest.mark.parametrize("databases", ["postgresql"], indirect=True)
 

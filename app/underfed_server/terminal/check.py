@@ -94,8 +94,7 @@ def judged(client: Client, run_id: str) -> Diagnosis:
     deadline = time.monotonic() + WAITED_S
     while True:
         found = client.diagnosis(run_id)
-        is_final = found.judged_at is not None and found.status != "running"
-        if is_final or client.run(run_id).status == "running" or time.monotonic() > deadline:
+        if found.is_final or client.run(run_id).status == "running" or time.monotonic() > deadline:
             return found
         time.sleep(POLL_S)
 

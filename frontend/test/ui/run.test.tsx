@@ -127,10 +127,10 @@ describe('the verdict', () => {
   test('figures of a run that has ended, and of which the last is not judged, are not final', () => {
     const ended = run({ status: 'finished' })
     const last = diagnosis({ status: 'finished' })
-    render(<Verdict run={ended} diagnosis={{ ...last, ...{ is_final: false } }} />)
+    render(<Verdict run={ended} diagnosis={{ ...last, is_final: false }} />)
     expect(seen()).toMatch(/not final.*lost to waiting for data so far/)
     cleanup()
-    render(<Verdict run={ended} diagnosis={{ ...last, ...{ is_final: true } }} />)
+    render(<Verdict run={ended} diagnosis={{ ...last, is_final: true }} />)
     expect(seen()).not.toMatch(/not final|so far/)
   })
 

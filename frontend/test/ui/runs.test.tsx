@@ -77,7 +77,7 @@ describe('a row of the table', () => {
     expect(document.querySelector('.wait-bar')).toBeNull()
   })
   test('of a run that carried advice says what it gained', () => {
-    show({ observed_speedup: 1.71, ...{ observed_low: 1.52 } })
+    show({ observed_speedup: 1.71, observed_low: 1.52 })
     expect(seen()).toContain('✓ gained × 1.71')
   })
   test.each([{ observed_low: 0.45 }, { observed_low: null }, {}])(

@@ -18,23 +18,25 @@ SEED = 1
 
 
 TOKENS = {"with a token": TOKEN, "without": None}
-OPPOSITE = [("postgresql", "with a token", 3), ("sqlite", "without", 3)]
+ALL = "coverage,fuzzing"
+FEW = [("postgresql", "with a token", 3, ALL), ("sqlite", "without", 3, "fuzzing")]
+"""Without a token every request is refused before it is looked at: a few of each operation show it."""
 MANY = [
-    pytest.param(database, token, 250, marks=[pytest.mark.soak, pytest.mark.timeout(3_600)])
+    pytest.param(database, token, 250, ALL, marks=[pytest.mark.soak, pytest.mark.timeout(3_600)])
     for database in ("sqlite", "postgresql")
     for token in TOKENS
 ]
 
 
-@pytest.mark.parametrize(("databases", "token", "examples"), [*OPPOSITE, *MANY], indirect=["databases"])
+@pytest.mark.parametrize(("databases", "token", "examples", "phases"), [*FEW, *MANY], indirect=["databases"])
 def test_nothing_is_found_that_the_description_does_not_say(
-    victim: Victim, tmp_path: Path, token: str, examples: int
+    victim: Victim, tmp_path: Path, token: str, examples: int, phases: str
 ) -> None:
-    """``examples``: of each operation, beside those that cover what its description allows and forbids."""
+    """``examples``: of each operation; ``coverage`` asks those beside that cover what its description allows."""
     for run_id in ("0", "A", "run-1"):
         for window in made_stream(3, run_id=run_id):
             assert victim.ask("/api/v1/ingest", posted(window)).status == 200
-    found = ask_everything(victim.address, tmp_path, seed=SEED, examples=examples, token=TOKENS[token])
+    found = ask_everything(victim.address, tmp_path, seed=SEED, examples=examples, token=TOKENS[token], phases=phases)
     assert found.returncode == 0, found.stdout
     assert " passed" in found.stdout
     failed = [line for line in lines_of(victim.log) if line["level"] == "error"]

@@ -62,8 +62,8 @@ export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
 }
 
 /** The run has ended, and what came last of it is not judged yet. */
-function isPartial({ status }: Still, diagnosis: Diagnosis & { is_final?: boolean }): boolean {
-  return (status === 'finished' || status === 'crashed') && diagnosis.is_final === false
+function isPartial({ status }: Still, diagnosis: Diagnosis): boolean {
+  return (status === 'finished' || status === 'crashed') && !diagnosis.is_final
 }
 
 /** Other runs wait for the same: then no setting of this run is the cause. */

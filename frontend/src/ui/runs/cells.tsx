@@ -47,10 +47,9 @@ export function ConfigCell({ run, name }: { run: RunSummary; name: string }) {
 
 /** A gain is ticked where no gain at all is outside its interval; what was seen of another run is told without. */
 export function Gain({ run }: { run: RunSummary }) {
-  const { best_advice: best, observed_speedup: observed } = run
+  const { best_advice: best, observed_speedup: observed, observed_low: low } = run
   if (observed !== null) {
-    const { observed_low: low = null } = run as RunSummary & { observed_low?: number | null }
-    const isSure = low !== null && low > 1
+    const isSure = low != null && low > 1
     return (
       <span
         class={isSure ? 'gained' : 'quiet'}
