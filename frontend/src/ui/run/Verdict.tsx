@@ -63,7 +63,8 @@ export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
 
 /** The run has ended, and what came last of it is not judged yet. */
 function isPartial({ status }: Still, diagnosis: Diagnosis): boolean {
-  return (status === 'finished' || status === 'crashed') && !diagnosis.is_final
+  const { judged_at, is_final } = diagnosis
+  return (status === 'finished' || status === 'crashed') && judged_at !== null && !is_final
 }
 
 /** Other runs wait for the same: then no setting of this run is the cause. */
