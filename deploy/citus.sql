@@ -9,6 +9,7 @@ SELECT create_distributed_table('epoch', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('histogram', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('hot', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('loader', 'run_id', colocate_with => 'run');
+SELECT create_distributed_table('loader_settings', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('rank', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('read_rate', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('rollup', 'run_id', colocate_with => 'run');

@@ -178,8 +178,10 @@ def test_the_deepest_and_newest_mount_holds_a_path() -> None:
 
 def test_a_line_of_the_kernel_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
     line = r"36 35 98:0 /sub/tree /mnt/my\040data rw,noatime master:1 shared:2 - fuse.s3fs s3\134x rw,user_id=0"
-    monkeypatch.setattr(Path, "read_text", lambda *_, **__: f"{line}\n")
-    assert read_mounts() == [Mount("/mnt/my data", "/sub/tree", "98:0", "fuse.s3fs", "s3\\x", "rw,user_id=0")]
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_text", lambda *_, **__: f"{line}\n")
+        mounts = read_mounts()
+    assert mounts == [Mount("/mnt/my data", "/sub/tree", "98:0", "fuse.s3fs", "s3\\x", "rw,user_id=0")]
 
 
 def test_the_mounts_of_this_process_are_those_of_the_kernel() -> None:

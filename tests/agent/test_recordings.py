@@ -233,11 +233,11 @@ def test_a_loader_that_could_not_be_begun_within_another_takes_nothing_from_it(s
 
 def test_without_workers_a_batch_is_received_when_it_is_loaded(service: Service) -> None:
     record(service, DataLoader(Busy(4, sleep_s=0.003)))
-    (batches,) = service.batches()
-    assert "worker" not in batches
-    ends = [start + load for start, load in zip(batches["start_us"], batches["load_us"], strict=True)]
-    assert batches["received_us"] == ends
-    assert batches["load_us"] == column(service.steps(), "data_wait_us")
+    batches = service.batches()
+    assert not any("worker" in each for each in batches)
+    starts, loads = column(batches, "start_us"), column(batches, "load_us")
+    assert column(batches, "received_us") == [start + load for start, load in zip(starts, loads, strict=True)]
+    assert loads == column(service.steps(), "data_wait_us")
 
 
 def test_early_batches_are_all_measured_and_later_ones_as_measuring_them_may_cost(service: Service) -> None:

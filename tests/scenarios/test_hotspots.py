@@ -86,7 +86,8 @@ def test_shares_are_those_that_the_lines_were_given(store: Store) -> None:
 
 def test_a_helper_that_takes_all_the_time_is_broken_up_by_its_callers(store: Store) -> None:
     line = recorded(store, "hot.lines").hot_lines[0]
-    assert (line.function, line.fraction) == ("compute", pytest.approx(1, abs=POINTS))
+    assert line.function == "compute"
+    assert line.fraction == pytest.approx(1, abs=POINTS)
     known = {share.function: share.fraction for share in pipeline("hot.lines").shares}
     assert {one.function: one.fraction for one in line.callers} == pytest.approx(known, abs=POINTS)
 

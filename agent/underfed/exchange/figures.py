@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from underfed.host.files import write_atomically
+from underfed.host.signal_handlers import let_through
 
 FILE = "figures.json"
 MOST_BYTES = 8 << 10
@@ -38,7 +39,8 @@ def read(path: str) -> dict[str, Any]:
     """``nothing()`` where there is no file yet. A training loop calls this: no ``pathlib``, no stream."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return nothing()
     try:
         found: dict[str, Any] = json.loads(os.read(file, MOST_BYTES))

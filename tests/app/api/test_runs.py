@@ -12,6 +12,7 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.posting import post
 from underfed_server.api.heatmap import heatmap
+from underfed_server.facts.loading import LEAST_SAMPLES
 from underfed_server.main import Application
 from underfed_server.model import Diagnosis, Run, RunsPage, Timeline, WorkersPage
 from underfed_server.store.columns.histograms import BINS
@@ -48,7 +49,7 @@ def test_a_judged_run_serves_its_diagnosis_as_the_contract_spells_it(client: Tes
     assert said["advice"][0]["from"] == 0
     diagnosis = Diagnosis.model_validate(said)
     assert diagnosis.judged_at is not None
-    assert diagnosis == made_diagnosis(judged_at=diagnosis.judged_at)
+    assert diagnosis == made_diagnosis(judged_at=diagnosis.judged_at, needed_looks=LEAST_SAMPLES)
     assert client.get("/api/v1/runs").json()["runs"][0]["best_advice"]["from"] == 0
 
 
