@@ -25,7 +25,7 @@ from underfed.exchange.guard import Guard
 from underfed.exchange.rank import Rank, make_run_id, read_rank
 from underfed.host.clock import wall_clock_ms
 from underfed.host.files import remove_directory
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 from underfed.trainer.collector_process import ensure_collector, is_served, start_collector
 from underfed.trainer.device.versions import with_versions
 from underfed.trainer.hooks.profiler import Profiler
@@ -233,7 +233,7 @@ def make_recording(config: Config, place: Place) -> Recording:
     except Exception as error:
         let_through(error)
         remove_directory(place.directory)
-        with suppress(OSError):  # another rank's may be in it
+        with passing(OSError):  # another rank's may be in it
             place.directory.parent.rmdir()
         if not isinstance(error, OSError):
             raise
