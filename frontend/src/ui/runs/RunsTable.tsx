@@ -109,7 +109,7 @@ function leastPx(columns: readonly Column[]): number {
 function TickAll({ ids }: { ids: readonly string[] }) {
   const { selection } = useRuns()
   return (
-    <th scope="col" class="tick screen-only">
+    <th scope="col" class="tick tick-all screen-only">
       <input
         type="checkbox"
         aria-label={selecting.selectAll}
