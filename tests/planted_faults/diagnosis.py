@@ -523,8 +523,22 @@ DIAGNOSIS = (
     Fault(
         "a cheaper transform is promised more than instant data would gain",
         "app/underfed_server/advice/catalogue/cheaper_transform.py",
-        "ceiling = min(1 / (1 - min(share, MOST_SHARE)), case.ceiling(case.rank).speedup)",
-        "ceiling = 1 / (1 - min(share, MOST_SHARE))",
+        "return min(1 / (1 - min(share, MOST_SHARE)), instant)",
+        "return 1 / (1 - min(share, MOST_SHARE))",
+        ("tests/app/advice/test_cheaper_transform.py",),
+    ),
+    Fault(
+        "a loop without workers is said to be all loading",
+        "app/underfed_server/advice/catalogue/cheaper_transform.py",
+        "if not case.num_workers and not case.rank.is_read_ahead:",
+        "if case.num_workers and not case.rank.is_read_ahead:",
+        ("tests/app/advice/test_cheaper_transform.py",),
+    ),
+    Fault(
+        "operators are taken for work on arrays, whatever their function works on",
+        "app/underfed_server/advice/known_costs.py",
+        "return next(iter(seen)) if len(seen) == 1 else None",
+        'return "arrays"',
         ("tests/app/advice/test_cheaper_transform.py",),
     ),
     Fault(

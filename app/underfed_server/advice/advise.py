@@ -100,7 +100,16 @@ def _cures_ahead(case: Case, offered: Sequence[Advice]) -> set[ChangeName]:
     between = {one.change for one in cures_it if one.predicted_speedup and all_changes()[one.change].is_between_epochs}
     first = {one.change for one in cures_it if (goes := all_changes()[one.change].goes_first) and goes(case)}
     has_figure = any(one.predicted_speedup is not None for one in cures_it)
-    return between or first or (set() if has_figure else {one.change for one in cures_it})
+    return between or first or (set() if has_figure else _unpromised(cures_it, offered))
+
+
+def _unpromised(cures_it: Sequence[Advice], offered: Sequence[Advice]) -> set[ChangeName]:
+    """What a cheaper line may gain at most comes before what another number of workers promises only where no core is
+    left for one (:func:`_cheaper_before_more`).
+    """
+    ahead = {one.change for one in cures_it}
+    promised = any(one.change == "num_workers" and one.predicted_speedup is not None for one in offered)
+    return ahead - {"cheaper_transform"} if promised else ahead
 
 
 def _gain(one: Advice) -> float:

@@ -7,12 +7,17 @@ the name by which the program calls it, and the file of that call.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
 
 from underfed_server.facts.costly_lines import IsMeant
 from underfed_server.facts.loading import LoaderHotspots, Place
 from underfed_server.model import Stage
+
+Operands = Literal["arrays", "tensors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,8 @@ class KnownCost:
     """Also seen, in any stack: else another way is advised for the same functions."""
     is_lazy_in: re.Pattern[str] | None = None
     """Calls that do this work as the first to need its result: what else they do at that line counts, too."""
+    operands: Operands | None = None
+    """Operators count, too, where what calls them was seen to work on these alone: they say nothing themselves."""
     needs_gpu: bool = False
     """Without a GPU the training process would do the work, in its own time."""
     needs_larger: bool = False
@@ -49,7 +56,10 @@ class KnownCost:
         shown = {place for place in places if self.seen_as.search(_text(place))}
         if self.is_own:
             shown = {place for place in shown if place[1] in loading.own_files}
-        if not shown or (self.needs is not None and not any(self.needs.search(_text(place)) for place in places)):
+        applied = self._applied(loading, shown)
+        if not (shown or applied) or (
+            self.needs is not None and not any(self.needs.search(_text(place)) for place in places)
+        ):
             return None
 
         lazy = self._lazy_calls(loading, shown)
@@ -57,9 +67,24 @@ class KnownCost:
         def is_meant(stage: Stage, stack: tuple[Place, ...]) -> bool:
             looked_at = stack[-1:] if self.is_innermost else stack
             is_shown = any(place in shown for place in looked_at) or (bool(lazy) and not lazy.isdisjoint(_calls(stack)))
-            return self.stage in (None, stage) and is_shown
+            return self.stage in (None, stage) and (is_shown or stack in applied)
 
         return is_meant
+
+    def _applied(self, loading: LoaderHotspots, shown: Collection[Place]) -> frozenset[tuple[Place, ...]]:
+        """Stacks that end in an operator on the ``operands``, or at a line of such work: comparisons have no name."""
+        if self.operands is None:
+            return frozenset()
+        known = _operands(loading)
+        stacks = {stack for _stage, stack in loading.samples}
+        calls = {stack for stack in stacks if len(stack) > 1 and stack[-1][1:] == stack[-2][1:]}
+        applied = {
+            stack
+            for stack in calls
+            if OPERATOR.search(_text(stack[-1])) and _operands_at(stack, known) == self.operands
+        }
+        lines = {stack[:-1] for stack in calls if stack in applied or stack[-1] in shown}
+        return frozenset(applied | (stacks & lines))
 
     def _lazy_calls(self, loading: LoaderHotspots, shown: Collection[Place]) -> frozenset[_Call]:
         if self.is_lazy_in is None:
@@ -70,6 +95,22 @@ class KnownCost:
             for at, call in enumerate(_calls(stack))
             if self.is_lazy_in.search(_text(stack[at])) and any(place in shown for place in stack[at:])
         )
+
+
+def _operands(loading: LoaderHotspots) -> dict[tuple[str, str], set[Operands]]:
+    """What each function of the program, by its name and file, was seen to work on."""
+    known: dict[tuple[str, str], set[Operands]] = defaultdict(set)
+    for _stage, stack in loading.samples:
+        for caller, called in pairwise(stack):
+            if caller[1] in loading.own_files:
+                known[caller[:2]] |= {kind for kind, works in WORKS_ON.items() if works.search(_text(called))}
+    return known
+
+
+def _operands_at(stack: tuple[Place, ...], known: Mapping[tuple[str, str], set[Operands]]) -> Operands | None:
+    """Of the innermost function that shows any; ``None``: none does, or it works on both."""
+    seen = next((kinds for place in reversed(stack[:-1]) if (kinds := known.get(place[:2]))), set[Operands]())
+    return next(iter(seen)) if len(seen) == 1 else None
 
 
 _Call = tuple[tuple[Place, ...], str, str]
@@ -95,13 +136,25 @@ CONVERTS = re.compile(r"^Image\.(convert|copy) PIL/")
 """Pillow decodes a picture when it is first needed."""
 
 
-def decoded_at(reduction: int) -> str:
-    """``reduction``: 2, 4 or 8."""
+OPERATOR = re.compile(r"^operator ")
+
+TENSOR_CALLS = r"^(torch|F)\.(?!tensor |as_tensor |from_numpy )[\w.]+ "
+
+WORKS_ON: Mapping[Operands, re.Pattern[str]] = {
+    "arrays": re.compile(r"^astype |^(np|numpy)\.[\w.]+ | numpy/"),
+    "tensors": re.compile(rf"{TENSOR_CALLS}| torch/(_tensor|functional|nn/functional)\.py$"),
+}
+"""Calls that show it; making a tensor of an array is the end of work on arrays."""
+
+
+def decoded_at(size: str, by: int) -> str:
+    """``size``: width and height that are needed, as arguments. ``by``: 2, 4 or 8, of what is decoded now."""
     return f"""\
  with Image.open(path) as image:
-+    image.draft("RGB", (image.width // {reduction}, image.height // {reduction}))  # decodes at 1/{reduction}
++    image.draft("RGB", ({size}))  # the smallest scale that is not below; only the first draft counts
      image = image.convert("RGB")
- # OpenCV: cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_{reduction})
+ # Where only a part is used, as in a random crop: a size of the whole picture whose part is still large enough.
+ # OpenCV: cv2.IMREAD_REDUCED_COLOR_{by}; where the flag reduces already, by {by} times as much (8 at most).
  # simplejpeg, libjpeg-turbo itself: decode_jpeg(data, min_height=side, min_width=side)
  # Any format: save copies of the data set once, at the size that is used."""
 
@@ -110,10 +163,11 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
     KnownCost(
         name="reduced decoding",
         title="Decode pictures at about the size that is used",
-        why="A JPEG at least twice as wide and high as what it is resized to can be decoded at 1/2, 1/4 or 1/8 of its "
-        "size, for a fraction of the work; copies that were resized once spare most of it.",
-        write=decoded_at(2),
-        risk="Crops are then of the smaller picture, so give their size in parts of it; pixels differ a little. "
+        why="A JPEG that is decoded at least twice as wide and high as what it is resized to can be decoded smaller, "
+        "down to 1/8 of its file's size, for a fraction of the work; copies that were resized once spare most of it.",
+        write=decoded_at("needed_width, needed_height", 2),
+        risk="Crops are then of the smaller picture, so give their size in parts of it and ask for a size that leaves "
+        "them large enough; pixels differ a little. "
         "Nothing is gained where pictures are hardly larger than what is used.",
         source="https://pillow.readthedocs.io/en/stable/reference/Image.html#PIL.Image.Image.draft",
         seen_as=DECODES,
@@ -203,8 +257,9 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         "https://numpy.org/doc/stable/user/basics.types.html",
         seen_as=re.compile(
             r"^(astype|copy|(np|numpy)\.(asarray|array|ascontiguousarray|divide|multiply|subtract|add|clip|float64"
-            r"|concatenate|stack|where|pad)|operator [-+*/]=?) "
+            r"|concatenate|stack|where|pad)) "
         ),
+        operands="arrays",
         is_innermost=True,
         is_own=True,
     ),
@@ -358,7 +413,8 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
 +samples = torch.clamp(samples * scales, 0, 1)""",
         risk="Random numbers have to be drawn for each sample of a batch.",
         source="https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
-        seen_as=re.compile(r"^(torch|F)\.(?!tensor |as_tensor |from_numpy )[\w.]+ "),
+        seen_as=re.compile(TENSOR_CALLS),
+        operands="tensors",
         is_innermost=True,
         is_own=True,
         stage="getitem",

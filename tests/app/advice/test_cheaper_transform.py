@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from tests.app.advice.made_case import altered, made_case, made_verdict, recommended
 from tests.app.made_facts import made_run
@@ -32,7 +35,7 @@ SEEN: list[tuple[str, Mapping[str, int]]] = [
         {f"{OWN} > to_tensor torchvision/transforms/functional.py:174 > div torchvision/f.py:1": 60},
     ),
     ("bytes to the device", {f"{OWN} > float data.py:50": 60}),
-    ("arrays in place", {f"{OWN} > operator / data.py:50": 60}),
+    ("arrays in place", {f"{OWN} > operator / data.py:50": 40, f"{OWN} > np.asarray data.py:50": 20}),
     ("arrays in place", {f"{OWN} > astype data.py:50": 60}),
     (
         "tokens prepared",
@@ -99,6 +102,29 @@ def test_the_line_is_named_and_is_where_the_change_is_written() -> None:
     assert of_library.diff_file is None, "nobody changes what is installed"
 
 
+def test_operators_belong_to_what_their_function_works_on() -> None:
+    jitter = "Small.__getitem__ data.py:25 > Small.jitter data.py"
+    small = {
+        f"{jitter}:20": 13, f"{jitter}:19 > operator + data.py:19": 13, f"{jitter}:20 > torch.where data.py:20": 9,
+        f"{jitter}:20 > operator + data.py:20": 9, f"{jitter}:19 > operator * data.py:19": 9,
+        f"{jitter}:19 > torch.clamp data.py:19": 7,
+    }  # fmt: skip
+    (best,) = cheaper(waiting(small))
+    assert (best.to, best.evidence[0].value) == ("fewer tensor operations", 0.6)
+    scaled = "scaled data.py:9 > operator / data.py:9"
+    of_arrays = {
+        f"{OWN} > {scaled}": 40,
+        f"{OWN} > np.asarray data.py:50": 20,
+        f"{OWN} > torch.from_numpy data.py:50": 9,
+    }
+    assert [one.to for one in cheaper(waiting(of_arrays))] == ["arrays in place"]
+
+
+@pytest.mark.parametrize("also", [{}, {f"{OWN} > torch.clamp data.py:50": 5, f"{OWN} > np.clip data.py:50": 5}])
+def test_of_an_operator_alone_it_is_not_said_what_it_works_on(also: Mapping[str, int]) -> None:
+    assert [one.to for one in cheaper(waiting({f"{OWN} > operator * data.py:50": 60, **also}))] == ["precomputing"]
+
+
 def test_three_at_most_are_advised_what_takes_most_first() -> None:
     samples = {RESIZE: 25, DECODE: 30, f"{OWN} > astype data.py:50": 12, f"{OWN} > deepcopy copy.py:1": 15}
     assert [one.to for one in cheaper(waiting(samples))] == ["reduced decoding", "resized copies", "no deep copies"]
@@ -108,6 +134,33 @@ def test_the_speed_of_instant_data_is_not_passed() -> None:
     facts = waiting({RESIZE: 95})
     (best,) = cheaper(facts)
     assert best.ceiling == pytest.approx(5.0), "a step of 100 ms with 20 ms of work, not 1 / (1 - 0.95)"
+
+
+def alone(share: int) -> RunFacts:
+    """Without workers: a step of 100 ms, 61 of them loading."""
+    facts = made_run(wait_ms=61.0, work_ms=39.0, num_workers=0, load_cpu_ms=60.0)
+    return replace(facts, loading=made_loading({RESIZE: share, "": 100 - share}))
+
+
+def test_without_workers_only_the_part_of_the_step_that_loads_is_shorter() -> None:
+    (best,) = cheaper(alone(60), no_workers=0.6)
+    assert best.ceiling == pytest.approx(1 / (1 - 0.6 * 0.61))
+    (all_of_it,) = cheaper(alone(100), no_workers=0.6)
+    assert all_of_it.ceiling == pytest.approx(1 / 0.39)
+
+
+def test_what_may_be_gained_without_workers_does_not_come_before_what_is_promised() -> None:
+    facts = altered(alone(60), host={"usable_cores": 2.0}, process={"host_busy_cores": 1.99})
+    case = made_case(facts, made_verdict(cpu_limited=0.5, no_workers=0.1), lambda setting: 1 + setting.num_workers / 2)
+    assert [one.change for one in recommend(case).advice][:2] == ["num_workers", "cheaper_transform"]
+
+
+def test_what_may_be_gained_does_not_come_before_promised_workers_for_curing_the_leading_cause() -> None:
+    seen = {"collate: pad train.py:9 > torch.tensor train.py:9": 60}
+    facts = altered(waiting(seen), process={"host_busy_cores": 2.0})
+    case = made_case(facts, made_verdict(slow_collate=0.5, cpu_limited=0.1), lambda setting: setting.num_workers / 2)
+    order = [one.change for one in recommend(case).advice if one.change in ("num_workers", "cheaper_transform")]
+    assert order == ["num_workers", "cheaper_transform"]
 
 
 def test_little_work_is_not_worth_a_line() -> None:
@@ -124,13 +177,29 @@ def sized(decoded: tuple[int, int], count: int = 40) -> list[Advice]:
 def test_pictures_far_larger_than_used_are_told_with_their_sizes() -> None:
     (best,) = sized((4000, 3000))
     assert best.to == "reduced decoding"
-    assert "Decoded at 4,000 × 3,000, used at 224 × 224." in best.why
-    assert "at 1/8 (500 × 375)" in best.why
-    assert "image.width // 8" in best.diff
+    assert "Decoded at 4,000 × 3,000, used at 224 × 224: " in best.why
+    assert "1/8 as wide and high as decoded now (500 × 375)" in best.why
+    assert 'image.draft("RGB", (224, 224))' in best.diff
     told = {each.what: each.value for each in best.evidence}
     assert told["Looks at resizing 4,000 × 3,000 to 224 × 224"] == 40
     assert told["Of looks at resizing, to 1/8 or less"] == 1
     assert best.ceiling == pytest.approx(1 / (1 - 0.6)), "what decoding takes, as it was measured"
+
+
+def test_pictures_that_a_draft_made_smaller_are_not_decoded_larger_by_the_advice(tmp_path: Path) -> None:
+    (best,) = sized((750, 500))
+    path = tmp_path / "photo.jpg"
+    Image.new("RGB", (3000, 2000)).save(path)
+    advised = re.search(r'image\.draft\("RGB", \((\d+), (\d+)\)\)', best.diff or "")
+    assert advised
+    with Image.open(path) as image:
+        image.draft("RGB", (int(advised[1]), int(advised[2])))
+        assert image.size == (375, 250), "half of the size as decoded, not of the file's"
+
+
+def test_of_sizes_that_were_not_seen_the_needed_size_is_written() -> None:
+    (best,) = cheaper(waiting({DECODE: 60, RESIZE: 9}))
+    assert "(needed_width, needed_height)" in best.diff
 
 
 def test_pictures_that_are_hardly_larger_than_used_are_not_to_be_decoded_smaller() -> None:

@@ -105,15 +105,17 @@ def _measured(cost: KnownCost, reduction: Reduction) -> Said:
     by, most = reduction.by, reduction.most
     decoded, used = _pixels(most.decoded_width, most.decoded_height), _pixels(most.used_width, most.used_height)
     left = _pixels(most.decoded_width // by, most.decoded_height // by)
+    written = decoded_at(f"{most.used_width}, {most.used_height}", by)
     why = (
-        f"Decoded at {decoded}, used at {used}. Draft mode decodes a JPEG at 1/{by} ({left}), for a fraction of the "
-        "work; copies that were resized once spare most of it."
+        f"Decoded at {decoded}, used at {used}: 1/{by} as wide and high as decoded now ({left}) is enough. Draft mode "
+        "decodes a JPEG at the smallest scale that is not below the size asked for, for a fraction of the work; copies "
+        "that were resized once spare most of it."
     )
     evidence = (
         Evidence(what=f"Looks at resizing {decoded} to {used}", value=most.count, unit="count"),
         Evidence(what=f"Of looks at resizing, to 1/{by} or less", value=reduction.fraction, unit="fraction"),
     )
-    return Said(cost.name, cost.title, why, f"{decoded_at(by)}\n # {cost.source}", cost.risk, evidence)
+    return Said(cost.name, cost.title, why, f"{written}\n # {cost.source}", cost.risk, evidence)
 
 
 def _pixels(width: int, height: int) -> str:
@@ -175,11 +177,8 @@ def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> 
 
 
 def _offer(case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, said: Said) -> Offer | None:
-    """``None``: even if all of that work went away, the run would hardly be faster.
-
-    Steps take at least the share of their time that is left of loading: other work and other waits only shorten less.
-    """
-    ceiling = min(1 / (1 - min(share, MOST_SHARE)), case.ceiling(case.rank).speedup)
+    """``None``: even if all of that work went away, the run would hardly be faster."""
+    ceiling = _ceiling(case, share)
     if not is_worthwhile(ceiling):
         return None
     return Offer(
@@ -202,6 +201,17 @@ def _offer(case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, 
         ),
         ceiling=Ceiling(ceiling),
     )
+
+
+def _ceiling(case: Case, share: float) -> float:
+    """Without ``share`` of loading. With workers, steps take at least the share of their time that is left of loading;
+    without, loading is added to the step, and only that part of the step shortens.
+    """
+    instant = case.ceiling(case.rank).speedup
+    if not case.num_workers and not case.rank.is_read_ahead:
+        # The device's clock may see less of loading than the loop waits, the other ranks' clocks more.
+        share *= max(case.rank.data_wait_us / case.rank.step_us, 1 - 1 / instant)
+    return min(1 / (1 - min(share, MOST_SHARE)), instant)
 
 
 def _through(line: CostlyLine) -> str:
