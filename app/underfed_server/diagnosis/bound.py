@@ -24,6 +24,9 @@ KEEP_FACTOR = 0.8
 """A running run keeps its verdict until the loss is below this share of the limit that it had to reach: the mean
 wait of 50 steps is known to ±10 %."""
 
+PART_OF_EVENT = 0.5
+"""Of the loop's stall: where more than this is left without a few steps, the stall is no event of these."""
+
 PART_OF_LOOP = 0.5
 """A loader that a loop waits for at least half as long as for its others is one of those that bind it: of three that
 are waited for equally long, each is. One that is ready most of the time is not, however long another one takes."""
@@ -47,7 +50,11 @@ class Losses:
     @property
     def is_event(self) -> bool:
         """The stall lies in a few steps."""
-        return self.loop >= THRESHOLDS.limited_fraction > self.lasting
+        return self.loop >= THRESHOLDS.limited_fraction and not self.lasts(THRESHOLDS.limited_fraction)
+
+    def lasts(self, least: float) -> bool:
+        """Whether the loop would still be stalled without those few steps, or they are the smaller part of it."""
+        return self.lasting >= min(least, PART_OF_EVENT * self.loop)
 
 
 def read_losses(rank: RankFacts, together: Lockstep | None = None) -> Losses:
@@ -75,7 +82,7 @@ def find_bound(losses: Losses, before: Bound | None = None) -> Bound:
         return usual * KEEP_FACTOR if bound == before else usual
 
     least = limit("data", THRESHOLDS.limited_fraction)
-    data = losses.loop if losses.loop >= least and losses.lasting >= least else 0.0
+    data = losses.loop if losses.loop >= least and losses.lasts(least) else 0.0
     transfer = losses.transfer or 0.0
     if transfer >= limit("transfer", THRESHOLDS.limited_fraction):
         larger = THRESHOLDS.clearly_larger_factor

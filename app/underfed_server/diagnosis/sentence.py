@@ -273,10 +273,11 @@ def _few(rank: RankFacts, losses: Losses) -> str:
 def _hiccup(rank: RankFacts, losses: Losses) -> str | None:
     if not losses.is_event:
         return None
-    longest_s = float(rank.steps.data_wait_us.max()) / 1e6
+    longest_us = float(rank.steps.data_wait_us.max())
+    longest = f"{longest_us / 1e6:.1f} s" if longest_us >= 1e6 else f"{longest_us / 1e3:.0f} ms"
     return (
         f"{_few(rank, losses)} account for most of the {percent(losses.data)} of step time spent waiting; the longest "
-        f"waited {longest_s:.1f} s. That is a single event, and no setting of the loader prevents it."
+        f"waited {longest}. That is a single event, and no setting of the loader prevents it."
     )
 
 

@@ -75,6 +75,19 @@ def test_waits_that_recur_are_no_single_event() -> None:
     assert judge(made_run(wait_ms=waits, work_ms=20.0, steps=2_000)).bound == "data"
 
 
+def test_a_stall_that_one_step_less_brings_below_the_limit_is_no_single_event() -> None:
+    waits = [24.0, 19.0, 19.0, 16.0, 16.0, 14.0, 12.0, *[2.4] * 68]
+    verdict = judge(made_run(wait_ms=waits, work_ms=32.0, steps=75))
+    assert verdict.data_stall_fraction == pytest.approx(0.105, abs=0.005)
+    assert verdict.bound == "data"
+    assert "event" not in (verdict.why or "")
+
+
+def test_an_event_of_less_than_a_second_is_told_in_milliseconds() -> None:
+    verdict = judge(made_run(wait_ms=[*[0.2] * 40, 300.0, *[0.2] * 40], work_ms=20.0, steps=81))
+    assert verdict.why is not None and "the longest waited 300 ms" in verdict.why
+
+
 # host and transfer
 
 
