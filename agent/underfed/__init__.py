@@ -129,7 +129,7 @@ def finish() -> None:
 
 
 def stats() -> dict[str, Any]:
-    """How loading has gone so far on this rank: read from a file beside the records, in a few microseconds.
+    """How loading has gone so far on this rank: read from a file beside the records.
 
     ``steps`` counts those that the figures are of (the first five are left out); ``data_stall_fraction`` is the share
     of their time that training waited for data, on the device's clock where ``clock`` is ``"gpu"``; ``data_wait_us``
@@ -137,8 +137,7 @@ def stats() -> dict[str, Any]:
     ``steps_per_s`` counts the training loop without pauses; ``queue_empty_fraction`` is the share of requests that
     found no batch ready. ``recent`` holds the same of the newest minute. ``loader`` is the loader they are of.
 
-    ``max_data_stall_fraction`` is the largest over all ranks, ``bound`` and ``cause`` are the verdict, and ``url`` is
-    the page: what the service knows. ``None``: not measured, or not known yet; so are the newest second or two.
+    ``url`` is the run's page. ``None``: not measured, or not known yet, as nothing is of the newest second or two.
     """
     if sys.platform != "linux":
         from underfed.exchange import figures

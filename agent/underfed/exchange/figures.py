@@ -18,12 +18,11 @@ FILE = "figures.json"
 MOST_BYTES = 8 << 10
 
 OF_STEPS = ("steps", "data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
-OF_RUN = ("max_data_stall_fraction", "bound", "cause", "url")
 
 
 def nothing() -> dict[str, Any]:
     """What is known where nothing is."""
-    unknown = dict.fromkeys(("loader", "clock", *OF_STEPS, *OF_RUN))
+    unknown = dict.fromkeys(("loader", "clock", "url", *OF_STEPS))
     return {**unknown, "steps": 0, "recent": {**dict.fromkeys(OF_STEPS), "steps": 0}}
 
 

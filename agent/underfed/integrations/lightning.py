@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from underfed.integrations.scalars import scalars, unharmed, words
+from underfed.integrations.scalars import page, scalars, unharmed
 
 if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
     from pytorch_lightning import Callback
@@ -21,7 +21,7 @@ else:
 
 class UnderfedCallback(Callback):
     """Logs ``underfed/data_stall_fraction`` and its like beside the trainer's own metrics, as often as these, and at
-    the end the verdict and the page's address where the logger takes words."""
+    the end the page's address where the logger takes words."""
 
     def on_train_batch_end(self, trainer: Any, *_: Any) -> None:
         if trainer._logger_connector.should_update_logs and self._is_first_of(trainer):
@@ -29,7 +29,7 @@ class UnderfedCallback(Callback):
 
     def on_fit_end(self, trainer: Any, *_: Any) -> None:
         if trainer.is_global_zero and self._is_first_of(trainer):
-            unharmed(lambda: self._tell_verdict(trainer))
+            unharmed(lambda: self._tell_page(trainer))
 
     def _log(self, trainer: Any) -> None:
         if not trainer.loggers or not (known := scalars()):
@@ -39,23 +39,22 @@ class UnderfedCallback(Callback):
             named = {f"underfed{logger.group_separator}{name}": value for name, value in known.items()}
             logger.log_metrics(named, step=step)
 
-    def _tell_verdict(self, trainer: Any) -> None:
-        for logger in trainer.loggers:
-            tell_verdict(logger, words())
+    def _tell_page(self, trainer: Any) -> None:
+        if (url := page()) is not None:
+            for logger in trainer.loggers:
+                tell_page(logger, url)
 
     def _is_first_of(self, trainer: Any) -> bool:
         """Of those that the program and the entry point gave: each figure is logged once."""
         return next(each for each in trainer.callbacks if type(each).__name__ == type(self).__name__) is self
 
 
-def tell_verdict(logger: Any, known: dict[str, str]) -> None:
-    """As W&B's summary, MLflow's tags or TensorBoard's text; other loggers take numbers only."""
+def tell_page(logger: Any, url: str) -> None:
+    """As W&B's summary, MLflow's tag or TensorBoard's text; other loggers take numbers only."""
     tracker = logger.experiment
     if hasattr(tracker, "summary"):
-        tracker.summary.update({f"underfed/{name}": text for name, text in known.items()})
+        tracker.summary["underfed/url"] = url
     elif hasattr(tracker, "set_tag"):
-        for name, text in known.items():
-            tracker.set_tag(logger.run_id, f"underfed.{name}", text)
+        tracker.set_tag(logger.run_id, "underfed.url", url)
     elif hasattr(tracker, "add_text"):
-        for name, text in known.items():
-            tracker.add_text(f"underfed/{name}", text)
+        tracker.add_text("underfed/url", url)

@@ -1,4 +1,4 @@
-"""What trackers are told: the figures of the newest minute, and the verdict in words."""
+"""What trackers are told: the figures of the newest minute, and where the run's page is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from underfed.exchange.config import is_disabled
 from underfed.trainer import control
 
 SCALARS = ("data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
-WORDS = ("bound", "cause", "url")
 SWITCH = "UNDERFED_TRACKERS"
 """``0``: trackers are told nothing that the program did not ask for."""
 
@@ -23,17 +22,15 @@ def is_recording() -> bool:
 
 
 def scalars() -> dict[str, float]:
-    """By name, without what is not known: of this rank's newest minute, and the largest data stall over all ranks."""
-    figures = control.stats()
-    known = {name: figures["recent"][name] for name in SCALARS}
-    known["max_data_stall_fraction"] = figures["max_data_stall_fraction"]
-    return {name: value for name, value in known.items() if value is not None}
+    """By name, without what is not known: of this rank's newest minute."""
+    recent = control.stats()["recent"]
+    return {name: recent[name] for name in SCALARS if recent[name] is not None}
 
 
-def words() -> dict[str, str]:
-    """By name: the verdict so far, and the run's page."""
-    figures = control.stats()
-    return {name: figures[name] for name in WORDS if figures[name] is not None}
+def page() -> str | None:
+    """The address of the run's page, once there are figures."""
+    url: str | None = control.stats()["url"]
+    return url
 
 
 def unharmed(log: Callable[[], None]) -> None:
