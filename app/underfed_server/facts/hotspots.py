@@ -35,10 +35,11 @@ def read_hotspots(
 
 
 def loading_in(found: LoaderStacks, of: Sampled = "loading") -> LoaderHotspots:
-    samples = found.loading if of == "loading" else found.step
+    is_loading = of == "loading"
+    samples = found.loading if is_loading else found.step
     return LoaderHotspots(
-        hotspots_of(samples, found.own_files), _why_none(found, of), list(found.slow_samples), samples,
-        found.own_files, bool(found.step), found.picture_sizes, _of_agent(found),
+        hotspots_of(samples, found.own_files), _why_none(found, of), list(found.slow_samples) if is_loading else [],
+        samples, found.own_files, bool(found.step), found.picture_sizes if is_loading else (), _of_agent(found),
     )  # fmt: skip
 
 

@@ -103,6 +103,21 @@ def test_ranks_are_added_up(client: TestClient, store: Store) -> None:
     assert shown(client, "&rank=5").missing == "its loading was sampled 0 times, 100 are needed"
 
 
+def test_samples_of_less_than_a_tenth_of_a_second_are_not_named_as_slow(client: TestClient, store: Store) -> None:
+    samples = [{"index": index, "load_us": load_us} for index, load_us in ((7, 99_999), (8, 100_000), (9, 60_000))]
+    post(store, [made_window(0, stacks=[seen(slow_samples=samples)])])
+    assert [each.index for each in shown(client).slow_samples] == [8]
+
+
+def test_what_loading_was_seen_to_do_is_not_told_of_the_step(client: TestClient, store: Store) -> None:
+    size = {"decoded_width": 4000, "decoded_height": 3000, "used_width": 224, "used_height": 224, "count": 61}
+    slow = {"index": 7, "load_us": 900_000}
+    post(store, [made_window(0, stacks=[seen(slow_samples=[slow], picture_sizes=[size])])])
+    loading, step = shown(client), shown(client, "&of=step")
+    assert (len(loading.slow_samples), len(loading.picture_sizes)) == (1, 1)
+    assert (step.slow_samples, step.picture_sizes) == ([], [])
+
+
 def test_a_diagnosis_names_the_hotspots_of_its_loader(client: TestClient, store: Store) -> None:
     post(store, [made_window(0, stacks=[seen(slow_samples=[{"index": 7, "load_us": 900_000}])])])
     diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())

@@ -16,6 +16,9 @@ from underfed_server.store.reading.details import read_reasons
 
 MOST_SLOW = 20
 
+LEAST_SLOW_US = 100_000
+"""It is looked ten times a second which sample is being loaded: of shorter ones it is chance which are found."""
+
 Place = tuple[str, str, int | None]
 """Function, file and line."""
 
@@ -112,7 +115,7 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
 
 def _slowest(samples: list[SlowSample]) -> tuple[SlowSample, ...]:
     """Each once: another rank or incarnation may have loaded it too."""
-    ordered = sorted(samples, key=lambda each: -each.load_us)
+    ordered = sorted((each for each in samples if each.load_us >= LEAST_SLOW_US), key=lambda each: -each.load_us)
     first = {(each.index, each.file): each for each in reversed(ordered)}
     return tuple([each for each in ordered if first[each.index, each.file] is each][:MOST_SLOW])
 
