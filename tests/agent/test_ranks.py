@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,8 @@ import os
 for _ in underfed.watch(DataLoader(range(4)), name="train"):
     pass
 if os.environ["RANK"] == "1":
+    while not os.path.exists(sys.argv[1]):
+        time.sleep(0.01)
     sys.exit(4)
 time.sleep(100)
 """
@@ -149,10 +152,19 @@ time.sleep(100)
 def test_torchruns_ranks_have_the_status_that_it_saw(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One exits with a code of its own, and torchrun then ends the other."""
-    script = tmp_path / "train.py"
+    """One exits with a code of its own, and torchrun then ends the other. Both are collected by then: of a process that
+    is gone before its collector saw it nobody knows how it ended."""
+    script, seen = tmp_path / "train.py", tmp_path / "seen"
     script.write_text(EXITING)
-    failed = torchrun(str(script))
+
+    def let_it_end() -> None:
+        wait_until(lambda: {window["rank"] for window in service.windows} == {0, 1}, "windows of both ranks arrive")
+        seen.touch()
+
+    with ThreadPoolExecutor(1) as waiting:
+        letting = waiting.submit(let_it_end)
+        failed = torchrun(str(script), str(seen))
+        letting.result()
     assert failed.returncode == 1
     assert "exitcode  : 4" in failed.stderr
     wait_until(lambda: len(service.ends()) == 2, "both end")
