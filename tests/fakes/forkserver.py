@@ -27,6 +27,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TextIO
 
+at_exit = atexit.register
+"""As it is: tests put another into its module for a while."""
+
 ROOT = Path(__file__).parents[2]
 REQUEST_BYTES = 1 << 18
 TRAINING = "torch.utils.data"
@@ -145,7 +148,7 @@ def _open_forkserver(imported: str) -> tuple[socket.socket, subprocess.Popen[byt
         process = subprocess.Popen(
             command, cwd=ROOT, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
         )
-    atexit.register(_close, ours, process)
+    at_exit(_close, ours, process)
     return ours, process
 
 
