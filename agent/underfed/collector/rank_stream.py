@@ -208,11 +208,10 @@ class RankStream:
         """For the training process to read, beside the rings."""
         for content in contents:
             self._figures.feed(self.now_us, content.steps, content.epochs)
-        told = self._figures.told()
-        if told is not None and any(content.steps for content in contents):
+        if any(content.steps for content in contents) and (told := self._figures.told()) is not None:
             page = f"{self.origin.url}/runs/{self.origin.run_id}"
             with suppress(OSError):
-                figures.write(self.directory, {**figures.nothing(), **told, "url": page})
+                figures.write(self.directory, {**told, "url": page})
 
     def close(self) -> None:
         self._rings.close()
