@@ -29,6 +29,7 @@ from underfed_server.store.reading.current_usage import CurrentUsage, Place, Ran
 from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.samplers import Samplers, read_samplers
 from underfed_server.store.reading.tracks import Reader
+from underfed_server.store.reading.tunings import Tunings, read_tunings
 from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
 from underfed_server.store.runs import diagnoses, jobs, listing, removal, summaries
 from underfed_server.store.runs.audit_log import UNKNOWN, Author, read_audit, trim_audit
@@ -286,6 +287,11 @@ class Store:
         """Since when a rank has used a loader with its present settings; ``None``: always, or it is not known."""
         with self.reading() as reader:
             return read_changed_settings(reader, run_id, rank, loader)
+
+    def tunings(self, run_id: str) -> Tunings:
+        """What its ranks said of tuning their loaders; empty where none does."""
+        with self.reading() as reader:
+            return read_tunings(reader, run_id)
 
     def process(self, run_id: str, rank: int, last: int | None = None) -> ProcessRows:
         """One sample a second."""
