@@ -1,4 +1,4 @@
-"""Windows of a run that tunes itself, as an agent would post them: it begins without workers, tries three, keeps them."""
+"""Windows of a run that tunes itself, as an agent would post them: from no workers to three."""
 
 from __future__ import annotations
 

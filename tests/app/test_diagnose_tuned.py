@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from tests.app.made_tuning import BLOCK, NONE, THREE, TunedRun, loader, searchin
 from tests.app.made_windows import posted_window
 from tests.app.store.posting import post
 from underfed_server.diagnose import Diagnoser
+from underfed_server.earlier import named, read_facts, with_proven
 from underfed_server.ingest.posted import Ack
 from underfed_server.model import Diagnosis
 from underfed_server.store.store import Store
@@ -92,7 +95,39 @@ def test_what_was_left_alone_is_judged_without_the_search(store: Store) -> None:
     post(store, [run.train(20, NONE, tuning=[left])])
     found = judged(store)
     assert found.judged_steps == 35
-    assert (found.judged_from_step, found.data_stall_fraction) == (None, pytest.approx(120 / 170))
+    assert found.judged_from_step is None
+    assert found.data_stall_fraction == pytest.approx(120 / 170)
+
+
+def test_what_was_kept_is_an_observed_gain_beside_what_was_predicted(store: Store) -> None:
+    run = TunedRun()
+    windows = tuned_windows(run)
+    post(store, windows[:-1])
+    cause = judged(store).causes[0].cause
+    post(store, windows[-1:])
+    for _ in range(2):
+        (entry,) = judged(store).ledger
+        assert (entry.run_id, entry.advice_of, entry.change, entry.cause) == ("tuned", "tuned", "num_workers", cause)
+        assert entry.settings == {"num_workers": 3, "prefetch_factor": 2}
+        assert (entry.predicted_speedup, entry.low, entry.high) == (3.2, 2.0, 3.6)
+        assert (entry.observed_speedup, entry.observed_low, entry.observed_high) == (3.4, 3.3, 3.5)
+        assert entry.inside_interval
+    post(store, [run.train(1, THREE, end={"status": "finished"})])
+    assert len(judged(store).ledger) == 1
+    assert store.summary("tuned").observed_speedup == 3.4
+
+
+def test_predictions_for_its_host_learn_from_every_setting_that_it_measured(store: Store) -> None:
+    run = TunedRun()
+    post(store, tuned_windows(run))
+    judged(store)
+    (gain,) = store.observed({"node-1"}, 50)
+    assert (gain.predicted, round(gain.observed, 3)) == (3.2, 3.4)
+    assert store.observed({"node-2"}, 50) == []
+    own = read_facts(store, "tuned", named("train"))
+    assert with_proven(store, own).proven == (), "no run is a witness of itself"
+    (residual,) = with_proven(store, replace(own, run_id="other")).proven
+    assert residual == pytest.approx(math.log(3.4 / 3.2))
 
 
 def test_a_process_that_is_started_again_counts_its_trials_on(store: Store) -> None:

@@ -38,6 +38,7 @@ from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.runs.read_rates import read_rates
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
+from underfed_server.store.team.observed_gains import read_observed
 from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy
 from underfed_server.store.team.team_runs import (
     read_history,
@@ -333,6 +334,7 @@ class Store:
     team_history = _reads(read_history)
     team_run = _reads(read_team_run)
     proven = _reads(read_proven)
+    observed = _reads(read_observed)
     read_rates = _reads(read_rates)
 
     def claim(self, run_id: str, judge: str) -> bool:
