@@ -153,6 +153,23 @@ def test_the_other_ranks_of_a_host_are_judged_since_the_same_step(store: Store) 
     assert (found.judged_from_step, found.judged_steps, len(found.ranks)) == (140, 55, 2)
 
 
+def test_an_epoch_in_which_settings_were_switched_is_one(store: Store) -> None:
+    run, parts = TunedRun(), []
+    for index, settings in enumerate((NONE, THREE)):
+        window = run.block(index, settings)
+        at_us, end_us, first = window["start_us"], window["end_us"], window["steps"][0]["first_step_index"]
+        part = {"loader": "train", "epoch_index": index, "start_us": at_us, "first_step_index": first}
+        ended = {"steps": BLOCK, "end_us": end_us, "ended": "exhausted", "startup_us": 1_000 * (index + 1)}
+        parts.append(window | {"epochs": [part | ended | ({"program_epoch": 0} if index else {})]})
+    further = {"loader": "train", "epoch_index": 2, "program_epoch": 1, "first_step_index": run.steps}
+    post(store, [*parts, run.train(BLOCK, THREE, epochs=[further | {"start_us": run.at_us}])])
+    whole, newest = store.run("tuned").epochs
+    assert (whole.epoch_index, whole.steps, whole.startup_us) == (0, 2 * BLOCK, 1_000)
+    assert (whole.end_us, newest.start_us, newest.program_epoch) == (newest.start_us, whole.end_us, 1)
+    assert [each.epochs for each in store.step_totals("tuned")] == [2]
+    assert store.epochs("tuned", 0, "train", 10) == (whole, newest)
+
+
 def test_what_is_kept_is_not_taken_for_set_from_outside(store: Store) -> None:
     run = TunedRun()
     post(store, [*tuned_windows(run, after=30), run.train(10, THREE, loaders=[loader(THREE)])])
