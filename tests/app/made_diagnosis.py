@@ -57,7 +57,15 @@ def made_trials() -> list[Trial]:
     said: dict[str, Any] = {
         "rank": 0, "search": 0, "steps": 30, "blocks": [], "predicted_low": None, "predicted_high": None,
     }  # fmt: skip
-    first: dict[str, Any] = {"number": 0, "settings": NONE, "steps_per_s": 5.0, "low": 4.9, "high": 5.1, "kept": False}
+    first: dict[str, Any] = {
+        "number": 0,
+        "settings": NONE,
+        "steps_per_s": 5.0,
+        "low": 4.9,
+        "high": 5.1,
+        "kept": False,
+        "reason": "it is slower",
+    }
     kept: dict[str, Any] = {
         "number": 1,
         "settings": THREE,
@@ -66,5 +74,5 @@ def made_trials() -> list[Trial]:
         "high": 10.9,
         "kept": True,
     }
-    told: dict[str, Any] = {"speedup": None, "predicted_speedup": None, "reason": None}
+    told: dict[str, Any] = {"speedup": None, "predicted_speedup": None}
     return [Trial(**said, **told, **first), Trial(**said, **told | {"speedup": 2.1, "predicted_speedup": 1.9}, **kept)]

@@ -43,20 +43,25 @@ def changes(before: Mapping[str, Setting], after: Mapping[str, Setting]) -> str:
 def _table(trials: Sequence[Trial]) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style=QUIET)
     names = varying(trials)
+    table.add_column("", style=QUIET, no_wrap=True)
     for name in (*names, "steps", "steps/s", "gain", "predicted"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", overflow="fold")
     for trial in trials:
         gains = (trial.speedup, trial.predicted_speedup) if trial.number else (None, None)
         table.add_row(
+            Text("kept", GOOD) if trial.kept else "" if trial.number else "before",
             *(_word(trial.settings.get(name)) for name in names),
             f"{trial.steps:,}",
             _pace(trial),
             *(figures.factor(gain) if trial.number else "" for gain in gains),
-            Text("kept", GOOD) if trial.kept else Text(trial.reason or ("" if trial.number else "before"), QUIET),
             style=LOUD if trial.kept else "",
         )
-    return table
+    reasons = [Text(f"{_named(trial, names)}: {trial.reason}", QUIET) for trial in trials if trial.reason]
+    return Group(table, *reasons)
+
+
+def _named(trial: Trial, names: Sequence[str]) -> str:
+    return ", ".join(f"{name}={_word(trial.settings.get(name))}" for name in names)
 
 
 def _pace(trial: Trial) -> str:

@@ -442,8 +442,9 @@ def test_what_a_run_tried_is_a_table_under_what_it_kept() -> None:
     assert told.endswith("; 41 s of trials, 3 min gained since")
     table = [line.split() for line in lines[begin + 3 : begin + 6]]
     assert table[0] == ["num_workers", "prefetch_factor", "steps", "steps/s", "gain", "predicted"]
-    assert table[1] == ["0", "–", "30", "5", "(4.9–5.1)", "before"]
-    assert table[2] == ["3", "2", "30", "10.5", "(10.1–10.9)", "×", "2.10", "×", "1.90", "kept"]
+    assert table[1] == ["before", "0", "–", "30", "5", "(4.9–5.1)"]
+    assert table[2] == ["kept", "3", "2", "30", "10.5", "(10.1–10.9)", "×", "2.10", "×", "1.90"]
+    assert "  num_workers=0, prefetch_factor=–: it is slower" in lines
     assert "  num_workers=3" in lines, "the line to write into the program"
 
 
