@@ -55,24 +55,10 @@ def made_tuning(**changes: Any) -> Tuning:
 
 def made_trials() -> list[Trial]:
     said: dict[str, Any] = {
-        "rank": 0, "search": 0, "steps": 30, "blocks": [], "predicted_low": None, "predicted_high": None,
+        "rank": 0, "search": 0, "steps": 30, "blocks": [], "predicted_speedup": None, "predicted_low": None,
+        "predicted_high": None, "speedup": None, "reason": None, "kept": False,
     }  # fmt: skip
-    first: dict[str, Any] = {
-        "number": 0,
-        "settings": NONE,
-        "steps_per_s": 5.0,
-        "low": 4.9,
-        "high": 5.1,
-        "kept": False,
-        "reason": "it is slower",
-    }
-    kept: dict[str, Any] = {
-        "number": 1,
-        "settings": THREE,
-        "steps_per_s": 10.5,
-        "low": 10.1,
-        "high": 10.9,
-        "kept": True,
-    }
-    told: dict[str, Any] = {"speedup": None, "predicted_speedup": None}
-    return [Trial(**said, **told, **first), Trial(**said, **told | {"speedup": 2.1, "predicted_speedup": 1.9}, **kept)]
+    before = {"number": 0, "settings": NONE, "steps_per_s": 5.0, "low": 4.9, "high": 5.1, "reason": "it is slower"}
+    kept = {"number": 1, "settings": THREE, "steps_per_s": 10.5, "low": 10.1, "high": 10.9, "kept": True}
+    gains = {"speedup": 2.1, "predicted_speedup": 1.9}
+    return [Trial(**(said | before)), Trial(**(said | kept | gains))]
