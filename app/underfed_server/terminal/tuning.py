@@ -41,7 +41,7 @@ def changes(before: Mapping[str, Setting], after: Mapping[str, Setting]) -> str:
 
 
 def _table(trials: Sequence[Trial]) -> RenderableType:
-    table = Table(box=None, pad_edge=False, header_style=QUIET)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style=QUIET)
     names = varying(trials)
     table.add_column("", style=QUIET, no_wrap=True)
     for name in (*names, "steps", "steps/s", "gain", "predicted"):
