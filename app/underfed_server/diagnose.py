@@ -67,7 +67,8 @@ class Diagnoser:
             seen = self._loading.of(facts, name_of(facts), partial(read_hotspots, store, run_id, name_of(facts)))
             facts = replace(facts, loading=seen)
         verdict = judge(facts, before, overview)
-        basis = (name_of(facts), verdict.bound, verdict.causes[0].cause if verdict.causes else None)
+        leading = verdict.causes[0].cause if verdict.causes else None
+        basis = (name_of(facts), verdict.bound, leading, facts.settings, facts.tuned is None)
         recommendation = self._advised.of(facts, basis, lambda: advise(with_proven(store, facts), verdict, overview))
         pairing = self._paired.of(facts, name_of(facts), lambda: find_pairing(store, facts))
         ledger = ledger_of(store, facts, pairing, known)
@@ -171,6 +172,9 @@ def diagnosis_of(
         warmup_steps=facts.warmup_steps,
         advice=with_run_gains(advice, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0),
         refusals=list(recommendation.refusals),
+        trials=list(facts.tuned.trials) if facts.tuned else [],
+        tuning=facts.tuned.tuning if facts.tuned else None,
+        candidates=recommendation.candidates,
         ledger=list(ledger),
         judged_at=None,
     )

@@ -11,6 +11,7 @@ from underfed_server.advice.loader_settings import normalised
 from underfed_server.advice.proof.ledger import Pairing, also_changed, carried_advice, compare, may_carry
 from underfed_server.advice.proof.pace import paces_of
 from underfed_server.advice.proof.traits import Traits, traits_of
+from underfed_server.advice.proof.tuned import entries_of
 from underfed_server.diagnosis.slow_ranks import slow_ranks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.errors import NotFoundError
@@ -54,12 +55,12 @@ MOST_PROVEN = 50
 
 
 def with_proven(store: Store, facts: RunFacts) -> RunFacts:
-    """``facts`` with what advice gained on the same host, beside what was predicted for it."""
+    """``facts`` with what advice and trials gained on the same host, beside what was predicted for them."""
     here = {rank.hostname for rank in facts.ranks if rank.hostname is not None}
     found = [
-        math.log(each.observed_speedup / each.predicted_speedup)
-        for each in store.proven(hostnames=here, newest=MOST_PROVEN)
-        if each.predicted_speedup and each.observed_speedup and facts.run_id not in (each.run_id, each.advice_of)
+        math.log(each.observed / each.predicted)
+        for each in store.observed(here, MOST_PROVEN)
+        if facts.run_id not in each.run_ids
     ]
     return replace(facts, proven=tuple(found))
 
@@ -72,23 +73,36 @@ def named(loader: str | None) -> Choose:
 def ledger_of(
     store: Store, facts: RunFacts, pairing: Pairing | None, known: Diagnosis | None
 ) -> tuple[LedgerEntry, ...]:
-    """What this run shows of the advice that it carries, then what later runs showed of the advice for it.
+    """What this run shows of the advice that it carries, of what it tuned itself, then what later runs showed of the
+    advice for it.
 
     ``known`` is its last diagnosis.
     """
-    kept = [entry for entry in known.ledger if entry.advice_of == facts.run_id] if known else []
+    of_later = [each for each in known.ledger if each.advice_of == facts.run_id != each.run_id] if known else []
     shown = (
         [compare(_with_loader(store, facts, pairing.loader), pairing)]
         if pairing
         else _shown_before(store, facts, known)
     )
-    return (*shown, *kept)
+    return (*shown, *_tuned(facts, known), *of_later)
+
+
+def _tuned(facts: RunFacts, known: Diagnosis | None) -> list[LedgerEntry]:
+    """With the leading cause of before: that of its last diagnosis, until there is an entry that has it."""
+    if facts.tuned is None:
+        return []
+    own = [each.cause for each in known.ledger if each.advice_of == facts.run_id == each.run_id] if known else []
+    now = known.causes[0].cause if known and known.causes else None
+    found = entries_of(facts.tuned.tuning, facts.tuned.trials, facts.run_id, now)
+    return [each.model_copy(update={"cause": cause}) for each, cause in zip(found, own, strict=False)] + found[
+        len(own) :
+    ]
 
 
 def add_to_ledgers(store: Store, facts: RunFacts, ledger: Sequence[LedgerEntry]) -> None:
     """Put what an ended run showed into the diagnosis of the run whose advice it carried."""
     for entry in ledger:
-        earlier = store.diagnosis(entry.advice_of) if entry.run_id == facts.run_id else None
+        earlier = store.diagnosis(entry.advice_of) if entry.run_id == facts.run_id != entry.advice_of else None
         if earlier:
             others = [one for one in earlier.ledger if one.run_id != facts.run_id]
             store.save_diagnosis(earlier.model_copy(update={"ledger": [*others, entry]}))
@@ -96,7 +110,7 @@ def add_to_ledgers(store: Store, facts: RunFacts, ledger: Sequence[LedgerEntry])
 
 def _shown_before(store: Store, facts: RunFacts, known: Diagnosis | None) -> list[LedgerEntry]:
     """What this run showed before retention deleted the steps that it was compared with."""
-    entries = [entry for entry in known.ledger if entry.run_id == facts.run_id] if known else []
+    entries = [each for each in known.ledger if each.run_id == facts.run_id != each.advice_of] if known else []
     return [entry for entry in entries if store.rows_deleted_at(entry.advice_of) is not None]
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
-from underfed_server.names import CauseName, ChangeName, Label, OptionalLabel, all_labels
+from underfed_server.names import CauseName, ChangeName, Label, OptionalLabel, all_labels, label_of
 
 Status = Literal["running", "finished", "crashed", "lost"]
 Bound = Literal["data", "transfer", "compute", "host", "unknown"]
@@ -27,6 +27,7 @@ Stage = Literal["getitem", "collate", "other", "step"]
 
 Sampled = Literal["loading", "step"]
 Role = Literal["train", "validation", "other"]
+TuningStatus = Literal["waiting", "searching", "kept", "left_alone", "refused", "failed"]
 CautionOf = Literal["batch_size", "model", "gpu", "world_size", "compute"]
 Unit = Literal["us", "fraction", "bytes", "bytes_per_s", "per_s", "count", "cores", "factor", "setting", "w"]
 Setting = bool | int | float | str | None
@@ -221,6 +222,100 @@ class LedgerEntry(Model):
     """The gain observed lies within the predicted interval; false is a miss."""
     why_not: str | None = None
     """Why nothing was observed."""
+
+
+class TrialBlock(Model):
+    """Consecutive steps with one setting, those in which it started included. Instants are on the run's clock."""
+
+    first_step_index: int
+    steps: int
+    start_us: int
+    end_us: int
+
+
+class Trial(Model):
+    """One setting that ``--tune`` measured, in blocks that alternate with those of the search's other trials."""
+
+    rank: int
+    search: int
+    """Which of the run's searches, from 0."""
+    number: int
+    """Within the search; 0 is the setting that it began with."""
+    settings: dict[str, Setting]
+    predicted_speedup: float | None
+    predicted_low: float | None
+    predicted_high: float | None
+    steps: int
+    """Those measured, without the ones in which it started."""
+    steps_per_s: float | None
+    low: float | None
+    high: float | None
+    """With 95 % confidence, as ``low``."""
+    speedup: float | None
+    """Against the setting that its search began with; ``None``: one of the two was not measured."""
+    kept: bool
+    reason: str | None
+    """Why it was not measured further, or not kept."""
+    blocks: list[TrialBlock]
+
+
+def _tuning_label(_: object, info: ValidationInfo) -> str:
+    return label_of("tuning", info.data["status"])
+
+
+TuningLabel = Annotated[str, BeforeValidator(_tuning_label), Field(validate_default=True)]
+"""Filled in by the model itself, from the status before it."""
+
+
+class Tuning(Model):
+    """How far ``underfed run --tune`` has come with a loader, and what it gained."""
+
+    loader: str
+    rank: int
+    status: TuningStatus
+    status_label: TuningLabel = ""
+    reason: str | None
+    began_with: dict[str, Setting]
+    kept: dict[str, Setting] | None
+    """In use since the last search that ended; ``None``: none has ended."""
+    kept_from_step: int | None
+    """The first step that is judged with it."""
+    speedup: float | None
+    """Measured, of what is kept against what the run began with."""
+    low: float | None
+    high: float | None
+    trial_steps: int
+    trial_us: int
+    """Of all searches, starts included."""
+    gained_us: int
+    """Since the kept setting is in use, against the pace of what the run began with."""
+    lost_us: int
+    """By trials: slower settings, and starts."""
+    searches: int
+    lines: list[str]
+    """To write into the program."""
+
+
+class Candidate(Model):
+    """A setting worth a trial."""
+
+    settings: dict[str, Setting]
+    """What changes."""
+    predicted_speedup: float | None
+    low: float | None
+    high: float | None
+    why: str
+
+
+class Candidates(Model):
+    """What ``--tune`` is to try with a loader."""
+
+    loader: str
+    settings: dict[str, Setting]
+    """Those of the loader, that the candidates were found for."""
+    candidates: list[Candidate]
+    """At most five, in the order in which to try them."""
+    why_none: str | None
 
 
 class SharedRun(Model):
@@ -428,6 +523,12 @@ class Diagnosis(Verdict):
     advice: list[Advice]
     refusals: list[Refusal]
     ledger: list[LedgerEntry]
+    trials: list[Trial] = []
+    """What ``--tune`` measured of that loader, oldest first."""
+    tuning: Tuning | None = None
+    """``None``: the run does not tune that loader."""
+    candidates: Candidates | None = None
+    """What it is to try; ``None``: the run does not tune that loader, or was not judged yet."""
     shared: list[SharedCause] = []
     """Other runs that share the leading cause of this one."""
     read_rate: ReadRate | None = None

@@ -46,6 +46,14 @@ LABELS: Mapping[str, Mapping[str, str]] = {
         "bound": "bound by its input",
         "unknown": "no verdict",
     },
+    "tuning": {
+        "waiting": "waiting",
+        "searching": "trying settings",
+        "kept": "kept a faster setting",
+        "left_alone": "left as it was",
+        "refused": "not tuned",
+        "failed": "tuning failed",
+    },
 }
 
 
@@ -60,7 +68,7 @@ def label_of(kind: str, name: str) -> str:
 
 @cache
 def all_labels() -> Mapping[str, Mapping[str, str]]:
-    """By kind (``cause``, ``change``, ``status``, ``bound``, ``level``) and name."""
+    """By kind (``cause``, ``change``, ``status``, ``bound``, ``level``, ``tuning``) and name."""
     return {
         "cause": _declared("diagnosis.causes", "CAUSE"),
         "change": _declared("advice.catalogue", "CHANGE"),

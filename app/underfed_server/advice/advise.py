@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import join, quote
 
+from underfed_server.advice.candidates import find_candidates, no_candidates
 from underfed_server.advice.case import Case, cures, make_case
 from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.change import Change
@@ -15,7 +16,7 @@ from underfed_server.advice.offer import Offer, advice_of
 from underfed_server.diagnosis.measures import used_cores_fraction
 from underfed_server.diagnosis.overview import Overview
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Advice, Anatomy, Refusal, Setting, Verdict
+from underfed_server.model import Advice, Anatomy, Candidates, Refusal, Setting, Verdict
 from underfed_server.names import ChangeName
 
 COMMAND = "COMMAND"
@@ -30,6 +31,8 @@ class Recommendation:
     """Of the verdict that it was computed for."""
     could_be: float | None = None
     """What instant data would gain by that verdict."""
+    candidates: Candidates | None = None
+    """What a run that tunes itself is to try; ``None``: it does not, or was not judged yet."""
 
 
 def advise(facts: RunFacts, verdict: Verdict, overview: Overview | None = None) -> Recommendation:
@@ -38,7 +41,12 @@ def advise(facts: RunFacts, verdict: Verdict, overview: Overview | None = None) 
     ``overview``: of ``facts``, where the verdict was made of one.
     """
     case = make_case(facts, verdict, overview)
-    return recommend(case) if case else Recommendation()
+    return recommend(case) if case else Recommendation(candidates=_nothing_to_try(facts, verdict))
+
+
+def _nothing_to_try(facts: RunFacts, verdict: Verdict) -> Candidates | None:
+    is_judged = facts.loader is not None and verdict.bound != "unknown"
+    return no_candidates(facts) if facts.tuned and is_judged else None
 
 
 def recommend(case: Case) -> Recommendation:
@@ -47,7 +55,8 @@ def recommend(case: Case) -> Recommendation:
     refusals = (outcome for outcome in outcomes if isinstance(outcome, Refusal))
     could_be = case.could_be.speedup if case.could_be else None
     commanded = tuple(_with_commands(case.facts, advice))
-    return Recommendation(commanded, tuple(refusals), case.verdict.anatomy, could_be)
+    candidates = find_candidates(case, commanded) if case.facts.tuned else None
+    return Recommendation(commanded, tuple(refusals), case.verdict.anatomy, could_be, candidates)
 
 
 def _outcomes(case: Case, change: Change) -> list[Advice | Refusal | None]:

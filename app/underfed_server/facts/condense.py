@@ -47,7 +47,8 @@ def condense(store: Store, run_id: str, *, choose: Choose, warmup_steps: int, ju
     """
     run = store.run(run_id)
     hosts = Hosts(store, run_id, store.samplers(run_id))
-    loaders = read_loaders(hosts, run, warmup_steps, judged_steps)
+    tunings = store.tunings(run_id)
+    loaders = read_loaders(hosts, run, warmup_steps, judged_steps, tunings)
     name = choose(loaders, run.status)
     storage = tuple(place for place in run.storage if place.loader == name)
     place = told_apart(max(storage, key=lambda each: each.files_seen, default=None))
@@ -67,6 +68,7 @@ def condense(store: Store, run_id: str, *, choose: Choose, warmup_steps: int, ju
         advice_of=run.advice_of,
         command=_command(run),
         not_measured={**run.not_measured, **(info.not_measured if info else {})},
+        tuned=next((each for (_, loader), each in tunings.items() if loader == name), None),
     )
 
 

@@ -15,6 +15,7 @@ from underfed_server.measurements import COPY, STALL, BatchRows, StepRows
 from underfed_server.model import Run
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.series import read_series
+from underfed_server.store.reading.tunings import Tunings, tuned_of
 from underfed_server.store.runs.summaries import StepTotals
 from underfed_server.store.store import Store
 
@@ -26,12 +27,16 @@ Totals = Mapping[int, StepTotals]
 """Of one loader, by rank."""
 
 
-def read_loaders(hosts: Hosts, run: Run, warmup_steps: int, judged_steps: int) -> tuple[LoaderFacts, ...]:
+def read_loaders(
+    hosts: Hosts, run: Run, warmup_steps: int, judged_steps: int, tunings: Tunings
+) -> tuple[LoaderFacts, ...]:
     """Most time spent first; last those without a step."""
     totals = read_totals(hosts.store, run.run_id)
     read = dict([*totals.items()][:MOST_LOADERS])
     recorded = {
-        (rank, name): read_recorded(hosts.store, run.run_id, rank, name, judged_steps + 1)
+        (rank, name): read_recorded(
+            hosts.store, run.run_id, rank, name, judged_steps + 1, tuned_of(tunings, rank, name)
+        )
         for name, of_ranks in read.items()
         for rank in of_ranks
     }
@@ -55,8 +60,10 @@ def read_loaders(hosts: Hosts, run: Run, warmup_steps: int, judged_steps: int) -
 def read_steps(store: Store, run_id: str, rank: int, loader: str, *, warmup_steps: int, judged_steps: int) -> RankFacts:
     """The judged steps of one rank as in :func:`read_loaders`, without all else."""
     names = [name for name, ranks in read_totals(store, run_id).items() if rank in ranks][:MOST_LOADERS]
+    tunings = store.tunings(run_id)
     recorded = {
-        name: read_recorded(store, run_id, rank, name, judged_steps + 1) for name in dict.fromkeys([loader, *names])
+        name: read_recorded(store, run_id, rank, name, judged_steps + 1, tuned_of(tunings, rank, name))
+        for name in dict.fromkeys([loader, *names])
     }
     return _judged(rank, loader, recorded, warmup_steps)[0]
 

@@ -19,6 +19,7 @@ from underfed_server.model import EpochInfo, HostFacts, LoaderInfo, ReadRate, Ro
 from underfed_server.store.columns.copies import exposed_copy_us
 from underfed_server.store.columns.stall import has_device_clock, stall_us
 from underfed_server.store.reading.changed_settings import ChangedSettings
+from underfed_server.store.reading.tunings import Tuned
 
 Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
@@ -309,6 +310,8 @@ class RunFacts:
     not_measured: Mapping[str, str] = field(default_factory=dict)
     proven: tuple[float, ...] = ()
     """Of earlier runs on its host that carried advice: logarithms of observed over predicted speed-up."""
+    tuned: Tuned | None = None
+    """What its first rank that tunes the judged loader said of that; ``None``: none does."""
     loading: LoaderHotspots | None = None
     """What the workers of the judged loader were seen to execute, on all ranks. ``None``: it was not looked up, as
     nothing is explained by it."""

@@ -5,7 +5,7 @@ is no work of another's step.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from underfed_server.measurements import Column, StepRows, chosen
 from underfed_server.model import EpochInfo
 from underfed_server.store.columns.stall import stall_us
 from underfed_server.store.reading.changed_settings import ChangedSettings
+from underfed_server.store.reading.tunings import Tuned
 from underfed_server.store.store import Store
 
 NEWEST_EPOCHS = 200
@@ -65,12 +66,20 @@ class Recorded:
     epochs: tuple[EpochInfo, ...]
     changed: ChangedSettings | None = None
     """Since when they are of the present settings, where earlier ones are of others."""
+    searched: Sequence[tuple[int, int]] = ()
+    """Its steps, from one until another, in which it tried settings."""
 
     @property
     def present_epochs(self) -> tuple[EpochInfo, ...]:
-        """Of the present settings."""
-        start_us = -math.inf if self.changed is None else self.changed.start_us
-        return tuple(each for each in self.epochs if each.start_us >= start_us)
+        """Of the present settings. How an epoch began that others were used in before is not known of these."""
+        changed = self.changed
+        if changed is None:
+            return self.epochs
+        since = tuple(each for each in self.epochs if each.start_us >= changed.start_us)
+        before = [each for each in self.epochs if each.start_us < changed.start_us]
+        if not changed.is_live or not before or (before[-1].end_us or math.inf) <= changed.start_us:
+            return since
+        return (before[-1].model_copy(update={"iterator_us": None, "startup_us": None, "sampler_us": None}), *since)
 
     @property
     def is_read_ahead(self) -> bool:
@@ -87,11 +96,13 @@ class Recorded:
         return bool(np.searchsorted(asked_us, begin_us, side="right") < np.searchsorted(asked_us, end_us))
 
 
-def read_recorded(store: Store, run_id: str, rank: int, loader: str, last: int) -> Recorded:
-    """The newest ``last`` steps of the rank with the loader."""
+def read_recorded(store: Store, run_id: str, rank: int, loader: str, last: int, tuned: Tuned | None = None) -> Recorded:
+    """The newest ``last`` steps of the rank with the loader. ``tuned``: what it said of tuning it."""
     rows = store.steps(run_id, rank, loader, last=last)
     epochs = store.epochs(run_id, rank, loader, max(NEWEST_EPOCHS, len(np.unique(rows.epoch_index)) + 1))
-    return Recorded(rows, epochs, store.changed_settings(run_id, rank, loader))
+    changed = tuned.changed if tuned else None
+    searched = tuned.searched if tuned else ()
+    return Recorded(rows, epochs, changed or store.changed_settings(run_id, rank, loader), searched)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +133,7 @@ def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> A
     first = warmup_steps + (own.changed.step_index if own.changed else 0)
     keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= first)
     keep &= ~_pauses(own, others)
+    keep &= _between_searches(own, keep)
     is_pause = keep & _goes_on(rows)
     keep &= ~is_pause
     rest_from_us = rows.start_us + rows.data_wait_us
@@ -178,6 +190,21 @@ def _is_known(own: Recorded, others: list[Recorded], keep: Mask) -> Mask:
         if is_cut and np.sum(taken) > LITTLE_FRACTION * np.sum(rows.step_us[keep]):
             is_known &= rows.start_us >= other.rows.start_us[0]
     return is_known
+
+
+FEW_STEPS = 20
+"""Since a search, from which a verdict can be given of them alone (CONTRACT)."""
+
+
+def _between_searches(own: Recorded, keep: Mask) -> Mask:
+    """The steps since the newest search, or those before it while there are few: what is kept meanwhile is the same."""
+    index = own.rows.step_index
+    if not own.searched:
+        return np.ones(len(index), dtype=bool)
+    edges = [-math.inf, *(step for span in own.searched for step in span), math.inf]
+    spans = [keep & (index >= begin) & (index < end) for begin, end in zip(edges[::2], edges[1::2], strict=True)]
+    enough = [span for span in spans if np.count_nonzero(span) >= FEW_STEPS]
+    return enough[-1] if enough else max(spans, key=np.count_nonzero)
 
 
 def _pauses(own: Recorded, others: list[Recorded]) -> Mask:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from underfed_server.errors import RequestError
 from underfed_server.ingest.wire import Window
@@ -36,6 +38,8 @@ class Ack:
     """The service does not know the run or one of its loaders: the agent must describe them again."""
     is_new: bool
     """``False``: it had been stored before."""
+    candidates: Sequence[Any] = ()
+    """What its loaders are to try, where the window asks for that: as :class:`model.Candidates` is in JSON."""
 
 
 Outcome = Ack | RequestError

@@ -37,6 +37,7 @@ Name = Annotated[str, Meta(max_length=500)]
 LoaderName = Annotated[str, Meta(min_length=1, max_length=500)]
 Text = Annotated[str, Meta(max_length=10_000)]
 Value = Union[bool, Annotated[int, Meta(ge=-LARGEST, le=LARGEST)], float, Text, None]  # noqa: UP007 msgspec reads it at run time, on Python 3.10 too
+NamedValues = Annotated[dict[Name, Value], Meta(max_length=MOST_ENTRIES)]
 Reasons = Annotated[dict[Name, Text], Meta(max_length=MOST_ENTRIES)]
 Texts = Annotated[list[Text], Meta(max_length=MOST_ENTRIES)]
 
@@ -166,8 +167,8 @@ class Run(Part, frozen=True, kw_only=True):
     launcher: Name | None = None
     restart_count: Count | None = None
     tags: Annotated[dict[Name, Text], Meta(max_length=MOST_ENTRIES)] = {}
-    config: Annotated[dict[Name, Value], Meta(max_length=MOST_ENTRIES)] = {}
-    overrides: Annotated[dict[Name, Value], Meta(max_length=MOST_ENTRIES)] = {}
+    config: NamedValues = {}
+    overrides: NamedValues = {}
     advice_of: Name | None = None
     replay: Replay | None = None
     host: HostFacts | None = None
@@ -178,7 +179,7 @@ class Run(Part, frozen=True, kw_only=True):
 @with_facts(model.LoaderInfo)
 class Loader(Part, frozen=True, kw_only=True):
     loader: LoaderName
-    settings: Annotated[dict[Name, Value], Meta(max_length=MOST_ENTRIES)] = {}
+    settings: NamedValues = {}
     not_measured: Reasons = {}
 
 
@@ -283,6 +284,55 @@ class Stacks(Part, frozen=True, kw_only=True):
     """Looks at the agent itself, which are in no stack."""
 
 
+class TrialBlock(Part, frozen=True, kw_only=True):
+    """Consecutive steps with the setting of a trial, those in which it started included."""
+
+    first_step_index: Count
+    steps: Count
+    start_us: Count
+    end_us: Count
+
+
+class Trial(Part, frozen=True, kw_only=True):
+    """One setting under measurement, in blocks that alternate with those of the search's other trials."""
+
+    search: Count
+    number: Count
+    settings: NamedValues
+    predicted_speedup: Amount | None = None
+    predicted_low: Amount | None = None
+    predicted_high: Amount | None = None
+    steps: Count = 0
+    """Those measured."""
+    steps_per_s: Amount | None = None
+    low: Amount | None = None
+    high: Amount | None = None
+    kept: bool = False
+    reason: Text | None = None
+    blocks: Annotated[list[TrialBlock], Meta(max_length=1_000)] = []
+
+
+class Tuning(Part, frozen=True, kw_only=True):
+    """How far ``--tune`` has come with a loader, in this incarnation."""
+
+    loader: LoaderName
+    status: model.TuningStatus
+    reason: Text | None = None
+    began_with: NamedValues = {}
+    kept: NamedValues | None = None
+    kept_from_step: Count | None = None
+    speedup: Amount | None = None
+    low: Amount | None = None
+    high: Amount | None = None
+    trial_steps: Count = 0
+    trial_us: Count = 0
+    gained_us: Count = 0
+    lost_us: Count = 0
+    searches: Count = 0
+    lines: Texts = []
+    trials: Annotated[list[Trial], Meta(max_length=1_000)] = []
+
+
 @with_columns("process")
 class ProcessSamples(Rows, frozen=True, kw_only=True):
     at_us: Annotated[list[Count], OfSamples] = []
@@ -334,6 +384,7 @@ class Window(Part, frozen=True, kw_only=True):
     worker_samples: Annotated[list[WorkerSamples], Meta(max_length=MOST_ENTRIES)] = []
     storage: Annotated[list[Storage], Meta(max_length=1_000)] = []
     stacks: Annotated[list[Stacks], Meta(max_length=MOST_ENTRIES)] = []
+    tuning: Annotated[list[Tuning], Meta(max_length=1_000)] = []
     process: ProcessSamples | None = None
     host: HostSamples | None = None
     gpus: Annotated[list[GpuSamples], Meta(max_length=1_000)] = []

@@ -29,6 +29,7 @@ from underfed_server.store.reading.current_usage import CurrentUsage, Place, Ran
 from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.samplers import Samplers, read_samplers
 from underfed_server.store.reading.tracks import Reader
+from underfed_server.store.reading.tunings import Tunings, read_tunings
 from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
 from underfed_server.store.runs import diagnoses, jobs, listing, removal, summaries
 from underfed_server.store.runs.audit_log import UNKNOWN, Author, read_audit, trim_audit
@@ -37,6 +38,7 @@ from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.runs.read_rates import read_rates
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
+from underfed_server.store.team.observed_gains import read_observed
 from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy
 from underfed_server.store.team.team_runs import (
     read_history,
@@ -287,6 +289,11 @@ class Store:
         with self.reading() as reader:
             return read_changed_settings(reader, run_id, rank, loader)
 
+    def tunings(self, run_id: str) -> Tunings:
+        """What its ranks said of tuning their loaders; empty where none does."""
+        with self.reading() as reader:
+            return read_tunings(reader, run_id)
+
     def process(self, run_id: str, rank: int, last: int | None = None) -> ProcessRows:
         """One sample a second."""
         return self._rows(ProcessRows, run_id, rank, PROCESS, last)
@@ -327,6 +334,7 @@ class Store:
     team_history = _reads(read_history)
     team_run = _reads(read_team_run)
     proven = _reads(read_proven)
+    observed = _reads(read_observed)
     read_rates = _reads(read_rates)
 
     def claim(self, run_id: str, judge: str) -> bool:

@@ -157,6 +157,8 @@ diagnosis = Table(
     metadata,
     _key("run_id", Text),
     Column("body", Text, nullable=False),
+    # What a run that tunes itself is to try, as an agent that asks is told it.
+    Column("candidates", JSON(none_as_null=True)),
     Column("judged_at", Instant, nullable=False),
     # When its content last changed.
     Column("changed_at", Instant, nullable=False),
@@ -321,6 +323,16 @@ loader_settings = Table(
     *_stream_key(),
     _key("loader", Text),
     Column("settings", JSON, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+tuning = Table(
+    "tuning",
+    metadata,
+    *_stream_key(),
+    _key("loader", Text),
+    # As it was sent last, compressed.
+    Column("body", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -506,6 +518,7 @@ audit = Table(
 
 _COMPRESSED = (
     (chunk, "rollups"), (chunk, "body"), (rollup, "body"), (histogram, "body"), (hot, "body"), (stacks, "body"),
+    (tuning, "body"),
 )  # fmt: skip
 for _table, _column in _COMPRESSED:
     # PostgreSQL would try to compress compressed data again.

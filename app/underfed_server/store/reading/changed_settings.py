@@ -1,4 +1,6 @@
-"""Since when a rank has used a loader with its present settings: each time that it is started it may have others."""
+"""Since when a rank has used a loader with its present settings: each time that it is started it may have others, and a
+program that tunes itself switches while it trains.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,11 @@ class ChangedSettings:
     step_index: int
     """Of the first step with the present ones."""
     start_us: int
-    """When the process started that has it, on the run's clock."""
+    """When the process started that has it, or switched to it, on the run's clock."""
     before: Mapping[str, Setting]
     since: Mapping[str, Setting]
+    is_live: bool = False
+    """The process switched to them while it trained: an epoch that began before goes on with them."""
 
     def __str__(self) -> str:
         """``num_workers was 1 before and is 3 since``."""

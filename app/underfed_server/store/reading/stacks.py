@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from underfed_server.ingest.wire import Frame
 from underfed_server.model import PictureSize, SlowSample, Stage
-from underfed_server.store.columns.stacks import unpacked
+from underfed_server.store.columns.packed import unpacked_stacks
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.details import read_reasons
 
@@ -80,7 +80,7 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
     agent_samples = 0
     wanted = _OF_LOADER if rank is None else _OF_LOADER.where(_stacks.rank == rank)
     for of, body in connection.execute(wanted, place):
-        sent = unpacked(body)
+        sent = unpacked_stacks(body)
         places = [_place(frame) for frame in sent.frames]
         own_files |= {frame.file for frame in sent.frames if frame.is_own}
         for stack in sent.stacks:

@@ -29,7 +29,9 @@ def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) 
     changed = not connection.execute(same.values(judged_at=now)).rowcount
     if changed:
         save_read_rate(connection, now, diagnosis.run_id, diagnosis.read_rate)
-        row = {"run_id": diagnosis.run_id, "body": body, "judged_at": now, "changed_at": now}
+        found = diagnosis.candidates
+        asked = {"candidates": [found.model_dump(mode="json")] if found else None}
+        row = {"run_id": diagnosis.run_id, "body": body, **asked, "judged_at": now, "changed_at": now}
         connection.execute(upsert(connection, tables.diagnosis), row)
     statement = update(tables.run).where(tables.run.c.run_id == diagnosis.run_id)
     connection.execute(statement.values(changed_at=now, **_figures(diagnosis)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -110,28 +110,15 @@ def read_team_run(connection: Connection, run_id: str) -> TeamRun:
     return _team_runs(connection, [run_row(connection, run_id)])[0]
 
 
-def read_proven(
-    connection: Connection,
-    project: str | None = None,
-    *,
-    hostnames: Collection[str] | None = None,
-    newest: int | None = None,
-) -> list[LedgerEntry]:
-    """What each run that carried advice gained by it, oldest first: of all runs, of one project, or of some hosts.
-
-    Where no hosts are named these are the team's hit rates, to which deleted and removed runs belong. ``newest``: only
-    so many of them.
+def read_proven(connection: Connection, project: str | None = None) -> list[LedgerEntry]:
+    """What each run gained by the advice that it carried, or kept as it tuned itself, oldest first: of all runs,
+    deleted and removed ones too, or of one project.
     """
-    run, judged, rank = tables.run.c, tables.diagnosis.c, tables.rank.c
+    run, judged = tables.run.c, tables.diagnosis.c
     statement = select(run.run_id, judged.body).join(tables.diagnosis, judged.run_id == run.run_id)
-    statement = statement.where(tables.of_project(project))
-    if hostnames is not None:
-        # What is predicted learns nothing from a run that somebody threw away.
-        was_there = run.run_id.in_(select(rank.run_id).where(rank.hostname.in_(hostnames)))
-        statement = statement.where(run.deleted_at.is_(None), was_there)
-    statement = statement.where(run.observed_speedup.is_not(None)).order_by(run.started_at.desc()).limit(newest)
-    found = [] if hostnames is not None else _removed_proofs(connection, project)
-    for run_id, body in reversed(connection.execute(statement).all()):
+    statement = statement.where(tables.of_project(project), run.observed_speedup.is_not(None))
+    found = _removed_proofs(connection, project)
+    for run_id, body in connection.execute(statement.order_by(run.started_at)):
         entries = (LedgerEntry.model_validate(entry) for entry in json.loads(body)["ledger"])
         found += [entry for entry in entries if entry.run_id == run_id and entry.observed_speedup is not None]
     return found

@@ -16,11 +16,12 @@ from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.ingest.wire import Loader, Run, Window
 from underfed_server.store.columns.gather import row_counts
 from underfed_server.store.columns.lanes import steps_lane
-from underfed_server.store.columns.stacks import packed
+from underfed_server.store.columns.packed import packed
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
 from underfed_server.store.runs.config_values import index_config
 from underfed_server.store.runs.summaries import index_tags
+from underfed_server.store.writing.candidates import with_candidates
 from underfed_server.store.writing.streams import (
     RunState,
     RunStates,
@@ -42,6 +43,7 @@ class _Changes:
     storage: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     stacks: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     settings: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
+    tuning: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     streams: dict[StreamKey, StreamState] = field(default_factory=dict)
     lanes: dict[StreamKey, set[str]] = field(default_factory=lambda: defaultdict(set))
     runs: set[str] = field(default_factory=set)
@@ -92,7 +94,7 @@ class Appender:
             self.states.load(connection, [stream_of(posted.window) for posted in posted_windows])
         outcomes = [self._take(connection, posted, changes) for posted in posted_windows]
         self._write(connection, changes)
-        return outcomes
+        return with_candidates(connection, posted_windows, outcomes)
 
     def _take(self, connection: Connection, posted: PostedWindow, changes: _Changes) -> Outcome:
         window = posted.window
@@ -164,6 +166,7 @@ class Appender:
             (tables.storage, changes.storage),
             (tables.stacks, changes.stacks),
             (tables.loader_settings, changes.settings),
+            (tables.tuning, changes.tuning),
         ):
             if rows:
                 connection.execute(upsert(connection, table), list(rows.values()))
@@ -226,6 +229,8 @@ def _collect(posted: PostedWindow, stream: StreamState, changes: _Changes) -> No
     for stacks in window.stacks:
         sent = {"window_index": window.window_index, "body": packed(stacks)}
         changes.stacks[(*stream.key, stacks.loader)] = {**key, "loader": stacks.loader, **sent}
+    for tuning in window.tuning:
+        changes.tuning[(*stream.key, tuning.loader)] = {**key, "loader": tuning.loader, "body": packed(tuning)}
     changes.streams[stream.key] = stream
     changes.runs.add(window.run_id)
 

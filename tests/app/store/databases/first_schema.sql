@@ -63,6 +63,7 @@ CREATE INDEX ix_run_job ON run (job);
 CREATE TABLE diagnosis (
   run_id TEXT NOT NULL,
   body TEXT NOT NULL,
+  candidates JSON,
   judged_at BIGINT NOT NULL,
   changed_at BIGINT NOT NULL,
   CONSTRAINT pk_diagnosis PRIMARY KEY (run_id)
@@ -239,6 +240,14 @@ CREATE TABLE stacks (
   window_index BIGINT NOT NULL,
   body BLOB NOT NULL,
   CONSTRAINT pk_stacks PRIMARY KEY (run_id, rank, incarnation, loader)
+);
+CREATE TABLE tuning (
+  run_id TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  incarnation BIGINT NOT NULL,
+  loader TEXT NOT NULL,
+  body BLOB NOT NULL,
+  CONSTRAINT pk_tuning PRIMARY KEY (run_id, rank, incarnation, loader)
 );
 CREATE TABLE chunk (
   run_id TEXT NOT NULL,

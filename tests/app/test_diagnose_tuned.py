@@ -1,0 +1,160 @@
+"""A run that tunes itself: which of its steps are judged, what it is told to try, what is proved by it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.app.made_tuning import BLOCK, NONE, THREE, TunedRun, loader, searching, tuned_windows, waiting
+from tests.app.made_windows import posted_window
+from tests.app.store.posting import post
+from underfed_server.diagnose import Diagnoser
+from underfed_server.earlier import named, read_facts, with_proven
+from underfed_server.ingest.posted import Ack
+from underfed_server.model import Diagnosis
+from underfed_server.store.store import Store
+
+
+def judged(store: Store, run_id: str = "tuned") -> Diagnosis:
+    Diagnoser()(store, run_id)
+    found = store.diagnosis(run_id)
+    assert found is not None
+    return found
+
+
+def candidates_told(store: Store, window: dict[str, Any]) -> list[Any]:
+    outcome = store.submit(posted_window(window)).result(timeout=30)
+    assert isinstance(outcome, Ack)
+    return list(outcome.candidates)
+
+
+def test_a_run_that_asks_is_told_what_to_try_once_it_was_judged(store: Store) -> None:
+    run = TunedRun()
+    assert candidates_told(store, waiting(run)) == [], "nothing is known of it yet"
+    found = judged(store)
+    assert found.candidates is not None and found.candidates.why_none is None
+    assert found.candidates.settings == NONE
+    first = found.candidates.candidates[0]
+    assert first.settings == {"num_workers": 3, "prefetch_factor": 2}
+    assert first.predicted_speedup == pytest.approx(3.4, rel=0.1)
+    again = waiting(run, 10)
+    told = [found.candidates.model_dump(mode="json")]
+    assert candidates_told(store, again) == told
+    assert candidates_told(store, again) == told, "an answer that was lost is given again"
+    assert candidates_told(store, run.block(0, NONE)) == [], "it has what it needs"
+
+
+def test_a_run_that_does_not_tune_itself_is_told_nothing(store: Store) -> None:
+    run = TunedRun()
+    post(store, [run.train(60, NONE)])
+    found = judged(store)
+    assert (found.tuning, found.candidates, found.trials) == (None, None, [])
+    assert candidates_told(store, run.train(10, NONE)) == []
+
+
+def test_a_healthy_run_is_told_that_there_is_nothing_to_try(store: Store) -> None:
+    run = TunedRun()
+    post(store, [run.train(60, THREE, tuning=[run.tuning("waiting")])])
+    found = judged(store).candidates
+    assert found is not None and not found.candidates
+    assert found.why_none == "the run hardly waits for this loader"
+
+
+def test_while_it_tries_settings_it_is_judged_by_the_steps_before(store: Store) -> None:
+    run = TunedRun()
+    post(store, [waiting(run), *searching(run)])
+    found = judged(store)
+    assert found.judged_steps == 55
+    assert found.data_stall_fraction == pytest.approx(120 / 170)
+    assert found.tuning is not None and found.tuning.status_label == "trying settings"
+    assert [trial.speedup for trial in found.trials] == [pytest.approx(1.0), pytest.approx(3.4)]
+
+
+def test_since_a_setting_is_kept_it_is_judged_by_the_steps_with_that_one(store: Store) -> None:
+    run = TunedRun()
+    post(store, tuned_windows(run))
+    found = judged(store)
+    assert (found.judged_from_step, found.judged_steps) == (60 + 4 * BLOCK, 55)
+    assert found.reason == "judged from step 140 on: num_workers was 0 before and is 3 since, prefetch_factor " \
+        "was None before and is 2 since"  # fmt: skip
+    assert (found.bound, found.data_stall_fraction) == ("compute", 0.0)
+    assert found.steps == 200
+    assert [(trial.kept, len(trial.blocks)) for trial in found.trials] == [(False, 2), (True, 2)]
+
+
+def test_what_was_left_alone_is_judged_without_the_search(store: Store) -> None:
+    run = TunedRun()
+    windows = [waiting(run), *searching(run)]
+    left = run.tuning("left_alone", kept=NONE, kept_from_step=run.steps)
+    few = run.train(15, NONE, tuning=[left])
+    post(store, [*windows, few])
+    assert judged(store).judged_steps == 55, "too few since: those before it"
+    post(store, [run.train(20, NONE, tuning=[left])])
+    found = judged(store)
+    assert found.judged_steps == 35
+    assert found.judged_from_step is None
+    assert found.data_stall_fraction == pytest.approx(120 / 170)
+
+
+def test_what_was_kept_is_an_observed_gain_beside_what_was_predicted(store: Store) -> None:
+    run = TunedRun()
+    windows = tuned_windows(run)
+    post(store, windows[:-1])
+    cause = judged(store).causes[0].cause
+    post(store, windows[-1:])
+    for _ in range(2):
+        (entry,) = judged(store).ledger
+        assert (entry.run_id, entry.advice_of, entry.change, entry.cause) == ("tuned", "tuned", "num_workers", cause)
+        assert entry.settings == {"num_workers": 3, "prefetch_factor": 2}
+        assert (entry.predicted_speedup, entry.low, entry.high) == (3.2, 2.0, 3.6)
+        assert (entry.observed_speedup, entry.observed_low, entry.observed_high) == (3.4, 3.3, 3.5)
+        assert entry.inside_interval
+    post(store, [run.train(1, THREE, end={"status": "finished"})])
+    assert len(judged(store).ledger) == 1
+    assert store.summary("tuned").observed_speedup == 3.4
+
+
+def test_predictions_for_its_host_learn_from_every_setting_that_it_measured(store: Store) -> None:
+    run = TunedRun()
+    post(store, tuned_windows(run))
+    judged(store)
+    (gain,) = store.observed({"node-1"}, 50)
+    assert (gain.predicted, round(gain.observed, 3)) == (3.2, 3.4)
+    assert store.observed({"node-2"}, 50) == []
+    own = read_facts(store, "tuned", named("train"))
+    assert with_proven(store, own).proven == (), "no run is a witness of itself"
+    (residual,) = with_proven(store, replace(own, run_id="other")).proven
+    assert residual == pytest.approx(math.log(3.4 / 3.2))
+
+
+def test_a_process_that_is_started_again_counts_its_trials_on(store: Store) -> None:
+    first, again = TunedRun(), TunedRun(incarnation=2)
+    post(store, tuned_windows(first))
+    post(store, [each | {"started_at": "2026-11-20T11:00:00Z"} for each in tuned_windows(again)])
+    found = judged(store)
+    assert [trial.search for trial in found.trials] == [0, 0, 1, 1]
+    assert found.trials[2].blocks[0].first_step_index == first.steps + 60
+    assert found.trials[2].blocks[0].start_us == 3_600_000_000 + 60 * 170_000
+    assert found.judged_from_step == first.steps + 140
+
+
+def test_the_other_ranks_of_a_host_are_judged_since_the_same_step(store: Store) -> None:
+    run, other = TunedRun(), TunedRun()
+    told = tuned_windows(run)
+    untold = [{**each, "rank": 1} for each in tuned_windows(other)]
+    for each in untold:
+        each.pop("tuning")
+    post(store, [*told, *untold])
+    Diagnoser()(store, "tuned")
+    found = judged(store)
+    assert (found.judged_from_step, found.judged_steps, len(found.ranks)) == (140, 55, 2)
+
+
+def test_what_is_kept_is_not_taken_for_set_from_outside(store: Store) -> None:
+    run = TunedRun()
+    post(store, [*tuned_windows(run, after=30), run.train(10, THREE, loaders=[loader(THREE)])])
+    assert store.run("tuned").overrides == {}
+    assert store.run("tuned").num_workers == 3
