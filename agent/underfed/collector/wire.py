@@ -13,8 +13,8 @@ from typing import Any
 
 from underfed.exchange.facts import End, LoaderFacts, RunFacts
 from underfed.exchange.picture_sizes import PictureSize
-from underfed.exchange.tuning import TuningFacts
 from underfed.exchange.stacks import Frame, SlowSample, StackCount
+from underfed.exchange.tuning import TuningFacts
 from underfed.host.handover import Handover
 
 VERSION = 1

@@ -16,6 +16,9 @@ from underfed.trainer.tuning.feeders import Feeder, attributes_for, close
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
 from underfed.trainer.tuning.switching import Switched, forget, switched_of
 
+WARNS = "check_worker_number_rationality"
+NOTHING = object()
+
 REMEMBERED = 8
 """Loaders: a program may construct one for each epoch."""
 
@@ -25,6 +28,7 @@ class _Own:
 
     def __init__(self, loader: Any) -> None:
         self.loader = weakref.ref(loader)
+        self.workers: int = loader.num_workers
         self.persistent = bool(loader.persistent_workers)
         self.context = loader.multiprocessing_context
         self.has_begun = False
@@ -37,7 +41,8 @@ class EpochEdges:
     def __init__(self) -> None:
         self._own: dict[int, _Own] = {}
         self._iterating: weakref.ref[Any] | None = None
-        self._generator: tuple[weakref.ref[Any], Any] | None = None
+        self._lent: list[tuple[weakref.ref[Any], str, Any]] = []
+        """Attributes of a loader while torch constructs its iterator, and what stood there."""
 
     def iterating(self) -> Any:
         """The loader that began a pass last; ``None``: it is gone."""
@@ -57,13 +62,21 @@ class EpochEdges:
         if kept is not None and iterator is not kept:
             loader._iterator = iterator
         if own.persistent and was_begun and iterator is None:
-            self._lend_generator(loader)
+            self._lend(loader, "generator", _own_generator())
+        if setting.num_workers > own.workers:
+            # Torch would warn of more workers than cores. They are measured, and no line of the program asks for them.
+            self._lend(loader, WARNS, _warns_of_nothing)
 
     def begun(self) -> None:
         """The iterator is constructed, or will not be."""
-        lent, self._generator = self._generator, None
-        if lent is not None and (loader := lent[0]()) is not None:
-            loader.generator = lent[1]
+        lent, self._lent = self._lent, []
+        for known, name, value in lent:
+            if (loader := known()) is None:
+                continue
+            if value is NOTHING:
+                vars(loader).pop(name, None)
+            else:
+                vars(loader)[name] = value
 
     def report(self, watched: WatchedLoader, setting: LoaderSetting) -> None:
         """What loads from here on."""
@@ -93,11 +106,19 @@ class EpochEdges:
                 close(each)
         return chosen.iterator if chosen is not None else None
 
-    def _lend_generator(self, loader: Any) -> None:
-        import torch
+    def _lend(self, loader: Any, name: str, value: Any) -> None:
+        self._lent.append((weakref.ref(loader), name, vars(loader).get(name, NOTHING)))
+        vars(loader)[name] = value
 
-        self._generator = weakref.ref(loader), loader.generator
-        loader.generator = torch.Generator()
+
+def _own_generator() -> Any:
+    import torch
+
+    return torch.Generator()
+
+
+def _warns_of_nothing() -> None:
+    """In place of a method of the loader's."""
 
 
 def feeders_of(switched: Switched, own: Any) -> list[Feeder]:

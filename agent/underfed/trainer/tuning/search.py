@@ -1,4 +1,4 @@
-"""Which setting is tried next, and which stays: by the mean step of blocks that take turns. Knows no loader and no clock.
+"""Which setting is tried next, and which stays, by the mean step of blocks that take turns. Knows neither loader nor clock.
 
 The setting in use is compared with one candidate after another. A candidate that is faster by more than the noise takes
 its place; of two that are as fast the cheaper one stays.

@@ -1,9 +1,9 @@
 """The iterator that the program holds, and which of several loads for it: one until it has handed out all that it was
 asked for, then the next.
 
-At a switch the sampler's iterator goes to the next one, which loads ahead at once, while the batches that the one before
-was asked for are handed out first. So each index is asked for once, and batches keep their order. What changes is which
-random numbers a data set draws: a worker's are of that worker's own, those of the training process of the other.
+At a switch the sampler's iterator goes to the next one, which loads ahead at once, while the batches that the one
+before was asked for are handed out first. So each index is asked for once, and batches keep their order. What changes is
+which random numbers a data set uses: each worker has its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from underfed.trainer.tuning.feeders import EMPTY, Feeder, Feeders, close
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 
 TUNED = "_underfed_tuned"
-"""Name of ``Switched`` among the attributes of the program's iterator. The class of all iterators has ``None`` there."""
+"""Name of ``Switched`` among an iterator's attributes. The class of all iterators has ``None`` there."""
 
 
 class _State(NamedTuple):
