@@ -1,5 +1,5 @@
-"""What ``--tune`` tried, as docs/wire.md has it: written by the training process, sent by the collector; and the settings
-that the service proposes, on their way back.
+"""What ``--tune`` tried, as docs/wire.md has it: written by the training process, sent by the collector; and the
+settings that the service proposes, on their way back.
 
 Both are small files of a rank's directory, each replaced as a whole.
 """
@@ -29,8 +29,8 @@ WAITING, SEARCHING, KEPT, LEFT_ALONE, REFUSED, FAILED = (
     "refused",
     "failed",
 )
-"""Waits for candidates, or for a gain that is worth trials; a search goes on; it ended, and another setting stays, or the
-one before; the loader cannot be switched; an error of ours."""
+"""Waits for candidates, or for a gain that is worth trials; a search goes on; it ended, and another setting stays, or
+the one before; the loader cannot be switched; an error of ours."""
 
 
 @dataclass(frozen=True, slots=True)

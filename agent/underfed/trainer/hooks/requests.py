@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Requests:
-    """The object whose methods are spliced into ``__next__``. None raises, except at the end of a replay or of trials, and
-    what another iterator raises that loads for this one."""
+    """The object whose methods are spliced into ``__next__``. None raises, except at the end of a replay or of trials,
+    and what another iterator raises that loads for this one."""
 
     replay: Replay | None
     tuner: Tuner | None = None

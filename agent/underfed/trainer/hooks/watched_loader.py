@@ -25,8 +25,8 @@ NOT_PREFETCHED = "copies are timed where underfed.prefetch does them"
 
 
 KEPT_ITERATORS, KEPT_IN_TRIALS = 4, 64
-"""Rings of workers of older iterators are removed, drained or not: files are bounded without a collector. While settings
-are tried more iterators live."""
+"""Rings of workers of older iterators are removed, drained or not: files are bounded without a collector. While
+settings are tried more iterators live."""
 
 
 class Passes(Protocol):

@@ -17,7 +17,7 @@ LEAST_UNIT = 4
 
 # Two-sided 95 % quantiles of Student's distribution by degrees of freedom, from any table of it.
 QUANTILES = (
-    12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09, 2.09,
+    12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09,
 )  # fmt: skip
 NORMAL = 1.96
 
@@ -66,8 +66,8 @@ def mean_ns(blocks: Sequence[Block]) -> float | None:
 def compare(before: Sequence[Block], after: Sequence[Block]) -> Ratio | None:
     """How many times as fast the steps of ``after`` are. ``None``: too few.
 
-    Of two spreads the larger counts: of units within blocks, and of blocks where there are several, since the host may be
-    slower in one of them.
+    Of two spreads the larger counts: of units within blocks, and of blocks where there are several, since the host may
+    be slower in one of them.
     """
     sides = [_mean_and_error(before), _mean_and_error(after)]
     if any(side is None for side in sides):

@@ -290,6 +290,7 @@ class Conductor:
         if search.is_over:
             return self._conclude(search, now_ns, first_step)
         self._block = Block(first_step, now_ns)
+        turn.open_block = self._block
         self.changed()
         if turn.setting == self.setting:
             return None

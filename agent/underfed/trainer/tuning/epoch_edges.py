@@ -1,7 +1,7 @@
 """Where a loader begins a pass: the setting in use is put into it, so that torch itself constructs its iterator so.
 
-Constructing an iterator takes a random number for its workers' seeds. Where torch would have used the workers that there
-were, no number is taken from the program's generator.
+Constructing an iterator takes a random number for its workers' seeds. Where torch would have used the workers that
+there were, no number is taken from the program's generator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What of a loader ``--tune`` may change, as one value: read from an iterator, compared by what it costs, put together."""
+"""What of a loader ``--tune`` may change, as one value: read from an iterator, and compared by what it costs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ PREFETCH_FACTOR = 2
 """What ``DataLoader.__init__`` takes where none is given, with workers."""
 
 TRIED = ("num_workers", "prefetch_factor", "pin_memory", "threads_per_worker")
-"""Settings that a trial may change. Not ``in_order``, which changes the order of batches, nor ``persistent_workers``: such
-workers keep the data set as it was when they were started."""
+"""Settings that a trial may change. Not ``in_order``, which changes the order of batches, nor ``persistent_workers``:
+such workers keep the data set as it was when they were started."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Candidates where no service proposes any: as many workers as the measured load needs, and what lies beside that.
 
 Where training waits, all workers load all the time, so the mean load of a batch is the step times their number. With N
-workers a batch comes each Nth of that; more than the rest of a step needs gain nothing. Loading that computes has no more
-than the cores; loading that waits may use more workers than that, so twice the cores are tried last.
+workers a batch comes each Nth of that; more than the rest of a step needs gain nothing. Loading that computes has no
+more than the cores; loading that waits may use more workers than that, so twice the cores are tried last.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""At which step the ranks of one host switch, and to what: one of them writes it, all read it before each of their steps.
+"""At which step the ranks of one host switch, and to what: one of them writes it, all read it before each of their
+steps.
 
 A small mapped file of the run's directory. To read that nothing is new takes a fraction of a microsecond.
 """

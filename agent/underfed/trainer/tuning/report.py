@@ -88,7 +88,8 @@ def _change(name: str, values: tuple[object, object]) -> str:
 def _trial(search: Search, trial: Trial, index: int, number: int, origin_ns: int) -> TrialFacts:
     measured = speed(trial.blocks)
     candidate = trial.candidate
-    blocks = [_block(block, origin_ns) for block in trial.blocks if block.end_ns]
+    begun = [*trial.blocks, *([trial.open_block] if trial.open_block is not None and not search.is_over else [])]
+    blocks = [_block(block, origin_ns) for block in begun]
     return TrialFacts(
         search=index,
         number=number,
@@ -107,5 +108,6 @@ def _trial(search: Search, trial: Trial, index: int, number: int, origin_ns: int
 
 
 def _block(block: Block, origin_ns: int) -> TrialBlock:
-    ends = max(0, to_us(block.start_ns, origin_ns)), max(0, to_us(block.end_ns, origin_ns))
+    """One that goes on has no step yet."""
+    ends = (max(0, to_us(instant_ns, origin_ns)) for instant_ns in (block.start_ns, block.end_ns or block.start_ns))
     return TrialBlock(max(0, block.first_step), block.steps, *ends)

@@ -1,4 +1,5 @@
-"""Which setting is tried next, and which stays, by the mean step of blocks that take turns. Knows neither loader nor clock.
+"""Which setting is tried next, and which stays, by the mean step of blocks that take turns. Knows neither loader nor
+clock.
 
 The setting in use is compared with one candidate after another. A candidate that is faster by more than the noise takes
 its place; of two that are as fast the cheaper one stays.
@@ -45,6 +46,8 @@ class Trial:
     blocks: list[Block] = field(default_factory=list)
     reason: str | None = None
     """Why it does not stay, or was not measured."""
+    open_block: Block | None = None
+    """It is being measured."""
     stall_fraction: float | None = None
     """Of its last block: how much of it was waiting."""
 
@@ -83,6 +86,7 @@ class Search:
     def measured(self, block: Block, stall_fraction: float) -> Trial:
         """A block of the current one, in which so much was waiting. Returns whose turn it is."""
         self._turn.blocks.append(block)
+        self._turn.open_block = None
         self._turn.stall_fraction = stall_fraction
         self.used_steps += block.steps
         challenger = self._challenger

@@ -2,8 +2,8 @@
 asked for, then the next.
 
 At a switch the sampler's iterator goes to the next one, which loads ahead at once, while the batches that the one
-before was asked for are handed out first. So each index is asked for once, and batches keep their order. What changes is
-which random numbers a data set uses: each worker has its own.
+before was asked for are handed out first. So each index is asked for once, and batches keep their order. What changes
+is which random numbers a data set uses: each worker has its own.
 """
 
 from __future__ import annotations

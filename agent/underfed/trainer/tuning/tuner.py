@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import threading
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,10 +42,9 @@ from underfed.trainer.tuning.switching import TUNED, Switched, forget, switched_
 if TYPE_CHECKING:
     from underfed.trainer.recording import Recording
 
-RANKS_NS = 30_000_000_000
+SECOND = 1_000_000_000
+RANKS_NS = 30 * SECOND
 """So long all ranks of the run are awaited on this host."""
-
-BETWEEN_PASSES = "its data set is iterable: it is switched between passes only, and none ended yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,9 @@ class Tuner:
         self._measured: LoaderSetting | None = None
         """The setting whose steps are measured, its start-up over."""
         self._catching_up: Order | None = None
+        self._are_all_here = False
+        self._ranks_due_ns = 0
+        self._awaited_ns: int | None = None
         self._steps = 0
         self._skip = 0
         """Requests to come whose steps are of a start."""
@@ -283,8 +286,33 @@ class Tuner:
             let_through(error)
             self._fail(error)
         if is_end:
-            self._tell_end()
+            self._end_program()
+
+    def _end_program(self) -> None:
+        self._is_off = True
+        self._tell_end()
+        if threading.current_thread() is threading.main_thread():
             raise SystemExit(0)
+        self._say("--trial-only cannot end the program: it takes its batches in a thread of its own")
+
+    def _are_ranks_here(self, now: int) -> bool:
+        """Whether all ranks of the run record on this host. After a while they will not come."""
+        recording = self.recording
+        if self._are_all_here or recording is None:
+            return True
+        if now < self._ranks_due_ns:
+            return False
+        self._ranks_due_ns = now + SECOND
+        self._awaited_ns = self._awaited_ns or now
+        names = [path.name for path in run_files.rank_directories(recording.directory.parent)]
+        wanted, here = recording.facts.world_size, len({name.split("-")[1] for name in names})
+        self._are_all_here = here >= wanted
+        if not self._are_all_here and now - self._awaited_ns > RANKS_NS and self.conductor is not None:
+            self._is_off = True
+            reason = f"{wanted - here} of {wanted} ranks are on other hosts, and all have to switch at the same step"
+            self._say(f"--tune leaves this loader alone: {reason}")
+            self.conductor.refuse(reason)
+        return self._are_all_here
 
     def _order(self, now: int, switched: Switched) -> Order | None:
         order, conductor = self._catching_up, self.conductor
@@ -293,7 +321,7 @@ class Tuner:
             self._skip -= 1
             if not self._skip and not switched.is_switching:
                 self._begin_measuring(switched.setting)
-        elif conductor is not None and not switched.is_switching and conductor.setting == switched.setting:
+        elif self._is_measuring(conductor, switched, now) and conductor is not None:
             order = order or conductor.request(now, self._waited_ns, self._step)
         if self._plan is None:
             return order
@@ -307,6 +335,11 @@ class Tuner:
             return None
         self._planned = None
         return Order(planned.setting, planned.keep, planned.is_end)
+
+    def _is_measuring(self, conductor: Conductor | None, switched: Switched, now: int) -> bool:
+        if conductor is None or switched.is_switching or conductor.setting != switched.setting:
+            return False
+        return self._plan is None or self._are_ranks_here(now)
 
     def _begin_measuring(self, setting: LoaderSetting) -> None:
         """Its start-up is over. Another pass under the same setting goes on with what was measured."""
