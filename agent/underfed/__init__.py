@@ -43,11 +43,14 @@ def _records() -> bool:
     return sys.platform == "linux"
 
 
-def watch(loader: Loader, name: str | None = None) -> Loader:
+def watch(loader: Loader, name: str | None = None, *, tune: bool = False) -> Loader:
     """Measure how long training waits for this DataLoader, and why. Returns the same object, unchanged.
 
     Something else that is iterated for batches (webdataset's ``WebLoader``, a DALI iterator, a generator) comes back
     as a stand-in that passes everything on: how long training waits for it is measured, how it loads is not.
+
+    ``tune`` tries other settings of this loader while it trains and keeps the one measured to be fastest: the same
+    samples, in the same order, each once (docs/tuning.md). Of several loaders the first one's.
 
     ``name`` distinguishes ``train`` from ``val``; without one loaders are ``loader-1``, ``loader-2`` …, and a name that
     is taken gets a number. Starts a run with defaults where ``init()`` did not. Only iterators created after this call
@@ -64,7 +67,7 @@ def watch(loader: Loader, name: str | None = None) -> Loader:
         return loader
     from underfed.trainer import control
 
-    watched: Loader = control.watch(loader, name)
+    watched: Loader = control.watch(loader, name, tune=tune)
     return watched
 
 

@@ -17,7 +17,7 @@ from tests.agent.growth import KINDS, draw
 from tests.fakes.forkserver import start
 from tests.fakes.jobs import end, environment, run_python, run_text
 from tests.fakes.service import Service, wait_until
-from underfed.trainer.hooks.session import KEPT_ITERATORS
+from underfed.trainer.hooks.watched_loader import KEPT_ITERATORS
 
 NOISE_BYTES = 2_000
 """A dictionary or a deque grows by leaps; a byte kept for each step would be five times as much."""

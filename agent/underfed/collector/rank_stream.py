@@ -178,11 +178,13 @@ class RankStream:
         run, loaders = self._facts.take(host, self._complete)
         workers, storage = self._workers.take(), self._storage.take(self._facts.name)
         stacks = self._stacks.take(self._facts.name, is_last=end is not None)
+        is_new = self._facts.has_new_tuning
+        tuning = self._facts.take_tuning()
         contents = self._content.take()
         self._publish(contents)
         end_us = max(self.now_us, self._resume.end_us)
         is_due = end_us - self._resume.end_us >= HEARTBEAT_US
-        is_unsent = run or loaders or workers or storage or stacks or end
+        is_unsent = run or loaders or workers or storage or stacks or is_new or end
         if not (is_due or is_unsent or any(not content.is_empty for content in contents)):
             return
         start_us = self._resume.end_us
@@ -193,6 +195,7 @@ class RankStream:
             "worker_samples": self._workers.take_samples(),
             "storage": storage,
             "stacks": stacks,
+            "tuning": tuning,
             "process": self._process.take(),
             "host": self._host.take(),
             "gpus": [GpuSamples(index, taken) for index, each in self._gpus.items() if (taken := each.take())],

@@ -6,11 +6,11 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from underfed.collector.rank_stream import RankStream
 from underfed.collector.reading.ends import SeenEnd
@@ -19,6 +19,7 @@ from underfed.collector.sampling.samples import Pace
 from underfed.collector.spool.spool import Spool
 from underfed.exchange.ring import SETTLE_S
 from underfed.exchange.run_files import rank_directories
+from underfed.exchange.tuning import write_proposed
 from underfed.host.files import remove_directory
 from underfed.host.process_end import wait_for_one
 
@@ -116,6 +117,12 @@ class Ranks:
         for stream in self._active():
             if stream.name in names:
                 stream.send_again()
+
+    def pass_on(self, proposed: Mapping[str, Sequence[Any]]) -> None:
+        """By stream, the settings that the service proposes: its training process finds them in a file."""
+        for stream in self._active() if proposed else ():
+            if stream.name in proposed:
+                self._try(stream, partial(write_proposed, stream.directory, proposed[stream.name]))
 
     def remove(self, stream: RankStream) -> None:
         """Remove a rank: all of its records are in the spool."""

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from underfed.collector.reading.constructor_call import ConstructorCall, read_call
 from underfed.collector.wire import HostPart, RunPart
-from underfed.exchange import run_files
+from underfed.exchange import run_files, tuning
 from underfed.exchange.facts import LoaderFacts, RunFacts, SourceLine, read_facts
+from underfed.exchange.tuning import TuningFacts
 from underfed.host.files import Changes
 
 Complete = Callable[[int, LoaderFacts], LoaderFacts]
@@ -31,6 +32,8 @@ class UnsentFacts:
         """As last read."""
         self._sent_run: RunPart | None = None
         self._sent_loaders: dict[int, LoaderFacts] = {}
+        self._tuning: TuningFacts | None = None
+        self._sent_tuning: TuningFacts | None = None
         self._calls: dict[SourceLine, ConstructorCall] = {}
 
     def name(self, index: int) -> str:
@@ -44,6 +47,8 @@ class UnsentFacts:
             return
         if self._has_changed(self._directory / run_files.RUN):
             self._run = read_facts(self._directory / run_files.RUN, RunFacts)
+        if self._has_changed(self._directory / tuning.FILE):
+            self._tuning = tuning.read_tuning(self._directory / tuning.FILE)
         for path in self._directory.glob("loader-*.json"):
             found = re.fullmatch(r"loader-(\d+)\.json", path.name)
             if found and self._has_changed(path):
@@ -52,8 +57,20 @@ class UnsentFacts:
     def send_again(self) -> None:
         """The service asked for everything."""
         self._is_run_sent = False
-        self._sent_run = None
+        self._sent_run = self._sent_tuning = None
         self._sent_loaders.clear()
+
+    @property
+    def has_new_tuning(self) -> bool:
+        return self._tuning != self._sent_tuning
+
+    def take_tuning(self) -> list[TuningFacts]:
+        """What is new of it. While it waits it is always sent: so the service is asked for candidates."""
+        told = self._tuning
+        if told is None or (told == self._sent_tuning and told.status != tuning.WAITING):
+            return []
+        self._sent_tuning = told
+        return [told]
 
     def take(self, host: HostPart, complete: Complete) -> tuple[RunPart | None, list[LoaderFacts]]:
         """What is new or changed since the last call. The paths that a data set names stay on this host,

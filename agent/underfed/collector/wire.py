@@ -14,6 +14,7 @@ from typing import Any
 from underfed.exchange.facts import End, LoaderFacts, RunFacts
 from underfed.exchange.picture_sizes import PictureSize
 from underfed.exchange.stacks import Frame, SlowSample, StackCount
+from underfed.exchange.tuning import TuningFacts
 from underfed.host.handover import Handover
 
 VERSION = 1
@@ -115,6 +116,8 @@ class Epoch:
     grad_enabled: bool | None = None
     graph_built: bool | None = None
     in_background: bool | None = None
+    continues: bool | None = None
+    """It goes on with the epoch before it, under other settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +226,7 @@ class Window:
     worker_samples: list[WorkerSamples] = field(default_factory=list)
     storage: list[Storage] = field(default_factory=list)
     stacks: list[Stacks] = field(default_factory=list)
+    tuning: list[TuningFacts] = field(default_factory=list)
     process: SampleColumns | None = None
     host: SampleColumns | None = None
     gpus: list[GpuSamples] = field(default_factory=list)

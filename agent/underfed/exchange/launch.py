@@ -20,6 +20,9 @@ LAUNCH = "UNDERFED_LAUNCH"
 SET, REPLAY, ADVICE_OF = "UNDERFED_SET", "UNDERFED_REPLAY", "UNDERFED_ADVICE_OF"
 """Settings, number of batches, and the run whose advice ``--apply`` took."""
 
+TUNE, TUNE_STEPS, TRIAL_ONLY = "UNDERFED_TUNE", "UNDERFED_TUNE_STEPS", "UNDERFED_TRIAL_ONLY"
+"""``1``: other settings are tried; in how many steps at most; ``1``: the program ends after that."""
+
 COLLECTOR = "UNDERFED_COLLECTOR"
 """``python:directory:…``: what a collector runs with where the training's environment lacks our packages."""
 

@@ -62,6 +62,9 @@ BATCH_DTYPE = 17
 RECEIVED = 18
 """bytes that the worker's own TCP connections received since it started, connections open now, –, –, –, –"""
 
+CONTINUES = 19
+"""–, –, –, –, –, – : this pass goes on with the one before it, under other settings. Follows its EPOCH directly."""
+
 DTYPES = (
     "float32", "float64", "float16", "bfloat16", "uint8", "int8", "int16", "int32", "int64", "bool", "complex64",
     "complex128", "other",

@@ -142,6 +142,11 @@ def pss_bytes(pid: int) -> int | None:
     return _kilobytes("Pss", PROC / str(pid) / "smaps_rollup")
 
 
+def anonymous_bytes(pid: int) -> int | None:
+    """Of the process's own memory, how much is resident: what a forked process shares with its parent is in it."""
+    return _kilobytes("RssAnon", PROC / str(pid) / "status")
+
+
 def swap_bytes(pid: int) -> int | None:
     """Of the process's own memory, how much is swapped out."""
     return _kilobytes("VmSwap", PROC / str(pid) / "status")

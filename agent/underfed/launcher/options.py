@@ -16,7 +16,9 @@ MOST_BATCHES = 10_000
 """Most batches of ``--replay``: they are kept in memory."""
 
 
-FLAGS = ("-h", "--help", "--profile")
+MOST_TRIAL_STEPS = 1_000_000
+
+FLAGS = ("-h", "--help", "--profile", "--tune", "--trial-only")
 """Every other option takes one value: ``run.split`` relies on it."""
 
 
@@ -44,6 +46,20 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="N",
         help="feed N batches a second time at once, print what instant data would gain, and end the program there; "
         "weights that it leaves were trained on the same batches twice, so do not keep them",
+    )
+    parser.add_argument(
+        "--tune",
+        action="store_true",
+        help="try other settings of the training loader while it trains, and keep the one measured to be fastest; "
+        "the same samples in the same order",
+    )
+    parser.add_argument(
+        "--tune-steps", metavar="N", help="most steps for trials; default: 2 %% of the known length, 100 to 2,000"
+    )
+    parser.add_argument(
+        "--trial-only",
+        action="store_true",
+        help="with --tune: end the program after its trials, with exit code 0",
     )
     parser.add_argument(
         "--profile",
@@ -76,7 +92,29 @@ def read_variables(options: argparse.Namespace) -> dict[str, str]:
         variables[PROFILE] = "1"
     if options.replay is not None:
         variables[launch.REPLAY] = str(read_batches(options.replay))
+    variables |= tuning_variables(options)
     return variables
+
+
+def tuning_variables(options: argparse.Namespace) -> dict[str, str]:
+    if not options.tune:
+        if options.tune_steps is not None or options.trial_only:
+            raise ConfigError("--tune-steps and --trial-only go with --tune")
+        return {}
+    if options.replay is not None:
+        raise ConfigError("--tune and --replay exclude each other: a replay loads nothing the second time")
+    variables = {launch.TUNE: "1"}
+    if options.tune_steps is not None:
+        variables[launch.TUNE_STEPS] = str(read_steps(options.tune_steps))
+    if options.trial_only:
+        variables[launch.TRIAL_ONLY] = "1"
+    return variables
+
+
+def read_steps(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_TRIAL_STEPS):
+        raise ConfigError(f"--tune-steps {text}: expected a whole number from 1 to {MOST_TRIAL_STEPS}")
+    return int(text)
 
 
 def ask_for_advice(wanted: str, environ: Mapping[str, str]) -> tuple[str, dict[str, Value]]:

@@ -31,6 +31,7 @@ from underfed.trainer.settings.loader_parts import is_fastais
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
     from underfed.trainer.settings.overrides import Overrides
+    from underfed.trainer.tuning.tuner import Tuner
 
 INNER = ("base_dataloader", "_dataloader", "fake_l")
 
@@ -47,6 +48,7 @@ class _State:
         """Started by ``underfed run``: the program does not name its loaders."""
         self.overrides: Overrides | None = None
         self.replay: Replay | None = None
+        self.tuner: Tuner | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -66,7 +68,7 @@ class _State:
 _state = _State()
 
 
-def watch(loader: Any, name: str | None) -> Any:
+def watch(loader: Any, name: str | None, *, tune: bool) -> Any:
     if is_disabled(os.environ) or is_worker():
         return loader
     check_loader(loader)
@@ -75,11 +77,26 @@ def watch(loader: Any, name: str | None) -> Any:
     if recording is None:
         return loader
     try:
+        if tune:
+            _tune(recording, loader)
         return _watch(recording, loader, name, watching_line())
     except Exception as error:
         let_through(error)
         recording.guard.failed("watch", error)
         return loader
+
+
+def _tune(recording: Recording, loader: Any) -> None:
+    """Other settings of this loader are tried while it trains. Of several the first one's."""
+    from underfed.trainer.tuning.tuner import TuneOptions, Tuner
+
+    if not any(map(_is_dataloader, with_inner(loader))):
+        return
+    if _state.tuner is None:
+        _state.tuner = Tuner(TuneOptions(), launch.first_rank_only(os.environ, say))
+    _state.tuner.recording = recording
+    _state.tuner.choose(with_inner(loader)[0])
+    _installed_hooks().tune(_state.tuner)
 
 
 def _watch(recording: Recording, loader: Any, name: str | None, site: Site) -> Any:
@@ -128,8 +145,10 @@ def _read_launcher_options() -> None:
     """``--set``, ``--apply`` and ``--replay`` of the launcher."""
     from underfed.trainer.replay import read_replay
     from underfed.trainer.settings.overrides import read_overrides
+    from underfed.trainer.tuning.tuner import read_tuner
 
     _state.replay = read_replay(os.environ, say)
+    _state.tuner = read_tuner(os.environ, say)
     _state.overrides = read_overrides(os.environ, say)
     if _state.overrides is not None:
         _state.overrides.changed = _report_overrides
@@ -193,6 +212,11 @@ def finish() -> None:
         recording, _state.recording, _state.place = _state.recording, None, None
         hooks, _state.hooks = _state.hooks, None
         _state.has_begun = _state.has_failed = False
+        tuner = _state.tuner
+        if not _state.watches_all:
+            _state.tuner = None
+    if tuner is not None:
+        tuner.finish()
     if hooks is not None:
         hooks.remove()
     if recording is not None:
@@ -264,6 +288,8 @@ def _begin(config: Config) -> None:
         _state.recording = make_recording(config, _state.place)
     # Before what takes long: a launcher that is not told records a run of its own.
     launch.report(os.environ, launch.RECORDING, _state.recording.run_id)
+    if _state.tuner is not None:
+        _state.tuner.recording = _state.recording
     _state.recording.begin()
     announce(_state.recording)
     _report_overrides()
@@ -273,7 +299,7 @@ def _begin(config: Config) -> None:
 def _installed_hooks() -> Hooks:
     with _state.lock:
         if _state.hooks is None:
-            _state.hooks = Hooks(_open_session, _state.overrides, _state.replay)
+            _state.hooks = Hooks(_open_session, _state.overrides, _state.replay, _state.tuner)
         if not _state.hooks.is_installed:
             _state.hooks.install()
         return _state.hooks
@@ -343,6 +369,8 @@ def _forget() -> None:
     Under ``underfed run`` the child may train itself, and then begins a recording of its own.
     """
     hooks, watches_all = _state.hooks, _state.watches_all
+    if not watches_all:
+        _state.tuner = None
     _state.reset()  # also the lock, which another thread may hold in the parent
     if hooks is None:
         return

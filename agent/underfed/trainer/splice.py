@@ -31,7 +31,8 @@ class Around:
     each return, and ``stopped(token, *arguments)`` while an exception passes through.
 
     ``arguments`` are names of the function's parameters. ``instead``: a method called before all else; its result is
-    returned in the body's place, unless it is ``None``. ``is_taken_over``: ``entered`` and ``left`` are not called,
+    returned in the body's place, unless it is ``None``. ``is_boxed``: it returns a tuple of one, which may be ``None``
+    itself. ``is_taken_over``: ``entered`` and ``left`` are not called,
     their statements stand in the function (see ``statements``).
     """
 
@@ -40,6 +41,7 @@ class Around:
     left: str | None = None
     stopped: str | None = None
     instead: str | None = None
+    is_boxed: bool = False
     is_taken_over: bool = False
 
 
@@ -158,7 +160,7 @@ def _wrapper(original: Callable[..., Any], seam: Around, hooks: object) -> Calla
     def wrapper(*arguments: Any, **named: Any) -> Any:
         given = (*arguments[:count], *(named[name] for name in seam.arguments[len(arguments) :]))
         if instead is not None and (result := instead(*given)) is not None:
-            return result
+            return result[0] if seam.is_boxed else result
         token = entered(*given) if entered is not None else None
         if token is None or left is None:
             return original(*arguments, **named)
@@ -279,7 +281,8 @@ def _put_around(function: ast.FunctionDef, seam: Around, hooks: object) -> bool:
     start: list[Any] = []
     if seam.instead is not None:
         instead = call(seam.instead, *seam.arguments)
-        start = parsed(f"{RESULT} = {instead}\nif {RESULT} is not None: return {RESULT}", first)
+        result = f"{RESULT}[0]" if seam.is_boxed else RESULT
+        start = parsed(f"{RESULT} = {instead}\nif {RESULT} is not None: return {result}", first)
     if seam.is_taken_over:
         start += taken_over(getattr(type(hooks), seam.entered), (*seam.arguments, TOKEN), first)
     else:

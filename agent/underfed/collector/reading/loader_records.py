@@ -70,6 +70,7 @@ class LoaderRecords:
             ring_format.BATCH_DTYPE: self._dtype,
             ring_format.PIN: self._pin,
             ring_format.GRAPH: lambda _, epoch, each: self.steps.graph(epoch, bool(each[1]), bool(each[2])),
+            ring_format.CONTINUES: lambda _, epoch, __: self.steps.goes_on(epoch),
             **dict.fromkeys(ring_format.LATER_COLUMNS, lambda _, __, each: self._later(each)),
         }
 

@@ -104,6 +104,8 @@ class OpenEpoch:
     in_background: bool | None = None
     ending_us: int | None = None
     """The request that found no more batches; ``None``: there was none, or it handed one out."""
+    continues: bool | None = None
+    """It goes on with the one before it, under other settings."""
     ahead: Request | None = None
     """The request whose batch such a consumer has not handed out yet."""
 
@@ -206,6 +208,13 @@ class LoaderSteps:
             epoch.graph_built, epoch.in_background = None if in_background else is_built, in_background
         if epoch_index in self.open:
             self._report(self.open[epoch_index])
+
+    def goes_on(self, epoch_index: int) -> None:
+        """This epoch is a part of the program's epoch that the one before it is of."""
+        epoch = self.open.get(epoch_index)
+        if epoch is not None:
+            epoch.continues = True
+            self._report(epoch)
 
     def later(self, step_index: int, times: DeviceTimes) -> None:
         """Columns of this step that became known after it, see ``ring_format.LATER_COLUMNS``."""
@@ -321,4 +330,5 @@ class LoaderSteps:
             grad_enabled=epoch.grad_enabled,
             graph_built=epoch.graph_built,
             in_background=epoch.in_background,
+            continues=epoch.continues,
         )

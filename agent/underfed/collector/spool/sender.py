@@ -6,8 +6,10 @@ import random
 import sys
 import threading
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum
+from typing import Any
 
 from underfed.collector.spool.segment import Frame
 from underfed.collector.spool.spool import Spool
@@ -47,6 +49,8 @@ class Sender:
         self._rejected: dict[str, int] = {}
         """The newest window of each stream that the service rejected for good."""
         self._wanted: set[str] = set()
+        self._proposed: dict[str, Sequence[Any]] = {}
+        """Of each stream the newest settings that the service proposes for trials."""
         self._longest_delay_s = LONGEST_DELAY_S
         self._wake = threading.Event()
         self._lock = threading.Lock()
@@ -66,6 +70,12 @@ class Sender:
         with self._lock:
             wanted, self._wanted = self._wanted, set()
             return wanted
+
+    def take_proposed(self) -> dict[str, Sequence[Any]]:
+        """By stream, what the service proposes for trials since the last call."""
+        with self._lock:
+            proposed, self._proposed = self._proposed, {}
+            return proposed
 
     def run(self, stop: threading.Event) -> None:
         """Send until ``stop`` is set, whatever happens: without this thread nothing leaves the spool."""
@@ -119,6 +129,9 @@ class Sender:
             if reply.wants_run:
                 with self._lock:
                     self._wanted.add(stream)
+            if reply.tuning is not None:
+                with self._lock:
+                    self._proposed[stream] = reply.tuning
             return Outcome.SENT
         if reply.status in NEVER and reply.code is not None:
             self._spool.reject(frame)

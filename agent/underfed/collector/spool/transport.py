@@ -7,7 +7,7 @@ import io
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -30,6 +30,8 @@ class Reply:
     reason: str = ""
     code: str | None = None
     """Error code of the service; a proxy's answer has none."""
+    tuning: Sequence[Any] | None = None
+    """Settings that it proposes for trials, by loader, where the window asked for them."""
 
 
 class Transport(Protocol):
@@ -135,6 +137,7 @@ def read_reply(status: int, content: bytes, retry_after: str | None) -> Reply:
         retry_after_s=_seconds(retry_after),
         reason=f"{status} {detail.get('code', '')} {detail.get('message', '')}".strip()[:500],
         code=code if isinstance(code, str) else None,
+        tuning=proposed if isinstance(proposed := answer.get("tuning"), list) else None,
     )
 
 

@@ -23,6 +23,7 @@ from underfed.trainer.settings.constructions import Constructions
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
     from underfed.trainer.settings.overrides import Overrides
+    from underfed.trainer.tuning.tuner import Tuner
 
 Batch = TypeVar("Batch")
 
@@ -43,6 +44,7 @@ class Callbacks:
     sees_arrivals: bool = True
     """``_get_data`` is spliced. Without it the number of batches that came early is unknown, and so is queue depth."""
     now: Clock = now_ns
+    tuner: Tuner | None = None
     constructions: Constructions = field(default_factory=Constructions)
     recorded: list[weakref.ref[Any]] = field(default_factory=list)
     """Iterators that were given a session. No set: its callback would run when one ends, within whatever ends it."""
@@ -54,6 +56,8 @@ class Callbacks:
             self.overrides.before_iter(loader)
         if self.replay is not None:
             self.replay.before_iter(loader)
+        if self.tuner is not None:
+            self.tuner.before_iter(loader)
 
     # DataLoader.__init__
 
@@ -83,6 +87,8 @@ class Callbacks:
                 session.constructed(iterator, self.sees_arrivals, now_ns())
                 if self.replay is not None:
                     self.replay.adopt(iterator, loader)
+                if self.tuner is not None:
+                    self.tuner.constructed(iterator, loader, session)
         except Exception as error:
             stop_recording(iterator, "iterator", error)
 
@@ -116,12 +122,16 @@ class Callbacks:
         session: Session | None = attached(iterator, KEY)
         if session is None or not session.is_constructed:
             return None
+        if self.tuner is not None:
+            self.tuner.resetting(iterator)
         session.resetting()
         return session
 
     def reset(self, session: Session, iterator: Any, result: Any) -> None:
         try:
             session.reset()
+            if self.tuner is not None:
+                self.tuner.reset(iterator, session)
         except Exception as error:
             stop_recording(iterator, "reset", error)
 

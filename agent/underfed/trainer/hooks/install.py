@@ -25,10 +25,12 @@ from underfed.trainer.loading.collate import splice_fetchers
 from underfed.trainer.loading.worker import ARGUMENTS, WorkerEntry, parameter_names
 from underfed.trainer.settings.constructions import source_line
 from underfed.trainer.splice import Added, Around, AtCall, Replaced, Spliced, add, splice, wrap
+from underfed.trainer.tuning.switching import TUNED
 
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
     from underfed.trainer.settings.overrides import Overrides
+    from underfed.trainer.tuning.tuner import Tuner
 
 STEP_FACTS = ("data_wait_us", "step_us")
 PROC_FACTS = ("runqueue_us", "blocked_us", "asked_bytes", "read_bytes")
@@ -43,6 +45,9 @@ FREE_THREADED = (
 
 NEXT = Around(("self",), "entered", "left", "stopped", is_taken_over=True)
 NEXT_IN_REPLAY = Around(("self",), "entered", "left_in_replay", "stopped", instead="instead")
+NEXT_IN_TUNING = Around(
+    ("self",), "entered", "left_in_tuning", "stopped_in_tuning", instead="instead_in_tuning", is_boxed=True
+)
 INIT = Around(("self", "loader"), "constructing", "constructed", "not_constructed")
 RESET = Around(("self",), "resetting", "reset", "not_reset")
 RECEIVE = Around(("self",), "receiving", "received", is_taken_over=True)
@@ -64,6 +69,8 @@ WITH_ITERATOR: tuple[tuple[str, str, Around | AtCall, tuple[str, ...]], ...] = (
 """Class in torch.utils.data.dataloader, its method, the seam, and the facts that are not measured without it."""
 
 
+Change = Spliced | Replaced | Added | LeftUncompiled
+
 WRAPPED = "wrapped"
 """Among what is not measured: what stands there instead."""
 
@@ -72,15 +79,20 @@ class Hooks:
     """Changes torch while anything may be recorded. An iterator has a session if ``open_session`` returns one for its
     loader."""
 
-    def __init__(self, open_session: OpenSession, overrides: Overrides | None, replay: Replay | None) -> None:
+    def __init__(
+        self,
+        open_session: OpenSession,
+        overrides: Overrides | None,
+        replay: Replay | None,
+        tuner: Tuner | None = None,
+    ) -> None:
         self.not_measured: dict[str, str] = {}
         """What cannot be measured with this torch or on this system, with the reason."""
         self.is_installed = False
-        self._callbacks = Callbacks(open_session, overrides, replay)
-        self._requests = Requests(replay)
-        self._changes_loaders = overrides is not None or replay is not None
-        self._next = NEXT if replay is None else NEXT_IN_REPLAY
-        self._changes: list[Spliced | Replaced | Added | LeftUncompiled] = []
+        self._callbacks = Callbacks(open_session, overrides, replay, tuner=tuner)
+        self._requests = Requests(replay, tuner)
+        self._changes_loaders = overrides is not None or replay is not None or tuner is not None
+        self._changes: list[Change] = []
         self._spliced_modules: set[str] = set()
 
     def install(self) -> None:
@@ -104,11 +116,12 @@ class Hooks:
         from torch.utils.data._utils import pin_memory, worker
 
         leave_ours_uncompiled()
+        self._take_what_was_left()
         if (iterators := getattr(dataloader, "_BaseDataLoaderIter", None)) is not None:
-            self._changes.append(add(iterators, KEY, None))
+            self._changes += [add(iterators, KEY, None), add(iterators, TUNED, None)]
         self._spliced_modules.add(dataloader.__name__)
         for kind, method, seam, facts in WITH_ITERATOR:
-            self._splice(getattr(dataloader, kind, None), method, self._next if seam is NEXT else seam, facts)
+            self._splice(getattr(dataloader, kind, None), method, self._next() if seam is NEXT else seam, facts)
         self._callbacks.sees_arrivals = "received_us" not in self.not_measured
         self._splice(pin_memory, "_pin_memory_loop", PIN_THREAD, ("pin_us",))
         fetchers = splice_fetchers()
@@ -123,6 +136,35 @@ class Hooks:
         constructor = splice(vars(dataloader.DataLoader).get("__init__"), CONSTRUCT, self._callbacks)
         if constructor is not None:
             self._changes.append(constructor)
+
+    def tune(self, tuner: Tuner) -> None:
+        """From now on other settings are tried, also of loaders that are watched already."""
+        from torch.utils.data import dataloader
+
+        self._callbacks.tuner = self._requests.tuner = tuner
+        if not self.is_installed:
+            return
+        for change in [each for each in self._changes if is_next(each)]:
+            self._changes.remove(change)
+            change.undo()
+        self._splice(dataloader._BaseDataLoaderIter, "__next__", self._next(), STEP_FACTS)
+        if not self._changes_loaders:
+            self._changes_loaders = True
+            self._splice(dataloader.DataLoader, "__iter__", ITERATE, ("overrides",))
+
+    def _next(self) -> Around:
+        if self._requests.tuner is not None:
+            return NEXT_IN_TUNING
+        return NEXT if self._requests.replay is None else NEXT_IN_REPLAY
+
+    def _take_what_was_left(self) -> None:
+        """Of hooks before these: iterators that they switched go on."""
+        while _left:
+            tuner, changes = _left.pop()
+            for change in reversed(changes):
+                change.undo()
+            if tuner.has_switched and self._requests.tuner is None:
+                self._requests.tuner = tuner
 
     def splice_module(self, module: ModuleType) -> None:
         """Another package's own iterators, such as torchdata's: classes of this module that derive from torch's."""
@@ -183,8 +225,15 @@ class Hooks:
 
     def remove(self) -> None:
         """Undo every change; live iterators continue unrecorded."""
+        tuner = self._requests.tuner
+        # What another iterator loads is handed out by torch's next() with our call in it, to the last batch.
+        kept = tuner is not None and tuner.has_switched
+        left = [each for each in self._changes if kept and (is_next(each) or isinstance(each, Added))]
+        if tuner is not None and left:
+            _left.append((tuner, left))
         for change in reversed(self._changes):
-            change.undo()
+            if change not in left:
+                change.undo()
         self._changes.clear()
         self._spliced_modules.clear()
         self.is_installed = False
@@ -241,6 +290,16 @@ class Hooks:
         import torch
 
         self.not_measured |= dict.fromkeys(facts, f"torch {torch.__version__} has no {name} as we know it")
+
+
+_left: list[tuple[Tuner, list[Change]]] = []
+"""What hooks that are gone still need in torch."""
+
+
+def is_next(change: Change) -> bool:
+    """Whether it is in torch's ``next()``."""
+    named = change.function.__qualname__ if isinstance(change, Spliced) else getattr(change, "name", "")
+    return named.rpartition(".")[2] == "__next__"
 
 
 def seams_of(kind: type, changes_loaders: bool) -> Iterator[tuple[str, Around | AtCall]]:

@@ -81,7 +81,7 @@ class Registry:
             known = self._by_id.get(id(loader))
             if known is not None and known.has(loader):
                 return known.watched
-            job = (name, site, "" if name is not None else _kind(loader))
+            job = (name, site, "" if name is not None else kind_of(loader))
             earlier = next((entry for entry in self._entries if _continues(loader, job, entry)), None)
             if earlier is None and is_resumed(loader):
                 earlier = self._find_left(loader, job)
@@ -183,7 +183,7 @@ def _dataset(entry: Entry) -> Any:
     return entry.dataset() if entry.dataset is not None else None
 
 
-def _kind(loader: Any) -> str:
+def kind_of(loader: Any) -> str:
     """Data set, order, batch size, and whether it is for training: what distinguishes the loaders that a
     framework iterates for one line of a program. None of the program's code runs."""
     import torch

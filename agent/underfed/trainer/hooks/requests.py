@@ -17,13 +17,16 @@ from underfed.trainer.hooks.session import Session, stop_recording
 
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
+    from underfed.trainer.tuning.tuner import Tuner
 
 
 @dataclass(slots=True, eq=False)
 class Requests:
-    """The object whose methods are spliced into ``__next__``. None raises, except at the end of a replay."""
+    """The object whose methods are spliced into ``__next__``. None raises, except at the end of a replay or of trials,
+    and what another iterator raises that loads for this one."""
 
     replay: Replay | None
+    tuner: Tuner | None = None
     now: Clock = now_ns
 
     def entered(self, iterator: Any) -> Session | None:
@@ -99,3 +102,21 @@ class Requests:
                 self.replay.loaded(iterator, batch)
         except Exception as error:
             stop_recording(iterator, "replay", error)
+
+    # With ``--tune`` alone, where both stand in torch's function as calls
+
+    def instead_in_tuning(self, iterator: Any) -> Any:
+        return self.tuner.instead(iterator) if self.tuner is not None else None
+
+    def left_in_tuning(self, session: Session, iterator: Any, batch: Any) -> None:
+        self.left(session, iterator, batch)
+        try:
+            if self.tuner is not None:
+                self.tuner.left(iterator, batch)
+        except Exception as error:
+            stop_recording(iterator, "tune", error)
+
+    def stopped_in_tuning(self, session: Session, iterator: Any) -> None:
+        self.stopped(session, iterator)
+        if self.tuner is not None:
+            self.tuner.stopped(iterator)

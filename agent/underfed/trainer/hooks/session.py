@@ -27,9 +27,6 @@ from underfed.trainer.narrow_values import fits_uint8
 STEP_CAPACITY = 4096
 """Records in a step ring, 256 KB: a second of steps of 250 µs, and the collector drains four times a second."""
 
-KEPT_ITERATORS = 4
-"""Rings of workers of older iterators are removed, drained or not: files are bounded without a collector."""
-
 EARLY_STEPS = 32
 """A loader's first steps are all measured closely, so that a short run has evidence too."""
 
@@ -65,11 +62,16 @@ def open_session(loader: WatchedLoader, fetches_ahead: bool = False, requests_a_
     """For a new iterator of the loader. Creates the step ring for the first."""
     if loader.ring is None:
         loader.ring = RingWriter(run_files.step_ring(loader.directory, loader.index), STEP_CAPACITY)
-    session = Session(loader, loader.ring, loader.iterators, fetches_ahead, requests_a_step)
+    return Session(loader, loader.ring, take_number(loader), fetches_ahead, requests_a_step)
+
+
+def take_number(loader: WatchedLoader) -> int:
+    """For another iterator of the loader, whose workers write rings of this number."""
+    number = loader.iterators
     loader.iterators += 1
-    if session.iterator >= KEPT_ITERATORS:
-        run_files.remove_batch_rings(loader.directory, loader.index, session.iterator - KEPT_ITERATORS)
-    return session
+    if number >= loader.kept_iterators:
+        run_files.remove_batch_rings(loader.directory, loader.index, number - loader.kept_iterators)
+    return number
 
 
 def stop_recording(iterator: Any, where: str, error: Exception) -> None:
@@ -188,6 +190,10 @@ class Session:
         watched, and its next request is a first step."""
         self._read(iterator, sees_arrivals)
         self._write_epoch(constructed_ns)
+
+    def tell_it_continues(self) -> None:
+        """This pass goes on with the one before it, under other settings."""
+        self._write(ring_format.CONTINUES)
 
     def begin_plain(self) -> None:
         """For an iterator that is not torch's."""
@@ -342,9 +348,11 @@ class Session:
         """Also called by the thread that pins."""
         self._write(ring_format.PIN, batch_index, started_ns, now_ns())
 
-    def worker_plan(self) -> WorkerPlan:
+    def worker_plan(self, number: int | None = None) -> WorkerPlan:
+        """``number``: of another iterator of the loader."""
+        iterator = self.iterator if number is None else number
         return WorkerPlan(
-            rings=run_files.batch_rings(self.loader.directory, self.loader.index, self.iterator),
+            rings=run_files.batch_rings(self.loader.directory, self.loader.index, iterator),
             failures=str(self.loader.directory / run_files.FAILURES),
             threads=self.loader.threads_per_worker,
             stacks_since_ns=self.loader.stacks_since_ns(),

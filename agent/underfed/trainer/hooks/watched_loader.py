@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from underfed.exchange import run_files
-from underfed.exchange.config import Stacks
+from underfed.exchange.config import Stacks, Value
 from underfed.exchange.facts import LoaderFacts, write_facts
 from underfed.exchange.guard import Guard
 from underfed.exchange.ring import RingWriter
@@ -22,6 +22,11 @@ from underfed.trainer.settings.sharding import Sharding
 
 DEVICE_FACTS, COPY_FACTS = LATER_COLUMNS[DEVICE], LATER_COLUMNS[COPY]
 NOT_PREFETCHED = "copies are timed where underfed.prefetch does them"
+
+
+KEPT_ITERATORS, KEPT_IN_TRIALS = 4, 64
+"""Rings of workers of older iterators are removed, drained or not: files are bounded without a collector. While
+settings are tried more iterators live."""
 
 
 class Passes(Protocol):
@@ -55,6 +60,7 @@ class WatchedLoader:
     """In it. More where one rank requests for others, too: then its ``steps`` are requests."""
     epochs: int = 0
     iterators: int = 0
+    kept_iterators: int = KEPT_ITERATORS
     shape_is_known: bool = False
     is_prefetched: bool = False
     """Whether ``underfed.prefetch`` iterates it."""
@@ -108,6 +114,11 @@ class WatchedLoader:
         self.threads_per_worker = threads
         if self.facts is not None and (now := with_settings(self.facts, loader, threads)) != self.facts:
             self.report(now)
+
+    def report_tuned(self, settings: Mapping[str, Value]) -> None:
+        """What loads from here on, whatever the loader's attributes say until its next pass."""
+        if self.facts is not None and (now := {**self.facts.settings, **settings}) != self.facts.settings:
+            self.report(replace(self.facts, settings=now))
 
     def report_sharding(self, verified: Sharding | None) -> None:
         """What two workers showed of the data set before training, in place of what its code shows."""

@@ -1,0 +1,153 @@
+"""What ``--tune`` tried, as docs/wire.md has it: written by the training process, sent by the collector; and the
+settings that the service proposes, on their way back.
+
+Both are small files of a rank's directory, each replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from underfed.exchange.config import Value
+from underfed.host.files import write_atomically
+from underfed.host.signal_handlers import let_through
+
+FILE, PROPOSED = "tuning.json", "candidates.json"
+MOST_BYTES = 64 << 10
+MOST_TRIALS, MOST_BLOCKS = 100, 200
+
+WAITING, SEARCHING, KEPT, LEFT_ALONE, REFUSED, FAILED = (
+    "waiting",
+    "searching",
+    "kept",
+    "left_alone",
+    "refused",
+    "failed",
+)
+"""Waits for candidates, or for a gain that is worth trials; a search goes on; it ended, and another setting stays, or
+the one before; the loader cannot be switched; an error of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialBlock:
+    """Consecutive steps under one setting, its start-up included."""
+
+    first_step_index: int
+    steps: int
+    start_us: int
+    end_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFacts:
+    search: int
+    number: int
+    """Within its search; 0: the setting that the search began with."""
+    settings: dict[str, Value]
+    steps: int
+    """Measured ones."""
+    kept: bool
+    predicted_speedup: float | None = None
+    predicted_low: float | None = None
+    predicted_high: float | None = None
+    steps_per_s: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+    blocks: list[TrialBlock] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class TuningFacts:
+    loader: str
+    status: str
+    began_with: dict[str, Value]
+    reason: str | None = None
+    kept: dict[str, Value] | None = None
+    kept_from_step: int | None = None
+    speedup: float | None = None
+    """What is kept against ``began_with``, as measured."""
+    low: float | None = None
+    high: float | None = None
+    trial_steps: int = 0
+    trial_us: int = 0
+    gained_us: int = 0
+    lost_us: int = 0
+    searches: int = 0
+    lines: list[str] = field(default_factory=list)
+    """To write into the script."""
+    trials: list[TrialFacts] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Settings for one loader that may be faster than the ones it was seen with, the most promising first."""
+
+    settings: Mapping[str, Value]
+    """In use when they were computed."""
+    candidates: Sequence[Mapping[str, Any]]
+    why_none: str | None
+
+
+def write_tuning(directory: Path, facts: TuningFacts) -> None:
+    """
+    Raises:
+        OSError: it cannot be written; the earlier ones stay.
+    """
+    write_atomically(directory / FILE, json.dumps(asdict(facts), separators=(",", ":")))
+
+
+def read_tuning(path: Path) -> TuningFacts:
+    """
+    Raises:
+        OSError, ValueError, KeyError, TypeError: it cannot be read.
+    """
+    part = json.loads(path.read_text())
+    trials = [
+        _parse(TrialFacts, {**each, "blocks": [_parse(TrialBlock, block) for block in each["blocks"]]})
+        for each in part["trials"]
+    ]
+    facts: TuningFacts = _parse(TuningFacts, {**part, "trials": trials})
+    return facts
+
+
+def write_proposed(directory: Path, proposed: Sequence[Any]) -> None:
+    """As the service answered.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    write_atomically(directory / PROPOSED, json.dumps(proposed, separators=(",", ":")))
+
+
+def read_proposed(path: str, loader: str) -> Proposed | None:
+    """For the loader of this name; ``None``: nothing was proposed yet, or it cannot be understood."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        let_through(error)
+        return None
+    try:
+        answered: Any = json.loads(os.read(file, MOST_BYTES))
+    except ValueError as error:
+        let_through(error)
+        return None
+    finally:
+        os.close(file)
+    for each in answered if isinstance(answered, list) else []:
+        if isinstance(each, dict) and each.get("loader") == loader:
+            found = each.get("candidates")
+            candidates = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+            settings, why = each.get("settings"), each.get("why_none")
+            known = settings if isinstance(settings, dict) else {}
+            return Proposed(known, candidates, why if isinstance(why, str) else None)
+    return None
+
+
+def _parse(kind: Any, part: Mapping[str, Any]) -> Any:
+    return kind(**{each.name: part[each.name] for each in fields(kind) if each.name in part})

@@ -1,0 +1,1 @@
+"""``--tune``: other settings of the training loader, tried while it trains; the fastest one measured stays."""

@@ -1,0 +1,106 @@
+"""Steps of one setting that were measured: how long they take, and how many times as fast one setting is as another."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+LEAST_UNITS = 3
+"""Units of steps in a block: fewer show no spread."""
+
+LEAST_UNIT = 4
+"""Steps in a unit, and at least one for each worker: batches come in rounds of all workers, and so do waits."""
+
+# Two-sided 95 % quantiles of Student's distribution by degrees of freedom, from any table of it.
+QUANTILES = (
+    12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09,
+)  # fmt: skip
+NORMAL = 1.96
+
+
+class Ratio(NamedTuple):
+    """How many times as fast, with its 95 % interval."""
+
+    speedup: float
+    low: float
+    high: float
+
+
+@dataclass(slots=True)
+class Block:
+    """Consecutive steps under one setting, the first of them not measured: they are of the switch."""
+
+    first_step: int
+    start_ns: int
+    steps: int = 0
+    end_ns: int = 0
+    requests_ns: list[int] = field(default_factory=list)
+    """When each measured step began, and the last one ended."""
+    unit_ns: list[float] = field(default_factory=list)
+    """Mean step of each unit."""
+
+    @property
+    def measured(self) -> int:
+        return max(0, len(self.requests_ns) - 1)
+
+    def close(self, unit: int) -> None:
+        """``unit``: steps of which the mean is one measurement."""
+        instants = self.requests_ns
+        edges = range(0, len(instants), unit)
+        self.unit_ns = [(instants[end] - instants[start]) / unit for start, end in pairwise(edges)]
+
+
+def unit_of(workers: int) -> int:
+    return max(LEAST_UNIT, workers)
+
+
+def mean_ns(blocks: Sequence[Block]) -> float | None:
+    units = [each for block in blocks for each in block.unit_ns]
+    return statistics.fmean(units) if units else None
+
+
+def compare(before: Sequence[Block], after: Sequence[Block]) -> Ratio | None:
+    """How many times as fast the steps of ``after`` are. ``None``: too few.
+
+    Of two spreads the larger counts: of units within blocks, and of blocks where there are several, since the host may
+    be slower in one of them.
+    """
+    sides = [_mean_and_error(before), _mean_and_error(after)]
+    if any(side is None for side in sides):
+        return None
+    (mean, error, freedom), (other, others_error, others_freedom) = (side for side in sides if side is not None)
+    spread = math.hypot(error / mean, others_error / other)
+    quantile = _quantile(min(freedom, others_freedom)) if spread else 0.0
+    ratio = mean / other
+    return Ratio(ratio, ratio * math.exp(-quantile * spread), ratio * math.exp(quantile * spread))
+
+
+def speed(blocks: Sequence[Block]) -> Ratio | None:
+    """Steps per second, with its interval."""
+    side = _mean_and_error(blocks)
+    if side is None:
+        return None
+    mean, error, freedom = side
+    factor = math.exp(_quantile(freedom) * error / mean)
+    return Ratio(1e9 / mean, 1e9 / mean / factor, 1e9 / mean * factor)
+
+
+def _mean_and_error(blocks: Sequence[Block]) -> tuple[float, float, int] | None:
+    """Mean, its standard error, degrees of freedom."""
+    units = [each for block in blocks for each in block.unit_ns]
+    if len(units) < LEAST_UNITS:
+        return None
+    mean = statistics.fmean(units)
+    error, freedom = statistics.stdev(units) / math.sqrt(len(units)), len(units) - 1
+    means = [statistics.fmean(block.unit_ns) for block in blocks if block.unit_ns]
+    if len(means) > 1:
+        error = max(error, statistics.stdev(means) / math.sqrt(len(means)))
+    return max(mean, 1.0), error, freedom
+
+
+def _quantile(freedom: int) -> float:
+    return QUANTILES[freedom - 1] if freedom <= len(QUANTILES) else NORMAL

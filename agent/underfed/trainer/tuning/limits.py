@@ -1,0 +1,88 @@
+"""Whether this host has room for a setting beside the one in use: memory, shared memory, open files."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from underfed.host import cgroup, procfs
+from underfed.host.files import read_text
+from underfed.host.signal_handlers import let_through
+from underfed.trainer.tuning.loader_setting import LoaderSetting
+
+MEMINFO = Path("/proc/meminfo")
+SHARED_MEMORY = "/dev/shm"
+
+WORKER_BYTES = 256 << 20
+"""Of a worker of which none is seen yet: a process that imported torch. One that was forked shares most of it."""
+
+LEFT_FRACTION = 0.1
+"""Of the memory stays free: the training may need more than it has now."""
+
+FILES_OF_WORKER, SPARE_FILES = 8, 64
+"""Pipes and semaphores of one; and what the program may yet open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """``None``: not known, so it does not limit."""
+
+    memory_bytes: int | None = None
+    memory_total_bytes: int | None = None
+    shared_bytes: int | None = None
+    files: int | None = None
+    worker_bytes: int = WORKER_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSize:
+    tensors: int = 1
+    size_bytes: int = 0
+
+
+def why_no_room(setting: LoaderSetting, batch: BatchSize, room: Room) -> str | None:
+    """``None``: there is room."""
+    if not setting.num_workers:
+        return None
+    ahead_bytes = setting.capacity * batch.size_bytes
+    needed = setting.num_workers * room.worker_bytes + ahead_bytes
+    if room.memory_bytes is not None and room.memory_total_bytes is not None:
+        free = room.memory_bytes - int(LEFT_FRACTION * room.memory_total_bytes)
+        if needed > free:
+            return f"it may need {needed >> 20} MB of memory, and {max(0, free) >> 20} MB are free for it"
+    if room.shared_bytes is not None and ahead_bytes > room.shared_bytes:
+        return f"its batches need {ahead_bytes >> 20} MB of {SHARED_MEMORY}, and {room.shared_bytes >> 20} MB are free"
+    files = setting.num_workers * FILES_OF_WORKER + setting.capacity * batch.tensors + SPARE_FILES
+    if room.files is not None and files > room.files:
+        return f"it may open {files} files more, and {room.files} are left to this process"
+    return None
+
+
+def read_room(workers: Sequence[int]) -> Room:
+    """``workers``: pids of some that load the same."""
+    meminfo = read_text(MEMINFO) or ""
+    total, available = _kilobytes("MemTotal", meminfo), _kilobytes("MemAvailable", meminfo)
+    group = cgroup.limiting_memory_group()
+    limit, used = cgroup.memory_limit_bytes(), cgroup.memory_used_bytes(group)
+    if limit is not None and used is not None:
+        available = limit - used if available is None else min(available, limit - used)
+        total = limit if total is None else min(total, limit)
+    try:
+        shared: int | None = shutil.disk_usage(SHARED_MEMORY).free
+    except OSError as error:
+        let_through(error)
+        shared = None
+    most, opened = resource.getrlimit(resource.RLIMIT_NOFILE)[0], procfs.open_files(os.getpid())
+    files = None if opened is None or most == resource.RLIM_INFINITY else most - opened
+    own = [size for pid in workers if (size := procfs.anonymous_bytes(pid)) is not None]
+    return Room(available, total, shared, files, max(own) if own else WORKER_BYTES)
+
+
+def _kilobytes(name: str, text: str) -> int | None:
+    found = re.search(rf"^{name}:\s*(\d+) kB$", text, re.MULTILINE)
+    return int(found[1]) << 10 if found else None

@@ -1,0 +1,113 @@
+"""What ``--tune`` tells: facts for the collector, a line when something is kept, the lines to write into the script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from underfed.exchange import tuning
+from underfed.exchange.facts import SourceLine
+from underfed.exchange.tuning import TrialBlock, TrialFacts, TuningFacts
+from underfed.host.clock import to_us
+from underfed.trainer.hooks.watched_loader import WatchedLoader
+from underfed.trainer.settings.tunable import format_value
+from underfed.trainer.tuning.blocks import Block, speed
+from underfed.trainer.tuning.conductor import Conductor
+from underfed.trainer.tuning.search import Search, Trial
+
+
+def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> TuningFacts:
+    has_searched = any(search.is_over for search in conductor.searches)
+    interval = conductor.interval or (None, None)
+    is_other = conductor.setting != conductor.began_with
+    trials = [
+        _trial(search, trial, index, number, origin_ns)
+        for index, search in enumerate(conductor.searches)
+        for number, trial in enumerate(search.trials)
+    ]
+    return TuningFacts(
+        loader=watched.name,
+        status=conductor.status,
+        began_with=conductor.began_with.settings(),
+        reason=conductor.reason,
+        kept=conductor.setting.settings() if has_searched and not conductor.is_searching else None,
+        kept_from_step=conductor.kept_from_step,
+        speedup=conductor.speedup if has_searched and is_other else None,
+        low=interval[0],
+        high=interval[1],
+        trial_steps=sum(search.used_steps for search in conductor.searches),
+        trial_us=round(conductor.trial_ns / 1000),
+        gained_us=round(conductor.gained_ns() / 1000),
+        lost_us=round(conductor.lost_ns() / 1000),
+        searches=len(conductor.searches),
+        lines=list(script_lines(conductor)),
+        trials=trials[-tuning.MOST_TRIALS :],
+    )
+
+
+def kept_line(conductor: Conductor) -> str | None:
+    """``None``: nothing else is kept than what was in use."""
+    if conductor.status != tuning.KEPT or conductor.interval is None:
+        return None
+    low, high = conductor.interval
+    changes = ", ".join(_change(*each) for each in conductor.began_with.difference(conductor.setting).items())
+    return (
+        f"{changes}: {conductor.speedup:.2g} × as fast, measured, 95 % {low:.2g}–{high:.2g}; "
+        f"{conductor.trial_ns / 1e9:.0f} s of trials"
+    )
+
+
+def end_lines(conductor: Conductor, source: SourceLine | None, *, ends_after: bool) -> Iterator[str]:
+    """At the end of the program."""
+    lines = list(script_lines(conductor))
+    if lines:
+        where = f" ({source.shown}:{source.line})" if source is not None and source.shown else ""
+        yield f"--tune, to write into the script{where}: {' '.join(lines)}"
+    elif conductor.is_searching:
+        yield "--tune: the program ended within its trials, nothing is known yet"
+    elif ends_after or conductor.searches:
+        yield f"--tune leaves the loader as it is: {conductor.reason or 'nothing was tried'}"
+
+
+def script_lines(conductor: Conductor) -> Iterator[str]:
+    """As arguments of the loader."""
+    if conductor.status != tuning.KEPT:
+        return
+    setting = conductor.setting
+    for name, (_, value) in conductor.began_with.difference(setting).items():
+        if name == "threads_per_worker":
+            yield f"worker_init_fn=lambda _: torch.set_num_threads({value}),"
+        else:
+            yield f"{name}={value},"
+
+
+def _change(name: str, values: tuple[object, object]) -> str:
+    before, after = (format_value(value) if value is not None else "none" for value in values)  # type: ignore[arg-type]
+    return f"{name} {before} → {after}"
+
+
+def _trial(search: Search, trial: Trial, index: int, number: int, origin_ns: int) -> TrialFacts:
+    measured = speed(trial.blocks)
+    candidate = trial.candidate
+    begun = [*trial.blocks, *([trial.open_block] if trial.open_block is not None and not search.is_over else [])]
+    blocks = [_block(block, origin_ns) for block in begun]
+    return TrialFacts(
+        search=index,
+        number=number,
+        settings=trial.setting.settings(),
+        steps=trial.measured,
+        kept=search.is_over and search.best is trial,
+        predicted_speedup=candidate.predicted,
+        predicted_low=candidate.low,
+        predicted_high=candidate.high,
+        steps_per_s=measured.speedup if measured is not None else None,
+        low=measured.low if measured is not None else None,
+        high=measured.high if measured is not None else None,
+        reason=None if search.is_over and search.best is trial else trial.reason,
+        blocks=blocks[-tuning.MOST_BLOCKS :],
+    )
+
+
+def _block(block: Block, origin_ns: int) -> TrialBlock:
+    """One that goes on has no step yet."""
+    ends = (max(0, to_us(instant_ns, origin_ns)) for instant_ns in (block.start_ns, block.end_ns or block.start_ns))
+    return TrialBlock(max(0, block.first_step), block.steps, *ends)
