@@ -82,6 +82,7 @@ class Collector:
             deadline is None or (time.monotonic() < deadline and not self._is_done())
         ):
             self._ranks.send_again(self._sender.take_wanted() | self._spool.take_holes())
+            self._ranks.verdict = self._sender.verdict
             self._ranks.tick()
             self._release_ended()
             if not self._ranks.have_ended():

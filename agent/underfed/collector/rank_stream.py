@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -71,6 +71,7 @@ class RankStream:
         self._storage = RankStorage()
         self._stacks = RankStacks(directory)
         self._figures = RankFigures()
+        self._published: Mapping[str, Any] = {}
         self.failures = 0
         """Errors of the collector's own in this stream."""
         self._is_storages_turn = True
@@ -179,7 +180,8 @@ class RankStream:
         workers, storage = self._workers.take(), self._storage.take(self._facts.name)
         stacks = self._stacks.take(self._facts.name, is_last=end is not None)
         contents = self._content.take()
-        self._publish(contents)
+        for content in contents:
+            self._figures.feed(self.now_us, content.steps, content.epochs)
         end_us = max(self.now_us, self._resume.end_us)
         is_due = end_us - self._resume.end_us >= HEARTBEAT_US
         is_unsent = run or loaders or workers or storage or stacks or end
@@ -204,14 +206,13 @@ class RankStream:
             self._workers.forget(ring)
             self._sampler.forget(ring)
 
-    def _publish(self, contents: Sequence[Content]) -> None:
-        """For the training process to read, beside the rings."""
-        for content in contents:
-            self._figures.feed(self.now_us, content.steps, content.epochs)
-        if any(content.steps for content in contents) and (told := self._figures.told()) is not None:
+    def publish(self, verdict: Mapping[str, Any]) -> None:
+        """For the training process to read, beside the rings: its figures, and what is known of the whole run."""
+        if (self._figures.has_news or verdict != self._published) and (told := self._figures.told()) is not None:
             page = f"{self.origin.url}/runs/{self.origin.run_id}"
             with suppress(OSError):
-                figures.write(self.directory, {**told, "url": page})
+                figures.write(self.directory, {**dict.fromkeys(figures.OF_RUN), **told, **verdict, "page": page})
+                self._published = verdict
 
     def close(self) -> None:
         self._rings.close()

@@ -6,11 +6,11 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from underfed.collector.rank_stream import RankStream
 from underfed.collector.reading.ends import SeenEnd
@@ -48,6 +48,8 @@ class Ranks:
         self._seconds = 0
         self._window_due = 0.0
         self._pace = Pace()
+        self.verdict: Mapping[str, Any] = {}
+        """On the run, for its training processes to read; see ``Sender.verdict``."""
 
     @property
     def seen(self) -> set[Path]:
@@ -149,6 +151,7 @@ class Ranks:
 
     def _close_window(self, stream: RankStream, end: SeenEnd | None) -> None:
         stream.close_window(self._host.part(stream.origin), end)
+        stream.publish(self.verdict)
 
     def _active(self) -> list[RankStream]:
         return [

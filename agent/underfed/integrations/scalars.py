@@ -29,8 +29,8 @@ def scalars() -> dict[str, float]:
 
 def page() -> str | None:
     """The address of the run's page, once there are figures."""
-    url: str | None = control.stats()["url"]
-    return url
+    address: str | None = control.stats()["page"]
+    return address
 
 
 def unharmed(log: Callable[[], None]) -> None:

@@ -61,8 +61,7 @@ class Ingest:
         except ConnectionResetError:
             return
         else:
-            told = {"next_window_index": ack.next_window_index, "wants_run": ack.wants_run}
-            await answer(send, 200, _encode(told))
+            await answer(send, 200, _encode(_told(ack)))
 
     async def _take(self, scope: Scope, receive: Receive) -> Ack:
         if scope["method"] != "POST":
@@ -80,6 +79,11 @@ class Ingest:
         if isinstance(outcome, RequestError):
             raise outcome
         return outcome
+
+
+def _told(ack: Ack) -> dict[str, object]:
+    told: dict[str, object] = {"next_window_index": ack.next_window_index, "wants_run": ack.wants_run}
+    return told if ack.verdict is None else told | {"verdict": ack.verdict}
 
 
 def _permitted(permission: Permission | None) -> Permission:

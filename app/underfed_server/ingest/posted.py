@@ -28,6 +28,18 @@ class PostedWindow:
 
 
 @dataclass(frozen=True, slots=True)
+class RunVerdict:
+    """What was last judged of a run over all of its ranks, as the list of runs has it."""
+
+    bound: str
+    level: str
+    cause: str | None
+    data_stall_fraction: float | None
+    max_data_stall_fraction: float | None
+    """Of the rank that loses the largest share."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ack:
     """The window is on disk."""
 
@@ -36,6 +48,8 @@ class Ack:
     """The service does not know the run or one of its loaders: the agent must describe them again."""
     is_new: bool
     """``False``: it had been stored before."""
+    verdict: RunVerdict | None = None
+    """``None``: there is none yet."""
 
 
 Outcome = Ack | RequestError

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from underfed.exchange.figures import OF_RUN
+
 TIMEOUT_S = 10.0
 """Time limit for connecting, and for the whole answer, also where it comes byte by byte."""
 
@@ -30,6 +32,8 @@ class Reply:
     reason: str = ""
     code: str | None = None
     """Error code of the service; a proxy's answer has none."""
+    verdict: Mapping[str, Any] | None = None
+    """What the service last judged of the run, with the keys of ``figures.OF_RUN``."""
 
 
 class Transport(Protocol):
@@ -135,7 +139,16 @@ def read_reply(status: int, content: bytes, retry_after: str | None) -> Reply:
         retry_after_s=_seconds(retry_after),
         reason=f"{status} {detail.get('code', '')} {detail.get('message', '')}".strip()[:500],
         code=code if isinstance(code, str) else None,
+        verdict=_verdict(answer.get("verdict")),
     )
+
+
+def _verdict(told: object) -> Mapping[str, Any] | None:
+    if not isinstance(told, dict) or not isinstance(told.get("bound"), str):
+        return None
+    words = {name: told[name] for name in ("bound", "cause") if isinstance(told.get(name), str)}
+    most = told.get("max_data_stall_fraction")
+    return {**dict.fromkeys(OF_RUN), **words, "max_data_stall_fraction": most if isinstance(most, float) else None}
 
 
 def _seconds(text: str | None) -> float | None:

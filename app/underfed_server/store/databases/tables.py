@@ -114,6 +114,8 @@ run = Table(
     Column("level", Text, nullable=False),
     Column("cause", Text),
     Column("data_stall_fraction", Float),
+    # Of the rank that loses the largest share.
+    Column("max_data_stall_fraction", Float),
     Column("steps_per_s", Float),
     Column("samples_per_s", Float),
     Column("step_us", BigInteger),

@@ -102,7 +102,7 @@ class Appender:
         stream = run.streams.get((window.rank, window.incarnation))
         last = -1 if stream is None else stream.last_window_index
         if window.window_index <= last and stream is not None:
-            return Ack(last + 1, _wants_run(run, stream, window), is_new=False)
+            return Ack(last + 1, _wants_run(run, stream, window), is_new=False, verdict=run.verdict)
         # The agent's index skips windows that it dropped itself: only a window that it kept can be missing.
         if window.previous_window_index is not None and window.previous_window_index > last:
             return OutOfOrderError(
@@ -117,7 +117,7 @@ class Appender:
         self._describe(connection, run, posted)
         _advance(stream, window, changes)
         _collect(posted, stream, changes)
-        return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True)
+        return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True, verdict=run.verdict)
 
     def _describe(self, connection: Connection, run: RunState, posted: PostedWindow) -> None:
         """Few windows describe the run and its loaders."""

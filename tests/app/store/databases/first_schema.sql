@@ -38,6 +38,7 @@ CREATE TABLE run (
   level TEXT NOT NULL,
   cause TEXT,
   data_stall_fraction FLOAT,
+  max_data_stall_fraction FLOAT,
   steps_per_s FLOAT,
   samples_per_s FLOAT,
   step_us BIGINT,
