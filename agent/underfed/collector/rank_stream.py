@@ -21,6 +21,8 @@ from underfed.collector.sampling.samples import Columns, Row
 from underfed.collector.sampling.storage import RankStorage
 from underfed.collector.spool.segment import Label
 from underfed.collector.spool.spool import Spool
+from underfed.collector.trackers.links import tracker_runs
+from underfed.collector.trackers.tracker_writer import TrackerWriter
 from underfed.collector.unsent_facts import UnsentFacts
 from underfed.collector.wire import GpuSamples, HostPart, Losses, Window, as_json, encode_window
 from underfed.exchange import figures, run_files
@@ -72,6 +74,7 @@ class RankStream:
         self._stacks = RankStacks(directory)
         self._figures = RankFigures()
         self._published: Mapping[str, Any] = {}
+        self.trackers = TrackerWriter(directory)
         self.failures = 0
         """Errors of the collector's own in this stream."""
         self._is_storages_turn = True
@@ -176,7 +179,8 @@ class RankStream:
         if end is not None and not self.has_left:
             self._content.finish()
             self._workers.finish(self.now_us, end, is_end_marked=self.end_mark.exists())
-        run, loaders = self._facts.take(host, self._complete)
+        self.trackers.read()
+        run, loaders = self._facts.take(host, self._complete, tracker_runs(self.trackers.targets.runs))
         workers, storage = self._workers.take(), self._storage.take(self._facts.name)
         stacks = self._stacks.take(self._facts.name, is_last=end is not None)
         contents = self._content.take()
@@ -210,12 +214,16 @@ class RankStream:
         """For the training process to read, beside the rings: its figures, and what is known of the whole run."""
         if (self._figures.has_news or verdict != self._published) and (told := self._figures.told()) is not None:
             page = f"{self.origin.url}/runs/{self.origin.run_id}"
+            whole = {**dict.fromkeys(figures.OF_RUN), **told, **verdict, "page": page}
             with suppress(OSError):
-                figures.write(self.directory, {**dict.fromkeys(figures.OF_RUN), **told, **verdict, "page": page})
+                figures.write(self.directory, whole)
                 self._published = verdict
+            if self.origin.rank == 0:
+                self.trackers.tell(whole)
 
     def close(self) -> None:
         self._rings.close()
+        self.trackers.end()
         if self.process_end is not None:
             self.process_end.close()
 

@@ -23,6 +23,9 @@ SET, REPLAY, ADVICE_OF = "UNDERFED_SET", "UNDERFED_REPLAY", "UNDERFED_ADVICE_OF"
 COLLECTOR = "UNDERFED_COLLECTOR"
 """``python:directory:…``: what a collector runs with where the training's environment lacks our packages."""
 
+FIGURES = "UNDERFED_FIGURES"
+"""Beginning of the address at which the launcher serves the figures of each process below it, by its pid."""
+
 PYTHON, OLD_PYTHON = "python", "old-python"
 """Kinds of reports. A Python started that we can hook, or one that is too old; ..."""
 TORCH, UNHOOKED = "torch", "unhooked"

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 30600e5799df4108f45bbb61e6cf486c313aa1c732c7ab0f02cabf0e4327372e. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 3444712f55e95af31d03873f4168ca6b0d5b9e5dba85ae30cca8525c6cd4d9e8. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -2358,6 +2358,11 @@ export interface components {
             };
             /** Torch Version */
             torch_version: string | null;
+            /**
+             * Trackers
+             * @default []
+             */
+            trackers: components["schemas"]["TrackerRun"][];
             /** User */
             user: string;
             /** World Size */
@@ -2938,6 +2943,18 @@ export interface components {
             /** Token Id */
             token_id: string;
         };
+        /**
+         * TrackerRun
+         * @description The same run in W&B, MLflow or TensorBoard.
+         */
+        TrackerRun: {
+            /** Run */
+            run: string;
+            /** Tracker */
+            tracker: string;
+            /** Url */
+            url?: string | null;
+        };
         /** UserInfo */
         UserInfo: {
             /** Archived Runs */
@@ -3191,6 +3208,7 @@ export type TimelineStep = components['schemas']['TimelineStep'];
 export type TokenInfo = components['schemas']['TokenInfo'];
 export type TokenList = components['schemas']['TokenList'];
 export type TokenMade = components['schemas']['TokenMade'];
+export type TrackerRun = components['schemas']['TrackerRun'];
 export type UserInfo = components['schemas']['UserInfo'];
 export type View = components['schemas']['View'];
 export type ViewChanges = components['schemas']['ViewChanges'];
@@ -3754,6 +3772,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         next_window_index: number;
+                        /** @description What was last judged of the run */
+                        verdict?: Record<string, never>;
                         wants_run: boolean;
                     };
                 };

@@ -88,6 +88,8 @@ run = Table(
     Column("overrides", JSON, nullable=False),
     Column("advice_of", Text),
     Column("replay", JSON(none_as_null=True)),
+    # The same run in other tools.
+    Column("trackers", JSON, nullable=False),
     Column("agent_version", Text),
     Column("python_version", Text),
     Column("torch_version", Text),

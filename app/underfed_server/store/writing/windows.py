@@ -250,7 +250,8 @@ def _unknown_run(window: Window, project: str, now: datetime) -> dict[str, Any]:
 def _run_columns(run: Run, run_id: str) -> dict[str, Any]:
     replay = None if run.replay is None else msgspec.to_builtins(run.replay)
     named = {"name": run.name or run_id, "user": run.user or "", "replay": replay}
-    return {name: getattr(run, name) for name in _OF_RUN} | named
+    trackers = msgspec.to_builtins(run.trackers)
+    return {name: getattr(run, name) for name in _OF_RUN} | named | {"trackers": trackers}
 
 
 def _rank_row(window: Window, run: Run) -> dict[str, Any]:

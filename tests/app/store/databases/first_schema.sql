@@ -14,6 +14,7 @@ CREATE TABLE run (
   overrides JSON NOT NULL,
   advice_of TEXT,
   replay JSON,
+  trackers JSON NOT NULL,
   agent_version TEXT,
   python_version TEXT,
   torch_version TEXT,
