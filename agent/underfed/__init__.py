@@ -140,7 +140,9 @@ def stats() -> dict[str, Any]:
     ``steps_per_s`` counts the training loop without pauses; ``queue_empty_fraction`` is the share of requests that
     found no batch ready. ``recent`` holds the same of the newest minute. ``loader`` is the loader they are of.
 
-    ``url`` is the run's page. ``None``: not measured, or not known yet, as nothing is of the newest second or two.
+    ``bound`` and ``cause`` are the service's verdict on the run, ``max_data_stall_fraction`` is that of the rank which
+    loses most: they come with the service's answers, and are not known while it gives none. ``page`` is the address of
+    the run's page. ``None``: not measured, or not known yet, as nothing is of the newest second or two.
     """
     if sys.platform != "linux":
         from underfed.exchange import figures

@@ -984,6 +984,21 @@ class Outlook(Model):
     """How much earlier it would end with it; a restart and steps since the last checkpoint are not counted."""
 
 
+def _web_address(address: object) -> object:
+    return address if isinstance(address, str) and address.startswith(("http://", "https://")) else None
+
+
+class TrackerRun(Model):
+    """The same run in W&B, MLflow or TensorBoard."""
+
+    tracker: str
+    """``wandb``, ``mlflow``, ``tensorboard``; a newer agent may know others."""
+    run: str
+    """Its id there; of TensorBoard the directory of its events."""
+    url: Annotated[str | None, BeforeValidator(_web_address)] = None
+    """Of its page. ``None``: it has none, or none of the web's, as agents send what they like."""
+
+
 class Run(RunSummary):
     """One run with everything that does not change from step to step."""
 
@@ -993,6 +1008,7 @@ class Run(RunSummary):
     overrides: dict[str, Setting]
     advice_of: str | None
     replay: Replay | None
+    trackers: list[TrackerRun] = []
     started_by: str | None
     launcher: str | None
     restart_count: int | None

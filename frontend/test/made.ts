@@ -73,6 +73,7 @@ export function run(changes: Partial<Run> = {}): Run {
     overrides: {},
     advice_of: null,
     replay: null,
+    trackers: [],
     started_by: 'watch',
     launcher: null,
     restart_count: null,

@@ -175,6 +175,7 @@ def test_a_training_loop_reads_its_own_figures(service: Service, run_id: str) ->
     weight = torch.ones(2, requires_grad=True)
     waited_s: list[float] = []
     asked = time.perf_counter()
+    service.verdict = {"bound": "data", "cause": "no_workers", "max_data_stall_fraction": 0.5}
     for batch in loader:
         waited_s.append(time.perf_counter() - asked)
         (batch * weight).sum().backward()
@@ -184,7 +185,9 @@ def test_a_training_loop_reads_its_own_figures(service: Service, run_id: str) ->
     wait_until(lambda: underfed.stats()["steps"] >= 100 // 2 - WARM_UP - 1, "the collector has read the steps")
     found = underfed.stats()
     assert found["loader"] == "train"
-    assert found["url"] == f"{service.url}/runs/{run_id}"
+    assert found["page"] == f"{service.url}/runs/{run_id}"
+    wait_until(lambda: underfed.stats()["bound"], "the collector has the service's verdict")
+    assert service.verdict.items() <= underfed.stats().items()
     # As long as the samples take, and never longer than the loop itself saw, however the machine is loaded.
     steps, waited_us = found["steps"], found["steps"] * found["data_wait_us"]
     assert 8_000 * steps <= waited_us <= 1e6 * sum(waited_s[WARM_UP:]) + steps

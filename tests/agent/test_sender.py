@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -199,6 +200,28 @@ def test_the_service_may_ask_for_the_run_again(service: Service, spool: Spool, s
     send_all(sender)
     assert sender.take_wanted() == {STREAM}
     assert sender.take_wanted() == set()
+
+
+def test_the_services_verdict_is_known_while_it_repeats_it(
+    service: Service, spool: Spool, sender: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(spool, 1)
+    send_all(sender)
+    assert sender.verdict == {}, "an older service judges, and says nothing of it here"
+    service.verdict = {"bound": "data", "level": "bound", "max_data_stall_fraction": 0.25, "unheard": 1}
+    keep(spool, 1, start=1)
+    send_all(sender)
+    assert sender.verdict == {"bound": "data", "cause": None, "max_data_stall_fraction": 0.25}
+    monkeypatch.setattr("underfed.collector.spool.sender.VERDICT_S", 0.0)
+    keep(spool, 1, start=2)
+    send_all(sender)
+    assert sender.verdict == {}, "it was told too long ago"
+
+
+@pytest.mark.parametrize("told", [None, "data", {"bound": 1}, {"cause": "no_workers"}, ["bound"]])
+def test_an_answer_without_a_verdict_has_none(told: object) -> None:
+    content = json.dumps({"next_window_index": 1, "verdict": told}).encode()
+    assert read_reply(200, content, None).verdict is None
 
 
 def test_it_waits_longer_each_time_and_not_in_step_with_others(service: Service, spool: Spool, sender: Sender) -> None:

@@ -47,6 +47,8 @@ class Service:
         """One for each post, the first first."""
         self.always: Fault | None = None
         self.wants_run = False
+        self.verdict: Window | None = None
+        """What its answers say was judged of the run."""
         self.delay_s = 0.0
         self._next: dict[Stream, int] = {}
         self._lock = threading.Lock()
@@ -132,14 +134,17 @@ class Service:
         expected = self._next.get(stream, 0)
         index, previous = window["window_index"], window.get("previous_window_index")
         if index < expected:
-            return 200, {"next_window_index": expected, "wants_run": False}
+            return 200, {"next_window_index": expected, "wants_run": False} | self._judged()
         if previous is not None and previous >= expected:
             error = {"code": "out_of_order", "message": "an earlier window is missing", "next_window_index": expected}
             return 409, {"error": error}
         self._next[stream] = index + 1
         self.windows.append(window)
         wants_run, self.wants_run = self.wants_run, False
-        return 200, {"next_window_index": index + 1, "wants_run": wants_run}
+        return 200, {"next_window_index": index + 1, "wants_run": wants_run} | self._judged()
+
+    def _judged(self) -> dict[str, Any]:
+        return {} if self.verdict is None else {"verdict": self.verdict}
 
     def steps(self, loader: str | None = None, rank: int = 0) -> list[Window]:
         """All Steps objects of a rank, in the order posted."""

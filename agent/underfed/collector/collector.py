@@ -37,6 +37,10 @@ READ_S = 2.0
 """How long a process has to read how much is unsent, or to end."""
 
 
+TRACKERS_S = 3.0
+"""How long the last figures have to reach MLflow and TensorBoard: in a container all ends with the first process."""
+
+
 class Collector:
     """``sender`` runs on a thread of its own, so that a slow service never delays the reading of the rings, and so does
     ``sweep``, which is called once."""
@@ -66,6 +70,7 @@ class Collector:
         finally:
             stop.set()
             self._spool.wake()
+            self._ranks.wait_for_trackers(TRACKERS_S)
             sending.join(TICK_S)
 
     def _sweep_once(self) -> None:
@@ -83,6 +88,7 @@ class Collector:
         ):
             self._ranks.send_again(self._sender.take_wanted() | self._spool.take_holes())
             self._ranks.pass_on(self._sender.take_proposed())
+            self._ranks.verdict = self._sender.verdict
             self._ranks.tick()
             self._release_ended()
             if not self._ranks.have_ended():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,8 @@ from underfed.collector.sampling.samples import Columns, Row
 from underfed.collector.sampling.storage import RankStorage
 from underfed.collector.spool.segment import Label
 from underfed.collector.spool.spool import Spool
+from underfed.collector.trackers.links import tracker_runs
+from underfed.collector.trackers.tracker_writer import TrackerWriter
 from underfed.collector.unsent_facts import UnsentFacts
 from underfed.collector.wire import GpuSamples, HostPart, Losses, Window, as_json, encode_window
 from underfed.exchange import figures, run_files
@@ -71,6 +73,8 @@ class RankStream:
         self._storage = RankStorage()
         self._stacks = RankStacks(directory)
         self._figures = RankFigures()
+        self._published: Mapping[str, Any] = {}
+        self.trackers = TrackerWriter(directory)
         self.failures = 0
         """Errors of the collector's own in this stream."""
         self._is_storages_turn = True
@@ -175,13 +179,15 @@ class RankStream:
         if end is not None and not self.has_left:
             self._content.finish()
             self._workers.finish(self.now_us, end, is_end_marked=self.end_mark.exists())
-        run, loaders = self._facts.take(host, self._complete)
+        self.trackers.read()
+        run, loaders = self._facts.take(host, self._complete, tracker_runs(self.trackers.targets.runs))
         workers, storage = self._workers.take(), self._storage.take(self._facts.name)
         stacks = self._stacks.take(self._facts.name, is_last=end is not None)
         is_new = self._facts.has_new_tuning
         tuning = self._facts.take_tuning()
         contents = self._content.take()
-        self._publish(contents)
+        for content in contents:
+            self._figures.feed(self.now_us, content.steps, content.epochs)
         end_us = max(self.now_us, self._resume.end_us)
         is_due = end_us - self._resume.end_us >= HEARTBEAT_US
         is_unsent = run or loaders or workers or storage or stacks or is_new or end
@@ -207,17 +213,20 @@ class RankStream:
             self._workers.forget(ring)
             self._sampler.forget(ring)
 
-    def _publish(self, contents: Sequence[Content]) -> None:
-        """For the training process to read, beside the rings."""
-        for content in contents:
-            self._figures.feed(self.now_us, content.steps, content.epochs)
-        if any(content.steps for content in contents) and (told := self._figures.told()) is not None:
+    def publish(self, verdict: Mapping[str, Any]) -> None:
+        """For the training process to read, beside the rings: its figures, and what is known of the whole run."""
+        if (self._figures.has_news or verdict != self._published) and (told := self._figures.told()) is not None:
             page = f"{self.origin.url}/runs/{self.origin.run_id}"
+            whole = {**dict.fromkeys(figures.OF_RUN), **told, **verdict, "page": page}
             with suppress(OSError):
-                figures.write(self.directory, {**told, "url": page})
+                figures.write(self.directory, whole)
+                self._published = verdict
+            if self.origin.rank == 0:
+                self.trackers.tell(whole)
 
     def close(self) -> None:
         self._rings.close()
+        self.trackers.end()
         if self.process_end is not None:
             self.process_end.close()
 

@@ -17,6 +17,7 @@ from underfed.collector.reading.ends import SeenEnd
 from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.sampling.samples import Pace
 from underfed.collector.spool.spool import Spool
+from underfed.collector.trackers.tracker_writer import TrackerWriter
 from underfed.exchange.ring import SETTLE_S
 from underfed.exchange.run_files import rank_directories
 from underfed.exchange.tuning import write_proposed
@@ -49,6 +50,9 @@ class Ranks:
         self._seconds = 0
         self._window_due = 0.0
         self._pace = Pace()
+        self._leaving: list[TrackerWriter] = []
+        self.verdict: Mapping[str, Any] = {}
+        """On the run, for its training processes to read; see ``Sender.verdict``."""
 
     @property
     def seen(self) -> set[Path]:
@@ -127,8 +131,15 @@ class Ranks:
     def remove(self, stream: RankStream) -> None:
         """Remove a rank: all of its records are in the spool."""
         stream.close()
+        self._leaving.append(stream.trackers)
         del self._streams[stream.directory]
         remove_directory(stream.directory)
+
+    def wait_for_trackers(self, timeout_s: float) -> None:
+        """Until the last figures of ranks that were removed are logged, or for so long."""
+        until = time.monotonic() + timeout_s
+        for each in self._leaving:
+            each.wait(max(0.0, until - time.monotonic()))
 
     def _discover(self) -> None:
         for directory in rank_directories(self._run_directory):
@@ -156,6 +167,7 @@ class Ranks:
 
     def _close_window(self, stream: RankStream, end: SeenEnd | None) -> None:
         stream.close_window(self._host.part(stream.origin), end)
+        stream.publish(self.verdict)
 
     def _active(self) -> list[RankStream]:
         return [

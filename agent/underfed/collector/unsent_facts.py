@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from underfed.collector.reading.constructor_call import ConstructorCall, read_call
 from underfed.collector.wire import HostPart, RunPart
 from underfed.exchange import run_files, tuning
-from underfed.exchange.facts import LoaderFacts, RunFacts, SourceLine, read_facts
+from underfed.exchange.facts import LoaderFacts, RunFacts, SourceLine, TrackerRun, read_facts
 from underfed.exchange.tuning import TuningFacts
 from underfed.host.files import Changes
 
@@ -72,10 +72,12 @@ class UnsentFacts:
         self._sent_tuning = told
         return [told]
 
-    def take(self, host: HostPart, complete: Complete) -> tuple[RunPart | None, list[LoaderFacts]]:
+    def take(
+        self, host: HostPart, complete: Complete, trackers: Sequence[TrackerRun] = ()
+    ) -> tuple[RunPart | None, list[LoaderFacts]]:
         """What is new or changed since the last call. The paths that a data set names stay on this host,
         and of the program's source all but the call that constructed the loader."""
-        run = RunPart(self._run, host) if self._run is not None else None
+        run = RunPart(replace(self._run, trackers=list(trackers) or None), host) if self._run is not None else None
         unsent = run if run != self._sent_run and not self._is_run_sent else None
         self._sent_run = run
         complete_loaders = {

@@ -62,6 +62,17 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
+class TrackerRun:
+    """The same run in W&B, MLflow or TensorBoard."""
+
+    tracker: str
+    run: str
+    """Its id there; of TensorBoard the directory of its events."""
+    url: str | None = None
+    """Of its page, where it has one."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     project: str
     name: str
@@ -90,6 +101,8 @@ class RunFacts:
     hip_version: str | None = None
     """PyTorch is built with one of the two, or none."""
     cudnn_version: str | None = None
+    trackers: list[TrackerRun] | None = None
+    """Found by the collector, in what the training process reports of them; ``None``: it logs with none."""
     not_measured: dict[str, str] = field(default_factory=dict)
 
 

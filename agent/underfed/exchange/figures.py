@@ -17,12 +17,27 @@ from underfed.host.signal_handlers import let_through
 FILE = "figures.json"
 MOST_BYTES = 8 << 10
 
+OF_RUN = ("bound", "cause", "max_data_stall_fraction")
+"""What the service judged of all ranks, as far as its last answer told it."""
+
 OF_STEPS = ("steps", "data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
+
+
+SCALARS = ("data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
+"""What trackers are told of the newest minute."""
+
+
+def scalars(found: Mapping[str, Any]) -> dict[str, float]:
+    """By name, without what is not known: of the rank's newest minute, and of the rank that loses most."""
+    told = {name: found["recent"][name] for name in SCALARS} | {
+        "max_data_stall_fraction": found["max_data_stall_fraction"]
+    }
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def nothing() -> dict[str, Any]:
     """What is known where nothing is."""
-    unknown = dict.fromkeys(("loader", "clock", "url", *OF_STEPS))
+    unknown = dict.fromkeys(("loader", "clock", "page", *OF_RUN, *OF_STEPS))
     return {**unknown, "steps": 0, "recent": {**dict.fromkeys(OF_STEPS), "steps": 0}}
 
 

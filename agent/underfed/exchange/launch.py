@@ -26,6 +26,9 @@ TUNE, TUNE_STEPS, TRIAL_ONLY = "UNDERFED_TUNE", "UNDERFED_TUNE_STEPS", "UNDERFED
 COLLECTOR = "UNDERFED_COLLECTOR"
 """``python:directory:…``: what a collector runs with where the training's environment lacks our packages."""
 
+FIGURES = "UNDERFED_FIGURES"
+"""Beginning of the address at which the launcher serves the figures of each process below it, by its pid."""
+
 PYTHON, OLD_PYTHON = "python", "old-python"
 """Kinds of reports. A Python started that we can hook, or one that is too old; ..."""
 TORCH, UNHOOKED = "torch", "unhooked"

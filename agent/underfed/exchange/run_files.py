@@ -4,6 +4,7 @@ ROOT/underfed-UID/                 newest: the last incarnation of any run
   RUN_ID/                          lock  collector.log  spool/
     rank-RANK-INCARNATION/         run.json  end.json  status.json  drained.json  failures.log
         figures.json               what underfed.stats() tells, written by the collector
+        trackers.json              where the process logs with W&B, MLflow and TensorBoard
         loader-N.json              facts of a loader
         loader-N.steps             its step ring
         loader-N.I.W.batches       the ring of worker W of the loader's Ith iterator

@@ -10,7 +10,7 @@ from typing import Any
 from accelerate.tracking import GeneralTracker
 
 from underfed import stats
-from underfed.integrations.scalars import remember, scalars, unharmed
+from underfed.integrations.scalars import logs_itself, remember, scalars, unharmed
 
 
 class UnderfedTracker(GeneralTracker):  # type: ignore[misc]
@@ -20,6 +20,10 @@ class UnderfedTracker(GeneralTracker):  # type: ignore[misc]
     name = "underfed"
     requires_logging_directory = False
     main_process_only = True
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        super().__init__()
+        logs_itself()
 
     @property
     def tracker(self) -> Any:

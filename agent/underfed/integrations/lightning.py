@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from underfed.integrations.scalars import page, scalars, unharmed
+from underfed.integrations.scalars import logs_itself, scalars, unharmed, words
 
 if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
     from pytorch_lightning import Callback
@@ -21,7 +21,11 @@ else:
 
 class UnderfedCallback(Callback):
     """Logs ``underfed/data_stall_fraction`` and its like beside the trainer's own metrics, as often as these, and at
-    the end the page's address where the logger takes words."""
+    the end the verdict and the page's address where the logger takes words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        logs_itself()
 
     def on_train_batch_end(self, trainer: Any, *_: Any) -> None:
         if trainer._logger_connector.should_update_logs and self._is_first_of(trainer):
@@ -29,7 +33,7 @@ class UnderfedCallback(Callback):
 
     def on_fit_end(self, trainer: Any, *_: Any) -> None:
         if trainer.is_global_zero and self._is_first_of(trainer):
-            unharmed(lambda: self._tell_page(trainer))
+            unharmed(lambda: self._tell_words(trainer))
 
     def _log(self, trainer: Any) -> None:
         if not trainer.loggers or not (known := scalars()):
@@ -39,22 +43,22 @@ class UnderfedCallback(Callback):
             named = {f"underfed{logger.group_separator}{name}": value for name, value in known.items()}
             logger.log_metrics(named, step=step)
 
-    def _tell_page(self, trainer: Any) -> None:
-        if (url := page()) is not None:
+    def _tell_words(self, trainer: Any) -> None:
+        for name, word in words().items():
             for logger in trainer.loggers:
-                tell_page(logger, url)
+                tell(logger, name, word)
 
     def _is_first_of(self, trainer: Any) -> bool:
         """Of those that the program and the entry point gave: each figure is logged once."""
         return next(each for each in trainer.callbacks if type(each).__name__ == type(self).__name__) is self
 
 
-def tell_page(logger: Any, url: str) -> None:
+def tell(logger: Any, name: str, word: str) -> None:
     """As W&B's summary, MLflow's tag or TensorBoard's text; other loggers take numbers only."""
     tracker = logger.experiment
     if hasattr(tracker, "summary"):
-        tracker.summary["underfed/url"] = url
+        tracker.summary[f"underfed/{name}"] = word
     elif hasattr(tracker, "set_tag"):
-        tracker.set_tag(logger.run_id, "underfed.url", url)
+        tracker.set_tag(logger.run_id, f"underfed.{name}", word)
     elif hasattr(tracker, "add_text"):
-        tracker.add_text("underfed/url", url)
+        tracker.add_text(f"underfed/{name}", word)

@@ -1,4 +1,4 @@
-"""What trackers are told: the figures of the newest minute, and where the run's page is."""
+"""What callbacks of ours log: the figures of the newest minute, the verdict, and where the run's page is."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Callable
 
 from underfed import init
 from underfed.errors import ConfigError
+from underfed.exchange import figures
 from underfed.exchange.config import is_disabled
+from underfed.exchange.trackers import SWITCH
 from underfed.trainer import control
-
-SCALARS = ("data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
-SWITCH = "UNDERFED_TRACKERS"
-"""``0``: trackers are told nothing that the program did not ask for."""
 
 
 def is_recording() -> bool:
@@ -22,15 +20,19 @@ def is_recording() -> bool:
 
 
 def scalars() -> dict[str, float]:
-    """By name, without what is not known: of this rank's newest minute."""
-    recent = control.stats()["recent"]
-    return {name: recent[name] for name in SCALARS if recent[name] is not None}
+    """By name, without what is not known."""
+    return figures.scalars(control.stats())
 
 
-def page() -> str | None:
-    """The address of the run's page, once there are figures."""
-    url: str | None = control.stats()["url"]
-    return url
+def words() -> dict[str, str]:
+    """The verdict and the address of the run's page, as far as they are known."""
+    found = control.stats()
+    return {name: found[name] for name in ("page", "bound", "cause") if found[name] is not None}
+
+
+def logs_itself() -> None:
+    """The program logs the figures by its own logger: the collector then does not log them too."""
+    control.log_by_callback()
 
 
 def unharmed(log: Callable[[], None]) -> None:

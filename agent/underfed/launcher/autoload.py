@@ -24,13 +24,19 @@ PACKAGE = os.path.dirname(os.path.dirname(__file__))
 DATALOADER = "torch.utils.data.dataloader"
 STATEFUL = "torchdata.stateful_dataloader.stateful_dataloader"
 TRAINER = "transformers.trainer"
+WANDB = "wandb"
 
 
 class Finder:
     """First on ``sys.meta_path``. Other finders find the awaited modules; once these are loaded, it is called."""
 
     def __init__(self) -> None:
-        self.awaited: dict[str, After] = {DATALOADER: hook_dataloader, STATEFUL: hook_stateful, TRAINER: hook_trainer}
+        self.awaited: dict[str, After] = {
+            DATALOADER: hook_dataloader,
+            STATEFUL: hook_stateful,
+            TRAINER: hook_trainer,
+            WANDB: hook_wandb,
+        }
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -170,6 +176,12 @@ def hook_trainer(_module: ModuleType) -> None:
     from underfed.integrations.transformers import add_where_recording
 
     add_where_recording()
+
+
+def hook_wandb(_module: ModuleType) -> None:
+    from underfed.integrations.wandb import ask_for_figures
+
+    ask_for_figures(os.environ)
 
 
 def guarded(after: After, module: ModuleType) -> None:

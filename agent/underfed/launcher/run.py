@@ -19,6 +19,7 @@ from underfed.host.clock import now_ns, wall_clock
 from underfed.host.files import remove_directory, write_atomically
 from underfed.host.lock import is_held
 from underfed.launcher.command import StartedCommand, name_of
+from underfed.launcher.figures_endpoint import serve
 from underfed.launcher.options import FLAGS, make_parser, read_variables
 from underfed.launcher.passthrough import exit_code_of, exit_like, replace_us, run_command
 from underfed.trainer.collector_process import package_paths
@@ -80,11 +81,12 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
     from underfed.host.calibration import calibrate_once
 
     calibrate_once(config.data_directory)
+    served = serve(environ, roots_of(config.data_directory), directory)
     command = StartedCommand(list(words), wall_clock(), now_ns())
     try:
         status = run_command(
             words,
-            {**environ, **variables_below(environ, directory)},
+            {**environ, **variables_below(environ, directory), **served},
             lambda pid, status: tell_status(config.data_directory, directory, pid, status),
         )
         begun = launch.read_reports(directory).get(launch.RECORDING, [])
@@ -104,10 +106,15 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
     return status
 
 
+def roots_of(data_directory: Path) -> list[Path]:
+    """Where this user's runs may have their rings."""
+    return [run_files.owner_directory(root) for root in run_files.all_roots(os.environ, data_directory)]
+
+
 def tell_status(data_directory: Path, launches: Path, pid: int, status: int) -> None:
     """Put the status where the collector of the command's own recording finds it: before Linux 6.15 the kernel tells it
     to a parent alone. Raises nothing."""
-    roots = [run_files.owner_directory(root) for root in run_files.all_roots(os.environ, data_directory)]
+    roots = roots_of(data_directory)
     for run_id in launch.read_reports(launches).get(launch.RECORDING, []):
         for directory in (each for root in roots for each in run_files.rank_directories(root / run_id)):
             with suppress(OSError, ValueError, KeyError):
@@ -119,7 +126,7 @@ def tell_status(data_directory: Path, launches: Path, pid: int, status: int) -> 
 def wait_until_served(data_directory: Path, run_ids: Sequence[str]) -> None:
     """A container ends with its first process, and its collectors with it: they are given time to send how it ended,
     and one that is still starting as much more as that takes."""
-    roots = [run_files.owner_directory(root) for root in run_files.all_roots(os.environ, data_directory)]
+    roots = roots_of(data_directory)
     now = time.monotonic()
     deadline, latest = now + DRAIN_S, now + STARTING_S
     runs = [root / run_id for root in roots for run_id in run_ids]

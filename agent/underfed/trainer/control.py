@@ -17,6 +17,7 @@ from underfed.exchange import figures, launch
 from underfed.exchange.config import Config, Value, check_text, is_disabled, read_config
 from underfed.exchange.facts import End
 from underfed.exchange.guard import Guard
+from underfed.exchange.trackers import Target
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.call_sites import Site, iterating_line, watching_line
 from underfed.trainer.hooks.ahead import consumer_of, dispatches, fetches_ahead, requests_a_step
@@ -61,6 +62,7 @@ class _State:
         """Iterators in a row whose start a signal handler ended."""
         self.has_told_tries = False
         self.hooks: Hooks | None = None
+        self.logs_by_callback = False
         self.has_failed = False
         """No place to record was found: reported once, not tried again."""
 
@@ -200,6 +202,24 @@ def stats() -> dict[str, Any]:
 def is_recording() -> bool:
     """Whether a recording runs in this process, or begins with its first loader."""
     return _state.recording is not None or _state.watches_all
+
+
+def log_by_callback() -> None:
+    """The program's own loggers get the figures from a callback or tracker of ours."""
+    _state.logs_by_callback = True
+
+
+def name_tracker(target: Target) -> None:
+    """The program says where the collector is to log the figures. Starts a recording where there is none yet.
+
+    Raises:
+        ConfigError: an ``UNDERFED_`` variable cannot be used.
+    """
+    if is_disabled(os.environ) or is_worker():
+        return
+    recording = _running_recording(lambda: read_config(os.environ))
+    if recording is not None:
+        recording.trackers.name(target)
 
 
 def guard() -> Guard:
@@ -356,6 +376,8 @@ def _session_of(loader: Any, recording: Recording | None, hooks: Hooks) -> Sessi
         watched.report_dispatched(dispatches(consumer))
         hooks.keep_worker_loop()
         recording.report_lacks(hooks.notes)
+        recording.trackers.is_told = _state.logs_by_callback
+        recording.trackers.look()
         return open_session(watched, fetches_ahead(consumer), requests_a_step(consumer))
     except Exception as error:
         let_through(error)

@@ -33,6 +33,7 @@ from underfed.trainer.hooks.registry import WATCHED_LOADERS, Registry
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.process_facts import leaving, make_origin, make_run_facts
+from underfed.trainer.trackers import ProcessTrackers
 
 DRAIN_S = 1.0
 """A container ends with its first process, so the trainer waits this long for its records to be read, never longer."""
@@ -60,6 +61,7 @@ class Recording:
         self.profiler = Profiler(self.directory, self.guard, config.stacks == "always") if is_profiled else None
         self.origin = make_origin(config, place.rank, place.run_id, place.directory)
         self.facts = make_run_facts(config, place.rank, started_by)
+        self.trackers = ProcessTrackers(self.directory, f"{config.url}/runs/{self.run_id}", self.guard)
         self.has_collector = False
         self.has_ended = False
         self._write()
@@ -155,6 +157,7 @@ class Recording:
             return
         if self.profiler is not None:
             self.profiler.close()
+        self.trackers.end()
         try:
             for clock in [watched.clock for watched in self.registry.watched() if watched.clock is not None]:
                 for _ in range(LAST_POLLS):

@@ -56,6 +56,7 @@ INGEST = {
                         "properties": {
                             "next_window_index": {"type": "integer"},
                             "wants_run": {"type": "boolean"},
+                            "verdict": {"type": "object", "description": "What was last judged of the run"},
                         },
                     }
                 }

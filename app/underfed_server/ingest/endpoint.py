@@ -83,7 +83,11 @@ class Ingest:
 
 def _told(ack: Ack) -> dict[str, object]:
     told: dict[str, object] = {"next_window_index": ack.next_window_index, "wants_run": ack.wants_run}
-    return told | {"tuning": list(ack.candidates)} if ack.candidates else told
+    if ack.candidates:
+        told["tuning"] = list(ack.candidates)
+    if ack.verdict is not None:
+        told["verdict"] = ack.verdict
+    return told
 
 
 def _permitted(permission: Permission | None) -> Permission:

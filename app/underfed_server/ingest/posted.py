@@ -30,6 +30,18 @@ class PostedWindow:
 
 
 @dataclass(frozen=True, slots=True)
+class RunVerdict:
+    """What was last judged of a run over all of its ranks, as the list of runs has it."""
+
+    bound: str
+    level: str
+    cause: str | None
+    data_stall_fraction: float | None
+    max_data_stall_fraction: float | None
+    """Of the rank that loses the largest share."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ack:
     """The window is on disk."""
 
@@ -40,6 +52,8 @@ class Ack:
     """``False``: it had been stored before."""
     candidates: Sequence[Any] = ()
     """What its loaders are to try, where the window asks for that: as :class:`model.Candidates` is in JSON."""
+    verdict: RunVerdict | None = None
+    """``None``: there is none yet."""
 
 
 Outcome = Ack | RequestError

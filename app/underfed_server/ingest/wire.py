@@ -144,6 +144,14 @@ class Replay(Part, frozen=True, kw_only=True):
     instant_steps_per_s: Amount
 
 
+class TrackerRun(Part, frozen=True, kw_only=True):
+    """The same run in W&B, MLflow or TensorBoard."""
+
+    tracker: Name
+    run: Text
+    url: Text | None = None
+
+
 class Run(Part, frozen=True, kw_only=True):
     project: Name = ""
     name: Name = ""
@@ -171,6 +179,7 @@ class Run(Part, frozen=True, kw_only=True):
     overrides: NamedValues = {}
     advice_of: Name | None = None
     replay: Replay | None = None
+    trackers: Annotated[list[TrackerRun], Meta(max_length=MOST_ENTRIES)] = []
     host: HostFacts | None = None
     devices: Annotated[list[Device], Meta(max_length=MOST_ENTRIES)] = []
     not_measured: Reasons = {}

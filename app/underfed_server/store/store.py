@@ -16,7 +16,7 @@ from underfed_server.counters import Counters
 from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.posted import Outcome, PostedWindow
 from underfed_server.measurements import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows
-from underfed_server.model import EpochInfo
+from underfed_server.model import Diagnosis, EpochInfo
 from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.databases import locks, tables
 from underfed_server.store.databases.database import open_database
@@ -326,7 +326,6 @@ class Store:
     # --- diagnoses, and what they say of all runs ---------------------------------------------------
 
     diagnosis = _reads(diagnoses.read_diagnosis)
-    save_diagnosis = _writes(diagnoses.save_diagnosis)
     note_judged = _writes(diagnoses.note_judged)
     first_ended = _reads(diagnoses.first_ended)
     unjudged = _reads_now(diagnoses.unjudged)
@@ -336,6 +335,17 @@ class Store:
     proven = _reads(read_proven)
     observed = _reads(read_observed)
     read_rates = _reads(read_rates)
+
+    def save_diagnosis(self, diagnosis: Diagnosis) -> bool:
+        """Replace the run's last diagnosis; answers to its windows have that verdict from then on. ``False``: the new
+        one equals it."""
+
+        def save(connection: Connection) -> bool:
+            changed = diagnoses.save_diagnosis(connection, self.now(), diagnosis)
+            self._writer.note_verdict(diagnosis.run_id, diagnoses.verdict_of(diagnosis))
+            return changed
+
+        return self.write(save)
 
     def claim(self, run_id: str, judge: str) -> bool:
         """Whether the process called ``judge`` is to judge the run now, and no other one."""

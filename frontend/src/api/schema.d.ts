@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 472abd8168faa1c04b081390f9ecb70326f4184ca7cd4a1598cf331abe37e7e1. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 944c2f5cd6df501695de444934a26bd828c22d3b7ebed5e0cfecf8e634ddcad0. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -2401,6 +2401,11 @@ export interface components {
             };
             /** Torch Version */
             torch_version: string | null;
+            /**
+             * Trackers
+             * @default []
+             */
+            trackers: components["schemas"]["TrackerRun"][];
             /** User */
             user: string;
             /** World Size */
@@ -2982,6 +2987,18 @@ export interface components {
             token_id: string;
         };
         /**
+         * TrackerRun
+         * @description The same run in W&B, MLflow or TensorBoard.
+         */
+        TrackerRun: {
+            /** Run */
+            run: string;
+            /** Tracker */
+            tracker: string;
+            /** Url */
+            url?: string | null;
+        };
+        /**
          * Trial
          * @description One setting that ``--tune`` measured, in blocks that alternate with those of the search's other trials.
          */
@@ -3338,6 +3355,7 @@ export type TimelineStep = components['schemas']['TimelineStep'];
 export type TokenInfo = components['schemas']['TokenInfo'];
 export type TokenList = components['schemas']['TokenList'];
 export type TokenMade = components['schemas']['TokenMade'];
+export type TrackerRun = components['schemas']['TrackerRun'];
 export type Trial = components['schemas']['Trial'];
 export type TrialBlock = components['schemas']['TrialBlock'];
 export type Tuning = components['schemas']['Tuning'];
@@ -3904,6 +3922,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         next_window_index: number;
+                        /** @description What was last judged of the run */
+                        verdict?: Record<string, never>;
                         wants_run: boolean;
                     };
                 };

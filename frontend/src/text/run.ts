@@ -16,6 +16,9 @@ export const run = {
   ranks: (count: number) => plural(count, 'rank'),
   gpus: (count: number, name: string | null) => `${count} × ${name ?? 'GPU'}`,
   noGpu: 'no GPU',
+  trackers: { wandb: 'W&B', mlflow: 'MLflow', tensorboard: 'TensorBoard' } as Readonly<
+    Record<string, string>
+  >,
   restarted: (count: number) => (count === 1 ? 'restarted once' : `restarted ${plural(count, 'time')}`),
   noLoaderDetail: 'Input that does not come from a PyTorch DataLoader can be watched from the script:',
   advised: 'applies the advice of',

@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
+from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream, made_window, posted
 from tests.app.serving import application_in
 from underfed_server.main import Application
@@ -59,6 +60,14 @@ def test_a_window_is_taken_in_every_encoding_of_the_wire(client: TestClient, enc
     assert response.json() == {"next_window_index": 1, "wants_run": False}
     steps = client.get("/api/v1/runs/run-1/series?metric=step_us&buckets=100").json()["series"][0]
     assert steps["mean"] == window["steps"][0]["step_us"]
+
+
+def test_an_answer_has_the_verdict_once_there_is_one(client: TestClient, application: Application) -> None:
+    client.post(PATH, content=posted(made_window(0)), headers=JSON)
+    application.parts.store.save_diagnosis(made_diagnosis(data_stall_fraction=0.4))
+    verdict = client.post(PATH, content=posted(made_window(1)), headers=JSON).json()["verdict"]
+    told = {"bound": "data", "level": "bound", "cause": "no_workers", "data_stall_fraction": 0.4}
+    assert verdict == told | {"max_data_stall_fraction": None}
 
 
 def test_curl_can_post_a_window_with_a_charset(client: TestClient) -> None:

@@ -134,6 +134,8 @@ class RankFigures:
         self._recent: dict[str, deque[tuple[int, _Sums]]] = {}
         self._warming: dict[str, int] = {}
         self._training: set[str] = set()
+        self.has_news = False
+        """Steps came since ``told()``."""
 
     def feed(self, at_us: int, steps: Iterable[Steps], epochs: Iterable[Epoch]) -> None:
         """``at_us``: the end of their window, in µs of the run's clock."""
@@ -144,12 +146,14 @@ class RankFigures:
         for loader, sums in fresh.items():
             self._all.setdefault(loader, _Sums()).add(sums)
             self._recent.setdefault(loader, deque()).append((at_us, sums))
+            self.has_news = True
         for windows in self._recent.values():
             while windows and windows[0][0] < at_us - RECENT_US:
                 windows.popleft()
 
     def told(self) -> Mapping[str, Any] | None:
         """``None``: there was no step yet."""
+        self.has_news = False
         among = [each for each in self._all if each in self._training] or list(self._all)
         if not among:
             return None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import sys
 import threading
+import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from typing import Any
@@ -27,6 +28,9 @@ LOGGED_FAILURES = 20
 """Most errors, of ours or of the spool's disk, that are logged; later ones are like them."""
 
 PEEK_S = 5.0
+
+VERDICT_S = 60.0
+"""How long a verdict is told that the service has not repeated since: each of its answers has one."""
 
 
 class Outcome(Enum):
@@ -54,6 +58,13 @@ class Sender:
         self._longest_delay_s = LONGEST_DELAY_S
         self._wake = threading.Event()
         self._lock = threading.Lock()
+        self._verdict: Mapping[str, Any] | None = None
+        self._verdict_until = 0.0
+
+    @property
+    def verdict(self) -> Mapping[str, Any]:
+        """What the service judged of the run, by its last answers; empty where that is not known."""
+        return self._verdict if self._verdict is not None and time.monotonic() < self._verdict_until else {}
 
     @property
     def is_failing(self) -> bool:
@@ -126,6 +137,7 @@ class Sender:
         if reply.status == 200 and reply.next_window_index is not None:
             self._next_indexes.pop(stream, None)
             self._spool.acknowledge(frame)
+            self._verdict, self._verdict_until = reply.verdict, time.monotonic() + VERDICT_S
             if reply.wants_run:
                 with self._lock:
                     self._wanted.add(stream)

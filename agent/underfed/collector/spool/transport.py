@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from underfed.exchange.figures import OF_RUN
+
 TIMEOUT_S = 10.0
 """Time limit for connecting, and for the whole answer, also where it comes byte by byte."""
 
@@ -32,6 +34,8 @@ class Reply:
     """Error code of the service; a proxy's answer has none."""
     tuning: Sequence[Any] | None = None
     """Settings that it proposes for trials, by loader, where the window asked for them."""
+    verdict: Mapping[str, Any] | None = None
+    """What the service last judged of the run, with the keys of ``figures.OF_RUN``."""
 
 
 class Transport(Protocol):
@@ -138,7 +142,16 @@ def read_reply(status: int, content: bytes, retry_after: str | None) -> Reply:
         reason=f"{status} {detail.get('code', '')} {detail.get('message', '')}".strip()[:500],
         code=code if isinstance(code, str) else None,
         tuning=proposed if isinstance(proposed := answer.get("tuning"), list) else None,
+        verdict=_verdict(answer.get("verdict")),
     )
+
+
+def _verdict(told: object) -> Mapping[str, Any] | None:
+    if not isinstance(told, dict) or not isinstance(told.get("bound"), str):
+        return None
+    words = {name: told[name] for name in ("bound", "cause") if isinstance(told.get(name), str)}
+    most = told.get("max_data_stall_fraction")
+    return {**dict.fromkeys(OF_RUN), **words, "max_data_stall_fraction": most if isinstance(most, float) else None}
 
 
 def _seconds(text: str | None) -> float | None:

@@ -88,6 +88,8 @@ run = Table(
     Column("overrides", JSON, nullable=False),
     Column("advice_of", Text),
     Column("replay", JSON(none_as_null=True)),
+    # The same run in other tools.
+    Column("trackers", JSON, nullable=False),
     Column("agent_version", Text),
     Column("python_version", Text),
     Column("torch_version", Text),
@@ -114,6 +116,8 @@ run = Table(
     Column("level", Text, nullable=False),
     Column("cause", Text),
     Column("data_stall_fraction", Float),
+    # Of the rank that loses the largest share.
+    Column("max_data_stall_fraction", Float),
     Column("steps_per_s", Float),
     Column("samples_per_s", Float),
     Column("step_us", BigInteger),

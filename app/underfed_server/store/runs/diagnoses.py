@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, or_, select, update
 
+from underfed_server.ingest.posted import RunVerdict
 from underfed_server.model import BestAdvice, Diagnosis
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
@@ -96,6 +98,20 @@ def unjudged(connection: Connection, now: datetime) -> list[str]:
     return list(connection.execute(statement.order_by(run.last_seen_at.desc())).scalars())
 
 
+def verdict_of(diagnosis: Diagnosis) -> RunVerdict | None:
+    """``None``: there is none."""
+    if diagnosis.bound == "unknown":
+        return None
+    figures = _figures(diagnosis)
+    return RunVerdict(**{each.name: figures[each.name] for each in fields(RunVerdict)})
+
+
+def _most(diagnosis: Diagnosis) -> float | None:
+    return max(
+        (each.data_stall_fraction for each in diagnosis.ranks if each.data_stall_fraction is not None), default=None
+    )
+
+
 def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
     same = (
         "loader", "bound", "level", "data_stall_fraction", "steps_per_s", "samples_per_s", "hours_lost",
@@ -106,6 +122,7 @@ def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
     carried = next((entry for entry in diagnosis.ledger if entry.run_id == diagnosis.run_id), None)
     return {name: getattr(diagnosis, name) for name in same} | {
         "cause": diagnosis.causes[0].cause if diagnosis.causes else None,
+        "max_data_stall_fraction": _most(diagnosis),
         "step_us": diagnosis.anatomy.step_us if diagnosis.anatomy else None,
         "predicted_speedup": gain,
         "least_speedup": gain if least is None else least,

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Table, func, select, tuple_
 
+from underfed_server.ingest.posted import RunVerdict
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.locks import lock_runs
+
+_OF_VERDICT = tuple(each.name for each in fields(RunVerdict))
 
 RUNS_KEPT = 2_000
 """Runs whose state stays in memory: some kilobytes each."""
@@ -68,6 +71,7 @@ class RunState:
     loaders: set[str] = field(default_factory=set)
     described_by: int | None = None
     """The lowest rank that described the run, whose description counts."""
+    verdict: RunVerdict | None = None
 
 
 class RunStates:
@@ -102,6 +106,12 @@ class RunStates:
         stream = None if run is None else run.streams.get((key.rank, key.incarnation))
         if stream is not None:
             stream.hot_rows = stream.hot_windows = 0
+
+    def note_verdict(self, run_id: str, verdict: RunVerdict | None) -> None:
+        """Note what was judged of the run, so that no answer to a window has to look for it."""
+        run = self._runs.get(run_id)
+        if run is not None:
+            run.verdict = verdict
 
     def forget(self, run_id: str | None = None) -> None:
         """Drop one run, which was deleted; or all, after a failed transaction."""
@@ -148,8 +158,11 @@ def _read_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunS
         return {}
     states = {run_id: RunState(run_id) for run_id in run_ids}
     run, loader, rank = tables.run.c, tables.loader.c, tables.rank.c
-    for run_id, project in connection.execute(select(run.run_id, run.project).where(run.run_id.in_(run_ids))):
-        states[run_id].exists, states[run_id].project = True, project
+    columns = (run.run_id, run.project, *(run[name] for name in _OF_VERDICT))
+    for run_id, project, *judged in connection.execute(select(*columns).where(run.run_id.in_(run_ids))):
+        state, verdict = states[run_id], RunVerdict(*judged)
+        state.exists, state.project = True, project
+        state.verdict = None if verdict.bound == "unknown" else verdict
     for run_id, name in connection.execute(select(loader.run_id, loader.loader).where(loader.run_id.in_(run_ids))):
         states[run_id].loaders.add(name)
     lowest = select(rank.run_id, func.min(rank.rank)).where(rank.run_id.in_(run_ids)).group_by(rank.run_id)

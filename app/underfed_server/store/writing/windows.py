@@ -104,7 +104,7 @@ class Appender:
         stream = run.streams.get((window.rank, window.incarnation))
         last = -1 if stream is None else stream.last_window_index
         if window.window_index <= last and stream is not None:
-            return Ack(last + 1, _wants_run(run, stream, window), is_new=False)
+            return Ack(last + 1, _wants_run(run, stream, window), is_new=False, verdict=run.verdict)
         # The agent's index skips windows that it dropped itself: only a window that it kept can be missing.
         if window.previous_window_index is not None and window.previous_window_index > last:
             return OutOfOrderError(
@@ -119,7 +119,7 @@ class Appender:
         self._describe(connection, run, posted)
         _advance(stream, window, changes)
         _collect(posted, stream, changes)
-        return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True)
+        return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True, verdict=run.verdict)
 
     def _describe(self, connection: Connection, run: RunState, posted: PostedWindow) -> None:
         """Few windows describe the run and its loaders."""
@@ -255,7 +255,8 @@ def _unknown_run(window: Window, project: str, now: datetime) -> dict[str, Any]:
 def _run_columns(run: Run, run_id: str) -> dict[str, Any]:
     replay = None if run.replay is None else msgspec.to_builtins(run.replay)
     named = {"name": run.name or run_id, "user": run.user or "", "replay": replay}
-    return {name: getattr(run, name) for name in _OF_RUN} | named
+    trackers = msgspec.to_builtins(run.trackers)
+    return {name: getattr(run, name) for name in _OF_RUN} | named | {"trackers": trackers}
 
 
 def _rank_row(window: Window, run: Run) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 
 from underfed_server.counters import Counters
 from underfed_server.errors import OutOfOrderError, RequestError, TryLaterError
-from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
+from underfed_server.ingest.posted import Ack, Outcome, PostedWindow, RunVerdict
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.sqlite import bound_journal
 from underfed_server.store.databases.trouble import TroubleLog, trouble_of
@@ -149,6 +149,12 @@ class Writer:
         if not self._is_shared:
             self._appender.states.forget(run_id)
             self._queue.forget(run_id)
+
+    def note_verdict(self, run_id: str, verdict: RunVerdict | None) -> None:
+        """Only from within a :meth:`call` that saves it."""
+        # Where the database is shared, it is read with the run's state.
+        if not self._is_shared:
+            self._appender.states.note_verdict(run_id, verdict)
 
     @property
     def waiting(self) -> tuple[int, int]:

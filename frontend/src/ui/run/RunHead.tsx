@@ -1,7 +1,7 @@
 /** Which run this is: name, state, where and whose. */
 import { useSignal } from '@preact/signals'
 import { Fragment } from 'preact'
-import type { Run } from '../../api/schema'
+import type { Run, TrackerRun } from '../../api/schema'
 import { formatAge, formatNumber, formatSetting, formatTags } from '../../format'
 import { navigate, runHref, runsHref } from '../../router'
 import { archive, mayChange, unarchive } from '../../store/actions'
@@ -12,8 +12,8 @@ import { isEndUnknown } from '../../verdict'
 import { ageS, silentS } from '../parts/age'
 import { Button } from '../parts/Button'
 import { StatusGlyph } from '../parts/Glyph'
-import { pieces } from '../parts/links'
 import { Menu } from '../parts/Menu'
+import { Notes } from '../parts/Notes'
 import { onDemand } from '../parts/onDemand'
 import { Several } from '../parts/Several'
 import { useRuns } from '../parts/stores'
@@ -77,6 +77,13 @@ export function RunHead({ run }: { run: Run }) {
           )}
         </span>
       )}
+      {run.trackers.length > 0 && (
+        <span class="meta detail">
+          {run.trackers.map(each => (
+            <TrackerLink key={each.tracker} of={each} />
+          ))}
+        </span>
+      )}
       <span class="actions screen-only">
         <Button
           kind="small"
@@ -88,20 +95,22 @@ export function RunHead({ run }: { run: Run }) {
         {run.no_loader === null && <ExportMenu run={run} />}
         {mayChange.value ? <Actions run={run} /> : <WhyNotChange />}
       </span>
-      {run.notes && (
-        <p class="notes quiet">
-          {pieces(run.notes).map(({ text, href }, index) =>
-            href ? (
-              <a key={index} href={href} rel="noopener noreferrer nofollow" target="_blank">
-                {text}
-              </a>
-            ) : (
-              text
-            ),
-          )}
-        </p>
-      )}
+      {run.notes && <Notes text={run.notes} />}
     </div>
+  )
+}
+
+/** The same run elsewhere: a link where it has a page, else where to find it. The service lets only the web's pass. */
+function TrackerLink({ of: { tracker, run, url } }: { of: TrackerRun }) {
+  const name = say.trackers[tracker] ?? tracker
+  return url ? (
+    <a href={url} title={run} rel="noopener noreferrer nofollow" target="_blank">
+      {name}
+    </a>
+  ) : (
+    <span class="cut" title={run}>
+      {name} <code>{run}</code>
+    </span>
   )
 }
 

@@ -8,17 +8,26 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from tests.app.made_diagnosis import made_cause, made_diagnosis
 from tests.app.made_windows import LOADER, RUN, made_stream, made_window, posted_window
 from underfed_server.errors import OutOfOrderError
-from underfed_server.ingest.posted import Ack
+from underfed_server.ingest.posted import Ack, RunVerdict
+from underfed_server.model import RankDiagnosis
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
+from underfed_server.store.writing.windows import Appender, stream_of
 
 
 def post(store: Store, window: dict[str, Any]) -> Ack | OutOfOrderError:
     outcome = store.submit(posted_window(window)).result(timeout=30)
     assert isinstance(outcome, Ack | OutOfOrderError)
     return outcome
+
+
+def answered(store: Store, window: dict[str, Any]) -> Ack:
+    ack = post(store, window)
+    assert isinstance(ack, Ack)
+    return ack
 
 
 def rows(store: Store) -> int:
@@ -37,6 +46,24 @@ def test_a_repeated_window_is_acknowledged_without_a_write(store: Store) -> None
     for repeated in (0, 1):
         assert post(store, made_window(repeated)) == Ack(next_window_index=2, wants_run=False, is_new=False)
     assert rows(store) == 2
+
+
+def test_an_answer_has_the_last_verdict_on_the_run(store: Store) -> None:
+    post(store, made_window(0))
+    ranks = [
+        RankDiagnosis(rank=rank, data_stall_fraction=stall, straggler=False)
+        for rank, stall in enumerate((0.3, None, 0.5))
+    ]
+    store.save_diagnosis(made_diagnosis(data_stall_fraction=0.4, causes=[made_cause()], ranks=ranks))
+    expected = RunVerdict("data", "bound", "no_workers", 0.4, max_data_stall_fraction=0.5)
+    assert answered(store, made_window(0)).verdict == expected, "of a window that is repeated"
+    assert answered(store, made_window(1)).verdict == expected
+    again = Appender(store.now, is_shared=False)
+    with store.reading() as reader:
+        again.states.load(reader.connection, [stream_of(posted_window(made_window(2)).window)])
+    assert again.states["run-1"].verdict == expected, "as after a restart"
+    store.save_diagnosis(made_diagnosis(bound="unknown", level="unknown", data_stall_fraction=None))
+    assert answered(store, made_window(2)).verdict is None
 
 
 def test_a_window_whose_predecessor_is_missing_sends_the_agent_back(store: Store) -> None:

@@ -1,0 +1,286 @@
+"""Runs of W&B, MLflow and TensorBoard: found in the process that logs with them, and logged to from outside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from urllib.error import HTTPError
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from torch.utils.data import DataLoader
+
+import underfed
+from tests.fakes.service import Service, wait_until
+from underfed.collector.trackers.links import page_of
+from underfed.exchange import figures, launch, run_files, trackers
+from underfed.exchange.config import read_config
+from underfed.exchange.facts import write_facts
+from underfed.exchange.guard import Guard
+from underfed.exchange.rank import Rank
+from underfed.exchange.trackers import Target, Targets
+from underfed.integrations.wandb import ENDPOINTS, ask_for_figures
+from underfed.launcher import figures_endpoint
+from underfed.trainer import trackers as of_process
+from underfed.trainer.process_facts import make_origin
+
+PAGE = "http://host:7077/runs/run-1"
+KNOWN = {
+    **figures.nothing(),
+    "steps": 40,
+    "max_data_stall_fraction": 0.5,
+    "recent": {**figures.nothing()["recent"], "data_stall_fraction": 0.25, "data_wait_us": 2_500},
+}
+
+
+class Summary(dict[str, Any]):
+    """Of a run of W&B."""
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    """The trackers' modules as the program has imported them, without a run."""
+    found: dict[str, Any] = {
+        "wandb": SimpleNamespace(run=None),
+        "mlflow": SimpleNamespace(get_tracking_uri=lambda: "sqlite:///ml.db"),
+        "mlflow.tracking.fluent": SimpleNamespace(active_run=lambda: None),
+        "tensorboard.summary.writer.event_file_writer": SimpleNamespace(),
+    }
+    for name, module in found.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    return found
+
+
+@pytest.fixture
+def writer_of_events() -> Iterator[str]:
+    """A thread as TensorBoard's has it, whose file is in the directory of that name."""
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    file = SimpleNamespace(filename=b"logs/first/events.out.tfevents.1.host.1.0")
+    thread._record_writer = SimpleNamespace(_writer=file)  # type: ignore[attr-defined]
+    thread.start()
+    yield "logs/first"
+    over.set()
+    thread.join()
+
+
+@pytest.fixture
+def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> of_process.ProcessTrackers:
+    monkeypatch.setattr(of_process, "PAUSE_S", 0.0)
+    return of_process.ProcessTrackers(tmp_path, PAGE, Guard())
+
+
+def written(directory: Path) -> Targets | None:
+    path = directory / trackers.FILE
+    return trackers.parse(path.read_text()) if path.exists() else None
+
+
+def test_a_process_that_logs_with_none_writes_nothing(
+    process: of_process.ProcessTrackers, modules: dict[str, Any], tmp_path: Path
+) -> None:
+    process.look()
+    process.end()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_runs_that_it_logs_to_are_found(
+    process: of_process.ProcessTrackers, modules: dict[str, Any], writer_of_events: str, tmp_path: Path
+) -> None:
+    process.look()
+    modules["wandb"].run = SimpleNamespace(id="w1", url="https://wandb.ai/t/p/runs/w1", summary=Summary())
+    info = SimpleNamespace(run_id="m1", experiment_id="7")
+    modules["mlflow.tracking.fluent"].active_run = lambda: SimpleNamespace(info=info)
+    process.look()
+    found = written(tmp_path)
+    assert found is not None
+    assert found.runs == [
+        Target("wandb", "w1", "https://wandb.ai/t/p/runs/w1"),
+        Target("mlflow", "m1", "sqlite:///ml.db", "7"),
+        Target("tensorboard", writer_of_events, directory=str(Path.cwd() / writer_of_events)),
+    ]
+    assert found.interpreter == sys.executable
+    assert modules["wandb"].run.summary == {"underfed/page": PAGE}
+    modules["mlflow.tracking.fluent"].active_run = lambda: None
+    process.end()
+    assert set(found.runs) == set((written(tmp_path) or Targets()).runs), "the last figures are still to come"
+
+
+def test_the_verdict_is_in_the_summary_of_wandb_once_it_is_known(
+    process: of_process.ProcessTrackers, modules: dict[str, Any], tmp_path: Path
+) -> None:
+    summary = Summary()
+    modules["wandb"].run = SimpleNamespace(id="w1", url=None, summary=summary)
+    process.look()
+    figures.write(tmp_path, {**KNOWN, "bound": "data", "cause": "no_workers"})
+    process.look()
+    assert summary == {"underfed/page": PAGE}, "it is written at most once a minute"
+    process.end()
+    assert summary == {"underfed/page": PAGE, "underfed/bound": "data", "underfed/cause": "no_workers"}
+
+
+def test_one_variable_switches_looking_off(
+    modules: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(trackers.SWITCH, "0")
+    modules["wandb"].run = SimpleNamespace(id="w1", url=None, summary=Summary())
+    of_process.ProcessTrackers(tmp_path, PAGE, Guard()).end()
+    assert written(tmp_path) is None
+    assert modules["wandb"].run.summary == {}
+
+
+def test_what_fails_in_a_tracker_is_counted_and_ends_nothing(
+    modules: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNDERFED_STRICT", "0")
+    guard = Guard()
+    modules["mlflow.tracking.fluent"].active_run = lambda: 1 / 0
+    of_process.ProcessTrackers(tmp_path, PAGE, guard).look()
+    assert guard.failures == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "page"),
+    [
+        (Target("wandb", "w1", "https://wandb.ai/t/p/runs/w1"), "https://wandb.ai/t/p/runs/w1"),
+        (Target("wandb", "w1"), None),
+        (Target("mlflow", "m1", "http://me:secret@host:5000/ml/", "7"), "http://host:5000/ml/#/experiments/7/runs/m1"),
+        (Target("mlflow", "m1", "sqlite:///ml.db", "7"), None),
+        (Target("mlflow", "m1", "http://[", "7"), None),
+        (Target("tensorboard", "logs", directory="/logs"), None),
+        (Target("wandb", "w1", "javascript:alert(1)"), None),
+    ],
+)
+def test_a_page_is_of_the_web_and_names_no_user(target: Target, page: str | None) -> None:
+    assert page_of(target) == page
+
+
+MLFLOW = {
+    "__init__": "",
+    "entities": "from collections import namedtuple\n"
+    "Metric = namedtuple('Metric', 'key value timestamp step')\nRunTag = namedtuple('RunTag', 'key value')\n",
+    "tracking": "import json\n"
+    "class MlflowClient:\n"
+    "    def __init__(self, tracking_uri): self.path = tracking_uri\n"
+    "    def log_batch(self, run_id, metrics, tags):\n"
+    "        line = json.dumps([run_id, [list(each) for each in metrics], dict(tags)])\n"
+    "        open(self.path, 'a').write(line + '\\n')\n",
+}
+"""What is used of it."""
+
+
+def test_a_training_is_logged_to_the_run_that_it_names(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mlflow").mkdir()
+    for name, source in MLFLOW.items():
+        (tmp_path / "mlflow" / f"{name}.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "mlflow", ModuleType("mlflow"))
+    from underfed.integrations import mlflow
+
+    log = tmp_path / "logged.jsonl"
+    mlflow.log_to("m1", str(log), "7")
+    for _ in underfed.watch(DataLoader(list(range(30)))):
+        pass
+    wait_until(lambda: underfed.stats()["steps"], "the collector has read the steps")
+    underfed.finish()
+    wait_until(log.exists, "the figures are logged")
+    run_id, metrics, tags = json.loads(log.read_text().splitlines()[-1])
+    assert run_id == "m1"
+    assert {"system/underfed/data_stall_fraction", "system/underfed/steps_per_s"} <= {each[0] for each in metrics}
+    assert tags["underfed.page"].startswith(service.url)
+    told = [window["run"].get("trackers") for window in service.windows if "run" in window]
+    assert told[-1] == [{"tracker": "mlflow", "run": "m1"}]
+
+
+def test_a_callback_that_logs_by_itself_leaves_nothing_for_the_collector(tmp_path: Path) -> None:
+    from underfed.collector.trackers.tracker_writer import TrackerWriter
+
+    for is_told in (True, False):
+        runs = [Target("mlflow", "m1", "nowhere")]
+        trackers.write(tmp_path, Targets(runs, sys.executable, [], is_told=is_told))
+        writer = TrackerWriter(tmp_path)
+        writer.read()
+        writer.tell(KNOWN)
+        assert (writer._process is None) == is_told
+        writer.end()
+        writer.wait(60)
+
+
+@pytest.mark.parametrize(
+    ("set_before", "expected"),
+    [
+        (None, '{"underfed": "http://127.0.0.1:9/secret/PID"}'),
+        ('{"underfed": "http://127.0.0.1:9/secret/1"}', '{"underfed": "http://127.0.0.1:9/secret/PID"}'),
+        ('{"dcgm": "http://node:9400/metrics"}', '{"dcgm": "http://node:9400/metrics"}'),
+    ],
+    ids=["none", "a parent's", "the user's"],
+)
+def test_wandb_asks_for_the_figures_of_its_own_process(set_before: str | None, expected: str) -> None:
+    environ = {launch.FIGURES: "http://127.0.0.1:9/secret"} | ({ENDPOINTS: set_before} if set_before else {})
+    ask_for_figures(environ)
+    assert environ[ENDPOINTS] == expected.replace("PID", str(os.getpid()))
+
+
+def test_wandb_asks_for_nothing_where_nothing_is_served() -> None:
+    for environ in ({}, {launch.FIGURES: "http://127.0.0.1:9/secret", "UNDERFED_DISABLED": "1"}):
+        ask_for_figures(environ)
+        assert ENDPOINTS not in environ
+
+
+def asked(address: str) -> dict[str, float]:
+    with urllib.request.urlopen(address, timeout=60) as response:
+        families = list(text_string_to_metric_families(response.read().decode()))
+    assert all(each.type == "gauge" for each in families)
+    return {sample.name: sample.value for each in families for sample in each.samples}
+
+
+def recorded(root: Path, run_id: str, rank: int, pid: int, steps_per_s: float) -> None:
+    directory = run_files.rank_directory(root / run_id, rank, 1)
+    directory.mkdir(parents=True)
+    origin = make_origin(read_config({}), Rank(rank, rank, None, 2), run_id, directory)
+    write_facts(directory / run_files.RUN, type(origin)(**{**_fields(origin), "pid": pid}))
+    figures.write(directory, {**KNOWN, "recent": {**KNOWN["recent"], "steps_per_s": steps_per_s}})
+
+
+def _fields(origin: Any) -> dict[str, Any]:
+    return {name: getattr(origin, name) for name in type(origin).__slots__}
+
+
+def test_the_launcher_serves_the_figures_of_each_process_to_who_knows_the_address(tmp_path: Path) -> None:
+    launches = tmp_path / "launches"
+    launches.mkdir()
+    variables = figures_endpoint.serve({}, [tmp_path], launches)
+    address = variables[launch.FIGURES]
+    assert address.startswith("http://127.0.0.1:")
+    assert asked(f"{address}/11") == {}, "no run has begun"
+    recorded(tmp_path, "run-1", rank=1, pid=11, steps_per_s=11.0)
+    recorded(tmp_path, "run-1", rank=0, pid=10, steps_per_s=10.0)
+    (launches / launch.RECORDING).write_text("run-1\n")
+    told = asked(f"{address}/11")
+    assert told == {
+        "data_stall_fraction": 0.25,
+        "data_wait_seconds": 0.0025,
+        "max_data_stall_fraction": 0.5,
+        "steps_per_s": 11.0,
+    }
+    assert asked(f"{address}/99")["steps_per_s"] == 10.0, "a process that logs for others is told of the lowest rank"
+    recorded(tmp_path, "run-2", rank=0, pid=20, steps_per_s=20.0)
+    (launches / launch.RECORDING).write_text("run-1\nrun-2\n")
+    assert asked(f"{address}/20")["steps_per_s"] == 20.0
+    assert asked(f"{address}/99") == {}, "it may belong to either"
+    beginning, _, secret = address.rpartition("/")
+    for wrong in ("", "11", f"{secret}x/11", f"{secret}", f"{secret}/x", f"{secret}/11/metrics"):
+        with pytest.raises(HTTPError, match="404"):
+            asked(f"{beginning}/{wrong}")
+
+
+def test_one_variable_switches_serving_off(tmp_path: Path) -> None:
+    assert figures_endpoint.serve({trackers.SWITCH: "0"}, [tmp_path], tmp_path) == {}
