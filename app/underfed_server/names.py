@@ -46,6 +46,14 @@ LABELS: Mapping[str, Mapping[str, str]] = {
         "bound": "bound by its input",
         "unknown": "no verdict",
     },
+    "condition": {
+        "data_bound": "waits for data",
+        "hours_lost": "hours lost",
+        "verdict_changed": "verdict changed",
+        "memory": "memory runs out",
+        "straggler": "a rank straggles",
+        "host_offline": "host offline",
+    },
 }
 
 
@@ -60,7 +68,7 @@ def label_of(kind: str, name: str) -> str:
 
 @cache
 def all_labels() -> Mapping[str, Mapping[str, str]]:
-    """By kind (``cause``, ``change``, ``status``, ``bound``, ``level``) and name."""
+    """By kind (``cause``, ``change``, ``status``, ``bound``, ``level``, ``condition``) and name."""
     return {
         "cause": _declared("diagnosis.causes", "CAUSE"),
         "change": _declared("advice.catalogue", "CHANGE"),
