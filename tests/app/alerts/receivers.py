@@ -158,7 +158,9 @@ class Mailbox:
 def mail_server(**options: Any) -> Iterator[Mailbox]:
     """``options``: aiosmtpd's."""
     mailbox = Mailbox()
-    controller = Controller(mailbox, hostname="127.0.0.1", port=free_port(), **options)
+    controller = Controller(
+        mailbox, hostname="127.0.0.1", port=free_port(), authenticator=mailbox.authenticate, **options
+    )
     controller.start()
     mailbox.port = controller.port
     try:

@@ -37,9 +37,13 @@ class _Connection(http.client.HTTPConnection):
         OSError: none of the addresses answers.
         """
         for index, address in enumerate(self._addresses):
+            reached = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)
             try:
-                return socket.create_connection((str(address), self.port), timeout=DEADLINE_S / len(self._addresses))
+                reached.settimeout(DEADLINE_S / len(self._addresses))
+                reached.connect((str(address), self.port))
+                return reached
             except OSError:
+                reached.close()
                 if index == len(self._addresses) - 1:
                     raise
         raise OSError
@@ -69,6 +73,9 @@ def post_body(
             connection.request("POST", destination.path, body, dict(headers))
             answer = connection.getresponse()
             status, asked = answer.status, answer.getheader("Retry-After")
+        if connection.is_cut:
+            # What had come until then may look like an answer.
+            raise TimeoutError
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise AttemptError(_why(error, connection)) from error
     finally:
