@@ -141,9 +141,4 @@ def _is_about(in_force: RuleInForce, run: RunSummary, now: datetime) -> bool:
     # A rule of the future was made before the clock was set back.
     is_since = run.last_seen_at >= rule.made_at or rule.made_at > now
     is_over = run.ended_at is not None and run.last_seen_at - run.ended_at >= OVER_AFTER
-    return (
-        rule.project in (None, run.project)
-        and rule.user in (None, run.user)
-        and is_since
-        and not is_over
-    )
+    return rule.project in (None, run.project) and rule.user in (None, run.user) and is_since and not is_over

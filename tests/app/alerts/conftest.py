@@ -122,5 +122,3 @@ def desk(store: Store, clock: WallClock) -> Desk:
 def receiver() -> Iterator[Receiver]:
     with receiving() as opened:
         yield opened
-
-

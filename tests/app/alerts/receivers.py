@@ -143,7 +143,7 @@ class Mailbox:
         return "250 OK"
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
-        self.mails.append(cast(EmailMessage, message_from_bytes(cast(bytes, envelope.content), policy=default)))
+        self.mails.append(message_from_bytes(cast(bytes, envelope.content), policy=default))
         self.recipients.append(list(envelope.rcpt_tos))
         return "250 OK"
 

@@ -36,7 +36,9 @@ def starved(desk: Desk) -> None:
     desk.judged(sentence="The GPU waits for data 40% of every step.", why="One worker loads.", advice=[promised()])
 
 
-def test_a_webhook_gets_signed_json_with_the_sentence_the_first_fix_and_the_link(desk: Desk, receiver: Receiver) -> None:
+def test_a_webhook_gets_signed_json_with_the_sentence_the_first_fix_and_the_link(
+    desk: Desk, receiver: Receiver
+) -> None:
     channel = desk.channel(f"{receiver.url}/hook?key=1")
     desk.rule(channel.channel_id)
     starved(desk)

@@ -14,7 +14,7 @@ import pytest
 from tests.app.alerts.conftest import Desk
 from tests.app.alerts.receivers import Receiver, misbehaving
 from tests.app.conftest import on_sqlite_alone
-from underfed_server.alerts.sending import addresses, posting
+from underfed_server.alerts.sending import posting
 from underfed_server.errors import InvalidError
 from underfed_server.logs import printable
 
@@ -50,9 +50,9 @@ def test_a_name_is_looked_up_before_each_message_and_may_not_lead_inside(
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (resolved, port))]
 
     channel = desk.channel("https://rebound.example/")
-    monkeypatch.setattr(addresses.socket, "getaddrinfo", resolve)
+    monkeypatch.setattr("underfed_server.alerts.sending.addresses.socket.getaddrinfo", resolve)
     connected: list[Any] = []
-    monkeypatch.setattr(posting.socket, "socket", lambda *words: connected.append(words))
+    monkeypatch.setattr("underfed_server.alerts.sending.posting.socket.socket", lambda *words: connected.append(words))
     desk.alerting.test(channel.channel_id, None, "http://page")
     desk.send()
     assert "is no public address; the operator" in (desk.log[0].error or "")
@@ -64,7 +64,7 @@ def test_the_address_that_was_looked_at_is_the_one_that_is_connected_to(
 ) -> None:
     port = int(receiver.url.rpartition(":")[2])
     first = [[(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]]
-    monkeypatch.setattr(addresses.socket, "getaddrinfo", lambda *_, **__: first.pop())
+    monkeypatch.setattr("underfed_server.alerts.sending.addresses.socket.getaddrinfo", lambda *_, **__: first.pop())
     channel = desk.channel(f"http://rebound.example:{port}/")
     desk.alerting.test(channel.channel_id, None, "http://page")
     desk.send()

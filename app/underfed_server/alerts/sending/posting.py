@@ -41,11 +41,12 @@ class _Connection(http.client.HTTPConnection):
             try:
                 reached.settimeout(DEADLINE_S / len(self._addresses))
                 reached.connect((str(address), self.port))
-                return reached
             except OSError:
                 reached.close()
                 if index == len(self._addresses) - 1:
                     raise
+            else:
+                return reached
         raise OSError
 
     def cut(self) -> None:
