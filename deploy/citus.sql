@@ -2,6 +2,7 @@
 -- Run it once as psql --file, after the first start of the service (which makes the tables), while none runs.
 BEGIN;
 SELECT create_distributed_table('run', 'run_id');
+SELECT create_distributed_table('alert_state', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('chunk', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('config_value', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('diagnosis', 'run_id', colocate_with => 'run');
@@ -20,7 +21,10 @@ SELECT create_distributed_table('stream', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('tag', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('track', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('worker_life', 'run_id', colocate_with => 'run');
+SELECT create_reference_table('alert');
+SELECT create_reference_table('alert_rule');
 SELECT create_reference_table('audit');
+SELECT create_reference_table('channel');
 SELECT create_reference_table('project');
 SELECT create_reference_table('removed_run');
 SELECT create_reference_table('session');

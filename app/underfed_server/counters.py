@@ -45,6 +45,9 @@ class Counters:
             "When the newest scheduled back-up was made; 0: none",
             registry=self.registry,
         )
+        self.alerts = self._counter(
+            "alert_attempts", "Attempts to send an alert, by the kind of channel and how they ended", "kind", "result"
+        )
         self.group_size = self._histogram("writer_group_size", "Writes committed together", buckets=SIZES)
         self.commit_seconds = self._histogram(
             "writer_commit_seconds", "From the begin of a transaction until it is on disk"

@@ -6,8 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from typing import Protocol
 
+from underfed_server.alerts.alerting import Alerting
+from underfed_server.api.admission import owner_token
 from underfed_server.api.admission.access import open_access
 from underfed_server.api.admission.gate import Gate, key_of_caller
 from underfed_server.api.admission.headers import with_headers
@@ -25,12 +28,13 @@ from underfed_server.api.traffic import Traffic
 from underfed_server.budget import Budget
 from underfed_server.counters import Counters
 from underfed_server.diagnose import LoaderDiagnoses
-from underfed_server.errors import RequestError
+from underfed_server.errors import ConflictError, RequestError, StartError
 from underfed_server.ingest.asgi import PERMISSION, Receive, Scope, Send, bodies, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
-from underfed_server.settings import Settings
+from underfed_server.settings import AlertSettings, Settings
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
+from underfed_server.store.upkeep.alert_log import trim_alert_log
 from underfed_server.store.upkeep.audit_entries import trim_audit_log
 from underfed_server.store.upkeep.deleted_runs import remove_deleted_runs
 from underfed_server.store.upkeep.retention import Retention
@@ -109,6 +113,27 @@ class Application:
         self.parts.store.close()
 
 
+def _keys(settings: AlertSettings) -> Sequence[str]:
+    """What addresses and secrets of channels are encrypted with: the first one. Made at its first use, if need be.
+
+    Raises:
+        ConflictError: there is none.
+    """
+    path = settings.key_path
+    if settings.keys:
+        own = None if path is None else owner_token.read(path)
+        return settings.keys if own is None else (*settings.keys, own)
+    if path is None:
+        raise ConflictError(
+            "addresses of channels are encrypted, and there is no key: the operator of the service sets "
+            "UNDERFED_SECRET_KEY, the same for every process"
+        )
+    try:
+        return (owner_token.read_or_make(path, "key"),)
+    except StartError as error:
+        raise ConflictError(str(error)) from error
+
+
 def create_app(
     settings: Settings, judge: Judge | None = None, clock: Callable[[], float] = time.monotonic
 ) -> Application:
@@ -127,7 +152,8 @@ def create_app(
     try:
         access, new_token = open_access(store, settings)
         events = Events(store.changed_since)
-        scheduler = JudgementScheduler(store, events, judge, counters)
+        alerting = Alerting(store, settings.alerts, partial(_keys, settings.alerts), counters)
+        scheduler = JudgementScheduler(store, events, judge, alerting.watcher, counters)
         limits = RateLimits(settings.requests_per_s, settings.bytes_per_s, clock)
         parts = Parts(
             store,
@@ -137,6 +163,7 @@ def create_app(
             scheduler,
             LoaderDiagnoses(),
             ServedHotspots(),
+            alerting,
             counters,
             store.now(),
             RetentionPolicy(settings.retain_us, settings.max_bytes),
@@ -145,7 +172,9 @@ def create_app(
             scheduler,
             remove_deleted_runs(store),
             trim_audit_log(store, timedelta(microseconds=settings.keep_audit_us)),
+            trim_alert_log(store, timedelta(microseconds=settings.alerts.keep_us)),
             Retention(store, parts.default_policy),
+            alerting.sender,
             access,
         ]
         if store.is_shared:

@@ -28,6 +28,9 @@ Stage = Literal["getitem", "collate", "other", "step"]
 Sampled = Literal["loading", "step"]
 Role = Literal["train", "validation", "other"]
 TuningStatus = Literal["waiting", "searching", "kept", "left_alone", "refused", "failed"]
+Condition = Literal["data_bound", "hours_lost", "verdict_changed", "memory", "straggler", "host_offline"]
+ChannelKind = Literal["webhook", "slack", "email"]
+AlertKind = Literal["raised", "recovered", "test"]
 CautionOf = Literal["batch_size", "model", "gpu", "world_size", "compute"]
 Unit = Literal["us", "fraction", "bytes", "bytes_per_s", "per_s", "count", "cores", "factor", "setting", "w"]
 Setting = bool | int | float | str | None
@@ -1530,7 +1533,8 @@ class ServiceInfo(Model):
 
 
 AuditAction = Literal["renamed", "tagged", "noted", "archived", "unarchived", "deleted", "restored",
-                      "view_created", "view_changed", "view_deleted"]  # fmt: skip
+                      "view_created", "view_changed", "view_deleted", "channel_created", "channel_deleted",
+                      "alert_rule_created", "alert_rule_deleted"]  # fmt: skip
 
 
 class AuditEntry(Model):
@@ -1554,6 +1558,130 @@ class AuditEntry(Model):
 
 class AuditPage(Model):
     entries: list[AuditEntry]
+    """The newest first."""
+    next_cursor: str | None
+
+
+# --- alerts ---------------------------------------------------------------------------------------
+
+
+class Channel(Model):
+    """Where alerts go; its address and secret are not told."""
+
+    channel_id: str
+    project: str | None
+    """The only project that it is told of, whose tokens see it; null: any."""
+    name: str
+    kind: ChannelKind
+    target: str
+    """The host that messages are posted to, or the recipients."""
+    made_by: str
+    made_at: datetime
+
+
+class ChannelMade(Channel):
+    """The one answer that has the secret: it cannot be read again."""
+
+    secret: str | None
+    """With which a webhook's messages are signed; null: this kind has none."""
+
+
+class AlertRule(Model):
+    """When an alert is due, and to which channel it goes."""
+
+    rule_id: str
+    project: str | None
+    """Of the runs that it is about; null: any."""
+    user: str | None
+    """Of these runs; null: any."""
+    condition: Condition
+    condition_label: Label = ""
+    threshold: float | None
+    """``data_bound``: from this share of step time; ``hours_lost``: from so many hours; ``memory``: so many hours
+    ahead; null: the condition has none."""
+    for_us: int
+    """So long the condition must hold."""
+    cool_down_us: int
+    """So long nothing more is told of the same run and cause."""
+    tells_recovery: bool
+    channel_id: str
+    made_by: str
+    made_at: datetime
+
+
+class Alerts(Model):
+    """Who is told of what."""
+
+    channels: list[Channel]
+    """By name; the next one too."""
+    rules: list[AlertRule]
+    """The newest first."""
+    sends_email: bool
+    """The service was given a mail server."""
+
+
+class AlertFix(Model):
+    """The first advice for a run."""
+
+    title: str
+    gain: str
+    """Of the whole run, in words with its interval; ``no gain is predicted``."""
+    predicted_speedup: float | None
+    """Of the whole run; null: no gain is promised."""
+    low: float | None
+    high: float | None
+    evidence: list[str]
+
+
+class AlertMessage(Model):
+    """What is told: the same to every channel. Figures are those of the run when it became due."""
+
+    kind: AlertKind
+    condition: Condition | None
+    """Null: a test."""
+    condition_label: OptionalLabel = None
+    title: str
+    sentence: str
+    why: str | None = None
+    run_id: str | None = None
+    run_name: str | None = None
+    project: str | None = None
+    user: str | None = None
+    status: Status | None = None
+    bound: Bound | None = None
+    cause: CauseName | None = None
+    cause_label: OptionalLabel = None
+    data_stall_fraction: float | None = None
+    hours_lost: float | None = None
+    fix: AlertFix | None = None
+    url: str
+    """The page about it."""
+    at: datetime
+
+
+class Alert(Model):
+    """One message to one channel, and what became of it."""
+
+    alert_id: str
+    made_at: datetime
+    channel_id: str
+    channel: str | None
+    """Its name; null: it was removed."""
+    rule_id: str | None
+    """Null: a test."""
+    run_id: str | None
+    message: AlertMessage
+    state: Literal["waiting", "sent", "failed"]
+    attempts: int
+    due_at: datetime | None
+    """When it is tried next; null: no more."""
+    sent_at: datetime | None
+    error: str | None
+    """Why the last attempt failed."""
+
+
+class AlertsPage(Model):
+    alerts: list[Alert]
     """The newest first."""
     next_cursor: str | None
 

@@ -54,6 +54,14 @@ LABELS: Mapping[str, Mapping[str, str]] = {
         "refused": "not tuned",
         "failed": "tuning failed",
     },
+    "condition": {
+        "data_bound": "waits for data",
+        "hours_lost": "hours lost",
+        "verdict_changed": "verdict changed",
+        "memory": "memory runs out",
+        "straggler": "a rank straggles",
+        "host_offline": "host offline",
+    },
 }
 
 
@@ -68,7 +76,7 @@ def label_of(kind: str, name: str) -> str:
 
 @cache
 def all_labels() -> Mapping[str, Mapping[str, str]]:
-    """By kind (``cause``, ``change``, ``status``, ``bound``, ``level``, ``tuning``) and name."""
+    """By kind (``cause``, ``change``, ``status``, ``bound``, ``level``, ``tuning``, ``condition``) and name."""
     return {
         "cause": _declared("diagnosis.causes", "CAUSE"),
         "change": _declared("advice.catalogue", "CHANGE"),

@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
 
 from underfed_server.errors import SettingsError
 from underfed_server.logs import FORMATS, LEVELS, LogFormat, LogLevel
@@ -22,6 +23,7 @@ DATABASE_NAME = "underfed.db"
 BACKUPS_NAME = "backups"
 BACKUPS_KEPT = 7
 OWNER_TOKEN_NAME = "owner-token"
+SECRET_KEY_NAME = "secret-key"
 LEAST_TOKEN = 16
 """Characters of a token that somebody chose: of letters and digits that is more than anybody tries."""
 
@@ -34,7 +36,22 @@ HOURS = {"h": 1, "d": 24, "w": 168}
 HOUR_US = 3_600_000_000
 KEEP_DELETED_US = 30 * 24 * HOUR_US
 KEEP_AUDIT_US = 365 * 24 * HOUR_US
+KEEP_ALERTS_US = 30 * 24 * HOUR_US
 BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+LEAST_KEY = 32
+"""Characters of a key that secrets are encrypted with: it is tried offline by whoever has a copy of the database."""
+
+MailSecurity = Literal["tls", "starttls", "none"]
+MAIL_SCHEMES: Mapping[str, tuple[MailSecurity, int]] = {
+    "smtp": ("starttls", 587),
+    "smtps": ("tls", 465),
+    "smtp+plain": ("none", 25),
+}
+"""What protects the connection, and the port that is usual with it."""
+
+MAIL_ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
+"""Without names, comments or quotes, none of which an address needs."""
 
 _SCOPES_OF_PEOPLE: Mapping[str, Scope] = {"view": "view", "admin": "admin"}
 
@@ -49,6 +66,37 @@ class Backups:
     directory: Path
     keep: int
     """The newest so many; older ones are deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """Where alerts by e-mail are handed in."""
+
+    host: str
+    port: int
+    security: MailSecurity
+    sender: str
+    """The address that they come from."""
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AlertSettings:
+    """How alerts are sent."""
+
+    networks: tuple[Network, ...] = ()
+    """Addresses that are not public and to which webhooks may be posted, also without TLS."""
+    mail_server: MailServer | None = None
+    """``None``: no alert is sent by e-mail."""
+    public_url: str | None = None
+    """Of the service's page, for links; ``None``: as whoever made a rule reached it."""
+    keys: tuple[str, ...] = field(default=(), repr=False)
+    """What addresses and secrets of channels are encrypted with: the first one; each may decrypt."""
+    key_path: Path | None = None
+    """A key of the service's own, for where none is given; ``None``: there is none."""
+    keep_us: int = KEEP_ALERTS_US
+    """So long the delivery log keeps a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +129,7 @@ class Settings:
     """Where an open service keeps the token of its owner; ``None``: nobody is, and nothing can be changed."""
     backups: Backups | None = None
     """``None``: none are made."""
+    alerts: AlertSettings = AlertSettings()
     log_format: LogFormat | None = None
     """``None``: text on a terminal, else JSON."""
     log_level: LogLevel = "warning"
@@ -134,6 +183,7 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
         bytes_per_s=_limit("--bytes-per-s", arguments.bytes_per_s),
         owner_token_path=owner_token_path(environ),
         backups=_backups(arguments, environ),
+        alerts=_alerts(arguments, environ),
         log_format=arguments.log_format,
         log_level=arguments.log_level,
     )
@@ -165,6 +215,14 @@ def _parser() -> argparse.ArgumentParser:
     said = "from one token, or from one address where none is asked for; 0: no limit (default: %(default)s)"
     parser.add_argument("--requests-per-s", metavar="N", type=float, default=REQUESTS_PER_S, help=said)
     parser.add_argument("--bytes-per-s", metavar="N", type=float, default=BYTES_PER_S, help=f"likewise {said}")
+    parser.add_argument(
+        "--alert-networks",
+        metavar="NETWORKS",
+        help="private networks that alerts may be posted to, also without TLS, as in 10.0.0.0/8,127.0.0.1 "
+        "(default: public addresses alone)",
+    )
+    parser.add_argument("--public-url", metavar="URL", help="address of the page in alerts, where people reach it")
+    parser.add_argument("--keep-alerts", metavar="AGE", help="how long the log of sent alerts is kept (default: 30d)")
     parser.add_argument("--log-format", choices=FORMATS, help="default: text on a terminal, else a JSON object a line")
     said = "info: a line for each request but those of agents and health checks; debug: for those too"
     parser.add_argument("--log-level", choices=LEVELS, default="warning", help=f"{said} (default: %(default)s)")
@@ -217,6 +275,66 @@ def _backups(arguments: argparse.Namespace, environ: Mapping[str, str]) -> Backu
     return Backups(every / 1e6, directory, arguments.backup_keep)
 
 
+def _alerts(arguments: argparse.Namespace, environ: Mapping[str, str]) -> AlertSettings:
+    networks = arguments.alert_networks or environ.get("UNDERFED_ALERT_NETWORKS", "")
+    kept = _age_us("--keep-alerts", arguments.keep_alerts or environ.get("UNDERFED_KEEP_ALERTS"))
+    # A key in a file is of one process, or of several that share a directory: those on one database need not.
+    is_file = database_url_of(arguments.db, environ).startswith("sqlite")
+    return AlertSettings(
+        networks=tuple(_network(each, "--alert-networks") for each in _listed(networks)),
+        mail_server=_mail_server(environ),
+        public_url=_public_url(arguments.public_url or environ.get("UNDERFED_PUBLIC_URL")),
+        keys=_keys(environ.get("UNDERFED_SECRET_KEY", "")),
+        key_path=data_dir(environ) / SECRET_KEY_NAME if is_file else None,
+        keep_us=kept or KEEP_ALERTS_US,
+    )
+
+
+def _keys(text: str) -> tuple[str, ...]:
+    keys = tuple(_listed(text))
+    if any(len(key) < LEAST_KEY for key in keys):
+        raise SettingsError(
+            f"each key in UNDERFED_SECRET_KEY must have at least {LEAST_KEY} characters, or it can be guessed; "
+            "one is made by: openssl rand -hex 32"
+        )
+    return keys
+
+
+def _public_url(text: str | None) -> str | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"https?://[!-~]{1,500}", text) or "?" in text or "#" in text:
+        raise SettingsError(f"--public-url must be such as https://underfed.example.org, not {text!r}")
+    return text.rstrip("/")
+
+
+def _mail_server(environ: Mapping[str, str]) -> MailServer | None:
+    url = environ.get("UNDERFED_SMTP_URL")
+    if not url:
+        return None
+    # The value is not repeated: it may hold a password.
+    wrong = SettingsError(
+        "UNDERFED_SMTP_URL must be such as smtp://user:password@smtp.example.org:587 (STARTTLS), smtps://… (TLS), or "
+        "smtp+plain://… (neither); what is special in a user or password is percent-encoded"
+    )
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise wrong from error
+    known = MAIL_SCHEMES.get(parts.scheme)
+    if known is None or not parts.hostname or parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise wrong
+    security, usual = known
+    if security == "none" and parts.username is not None:
+        raise SettingsError("UNDERFED_SMTP_URL: with smtp+plain:// a password would be read on the way; leave it out")
+    sender = environ.get("UNDERFED_SMTP_FROM", "")
+    if not MAIL_ADDRESS.fullmatch(sender):
+        raise SettingsError("UNDERFED_SMTP_FROM must be the address that alerts come from, as in underfed@example.org")
+    user, password = (each and unquote(each) for each in (parts.username, parts.password))
+    return MailServer(parts.hostname, port or usual, security, sender, user or None, password)
+
+
 def _age_us(name: str, text: str | None) -> int | None:
     if not text:
         return None
@@ -239,11 +357,11 @@ def _listed(text: str) -> list[str]:
     return [part for each in text.split(",") if (part := each.strip())]
 
 
-def _network(text: str) -> Network:
+def _network(text: str, name: str = "--proxy-address") -> Network:
     try:
         return ipaddress.ip_network(text)
     except ValueError as error:
-        raise SettingsError(f"--proxy-address must be an address or a network such as 10.0.0.0/8: {error}") from error
+        raise SettingsError(f"{name} must be an address or a network such as 10.0.0.0/8: {error}") from error
 
 
 def _scope(text: str) -> Scope:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from underfed_server.figures import evidence
 from underfed_server.model import Evidence
-from underfed_server.terminal.figures import evidence
 from underfed_server.terminal.verdict import verdict_word
 
 

@@ -10,9 +10,9 @@ from playwright.sync_api import Page, expect
 
 from tests.app.serving import Service, start_service
 from tests.e2e.conftest import training
+from underfed_server.figures import gain
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
-from underfed_server.terminal.figures import gain
 
 LIVE_MS = 90_000
 """Within it a job has begun and lost enough to be judged."""

@@ -14,6 +14,7 @@ from rich.console import Console
 from tests.app.store.posting import post
 from tests.recorded_runs import loops_of, names, truth_of, windows_of
 from tests.recorded_runs.answers import ANSWERS, ASKED, answer
+from underfed_server import figures
 from underfed_server.advice.case import make_case
 from underfed_server.advice.prediction.predict import Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
@@ -26,7 +27,6 @@ from underfed_server.model import Diagnosis, LoaderLine
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.store import Store
-from underfed_server.terminal import figures
 from underfed_server.terminal.rendering import render_diagnosis
 
 TIMED = [name for name in names() if any(each["spent_s"] for each in loops_of(name).values())]

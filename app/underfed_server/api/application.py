@@ -9,6 +9,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from underfed_server.api import (
+    alerts,
     audit,
     docs,
     download,
@@ -111,8 +112,8 @@ def skeleton() -> FastAPI:
     failures.install(app)
     api = APIRouter(prefix=PREFIX, responses=failures.RESPONSES)
     asked = (
-        runs, jobs, views, projects, series, workers, hotspots, timeline, download, team, audit, events, tokens,
-        service,
+        runs, jobs, views, projects, series, workers, hotspots, timeline, download, team, audit, alerts, events,
+        tokens, service,
     )  # fmt: skip
     for module in asked:
         api.include_router(module.router)

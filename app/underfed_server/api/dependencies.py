@@ -11,6 +11,7 @@ from typing import Annotated, NamedTuple
 from fastapi import Depends, Query, Request
 from pydantic import AwareDatetime, BeforeValidator
 
+from underfed_server.alerts.alerting import Alerting
 from underfed_server.api.admission.access import Access
 from underfed_server.api.admission.gate import ASKS
 from underfed_server.api.admission.rate_limits import RateLimits
@@ -49,6 +50,7 @@ class Parts:
     scheduler: JudgementScheduler
     loader_diagnoses: LoaderDiagnoses
     hotspots: ServedHotspots
+    alerting: Alerting
     counters: Counters
     started_at: datetime
     default_policy: RetentionPolicy

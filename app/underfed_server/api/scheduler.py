@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from underfed_server.api.event_streams import Events
 from underfed_server.counters import Counters
@@ -38,11 +39,22 @@ AGAIN_S = 5.0
 CLOSING_S = 1.5
 
 
+class Watcher(Protocol):
+    """Has people told of runs; called on the scheduler's thread."""
+
+    def __call__(self, run_id: str) -> None:
+        """Look at a run whose judgement was saved just now."""
+
+    def look_again(self) -> None:
+        """Look at runs that are not judged any more, since nothing comes from them."""
+
+
 class JudgementScheduler:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
-    def __init__(self, store: Store, events: Events, judge: Judge | None, counters: Counters) -> None:
+    def __init__(self, store: Store, events: Events, judge: Judge | None, watcher: Watcher, counters: Counters) -> None:
         self._store = store
+        self._watcher = watcher
         self._events = events
         self._judge = judge
         self._name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
@@ -128,6 +140,10 @@ class JudgementScheduler:
             self.touch(set(self._store.unjudged()))
         except Exception as error:
             tell(log, error, "runs that fell silent could not be looked for")
+        try:
+            self._watcher.look_again()
+        except Exception as error:
+            tell(log, error, "alerts of runs that fell silent could not be looked for")
         since = time.monotonic() - APART_S
         self._attended_at = {run_id: at for run_id, at in self._attended_at.items() if at > since}
 
@@ -138,6 +154,7 @@ class JudgementScheduler:
                 return
             as_of = self._store.now()
             changed = self._judged(run_id)
+            self._watch(run_id)
             with self._store.reading() as reader:
                 curve = read_spark(reader, run_id)
             self._store.note_judged(run_id, curve, as_of)
@@ -148,6 +165,15 @@ class JudgementScheduler:
             return  # deleted meanwhile
         except Exception as error:
             tell(log, error, f"run {run_id} could not be followed")
+
+    def _watch(self, run_id: str) -> None:
+        """Before the run is noted as judged: where this service ends in between, the next one does both again."""
+        try:
+            self._watcher(run_id)
+        except (NotFoundError, TryLaterError):
+            raise
+        except Exception as error:
+            tell(log, error, f"alerts of run {run_id} could not be looked for")
 
     def publish_deleted(self, run: RunSummary) -> None:
         """Have the open pages remove the run. Does not block; any thread."""

@@ -22,11 +22,11 @@ from rich.status import Status
 
 from underfed.exchange.config import data_directory
 from underfed.host.calibration import calibrate
+from underfed_server import figures
 from underfed_server.demo.processes import last_lines, python, running, wait_for_collector
 from underfed_server.errors import UnderfedError
 from underfed_server.model import Advice, Diagnosis, Setting
 from underfed_server.settings import data_dir
-from underfed_server.terminal import figures
 from underfed_server.terminal.client import Client, RefusedError, ServiceUnreachableError
 from underfed_server.terminal.rendering import render_diagnosis
 

@@ -17,6 +17,8 @@ from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.posted import Outcome, PostedWindow
 from underfed_server.measurements import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows
 from underfed_server.model import Diagnosis, EpochInfo
+from underfed_server.store.alerts import channels as alert_channels
+from underfed_server.store.alerts import outbox, rules, states
 from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
 from underfed_server.store.databases import locks, tables
 from underfed_server.store.databases.database import open_database
@@ -239,6 +241,29 @@ class Store:
     change_view = _writes(change_view)
     delete_view = _writes(delete_view)
     trim_audit = _writes(trim_audit)
+
+    # --- who is told --------------------------------------------------------------------------------
+
+    channels = _reads(alert_channels.read_channels)
+    make_channel = _writes(alert_channels.make_channel)
+    delete_channel = _writes(alert_channels.delete_channel)
+    alert_rules = _reads(rules.read_rules)
+    rules_in_force = _reads(rules.rules_in_force)
+    make_alert_rule = _writes(rules.make_rule)
+    delete_alert_rule = _writes(rules.delete_rule)
+    alert_states = _reads(states.read_states)
+    waiting_states = _reads(states.waiting_states)
+    save_alert_states = _writes(states.save_states)
+    host_signs = _reads(states.read_host_signs)
+    hosts_heard_by_others = _reads_now(states.hosts_heard_by_others)
+    post_test = _writes(outbox.post_test)
+    has_due_alert = _reads_now(outbox.is_due)
+    claim_alert = _writes(outbox.claim)
+    note_sent = _writes(outbox.note_sent)
+    note_failed = _writes(outbox.note_failed)
+    alert = _reads(outbox.read_alert)
+    alerts = _reads(outbox.read_alerts)
+    trim_alerts = _writes(outbox.trim_alerts)
 
     def restore_run(self, run_id: str, by: Author = UNKNOWN) -> None:
         """Show a deleted run again; for another one it does nothing."""

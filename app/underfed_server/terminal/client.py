@@ -18,6 +18,10 @@ from urllib.request import Request, urlopen
 from underfed_server.api.admission.owner_token import is_listened_to_by_this_user, read
 from underfed_server.errors import UnderfedError
 from underfed_server.model import (
+    Alert,
+    AlertRule,
+    Alerts,
+    ChannelMade,
     Comparison,
     Diagnosis,
     HotspotsPage,
@@ -120,6 +124,27 @@ class Client:
 
     def revoke_token(self, token_id: str) -> None:
         self._ask("DELETE", f"/tokens/{quote(token_id, safe='')}")
+
+    def alerts(self) -> Alerts:
+        return Alerts.model_validate(self._get("/alerts", {}))
+
+    def make_channel(self, asked: Mapping[str, Any]) -> ChannelMade:
+        return ChannelMade.model_validate(self._ask("POST", "/alerts/channels", asked))
+
+    def delete_channel(self, channel_id: str) -> None:
+        self._ask("DELETE", f"/alerts/channels/{quote(channel_id, safe='')}")
+
+    def test_channel(self, channel_id: str) -> Alert:
+        return Alert.model_validate(self._ask("POST", f"/alerts/channels/{quote(channel_id, safe='')}/test", {}))
+
+    def make_alert_rule(self, asked: Mapping[str, Any]) -> AlertRule:
+        return AlertRule.model_validate(self._ask("POST", "/alerts/rules", asked))
+
+    def delete_alert_rule(self, rule_id: str) -> None:
+        self._ask("DELETE", f"/alerts/rules/{quote(rule_id, safe='')}")
+
+    def alert(self, alert_id: str) -> Alert:
+        return Alert.model_validate(self._get(f"/alerts/log/{quote(alert_id, safe='')}", {}))
 
     def export(self, run_id: str, export_format: str, file: IO[bytes]) -> None:
         """Write what the service sends into ``file``, whose own errors are the caller's."""

@@ -9,8 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from underfed_server import figures
 from underfed_server.model import ComparedHotspot, ComparedRun, ComparedSetting, Comparison, Setting, Unit
-from underfed_server.terminal import figures
 from underfed_server.terminal.rendering import LOUD, QUIET, WAIT, WORK, bar, mark_of, render_ledger
 
 BAR_COLUMNS = 20

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
+from underfed_server import figures
 from underfed_server.errors import UnderfedError
 from underfed_server.model import RunSummary
 from underfed_server.store.runs.removal import in_words
-from underfed_server.terminal import figures
 from underfed_server.terminal.client import client_from_environment
 from underfed_server.terminal.console import PlainConsole, answered
 

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from underfed_server import figures
 from underfed_server.model import (
     Advice,
     Anatomy,
@@ -24,7 +25,6 @@ from underfed_server.model import (
     RunSummary,
     SharedCause,
 )
-from underfed_server.terminal import figures
 from underfed_server.terminal.tuning import render_tuning
 from underfed_server.terminal.verdict import has_some_wait, verdict_word
 

@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from underfed_server import figures
 from underfed_server.model import Diagnosis, DiedWorker, Run, StoragePlace, WorkerInfo, WorkersPage
-from underfed_server.terminal import figures
 from underfed_server.terminal.rendering import LOUD, WAIT, named_values, render_diagnosis
 
 KINDS = {

@@ -9,8 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from underfed_server import figures
 from underfed_server.model import Setting, Trial, Tuning
-from underfed_server.terminal import figures
 
 QUIET, LOUD, GOOD = "bright_black", "bold", "green"
 

@@ -18,8 +18,8 @@ LISTENS = "0A"
 """State of a socket in Linux's tables of sockets."""
 
 
-def read_or_make(path: Path) -> str:
-    """The token in the file; a new one where there is no file.
+def read_or_make(path: Path, what: str = "token") -> str:
+    """The token in the file, or another secret (``what``); a new one where there is no file.
 
     Raises:
         StartError: it cannot be read or made, or others could have read it.
@@ -29,9 +29,9 @@ def read_or_make(path: Path) -> str:
         with suppress(FileExistsError):
             _make(path)
         # Read also where it was just made: in a directory that others may write it could be another's file by now.
-        return _read(path)
+        return _read(path, what)
     except OSError as error:
-        raise StartError(f"the token of this service cannot be kept in {path}: {error.strerror}") from error
+        raise StartError(f"the {what} of this service cannot be kept in {path}: {error.strerror}") from error
 
 
 def read(path: Path) -> str | None:
@@ -64,7 +64,7 @@ def _make(path: Path) -> None:
         Path(unfinished).unlink()
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, what: str = "token") -> str:
     # A pipe in its place would be waited for without end.
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(file) as reading:
@@ -72,8 +72,8 @@ def _read(path: Path) -> str:
         if not stat.S_ISREG(found.st_mode):
             raise StartError(f"{path} is no file; remove it, and the next start makes one")
         if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
-            raise StartError(f"others may know the token in {path}; remove the file, and the next start makes another")
+            raise StartError(f"others may know the {what} in {path}; remove the file, and the next start makes another")
         token = reading.read(1_000).strip()
     if not token:
-        raise StartError(f"there is no token in {path}; remove the file, and the next start makes another")
+        raise StartError(f"there is no {what} in {path}; remove the file, and the next start makes another")
     return token

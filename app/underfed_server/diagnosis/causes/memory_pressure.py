@@ -26,6 +26,12 @@ SERIES = {"memory": "memory_available_bytes", "limit": "memory_used_bytes", "shm
 FORECAST_HOURS = 24.0
 """A shortage is reported a day ahead: before the night in which it comes."""
 
+USED_UP_IN = "Used up in"
+"""What the forecast is called in the evidence."""
+
+MEMORY_LEFT = "Memory and /dev/shm left, the fuller one"
+"""What the row of the evidence is called."""
+
 STALL_FRACTION = 0.05
 """Share of time in which some task waited for memory (PSI) from which memory is short now; where there is enough it
 is 0."""
@@ -120,7 +126,7 @@ def _evidence(examined: Examination, sampled: Sequence[Room]) -> list[Evidence]:
     rank, soon = examined.rank, first_to_fill(sampled)
     hours = soon.hours_left if soon else None
     return [
-        Evidence(what="Used up in", value=None if hours is None else hours * US_PER_HOUR, unit="us"),
+        Evidence(what=USED_UP_IN, value=None if hours is None else hours * US_PER_HOUR, unit="us"),
         *_growth(examined, sampled),
         *(
             Evidence(
@@ -155,8 +161,7 @@ def _signal(examined: Examination, is_found: bool) -> Signal | None:
     reading = "not_measured" if left is None else "symptom" if left < NEAR_FULL_FRACTION else "ruled_out"
     measured = Evidence(what="of it", value=left, unit="fraction")
     healthy = f"over {NEAR_FULL_FRACTION * 100:.0f}%"
-    name = "Memory and /dev/shm left, the fuller one"
-    return signal(name, measured, healthy, "cause" if is_found else reading, "memory short")
+    return signal(MEMORY_LEFT, measured, healthy, "cause" if is_found else reading, "memory short")
 
 
 def rooms(examined: Examination) -> tuple[Room, ...]:

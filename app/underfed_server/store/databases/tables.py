@@ -521,6 +521,93 @@ audit = Table(
     Index(None, "run_id", "entry_id"),
 )
 
+channel = Table(
+    "channel",
+    metadata,
+    # Where alerts go.
+    _key("channel_id", Text),
+    # The only project whose tokens see it and whose runs it may be told of; null: all.
+    Column("project", Text),
+    Column("name", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    # What people may read of where it goes: a host, or the recipients.
+    Column("target", Text, nullable=False),
+    # Addresses and secrets, encrypted with a key that is not in the database.
+    Column("sealed", Text, nullable=False),
+    Column("made_by", Text, nullable=False),
+    Column("made_at", Instant, nullable=False),
+)
+
+alert_rule = Table(
+    "alert_rule",
+    metadata,
+    # When an alert is due.
+    _key("rule_id", Text),
+    Column("project", Text),
+    Column("user", Text),
+    Column("condition", Text, nullable=False),
+    # In the unit of the condition; null: it has none.
+    Column("threshold", Float),
+    # So long the condition must hold.
+    Column("for_us", BigInteger, nullable=False),
+    Column("cool_down_us", BigInteger, nullable=False),
+    Column("tells_recovery", Boolean, nullable=False),
+    Column("channel_id", Text, nullable=False),
+    # Of the service's page, as whoever made the rule reached it.
+    Column("page_url", Text, nullable=False),
+    Column("made_by", Text, nullable=False),
+    Column("made_at", Instant, nullable=False),
+)
+
+alert_state = Table(
+    "alert_state",
+    metadata,
+    # What a rule knows of a run. Of most rules and runs there is nothing to know, and no row.
+    _key("run_id", Text),
+    _key("rule_id", Text),
+    # Counts changes: of two processes that change it at once, one is refused.
+    Column("version", BigInteger, nullable=False),
+    # Since when the condition has held; since when it no longer does, after an alert.
+    Column("since_at", Instant),
+    Column("clear_at", Instant),
+    Column("is_raised", Boolean, nullable=False),
+    # By cause (or rank, or host): Unix microseconds of the last message about it.
+    Column("told", JSON, nullable=False),
+    # The verdict that was last known, for changes of it.
+    Column("bound", Text),
+    sqlite_with_rowid=False,
+)
+
+alert = Table(
+    "alert",
+    metadata,
+    # Messages that wait to be sent, and the log of those that were. Ordered as ``audit`` is.
+    _key("alert_id", Text),
+    Column("made_at", Instant, nullable=False),
+    Column("channel_id", Text, nullable=False),
+    Column("rule_id", Text),
+    Column("run_id", Text),
+    # Whose tokens see it: the project of the channel.
+    Column("project", Text),
+    Column("message", JSON, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    # When it is tried next; null: it was sent, or will not be.
+    Column("due_at", Instant),
+    # The sender that has it, and until when, so that processes that share a database send it once.
+    Column("sender", Text),
+    Column("sender_until", Instant),
+    Column("sent_at", Instant),
+    # Why the last attempt failed.
+    Column("error", Text),
+    Index(None, "made_at"),
+)
+Index(
+    "ix_alert_due",
+    alert.c.due_at,
+    sqlite_where=alert.c.due_at.is_not(None),
+    postgresql_where=alert.c.due_at.is_not(None),
+)
+
 _COMPRESSED = (
     (chunk, "rollups"), (chunk, "body"), (rollup, "body"), (histogram, "body"), (hot, "body"), (stacks, "body"),
     (tuning, "body"),
@@ -531,6 +618,6 @@ for _table, _column in _COMPRESSED:
     event.listen(_table, "after_create", _external.execute_if(dialect="postgresql"))
 
 RUN_TABLES = tuple(
-    table for table in metadata.sorted_tables if "run_id" in table.c and table not in (removed_run, audit)
+    table for table in metadata.sorted_tables if "run_id" in table.c and table not in (removed_run, audit, alert)
 )
 """Tables that hold what was recorded of runs."""

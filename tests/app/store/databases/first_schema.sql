@@ -364,6 +364,62 @@ CREATE TABLE audit (
   CONSTRAINT pk_audit PRIMARY KEY (entry_id)
 );
 CREATE INDEX ix_audit_run_id_entry_id ON audit (run_id, entry_id);
+CREATE TABLE channel (
+  channel_id TEXT NOT NULL,
+  project TEXT,
+  name TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  target TEXT NOT NULL,
+  sealed TEXT NOT NULL,
+  made_by TEXT NOT NULL,
+  made_at BIGINT NOT NULL,
+  CONSTRAINT pk_channel PRIMARY KEY (channel_id)
+);
+CREATE TABLE alert_rule (
+  rule_id TEXT NOT NULL,
+  project TEXT,
+  user TEXT,
+  condition TEXT NOT NULL,
+  threshold FLOAT,
+  for_us BIGINT NOT NULL,
+  cool_down_us BIGINT NOT NULL,
+  tells_recovery BOOLEAN NOT NULL,
+  channel_id TEXT NOT NULL,
+  page_url TEXT NOT NULL,
+  made_by TEXT NOT NULL,
+  made_at BIGINT NOT NULL,
+  CONSTRAINT pk_alert_rule PRIMARY KEY (rule_id)
+);
+CREATE TABLE alert_state (
+  run_id TEXT NOT NULL,
+  rule_id TEXT NOT NULL,
+  version BIGINT NOT NULL,
+  since_at BIGINT,
+  clear_at BIGINT,
+  is_raised BOOLEAN NOT NULL,
+  told JSON NOT NULL,
+  bound TEXT,
+  CONSTRAINT pk_alert_state PRIMARY KEY (run_id, rule_id)
+)
+ WITHOUT ROWID;
+CREATE TABLE alert (
+  alert_id TEXT NOT NULL,
+  made_at BIGINT NOT NULL,
+  channel_id TEXT NOT NULL,
+  rule_id TEXT,
+  run_id TEXT,
+  project TEXT,
+  message JSON NOT NULL,
+  attempts INTEGER NOT NULL,
+  due_at BIGINT,
+  sender TEXT,
+  sender_until BIGINT,
+  sent_at BIGINT,
+  error TEXT,
+  CONSTRAINT pk_alert PRIMARY KEY (alert_id)
+);
+CREATE INDEX ix_alert_due ON alert (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX ix_alert_made_at ON alert (made_at);
 CREATE TABLE alembic_version (
   version_num VARCHAR(32) NOT NULL,
   CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)

@@ -1,0 +1,119 @@
+"""When an alert is due: which condition, of whose runs, and to which channel."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, func, insert, select
+
+from underfed_server.errors import ConflictError, NotFoundError
+from underfed_server.model import AlertRule, Condition
+from underfed_server.store.alerts.channels import channel_row, seen_by
+from underfed_server.store.databases import tables
+from underfed_server.store.runs.audit_log import AuditOf, Author, add_entry
+
+MOST_RULES = 1_000
+"""Of one project, and of those for all projects: all that match a run are looked at with each judgement of it."""
+
+_TOLD = tuple(tables.alert_rule.c[name] for name in AlertRule.model_fields if name != "condition_label")
+
+
+@dataclass(frozen=True, slots=True)
+class NewRule:
+    """What a person asks for."""
+
+    condition: Condition
+    threshold: float | None
+    for_us: int
+    cool_down_us: int
+    tells_recovery: bool
+    channel_id: str
+    project: str | None
+    user: str | None
+    page_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleInForce:
+    """A rule with what only the service needs of it."""
+
+    rule: AlertRule
+    page_url: str
+
+
+def read_rules(connection: Connection, project: str | None) -> list[AlertRule]:
+    """The newest first; ``project``: of callers that see nothing else."""
+    rule = tables.alert_rule.c
+    statement = select(*_TOLD).where(seen_by(rule.project, project)).order_by(rule.made_at.desc(), rule.rule_id)
+    return [AlertRule(**row) for row in connection.execute(statement).mappings()]
+
+
+def rules_in_force(connection: Connection) -> list[RuleInForce]:
+    rows = connection.execute(select(*_TOLD, tables.alert_rule.c.page_url)).mappings()
+    return [RuleInForce(AlertRule(**{c.name: row[c.name] for c in _TOLD}), row["page_url"]) for row in rows]
+
+
+def make_rule(connection: Connection, now: datetime, new: NewRule, within: str | None, by: Author) -> AlertRule:
+    """``within``: the only project that the caller may see.
+
+    Raises:
+        NotFoundError: there is no such channel.
+        ConflictError: the channel is of another project, or there are too many rules.
+    """
+    channel = channel_row(connection, new.channel_id, within)
+    if channel["project"] not in (None, new.project):
+        message = f"this channel is told of project {channel['project']!r} only"
+        raise ConflictError(message, field="channel_id")
+    rule = tables.alert_rule.c
+    of_same = rule.project.is_(None) if new.project is None else rule.project == new.project
+    if (
+        connection.execute(select(func.count()).select_from(tables.alert_rule).where(of_same)).scalar_one()
+        >= MOST_RULES
+    ):
+        raise ConflictError(f"there are {MOST_RULES} rules already, which is the most: remove one first")
+    made = AlertRule(
+        rule_id=f"r{secrets.token_hex(4)}",
+        project=new.project,
+        user=new.user,
+        condition=new.condition,
+        threshold=new.threshold,
+        for_us=new.for_us,
+        cool_down_us=new.cool_down_us,
+        tells_recovery=new.tells_recovery,
+        channel_id=new.channel_id,
+        made_by=by.name,
+        made_at=now,
+    )
+    row = made.model_dump(exclude={"condition_label"}) | {"page_url": new.page_url}
+    connection.execute(insert(tables.alert_rule), row)
+    add_entry(connection, now, by, AuditOf("alert_rule_created", channel["name"], new.project, after=in_words(made)))
+    return made
+
+
+def delete_rule(connection: Connection, now: datetime, rule_id: str, within: str | None, by: Author) -> None:
+    """What it has told already is sent. What it knows of runs goes with them.
+
+    Raises:
+        NotFoundError: there is no such rule.
+    """
+    found = next((each for each in read_rules(connection, within) if each.rule_id == rule_id), None)
+    if found is None:
+        raise NotFoundError(f"there is no rule {rule_id!r}", field="rule_id")
+    connection.execute(delete(tables.alert_rule).where(tables.alert_rule.c.rule_id == rule_id))
+    channel = channel_row(connection, found.channel_id, None)
+    before = in_words(found)
+    add_entry(connection, now, by, AuditOf("alert_rule_deleted", channel["name"], found.project, before=before))
+
+
+def in_words(rule: AlertRule) -> str:
+    """``data_bound from 0.2 for 600 s, of ada's runs``, as the audit log has it."""
+    parts: Sequence[str] = (
+        rule.condition,
+        "" if rule.threshold is None else f" from {rule.threshold:g}",
+        f" for {rule.for_us / 1e6:g} s" if rule.for_us else "",
+        f", of {rule.user}'s runs" if rule.user is not None else "",
+    )
+    return "".join(parts)

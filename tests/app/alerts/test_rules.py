@@ -1,0 +1,261 @@
+"""When people are told of a run, and when not: once a cause, after it lasted, not again soon, and when it is over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.app.alerts.conftest import Desk
+from tests.app.conftest import on_sqlite_alone
+from tests.app.made_diagnosis import made_cause, made_diagnosis
+from tests.app.made_windows import RUN, made_window
+from tests.app.store.posting import post
+from underfed_server.diagnosis.causes.memory_pressure import MEMORY_LEFT, USED_UP_IN
+from underfed_server.facts.growth import US_PER_HOUR
+from underfed_server.model import CauseFinding, Condition, Evidence, RankDiagnosis, Signal
+
+NOWHERE = "http://127.0.0.1:9/"
+MINUTE_US = 60_000_000
+FED: dict[str, Any] = {"bound": "compute", "level": "healthy", "data_stall_fraction": 0.01, "causes": [], "advice": []}
+UNKNOWN: dict[str, Any] = {
+    "bound": "unknown", "level": "unknown", "data_stall_fraction": None, "hours_lost": None, "causes": [], "advice": [],
+}  # fmt: skip
+
+
+def memory(hours: float | None, reading: Any = "cause") -> dict[str, Any]:
+    value = None if hours is None else hours * US_PER_HOUR
+    found = CauseFinding(
+        cause="memory_pressure", cost_fraction=0.0, sentence="In 3 hours memory is used up.",
+        evidence=[Evidence(what=USED_UP_IN, value=value, unit="us")],
+    )  # fmt: skip
+    left = Evidence(what="of it", value=0.5, unit="fraction")
+    row = Signal(signal=MEMORY_LEFT, measured=left, healthy="over 10%", reading=reading, says="")
+    return {"causes": [found], "signals": [row]}
+
+
+def ranks(*slow: int) -> dict[str, Any]:
+    return {"ranks": [RankDiagnosis(rank=rank, data_stall_fraction=0.1, straggler=rank in slow) for rank in range(4)]}
+
+
+HOLDS: list[tuple[Condition, dict[str, Any], str, dict[str, Any]]] = [
+    ("data_bound", {}, "resnet waits for data 40% of its step time", FED),
+    ("hours_lost", {"hours_lost": 9.5}, "resnet has lost 9.5 h to its input", {"hours_lost": 7.9}),
+    ("memory", memory(3.0), "resnet runs out of memory in 3.0 h", memory(None)),
+    ("memory", memory(3.0), "resnet runs out of memory in 3.0 h", {"causes": []}),
+    ("straggler", ranks(2), "resnet rank 2 keeps the others waiting", ranks()),
+    ("straggler", ranks(0, 3), "resnet ranks 0, 3 keep the others waiting", ranks()),
+]
+
+
+@on_sqlite_alone
+@pytest.mark.parametrize(("condition", "holds", "title", "clear"), HOLDS)
+def test_a_condition_that_holds_is_told_once_and_what_does_not_or_was_not_measured_never(
+    desk: Desk, condition: Condition, holds: dict[str, Any], title: str, clear: dict[str, Any]
+) -> None:
+    desk.rule(desk.channel(NOWHERE).channel_id, condition)
+    for found in (UNKNOWN, clear, UNKNOWN, clear):
+        desk.judged(**found)
+        desk.advance(hours=3)
+    assert desk.told == []
+    for _ in range(3):
+        desk.judged(**holds)
+        desk.advance(hours=3)
+    assert desk.told == [title]
+
+
+@on_sqlite_alone
+def test_memory_that_is_not_sampled_any_more_has_not_recovered(desk: Desk) -> None:
+    desk.rule(desk.channel(NOWHERE).channel_id, "memory")
+    desk.judged(**memory(3.0))
+    for _ in range(3):
+        desk.judged(**memory(None, "not_measured"))
+        desk.advance(hours=1)
+    assert len(desk.told) == 1
+    for _ in range(2):
+        desk.judged(**memory(None))
+        desk.advance(minutes=1)
+    assert desk.told[1:] == ["Recovered: resnet no longer runs out of memory"]
+
+
+def test_a_condition_has_to_last_and_time_that_was_not_measured_does_not_count(desk: Desk) -> None:
+    desk.rule(desk.channel(NOWHERE).channel_id, for_us=10 * MINUTE_US)
+    desk.judged()
+    desk.advance(minutes=9)
+    desk.judged(**UNKNOWN)
+    desk.advance(minutes=9)
+    desk.judged()
+    desk.advance(minutes=9)
+    desk.judged()
+    desk.restart()
+    assert desk.told == []
+    desk.advance(minutes=1)
+    desk.judged()
+    assert len(desk.told) == 1
+
+
+@on_sqlite_alone
+def test_another_cause_is_told_and_the_first_one_not_again(desk: Desk) -> None:
+    desk.rule(desk.channel(NOWHERE).channel_id)
+    for cause in ("no_workers", "storage_wait", "no_workers", "storage_wait"):
+        desk.judged(causes=[made_cause(cause)])
+        desk.advance(hours=2)
+    assert [each.message.cause for each in desk.log] == ["no_workers", "storage_wait"]
+
+
+@on_sqlite_alone
+def test_what_recovers_and_comes_again_is_told_again_only_after_the_cool_down(desk: Desk) -> None:
+    desk.rule(desk.channel(NOWHERE).channel_id)
+
+    def recover() -> None:
+        desk.judged(**FED)
+        desk.advance(minutes=1)
+        desk.judged(**FED)
+
+    desk.judged()
+    desk.judged(**FED)
+    desk.judged()
+    assert len(desk.told) == 1, "a moment of rest is no recovery"
+    recover()
+    assert desk.told[1:] == ["Recovered: resnet waits for data 1.0% of its step time"]
+    desk.judged()
+    recover()
+    assert len(desk.told) == 2, "within the cool-down neither is told"
+    desk.judged()
+    desk.advance(hours=1)
+    desk.judged()
+    recover()
+    assert [each.message.kind for each in desk.log] == ["raised", "recovered", "raised", "recovered"]
+
+
+@on_sqlite_alone
+def test_a_run_that_ends_has_not_recovered_and_waits_for_nothing(desk: Desk) -> None:
+    channel = desk.channel(NOWHERE).channel_id
+    desk.rule(channel)
+    desk.rule(channel, "straggler", for_us=10 * MINUTE_US)
+    desk.judged(**ranks(1))
+    desk.judged(**ranks(1), status="finished")
+    for _ in range(3):
+        desk.advance(minutes=30)
+        desk.store.save_diagnosis(made_diagnosis(**FED | ranks(1), status="finished"))
+        desk.alerting.watcher("run-1")
+    assert [each.message.condition for each in desk.log] == ["data_bound"]
+
+
+@on_sqlite_alone
+def test_a_verdict_has_to_last_before_it_is_a_change_and_the_first_is_none(desk: Desk) -> None:
+    desk.rule(desk.channel(NOWHERE).channel_id, "verdict_changed", for_us=5 * MINUTE_US)
+    desk.judged(**UNKNOWN)
+    for found in (FED, FED, {}, FED, UNKNOWN, {}):
+        desk.judged(**found)
+        desk.advance(minutes=4)
+    assert desk.told == []
+    desk.advance(minutes=1)
+    desk.judged()
+    desk.judged()
+    assert desk.told == ["resnet was compute-bound, is data-bound now"]
+
+
+@on_sqlite_alone
+def test_a_rule_is_about_the_runs_of_its_project_and_user_that_were_seen_since_it_was_made(desk: Desk) -> None:
+    desk.judged("earlier")
+    desk.judged("earlier", status="finished")
+    desk.advance(seconds=1)
+    channel = desk.channel(NOWHERE).channel_id
+    desk.rule(channel, project="vision")
+    desk.rule(channel, user="bob")
+    desk.alerting.watcher("earlier")
+    desk.judged("of-ada")
+    desk.judged("of-bob", run={"user": "bob", "project": "speech"})
+    desk.judged("of-eve", run={"user": "eve", "project": "speech"})
+    assert sorted(each.run_id or "" for each in desk.log) == ["of-ada", "of-bob"]
+
+
+@on_sqlite_alone
+def test_what_an_agent_sends_days_after_its_run_ended_is_told_to_nobody(desk: Desk) -> None:
+    """Of the run's own clock its end is known: STARTED_AT of the tests is days ago."""
+    desk.rule(desk.channel(NOWHERE).channel_id, "hours_lost")
+    desk.judged(hours_lost=20.0, status="finished")
+    assert desk.told == []
+
+
+def test_a_host_from_which_nothing_comes_is_offline_and_reports_again(desk: Desk) -> None:
+    desk.rule(desk.channel(NOWHERE).channel_id, "host_offline", for_us=MINUTE_US)
+    desk.judged()
+    desk.advance(seconds=31)
+    desk.alerting.watcher("run-1")
+    assert desk.store.summary("run-1").status == "lost"
+    desk.restart()
+    desk.advance(seconds=59)
+    desk.alerting.watcher.look_again()
+    assert desk.told == []
+    desk.advance(seconds=1)
+    for _ in range(3):
+        desk.alerting.watcher.look_again()
+        desk.advance(hours=3)
+    assert desk.told == ["resnet host node-1 is offline"]
+    for _ in range(2):
+        desk.judged()
+        desk.advance(seconds=60)
+    assert desk.told[1:] == ["Recovered: resnet all its hosts report"]
+
+
+@on_sqlite_alone
+def test_a_host_that_another_run_reports_from_is_not_offline(desk: Desk) -> None:
+    desk.rule(desk.channel(NOWHERE).channel_id, "host_offline")
+    desk.judged()
+    desk.advance(seconds=31)
+    desk.judged("other")
+    desk.alerting.watcher("run-1")
+    assert desk.told == []
+
+
+@on_sqlite_alone
+def test_of_several_hosts_the_silent_one_is_offline_while_the_run_goes_on(desk: Desk) -> None:
+    desk.rule(desk.channel(NOWHERE).channel_id, "host_offline")
+    post(desk.store, [made_window(0, rank=1, run=RUN | {"hostname": "node-2"})])
+    for _ in range(4):
+        desk.judged()
+        desk.advance(seconds=10)
+    desk.judged()
+    assert desk.told == ["resnet host node-2 is offline"]
+    for index in range(1, 9):
+        post(desk.store, [made_window(index, rank=1)])
+        desk.judged()
+        desk.advance(seconds=10)
+    assert [each.message.kind for each in desk.log] == ["raised", "recovered"]
+
+
+@on_sqlite_alone
+def test_a_clock_that_jumps_neither_calls_a_host_offline_nor_silences_a_rule(desk: Desk) -> None:
+    channel = desk.channel(NOWHERE).channel_id
+    desk.rule(channel, "host_offline", for_us=MINUTE_US)
+    desk.rule(channel)
+    desk.judged()
+    desk.clock.advance(hours=5)
+    desk.judged()
+    assert [each.message.condition for each in desk.log] == ["data_bound"]
+    desk.clock.advance(days=-300)
+    for found in (FED, FED, {}):
+        desk.judged(**found)
+        desk.advance(hours=1)
+    kinds = sorted(each.message.kind for each in desk.log if each.message.condition == "data_bound")
+    assert kinds == ["raised", "raised", "recovered"]
+
+
+def test_two_processes_that_look_at_one_run_tell_of_it_once(desk: Desk) -> None:
+    desk.rule(desk.channel(NOWHERE).channel_id)
+    desk.judged(**FED)
+    desk.store.save_diagnosis(made_diagnosis())
+    first, second = Desk(desk.store, desk.clock), Desk(desk.store, desk.clock)
+    states = desk.store.alert_states
+
+    def read_before_the_first_wrote(run_id: str) -> Any:
+        known = states(run_id)
+        second.store.alert_states = states  # type: ignore[method-assign]
+        second.alerting.watcher(run_id)
+        return known
+
+    first.store.alert_states = read_before_the_first_wrote  # type: ignore[method-assign]
+    first.alerting.watcher("run-1")
+    assert len(desk.told) == 1
