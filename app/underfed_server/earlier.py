@@ -201,4 +201,4 @@ def _measured(run: Run) -> MeasuredReplay | None:
 
 
 def _settings_by_loader(run: Run) -> dict[str, dict[str, Setting]]:
-    return {info.loader: normalised({**run.overrides, **info.settings}) for info in run.loaders}
+    return {info.loader: normalised(info.settings) for info in run.loaders}

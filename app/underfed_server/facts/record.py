@@ -301,7 +301,7 @@ class RunFacts:
     read_elsewhere: tuple[ReadRate, ...] = ()
     """By other runs of the project, the newest first, from the place that most of these files lie in."""
     overrides: Mapping[str, Setting] = field(default_factory=dict)
-    """What ``--set`` or ``--apply`` changed."""
+    """What ``--set`` or ``--apply`` set of the judged loader."""
     advice_of: str | None = None
     """The run whose advice ``--apply`` took."""
     command: tuple[str, ...] = ()
@@ -324,8 +324,8 @@ class RunFacts:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """Of the judged loader, with what was set from outside."""
-        return {**self.overrides, **self.loader.settings} if self.loader else {}
+        """Of the judged loader, as it had them."""
+        return self.loader.settings if self.loader else {}
 
     @property
     def judged_steps(self) -> int:

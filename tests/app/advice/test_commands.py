@@ -11,7 +11,8 @@ from tests.app.advice.made_case import altered, made_case, made_verdict
 from tests.app.made_facts import made_run
 from underfed.launcher.options import make_parser
 from underfed.launcher.run import split
-from underfed.trainer.settings.tunable import NAMES, check_settings, parse_settings
+from underfed.trainer.settings.tunable import NAMES, check_settings
+from underfed.trainer.settings.wanted import parse_words
 from underfed_server.advice.advise import recommend
 from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.advice.prediction.simulate import SimulatedSetting
@@ -57,5 +58,5 @@ def test_every_line_is_understood_and_sets_what_was_advised(
         assert tuple(started) == WORDS
         options = make_parser().parse_args(own)
         assert (options.apply == "made-1") == (place == 0)
-        assert place == 0 or parse_settings(options.set) == advice.settings
+        assert place == 0 or parse_words(options.set) == (advice.settings, {})
         check_settings(advice.settings)

@@ -76,7 +76,7 @@ def _offer(case: Case, setting: SimulatedSetting, why: str, gain: Prediction | s
     changed: dict[str, Setting] = {"num_workers": number, "prefetch_factor": setting.prefetch_factor}
     in_code: dict[str, str | None] = {"num_workers": repr(number)}
     if not number:
-        in_code |= {name: None for name in ("prefetch_factor", "persistent_workers") if case.loader.settings.get(name)}
+        in_code |= dict.fromkeys(without_workers(case.loader))
     elif setting.prefetch_factor != case.prefetch_factor:
         in_code["prefetch_factor"] = repr(setting.prefetch_factor)
     return Offer(
