@@ -200,4 +200,4 @@ def test_the_run_has_what_was_advised_and_tells_whose_advice_it_was(
     loader = [window["loaders"][0] for window in windows if window.get("loaders")][-1]
     assert settings.items() <= loader["settings"].items() and loader["overrides"] == settings
     assert run["not_measured"]["set:loader-2.num_workers"] == NOT_FOUND
-    assert own_lines(done.stderr)[-1] == f"underfed: --set loader-2.num_workers=1: {NOT_FOUND}, so nothing was set"
+    assert own_lines(done.stderr)[-2] == f"underfed: --set loader-2.num_workers=1: {NOT_FOUND}, so nothing was set"
