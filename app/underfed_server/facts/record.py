@@ -218,6 +218,14 @@ class RankFacts:
         return device_work_us(self.rests_us, self.steps.gpu_idle_us, self.steps.gpu_work_us)
 
 
+def whole_epochs(epochs: Sequence[EpochInfo]) -> list[int]:
+    """Steps of each that was seen to its end: there were no more batches, or the loop left it for the next one. The
+    newest one that was left may have been left because the program ended."""
+    newest = max((each.epoch_index for each in epochs), default=0)
+    ended = [each for each in epochs if each.ended == "exhausted" or each.epoch_index < newest]
+    return [each.steps for each in ended if each.steps and each.ended in ("exhausted", "broken_off")]
+
+
 def is_read_ahead(epochs: Sequence[EpochInfo]) -> bool:
     """Another thread than the main one requests the batches and builds no graph, though gradients are enabled: it is
     no loop that evaluates."""
