@@ -8,7 +8,14 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 from underfed_server.advice.loader_settings import normalised
-from underfed_server.advice.proof.ledger import Pairing, also_changed, carried_advice, compare, may_carry
+from underfed_server.advice.proof.ledger import (
+    Pairing,
+    also_changed,
+    carried_advice,
+    compare,
+    mates_changed,
+    may_carry,
+)
 from underfed_server.advice.proof.pace import paces_of
 from underfed_server.advice.proof.traits import Traits, traits_of
 from underfed_server.advice.proof.tuned import entries_of
@@ -79,11 +86,8 @@ def ledger_of(
     ``known`` is its last diagnosis.
     """
     of_later = [each for each in known.ledger if each.advice_of == facts.run_id != each.run_id] if known else []
-    shown = (
-        [compare(_with_loader(store, facts, pairing.loader), pairing)]
-        if pairing
-        else _shown_before(store, facts, known)
-    )
+    carrying = _with_loader(store, facts, pairing.loader) if pairing else None
+    shown = [compare(carrying, pairing)] if carrying and pairing else _shown_before(store, facts, known)
     return (*shown, *_tuned(facts, known), *of_later)
 
 
@@ -120,11 +124,13 @@ def find_pairing(store: Store, facts: RunFacts) -> Pairing | None:
     return next((pairing for pairing in found if pairing), None)
 
 
-def _with_loader(store: Store, facts: RunFacts, loader: str | None) -> RunFacts:
-    """Of the loader that the advice was for, where the run has one of that name; else of the one it is judged by."""
+def _with_loader(store: Store, facts: RunFacts, loader: str | None) -> RunFacts | None:
+    """Of the loader that the advice was for: the one of that name, or the only one. ``None``: the run has not got it."""
     own = facts.loader.loader if facts.loader else None
-    is_other = loader != own and any(each.loader == loader and each.steps for each in facts.loaders)
-    return read_facts(store, facts.run_id, named(loader)) if is_other else facts
+    used = [each.loader for each in facts.loaders if each.steps]
+    if loader == own or loader is None or used == [own]:
+        return facts
+    return read_facts(store, facts.run_id, named(loader)) if loader in used else None
 
 
 def _candidates(store: Store, facts: RunFacts) -> Iterator[Diagnosis]:
@@ -153,14 +159,14 @@ def _known(store: Store, run_id: str) -> Diagnosis | None:
 
 
 def _pair(store: Store, facts: RunFacts, diagnosis: Diagnosis) -> Pairing | None:
-    facts = _with_loader(store, facts, diagnosis.loader)
-    possible = [advice for advice in diagnosis.advice if may_carry(facts.settings, advice)]
-    if not possible:
+    carrying = _with_loader(store, facts, diagnosis.loader)
+    possible = [advice for advice in diagnosis.advice if carrying and may_carry(carrying.settings, advice)]
+    if not possible or carrying is None:
         return None
     before = read_facts(store, diagnosis.run_id, named(diagnosis.loader))
     if not before.judged_steps:
         return None  # retention deleted the steps to compare with
-    earlier, later = _traits(store, before), _traits(store, facts)
+    earlier, later = _traits(store, before), _traits(store, carrying)
     advice = carried_advice(earlier, later, possible)
     if advice is None:
         return None
@@ -170,7 +176,7 @@ def _pair(store: Store, facts: RunFacts, diagnosis: Diagnosis) -> Pairing | None
         cause=diagnosis.causes[0].cause if diagnosis.causes else None,
         advice=advice,
         paces=paces_of(before),
-        also_changed=tuple(also_changed(earlier, later, advice)),
+        also_changed=(*also_changed(earlier, later, advice), *mates_changed(before, carrying)),
     )
 
 
@@ -215,4 +221,4 @@ def _measured(run: Run) -> MeasuredReplay | None:
 
 
 def _settings_by_loader(run: Run) -> dict[str, dict[str, Setting]]:
-    return {info.loader: normalised({**run.overrides, **info.settings}) for info in run.loaders}
+    return {info.loader: normalised(info.settings) for info in run.loaders}

@@ -835,6 +835,8 @@ class Device(Model):
 class LoaderInfo(Model):
     loader: str
     settings: dict[str, Setting]
+    overrides: dict[str, Setting] | None = None
+    """Of the settings: what ``--set`` or ``--apply`` set of this loader. ``None``: nothing."""
     dataset_type: str | None
     dataset_kind: Literal["map", "iterable"] | None
     dataset_length: int | None

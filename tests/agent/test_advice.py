@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,17 +19,25 @@ from tests.fakes.launching import own_lines, run_under
 from tests.fakes.service import wait_until
 from underfed.errors import ConfigError
 from underfed.launcher.advice import Service, take_advice
+from underfed.trainer.settings.wanted import NOT_FOUND, Identity, Wanted, decode
 
-WORKERS = {"change": "num_workers", "settings": {"num_workers": 4, "prefetch_factor": 2}, "predicted_speedup": 1.86}
+WORKERS: dict[str, Any] = {
+    "change": "num_workers", "settings": {"num_workers": 4, "prefetch_factor": 2}, "predicted_speedup": 1.86,
+    "low": 1.7, "high": 2.0, "is_promised": True, "loader": "loader-1",
+}  # fmt: skip
 TMPFS: dict[str, Any] = {"change": "tmpfs", "settings": {}, "predicted_speedup": None}
 BATCHES = {"change": "vectorize_collate", "settings": {"collate_fn": "mine"}, "predicted_speedup": 1.1}
 HAVING = {"num_workers": 2, "prefetch_factor": 2}
 """The settings of an advice are complete: with those that the run had."""
-STRATEGY = {"change": "sharing_strategy", "settings": {**HAVING, "sharing_strategy": "file_system"}}
-THREADS = {"change": "threads_per_worker", "settings": {**HAVING, "threads_per_worker": 1}}
-PERSISTENT = {"change": "persistent_workers", "settings": {**HAVING, "persistent_workers": True}}
-ORDER = {"change": "in_order", "settings": {**HAVING, "in_order": False}}
-NONE = {"change": "num_workers", "settings": {"num_workers": 0, "prefetch_factor": None}, "predicted_speedup": None}
+STRATEGY = {
+    "change": "sharing_strategy",
+    "loader": "loader-1",
+    "settings": {**HAVING, "sharing_strategy": "file_system"},
+}
+THREADS = {"change": "threads_per_worker", "loader": "loader-1", "settings": {**HAVING, "threads_per_worker": 1}}
+PERSISTENT = {"change": "persistent_workers", "loader": "loader-1", "settings": {**HAVING, "persistent_workers": True}}
+ORDER = {"change": "in_order", "loader": "loader-1", "settings": {**HAVING, "in_order": False}}
+NONE = WORKERS | {"settings": {"num_workers": 0, "prefetch_factor": None}, "is_promised": False}
 
 RUNS: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
     "resnet-3": ("vision", "resnet", [TMPFS, BATCHES, WORKERS]),
@@ -38,15 +47,21 @@ RUNS: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
     "threads-1": ("audio", "threads", [STRATEGY, TMPFS, THREADS, WORKERS]),
     "kept-1": ("audio", "kept", [PERSISTENT, WORKERS]),
     "order-1": ("audio", "order", [BATCHES, ORDER]),
-    "val-1": ("audio", "val", [WORKERS | {"loader": "val"}]),
-    "train-1": ("audio", "train", [WORKERS | {"loader": "train"}]),
+    "two-1": ("audio", "two", [WORKERS, THREADS, WORKERS | {"loader": "val"}]),
 }
 """Newest first: project, name, what is advised."""
-LOADERS = [{"loader": "train", "role": "train"}, {"loader": "val", "role": "validation"}]
+LINES = Path("tests/fakes/plain.py").read_text().splitlines()
+CONSTRUCTED = next(line for line, text in enumerate(LINES, 1) if "= DataLoader(" in text)
+LOADERS: list[dict[str, Any]] = [
+    {"loader": "loader-1", "constructed_at": f"tests/fakes/plain.py:{CONSTRUCTED}", "dataset_type": "Squares"},
+    {"loader": "loader-2", "overrides": {"num_workers": 1}},
+    {"loader": "val"},
+]
+"""The same of every run."""
 
 
 class Handler(BaseHTTPRequestHandler):
-    """The two questions that are asked, answered as the API has it, and windows taken in."""
+    """The three questions that are asked, answered as the API has it, and windows taken in."""
 
     windows: ClassVar[list[dict[str, Any]]] = []
 
@@ -70,10 +85,8 @@ class Handler(BaseHTTPRequestHandler):
         else:
             run_id = parts.path.removeprefix("/api/v1/runs/").removesuffix("/diagnosis")
             found = RUNS.get(run_id)
-            diagnosis: dict[str, Any] = (
-                {"run_id": run_id, "advice": found[2], "loaders": LOADERS} if found else {"error": {}}
-            )
-            self._answer(200 if found else 404, diagnosis)
+            told: dict[str, Any] = {"run_id": run_id, "advice": found[2]} if found else {"error": {}}
+            self._answer(200 if found else 404, told if parts.path.endswith("/diagnosis") else {"loaders": LOADERS})
 
     def _answer(self, status: int, body: dict[str, Any]) -> None:
         content = json.dumps(body).encode()
@@ -104,20 +117,29 @@ def known(address: str, monkeypatch: pytest.MonkeyPatch) -> Service:
     return Service(address, "secret")
 
 
+FOUND = Identity(str(LOADERS[0]["constructed_at"]), None, "Squares")
+BESIDE = Wanted("loader-2", {"num_workers": 1}, "resnet-3")
+"""As the run had it already."""
+
+
 @pytest.mark.parametrize("wanted", ["resnet-3", "resnet", "res", "latest"])
-def test_the_first_advice_that_can_be_set_is_taken(known: Service, wanted: str) -> None:
+def test_the_first_advice_that_can_be_set_is_taken_for_its_loader(known: Service, wanted: str) -> None:
     advised = take_advice(known, wanted, None, None)
-    assert (advised.run_id, advised.speedup) == ("resnet-3", 1.86)
-    assert advised.settings == {"num_workers": 4, "prefetch_factor": 2}
+    settings = {"num_workers": 4, "prefetch_factor": 2}
+    assert (advised.run_id, advised.advice) == ("resnet-3", [WORKERS])
+    assert advised.wanted == [Wanted("loader-1", settings, "resnet-3", FOUND), BESIDE]
 
 
-def test_advice_for_a_training_loader_is_taken_beside_others(known: Service) -> None:
-    assert take_advice(known, "train-1", None, None).settings == {"num_workers": 4, "prefetch_factor": 2}
+def test_each_loader_gets_what_is_advised_for_it(known: Service) -> None:
+    advised = take_advice(known, "two-1", None, None)
+    assert [(each.loader, each.settings["num_workers"]) for each in advised.wanted] == [
+        ("loader-1", 4), ("val", 4), ("loader-2", 1)
+    ]  # fmt: skip
 
 
 def test_the_latest_is_the_latest_of_the_project_and_name(known: Service) -> None:
     assert take_advice(known, "latest", "text", "tiny").run_id == "tiny-1"
-    assert take_advice(known, "latest", None, "tiny").settings == {"num_workers": 0}
+    assert take_advice(known, "latest", None, "tiny").wanted[0].settings == {"num_workers": 0}
     with pytest.raises(ConfigError, match="of project 'vision' called 'tiny'"):
         take_advice(known, "latest", "vision", "tiny")
 
@@ -129,7 +151,6 @@ def test_the_latest_is_the_latest_of_the_project_and_name(known: Service) -> Non
         ("bert", "2 run ids begin so: bert-1, bert-2"),
         ("bert-1", "nothing is advised for bert-1"),
         ("bert-2", "the advice for bert-2 cannot be set from outside: tmpfs"),
-        ("val-1", "the advice for val-1 is for val, which is no training loader"),
     ],
 )
 def test_what_cannot_be_taken_is_refused_with_the_reason(known: Service, wanted: str, why: str) -> None:
@@ -144,13 +165,18 @@ def test_a_service_that_wants_a_token_says_so(address: str) -> None:
 
 def test_the_command_is_told_what_is_applied_and_so_is_the_user(known: Service) -> None:
     names = ("UNDERFED_SET", "UNDERFED_ADVICE_OF")
+    beside = ("num_workers=3", "in_order=false", "loader-1.prefetch_factor=6", "loader-9.num_workers=1")
     done = run_under(
-        *("--apply", "res", "--set", "num_workers=3", "--set", "in_order=false", "--", "printenv", *names),
+        *("--apply", "res", *(part for word in beside for part in ("--set", word)), "--", "printenv", *names),
         variables={"UNDERFED_URL": known.url, "UNDERFED_TOKEN": "secret"},
     )
-    assert done.stdout.decode().splitlines() == ["num_workers=3,prefetch_factor=2,in_order=false", "resnet-3"]
+    encoded, advice_of = done.stdout.decode().splitlines()
+    settings = {"num_workers": 3, "prefetch_factor": 6, "in_order": False}
+    given = Wanted("loader-1", settings, "resnet-3", FOUND), BESIDE, Wanted("loader-9", {"num_workers": 1})
+    assert (decode(encoded), advice_of) == (({}, given), "resnet-3")
     assert own_lines(done.stderr)[0] == (
-        "underfed: run resnet-3 advises num_workers=4, prefetch_factor=2, predicted to be 1.86 times as fast"
+        "underfed: run resnet-3 advises num_workers=4, prefetch_factor=2 for loader-1, constructed at "
+        f"{FOUND.constructed_at}, over Squares (× 1.70–2.00)"
     )
 
 
@@ -173,6 +199,9 @@ def test_the_run_has_what_was_advised_and_tells_whose_advice_it_was(
     wait_until(lambda: any(window["run_id"] == run_id and "end" in window for window in Handler.windows), "the end")
     windows = [window for window in Handler.windows if window["run_id"] == run_id]
     run = [window["run"] for window in windows if "run" in window][-1]
-    assert (run["advice_of"], run["overrides"]) == (wanted, settings)
+    assert run["advice_of"] == wanted
+    assert run["overrides"] == {f"loader-1.{name}": value for name, value in settings.items()}
     loader = [window["loaders"][0] for window in windows if window.get("loaders")][-1]
-    assert settings.items() <= loader["settings"].items()
+    assert settings.items() <= loader["settings"].items() and loader["overrides"] == settings
+    assert run["not_measured"]["set:loader-2.num_workers"] == NOT_FOUND
+    assert own_lines(done.stderr)[-2] == f"underfed: --set loader-2.num_workers=1: {NOT_FOUND}, so nothing was set"

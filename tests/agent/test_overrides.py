@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,14 @@ from tests.fakes.jobs import run_text
 from underfed.errors import ConfigError
 from underfed.exchange import launch
 from underfed.exchange.config import Value
+from underfed.exchange.facts import LoaderFacts, SourceLine
 from underfed.trainer.loading.worker import apply_threads
 from underfed.trainer.settings import overrides
 from underfed.trainer.settings.overrides import NOT_YET, Overrides, read_overrides
 from underfed.trainer.settings.sharding import sharding_with
 from underfed.trainer.settings.training_loaders import goes_in_order
-from underfed.trainer.settings.tunable import NAMES, check_settings, format_settings, parse_settings
+from underfed.trainer.settings.tunable import NAMES, check_settings
+from underfed.trainer.settings.wanted import NOT_FOUND, Identity, Wanted, decode, encode, identity_of, parse_words
 
 # A machine may have fewer CPUs than these tests ask for workers.
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
@@ -78,8 +81,8 @@ def shuffled(**arguments: Any) -> DataLoader[Any]:
     ],
 )  # fmt: skip
 def test_settings_are_read_as_typed_and_pass_through_a_variable(words: list[str], settings: dict[str, Value]) -> None:
-    assert parse_settings(words) == settings
-    assert parse_settings(format_settings(settings).split(",")) == settings
+    assert parse_words(words) == (settings, {})
+    assert decode(encode(settings, [])) == (settings, ())
 
 
 @pytest.mark.parametrize(
@@ -87,7 +90,7 @@ def test_settings_are_read_as_typed_and_pass_through_a_variable(words: list[str]
 )
 def test_what_is_no_setting_is_refused_by_its_word(word: str) -> None:
     with pytest.raises(ConfigError, match=r"--set"):
-        parse_settings([word])
+        parse_words([word])
 
 
 @pytest.mark.parametrize(
@@ -108,7 +111,7 @@ def test_settings_that_cannot_be_are_refused_together(settings: dict[str, Value]
 
 def test_nothing_is_read_where_nothing_is_set() -> None:
     assert read_overrides({}, print) is None
-    read = read_overrides({launch.SET: "num_workers=2,in_order=false"}, print)
+    read = read_overrides({launch.SET: encode({"num_workers": 2, "in_order": False}, [])}, print)
     assert read is not None
     assert read.refused == {"num_workers": NOT_YET, "in_order": NOT_YET}
 
@@ -126,6 +129,8 @@ def test_nothing_is_read_where_nothing_is_set() -> None:
         ({"num_workers": 3, "persistent_workers": True}, {"num_workers": 0}),
         ({"num_workers": 3, "persistent_workers": True}, {"persistent_workers": False}),
         ({"num_workers": 2, "multiprocessing_context": "spawn"}, {"num_workers": 0}),
+        ({"num_workers": 2, "timeout": 5.0, "prefetch_factor": 4}, {"num_workers": 0}),
+        ({"num_workers": 0, "prefetch_factor": None}, {"num_workers": 2}),
         ({"pin_memory": True}, {"pin_memory": False}),
     ],
 )
@@ -283,6 +288,93 @@ def test_a_loader_within_a_worker_is_left_alone(override: Callable[..., Override
     assert [int(found) for found in DataLoader(Nested(override(num_workers=1)), num_workers=1)] == [0, 0]
 
 
+# One of several
+
+
+AT = Identity("train.py:4", None, "Numbers")
+
+
+@pytest.fixture
+def wanting(said: list[str]) -> Callable[..., Overrides]:
+    """Settings for single loaders, in a program whose loaders are called as in ``names``."""
+
+    def make(*wanted: Wanted, names: dict[int, tuple[str, Identity]], **of_all: Value) -> Overrides:
+        chosen = Overrides(of_all, said.append, wanted)
+        chosen.identify = lambda loader: names.get(id(loader))
+        return chosen
+
+    return make
+
+
+def test_words_say_which_loader_they_are_for() -> None:
+    words = ["num_workers=4", "loader-2.num_workers=1", "a.b=c.pin_memory=true"]
+    assert parse_words(words) == ({"num_workers": 4}, {"loader-2": {"num_workers": 1}, "a.b=c": {"pin_memory": True}})
+    wanted = Wanted("loader-2", {"num_workers": 1}, "run-1", AT)
+    assert decode(encode({"num_workers": 4}, [wanted])) == ({"num_workers": 4}, (wanted,))
+
+
+def test_the_loader_that_is_meant_alone_gets_its_settings(wanting: Callable[..., Overrides], said: list[str]) -> None:
+    one, other, val = shuffled(), shuffled(), DataLoader(Numbers())
+    names = {id(one): ("loader-1", AT), id(other): ("loader-2", AT), id(val): ("loader-3", AT)}
+    chosen = wanting(
+        Wanted("loader-2", {"num_workers": 2}, "run-1", AT), Wanted("loader-3", {"num_workers": 1}), names=names
+    )
+    for each in (one, other, val):
+        chosen.before_iter(each)
+    assert (one.num_workers, other.num_workers, val.num_workers) == (0, 2, 1)
+    assert chosen.applied == {"loader-2.num_workers": 2, "loader-3.num_workers": 1}
+    assert (chosen.set_of(one), chosen.set_of(other)) == ({}, {"num_workers": 2})
+    assert (chosen.refused, len(said)) == ({}, 2)
+
+
+def test_what_is_for_one_stands_beside_what_is_for_all(wanting: Callable[..., Overrides]) -> None:
+    one, other = shuffled(), shuffled()
+    names = {id(one): ("loader-1", AT), id(other): ("loader-2", AT)}
+    chosen = wanting(Wanted("loader-2", {"num_workers": 1}), names=names, num_workers=3, prefetch_factor=4)
+    for each in (one, other):
+        chosen.before_iter(each)
+    assert [(each.num_workers, each.prefetch_factor) for each in (one, other)] == [(3, 4), (1, 4)]
+    assert chosen.applied == {"num_workers": 3, "prefetch_factor": 4, "loader-2.num_workers": 1}
+
+
+@pytest.mark.parametrize(
+    "found", [Identity("train.py:9", None, "Numbers"), Identity("train.py:4", None, "Pictures"), Identity()]
+)
+def test_a_loader_of_the_same_number_that_is_another_one_is_left_alone(
+    found: Identity, wanting: Callable[..., Overrides], said: list[str]
+) -> None:
+    loader = shuffled()
+    chosen = wanting(Wanted("loader-1", {"num_workers": 2}, "run-1", AT), names={id(loader): ("loader-1", found)})
+    for _ in range(2):
+        chosen.before_iter(loader)
+    assert (loader.num_workers, chosen.applied) == (0, {})
+    (line,) = said
+    assert line.startswith("loader-1 was constructed at train.py:4, over Numbers in run run-1, and ")
+    assert line.endswith(": nothing is set") and chosen.refused["loader-1.num_workers"] in line
+
+
+def test_one_that_its_program_named_is_known_by_its_name(wanting: Callable[..., Overrides]) -> None:
+    loader = shuffled()
+    moved = Identity("other.py:1", None, "Pictures")
+    wanting(Wanted("train", {"num_workers": 2}, "run-1", AT), names={id(loader): ("train", moved)}).before_iter(loader)
+    assert loader.num_workers == 2
+
+
+def test_one_that_never_comes_is_not_set_and_another_is_not_in_its_place(wanting: Callable[..., Overrides]) -> None:
+    loader = shuffled()
+    chosen = wanting(Wanted("loader-2", {"num_workers": 2}), names={id(loader): ("loader-1", AT)})
+    chosen.before_iter(loader)
+    assert (loader.num_workers, chosen.refused) == (0, {"loader-2.num_workers": NOT_FOUND})
+
+
+def test_the_same_line_is_the_same_place() -> None:
+    source = SourceLine("DataLoader", shown="data/loaders.py", line=41, is_constructor=True)
+    facts = LoaderFacts("loader-1", {}, None, dataset_type="Numbers", source=source)
+    assert identity_of(facts) == Identity("data/loaders.py:41", None, "Numbers")
+    watched = replace(source, is_constructor=False)
+    assert identity_of(replace(facts, source=watched)).constructed_at is None
+
+
 # What is refused
 
 
@@ -395,9 +487,9 @@ def test_what_says_nothing_without_workers_is_refused(
     assert refusals(override, shuffled(), num_workers=1, **{setting: value}) == {}
 
 
-def test_a_timeout_needs_its_workers(override: Callable[..., Overrides]) -> None:
-    loader = shuffled(num_workers=1, timeout=5)
-    assert refusals(override, loader, num_workers=0) == {"num_workers": "its timeout needs workers"}
+def test_without_workers_nothing_is_left_that_torch_would_refuse(override: Callable[..., Overrides]) -> None:
+    loader = shuffled(num_workers=1, timeout=5, multiprocessing_context="fork", worker_init_fn=seed_worker)
+    assert refusals(override, loader, num_workers=0) == {}
     assert len(list(loader)) == 6
 
 
@@ -499,7 +591,7 @@ process.start(); process.join()
 def test_threads_are_for_the_workers_of_the_loader_that_got_them(override: Callable[..., Overrides]) -> None:
     chosen, train, val = override(threads_per_worker=3), shuffled(num_workers=1), DataLoader(Numbers(), num_workers=1)
     chosen.before_iter(train)
-    assert (chosen.threads_for(train), chosen.threads_for(val)) == (3, None)
+    assert (chosen.set_of(train), chosen.set_of(val)) == ({"threads_per_worker": 3}, {})
     assert chosen.applied == {"threads_per_worker": 3}
 
 

@@ -223,6 +223,26 @@ def test_the_run_that_apply_named_is_the_one_compared_with(store: Store) -> None
     assert judged(store, judge, "gone").ledger[0].advice_of == "second"
 
 
+def test_a_run_without_the_loader_that_was_advised_shows_nothing_of_it(store: Store) -> None:
+    """Another loader with the same settings is not the one that they were advised for."""
+    record(store, "before", range(10), num_workers=0, wait_ms=LOAD_MS, started_at=EARLY)
+    advised = judged(store, Diagnoser(), "before").advice[0].to
+    assert isinstance(advised, int)
+    for loader, is_shown in (("train", True), ("other", False)):
+        record(store, loader, range(10), num_workers=advised, wait_ms=2, started_at=LATE)
+        if loader == "other":
+            steps = {"loader": loader, "epoch_index": 0, "first_step_index": 0, "first_batch_index": 0}
+            window = made_window(10, run_id=loader, started_at=LATE, start_us=9_000_000, end_us=9_500_000)
+            window |= {"steps": [steps | {"start_us": 9_000_000, "step_us": [100_000], "data_wait_us": [1_000]}]}
+            post(store, [window])
+            facts = earlier.read_facts(store, loader, earlier.named(loader))
+            assert earlier.find_pairing(store, facts) is not None, "of the one of that name, whichever is judged"
+            renamed = replace(facts, loaders=tuple(each for each in facts.loaders if each.loader != "train") * 2)
+            assert earlier.find_pairing(store, renamed) is None
+        else:
+            assert bool(judged(store, Diagnoser(), loader).ledger) is is_shown
+
+
 def test_a_replay_is_told_with_every_run_of_the_job_that_has_its_settings(store: Store) -> None:
     judge, measured = Diagnoser(), {"batches": 20, "real_steps_per_s": 5.9, "instant_steps_per_s": 19.5}
     for run_id, workers, said in (

@@ -76,7 +76,9 @@ def test_a_validation_that_costs_is_judged_where_training_is_healthy(store: Stor
     assert found["val"].hours_lost == pytest.approx(60 * 0.09 / 3600)
     assert diagnosis.hours_lost == pytest.approx(found["val"].hours_lost + found["train"].hours_lost)
     assert {advice.loader for advice in diagnosis.advice} == {"val"}
-    assert {advice.command for advice in diagnosis.advice} == {None}, "settings from outside are the training loader's"
+    commands = [advice.command for advice in diagnosis.advice if advice.settings]
+    assert commands[0] == "underfed run --apply run-1 -- python train.py"
+    assert all("--set val." in str(command) for command in commands[1:]), "of this loader alone"
 
 
 @pytest.mark.parametrize(("val_steps", "is_told"), [(40, True), (4, False)])

@@ -137,6 +137,8 @@ class LoaderFacts:
     loader: str
     settings: dict[str, Value]
     watched_at: str | None
+    overrides: dict[str, Value] | None = None
+    """Of the settings: what ``--set`` or ``--apply`` set of this loader; ``None``: nothing."""
     dataset_type: str | None = None
     dataset_kind: str | None = None
     dataset_length: int | None = None

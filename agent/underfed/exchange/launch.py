@@ -18,7 +18,7 @@ LAUNCH = "UNDERFED_LAUNCH"
 """The directory. Set in every process below ``underfed run``."""
 
 SET, REPLAY, ADVICE_OF = "UNDERFED_SET", "UNDERFED_REPLAY", "UNDERFED_ADVICE_OF"
-"""Settings, number of batches, and the run whose advice ``--apply`` took."""
+"""Settings by loader, number of batches, and the run whose advice ``--apply`` took."""
 
 TUNE, TUNE_STEPS, TRIAL_ONLY = "UNDERFED_TUNE", "UNDERFED_TUNE_STEPS", "UNDERFED_TRIAL_ONLY"
 """``1``: other settings are tried; in how many steps at most; ``1``: the program ends after that."""
@@ -34,7 +34,7 @@ PYTHON, OLD_PYTHON = "python", "old-python"
 TORCH, UNHOOKED = "torch", "unhooked"
 """... it imported torch's DataLoader; that could not be hooked; ..."""
 SETTLED, RECORDING = "set", "recording"
-"""... ``--set`` was applied to a training loader; a recording began."""
+"""... ``--set`` or ``--apply`` found a loader of theirs (its name; empty: one that is trained from); a recording began."""
 
 REPORT_BYTES = 4096
 """Size from which a file is not appended to: a command may start a hundred thousand processes."""

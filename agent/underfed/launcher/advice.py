@@ -1,10 +1,11 @@
-"""``--apply RUN``: asks the service for the advice for a run, and takes what ``--set`` can apply."""
+"""``--apply RUN``: asks the service for the advice for a run, and takes what ``--set`` can apply, for the loaders that it
+is about."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
@@ -12,8 +13,8 @@ from urllib.parse import quote, urlencode
 from urllib.request import ProxyHandler, Request, build_opener
 
 from underfed.errors import ConfigError
-from underfed.exchange.config import Value
 from underfed.trainer.settings.tunable import NAMES, check_settings
+from underfed.trainer.settings.wanted import Identity, Wanted
 
 TIMEOUT_S = 10.0
 MOST_RUNS = 1000
@@ -22,11 +23,11 @@ LATEST = "latest"
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """``speedup`` is the one predicted; ``None``: it could not be."""
-
     run_id: str
-    settings: dict[str, Value]
-    speedup: float | None
+    wanted: list[Wanted]
+    """Of each loader that the advice is about; then of those that the run was given other settings of already."""
+    advice: list[Mapping[str, Any]]
+    """As the service tells it: that of the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ class Service:
 
 
 def take_advice(service: Service, wanted: str, project: str | None, name: str | None) -> Advised:
-    """The first advice of this run that can be carried out from outside. ``latest`` is of this project and name.
+    """Of this run's advice for each loader the first that can be carried out from outside. ``latest`` is of this project
+    and name.
 
     Raises:
         ConfigError: the service is away, knows no such run or several, or has no such advice.
@@ -69,18 +71,33 @@ def take_advice(service: Service, wanted: str, project: str | None, name: str | 
     if diagnosis is None:
         run_id = find_by_prefix(service, wanted)
         diagnosis = service.get(f"/runs/{quote(run_id, safe='')}/diagnosis") or {}
-    for advice in (each for each in diagnosis.get("advice", []) if is_for_training(each, diagnosis)):
-        settings = {key: value for key, value in advice.get("settings", {}).items() if value is not None}
-        if settings and settings.keys() <= set(NAMES):
-            check_settings(settings)
-            return Advised(run_id, settings, advice.get("predicted_speedup"))
-    raise ConfigError(f"--apply {wanted}: {why_nothing_to_apply(run_id, diagnosis)}")
+    advice = first_of_each_loader(diagnosis.get("advice", []))
+    if not advice:
+        raise ConfigError(f"--apply {wanted}: {why_nothing_to_apply(run_id, diagnosis)}")
+    run = service.get(f"/runs/{quote(run_id, safe='')}") or {}
+    settings = {str(each["loader"]): each["settings"] for each in advice}
+    # A run that the next one is compared with keeps what it had.
+    had = {str(each["loader"]): each.get("overrides") or {} for each in run.get("loaders", [])}
+    found = [of_loader(run_id, run, loader, each) for loader, each in {**settings, **had, **settings}.items() if each]
+    return Advised(run_id, found, advice)
 
 
-def is_for_training(advice: Mapping[str, Any], diagnosis: Mapping[str, Any]) -> bool:
-    """Settings from outside are the training loaders': advice for a validation is not for them."""
-    roles = {line.get("loader"): line.get("role") for line in diagnosis.get("loaders", [])}
-    return str(roles.get(advice.get("loader"), "train")) == "train"
+def first_of_each_loader(advised: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The first advice for each loader that consists of settings that can be set from outside."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for each in advised:
+        settings = each.get("settings", {})
+        if each.get("loader") and settings and settings.keys() <= set(NAMES):
+            found.setdefault(str(each["loader"]), each)
+    return list(found.values())
+
+
+def of_loader(run_id: str, run: Mapping[str, Any], loader: str, settings: Mapping[str, Any]) -> Wanted:
+    told = next((each for each in run.get("loaders", []) if each.get("loader") == loader), {})
+    identity = Identity(**{each.name: told.get(each.name) for each in fields(Identity)})
+    given = {name: value for name, value in settings.items() if value is not None}
+    check_settings(given)
+    return Wanted(loader, given, run_id, identity)
 
 
 def latest(service: Service, project: str | None, name: str | None) -> str:
@@ -108,10 +125,7 @@ def known(service: Service, **query: str) -> list[Mapping[str, Any]]:
 
 
 def why_nothing_to_apply(run_id: str, diagnosis: Mapping[str, Any]) -> str:
-    advised = diagnosis.get("advice", [])
-    others = [str(advice.get("change")) for advice in advised if is_for_training(advice, diagnosis)]
-    if advised and not others:
-        return f"the advice for {run_id} is for {advised[0].get('loader')}, which is no training loader"
+    others = [str(advice.get("change")) for advice in diagnosis.get("advice", [])]
     if others:
         return f"the advice for {run_id} cannot be set from outside: {', '.join(others)}"
     return f"nothing is advised for {run_id}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from underfed.exchange import launch, run_files
@@ -13,23 +13,36 @@ from underfed.exchange.guard import Guard
 from underfed.host import procfs
 from underfed.launcher.command import StartedCommand
 from underfed.trainer.recording import Recording, make_place, say
-from underfed.trainer.settings.overrides import NOT_YET
+from underfed.trainer.settings.overrides import NOT_YET, OF_ALL
+from underfed.trainer.settings.tunable import format_settings
+from underfed.trainer.settings.wanted import NOT_FOUND, decode, labelled
 
 
 def report_end(
     config: Config, command: StartedCommand, status: int, reports: Mapping[str, list[str]], settings: str | None
 ) -> None:
-    """``settings``: the value of ``--set``. The run is also reported to an outer launcher. Raises nothing."""
+    """``settings``: what ``--set`` and ``--apply`` want, encoded. The run is also reported to an outer launcher. Raises nothing."""
     try:
         begun = reports.get(launch.RECORDING)
         if begun is None:
             begun = [record_without_loader(config, command, status, launch.why_no_loader(reports))]
-        elif settings and launch.SETTLED not in reports:
-            launch.first_rank_only(os.environ, say)(f"--set {settings}: {NOT_YET}, so nothing was set")
+        for line in unsettled(settings, reports) if launch.RECORDING in reports else ():
+            launch.first_rank_only(os.environ, say)(line)
         # A file without content, as on a full disk, still shows that a recording began.
         launch.report(os.environ, launch.RECORDING, *begun[:1])
     except Exception as error:
         Guard().failed("end of the command", error)
+
+
+def unsettled(settings: str | None, reports: Mapping[str, list[str]]) -> Iterator[str]:
+    """Of each loader that settings are for and that was not found: that nothing was set."""
+    of_all, wanted = decode(settings) if settings else ({}, ())
+    settled = reports.get(launch.SETTLED, [])
+    if of_all and OF_ALL not in settled:
+        yield f"--set {format_settings(of_all)}: {NOT_YET}, so nothing was set"
+    for each in wanted:
+        if each.loader not in settled:
+            yield f"--set {format_settings(labelled(each.loader, each.settings))}: {NOT_FOUND}, so nothing was set"
 
 
 def record_without_loader(config: Config, command: StartedCommand, status: int, reason: str) -> str:

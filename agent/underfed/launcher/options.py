@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from underfed.errors import ConfigError
 from underfed.exchange import launch
 from underfed.exchange.config import PROFILE, Value, read_config, read_tags
 from underfed.exchange.launch import first_rank_only
-from underfed.trainer.settings.tunable import NAMES, check_settings, format_settings, parse_settings
+from underfed.trainer.settings.tunable import NAMES, check_settings, format_settings
+from underfed.trainer.settings.wanted import Wanted, encode, parse_words
+
+if TYPE_CHECKING:
+    from underfed.launcher.advice import Advised
 
 MOST_BATCHES = 10_000
 """Most batches of ``--replay``: they are kept in memory."""
@@ -35,12 +41,17 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--url", help="address of the service")
     parser.add_argument(
         "--set",
-        metavar="NAME=VALUE",
+        metavar="[LOADER.]NAME=VALUE",
         action="append",
         default=[],
-        help=f"another setting for the loader that is trained from; NAME is one of {', '.join(NAMES)}",
+        help=f"another setting for every loader that is trained from, or for this one alone; NAME is one of "
+        f"{', '.join(NAMES)}",
     )
-    parser.add_argument("--apply", metavar="RUN", help="take the settings from this run's advice; an id, or latest")
+    parser.add_argument(
+        "--apply",
+        metavar="RUN",
+        help="take the settings from this run's advice, for the loader that it is about; an id, or latest",
+    )
     parser.add_argument(
         "--replay",
         metavar="N",
@@ -80,14 +91,21 @@ def read_variables(options: argparse.Namespace) -> dict[str, str]:
     variables = {name: value for name, value in given.items() if value is not None}
     if options.tag:
         variables["UNDERFED_TAGS"] = with_tags(options.tag)
-    settings = parse_settings(options.set)
+    of_all, of_each = parse_words(options.set)
+    wanted: list[Wanted] = []
     if options.apply is not None:
-        advice_of, advised = ask_for_advice(options.apply, {**os.environ, **variables})
-        variables[launch.ADVICE_OF] = advice_of
-        settings = {**advised, **settings}
-    check_settings(settings)
-    if settings:
-        variables[launch.SET] = format_settings(settings)
+        advised = ask_for_advice(options.apply, {**os.environ, **variables})
+        variables[launch.ADVICE_OF] = advised.run_id
+        # What is set beside it is a change of the advice, and no loader gets it that the advice is not about.
+        about = len(advised.advice)
+        wanted = [changed(each, of_all) for each in advised.wanted[:about]] + advised.wanted[about:]
+        wanted = [changed(each, of_each.pop(each.loader, {})) for each in wanted]
+        of_all = {}
+    wanted += [Wanted(loader, settings) for loader, settings in of_each.items()]
+    for settings in (of_all, *(each.settings for each in wanted)):
+        check_settings(settings)
+    if of_all or wanted:
+        variables[launch.SET] = encode(of_all, wanted)
     if options.profile:
         variables[PROFILE] = "1"
     if options.replay is not None:
@@ -117,18 +135,23 @@ def read_steps(text: str) -> int:
     return int(text)
 
 
-def ask_for_advice(wanted: str, environ: Mapping[str, str]) -> tuple[str, dict[str, Value]]:
-    """The run, and the settings advised for it."""
+def changed(wanted: Wanted, settings: Mapping[str, Value]) -> Wanted:
+    return replace(wanted, settings={**wanted.settings, **settings})
+
+
+def ask_for_advice(wanted: str, environ: Mapping[str, str]) -> Advised:
+    """Prints what is advised."""
     from underfed.launcher.advice import Service, take_advice
+    from underfed.launcher.verdict import gain_of
     from underfed.trainer.recording import say
 
     service = Service(read_config(environ).url, environ.get("UNDERFED_TOKEN"))
     project, name = (environ.get(variable) or None for variable in ("UNDERFED_PROJECT", "UNDERFED_NAME"))
     advised = take_advice(service, wanted, project, name)
-    gain = f", predicted to be {advised.speedup:.2f} times as fast" if advised.speedup else ""
-    settings = format_settings(advised.settings).replace(",", ", ")
-    first_rank_only(environ, say)(f"run {advised.run_id} advises {settings}{gain}")
-    return advised.run_id, advised.settings
+    for each, advice in zip(advised.wanted, advised.advice, strict=False):
+        words = f"run {advised.run_id} advises {format_settings(each.settings)} for {each.loader}, constructed "
+        first_rank_only(environ, say)(f"{words}{each.identity} ({gain_of(advice)})")
+    return advised
 
 
 def with_tags(pairs: Sequence[str]) -> str:

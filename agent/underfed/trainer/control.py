@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from multiprocessing import current_process
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from underfed import Run
 from underfed.errors import ConfigError, NotWatchableError, RunDirectoryError, TorchMissingError
@@ -25,14 +25,18 @@ from underfed.trainer.hooks.install import FREE_THREADED, LOADING_FACTS, WORKER_
 from underfed.trainer.hooks.iterable import NO_DATALOADER, is_stand_in, stand_in
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.uncompiled import leave_ours_uncompiled
+from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.recording import Place, Recording, announce, make_place, make_recording, say
 from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts
 from underfed.trainer.settings.loader_parts import is_fastais
+from underfed.trainer.settings.wanted import Identity, identity_of
 
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
     from underfed.trainer.settings.overrides import Overrides
     from underfed.trainer.tuning.tuner import Tuner
+
+Started = TypeVar("Started")
 
 INNER = ("base_dataloader", "_dataloader", "fake_l")
 
@@ -154,6 +158,7 @@ def _read_launcher_options() -> None:
     _state.overrides = read_overrides(os.environ, say)
     if _state.overrides is not None:
         _state.overrides.changed = _report_overrides
+        _state.overrides.identify = _identify
     if _state.replay is not None:
         _state.replay.ended = _report_replay
 
@@ -333,16 +338,30 @@ def _open_session(loader: Any) -> Session | None:
     recording, hooks = _state.recording, _state.hooks
     if hooks is None or (recording is None and not _state.watches_all):
         return None
+    return _tried(lambda: _session_of(loader, recording, hooks))
+
+
+def _identify(loader: Any) -> tuple[str, Identity] | None:
+    """Name and place of a loader that is about to be iterated; ``None``: it is not recorded. From here on it is."""
+    recording, hooks = _state.recording, _state.hooks
+    if hooks is None or is_worker():
+        return None
+    watched = _tried(lambda: _watched_of(loader, recording, hooks)[0])
+    return (watched.name, identity_of(watched.facts)) if watched is not None and watched.facts is not None else None
+
+
+def _tried(start: Callable[[], Started | None]) -> Started | None:
+    """``None`` where signal handlers of the program ended it too often."""
     if threading.current_thread() is not threading.main_thread():  # No handler runs there.
-        return _session_of(loader, recording, hooks)
+        return start()
     if _state.tries == TRIES:
         _state.tries = 0
         _tell_interrupted()
         return None
     _state.tries += 1
-    session = _session_of(loader, recording, hooks)
+    started = start()
     _state.tries = 0
-    return session
+    return started
 
 
 def _tell_interrupted() -> None:
@@ -356,21 +375,11 @@ def _tell_interrupted() -> None:
 
 def _session_of(loader: Any, recording: Recording | None, hooks: Hooks) -> Session | None:
     try:
-        if not _state.has_begun:
-            recording = None if is_worker() else _running_recording(lambda: read_config(os.environ))
-        if recording is None:
-            return None
-        watched = recording.registry.find(loader)
-        # Without facts: what was to report them was interrupted.
-        if _state.watches_all and not is_worker() if watched is None else watched.facts is None:
-            # Whatever the loader's class overrides, this iterator is torch's own and can be measured.
-            source = hooks.source_line(loader)
-            facts = partial(loader_facts, loader, not_measured=hooks.not_measured, source=source)
-            watched = recording.watch(loader, None, iterating_line(), facts)
-        if watched is None:
+        watched, recording = _watched_of(loader, recording, hooks)
+        if watched is None or recording is None:
             return None
         if _state.overrides is not None:
-            watched.report_settings(loader, _state.overrides.threads_for(loader))
+            watched.report_settings(loader, _state.overrides.set_of(loader))
             watched.report_sharding(_state.overrides.sharding_of(loader))
         consumer = consumer_of(loader)
         watched.report_dispatched(dispatches(consumer))
@@ -383,6 +392,24 @@ def _session_of(loader: Any, recording: Recording | None, hooks: Hooks) -> Sessi
         let_through(error)
         (recording.guard if recording is not None else Guard()).failed("iterator start", error)
         return None
+
+
+def _watched_of(
+    loader: Any, recording: Recording | None, hooks: Hooks
+) -> tuple[WatchedLoader | None, Recording | None]:
+    """The loader as it is recorded, and where; under ``underfed run`` also one that is seen for the first time."""
+    if not _state.has_begun:
+        recording = None if is_worker() else _running_recording(lambda: read_config(os.environ))
+    if recording is None:
+        return None, None
+    watched = recording.registry.find(loader)
+    # Without facts: what was to report them was interrupted.
+    if _state.watches_all and not is_worker() if watched is None else watched.facts is None:
+        # Whatever the loader's class overrides, this iterator is torch's own and can be measured.
+        source = hooks.source_line(loader)
+        facts = partial(loader_facts, loader, not_measured=hooks.not_measured, source=source)
+        watched = recording.watch(loader, None, iterating_line(), facts)
+    return watched, recording
 
 
 def _forget() -> None:

@@ -129,22 +129,20 @@ def _gain(one: Advice) -> float:
 
 
 def _with_commands(facts: RunFacts, advice: Sequence[Advice]) -> list[Advice]:
-    """With the line that tries each without touching the code. ``--apply`` takes the first that can be set.
-
-    Settings from outside are the training loaders': none where the advice is for another one.
-    """
-    if facts.judged_loader and facts.judged_loader.role != "train":
-        return list(advice)
+    """With the line that tries each without touching the code. ``--apply`` takes the first that can be set."""
     settable = [one for one in advice if one.settings and all(SETTINGS[name].is_settable for name in one.settings)]
     words = join(facts.command) if facts.command else COMMAND
+    has_others = sum(bool(each.steps) for each in facts.loaders) > 1
     commands = {
         id(one): f"underfed run --apply {quote(facts.run_id)} -- {words}"
         if one is settable[0]
-        else f"underfed run {_set(one.settings)} -- {words}"
+        else f"underfed run {_set(one.settings, one.loader if has_others else None)} -- {words}"
         for one in settable
     }
     return [one.model_copy(update={"command": commands.get(id(one))}) for one in advice]
 
 
-def _set(settings: Mapping[str, Setting]) -> str:
-    return " ".join(f"--set {name}={str(value).lower()}" for name, value in settings.items())
+def _set(settings: Mapping[str, Setting], loader: str | None) -> str:
+    """``loader``: the only one of several that they are for."""
+    of = "" if loader is None else f"{loader}."
+    return " ".join(f"--set {quote(f'{of}{name}={str(value).lower()}')}" for name, value in settings.items())

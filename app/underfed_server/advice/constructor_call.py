@@ -54,10 +54,13 @@ def change_call(source: str, wanted: Arguments) -> ChangedCall:
         NotChangedError: it cannot be changed so that only these arguments differ.
     """
     known = _arguments(source)
-    why_not = next((why for name in wanted if (why := _why_not(known, _call_of(source), name)) is not None), None)
+    call, packed = _call_of(source), any(each.name is None for each in known)
+    # What is not given cannot be left out.
+    asked = [name for name, value in wanted.items() if value is not None or packed]
+    why_not = next((why for name in asked if (why := _why_not(known, call, name)) is not None), None)
     if why_not is not None:
         raise NotChangedError(why_not)
-    elsewhere = [why for each in known if each.name in wanted and (why := _set_elsewhere(each)) is not None]
+    elsewhere = [why for each in known if wanted.get(each.name or "") and (why := _set_elsewhere(each)) is not None]
     try:
         changed = _changed(source, wanted)
     except NotChangedError:
@@ -134,7 +137,7 @@ def _with_argument(source: str, name: str, value: str | None) -> str:
         return source if value is None else _added(source, known, f"{name}={value}")
     if value is None and given.is_keyword:
         return _removed(source, known, given)
-    text = f"{name}={value}" if given.is_keyword else str(value)
+    text = f"{name}={value}" if given.is_keyword else value or _not_given(name)
     return source[: given.begins] + text + source[given.ends :]
 
 
@@ -185,8 +188,13 @@ def _wanted_values(source: str, wanted: Arguments) -> dict[str, str]:
     expected = {name: value for name, value in before.items() if name not in wanted}
     for name, value in wanted.items():
         if value is not None or (name in before and not _is_keyword(source, name)):
-            expected[name] = ast.dump(ast.parse(str(value), mode="eval").body)
+            expected[name] = ast.dump(ast.parse(value or _not_given(name), mode="eval").body)
     return expected
+
+
+def _not_given(name: str) -> str:
+    """What torch takes where a positional argument is not given."""
+    return "0" if name == "timeout" else "None"
 
 
 def _is_keyword(source: str, name: str) -> bool:

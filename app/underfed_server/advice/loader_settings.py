@@ -43,6 +43,16 @@ SETTINGS: Mapping[str, LoaderSetting] = {
 }
 
 
+def without_workers(loader: LoaderInfo) -> list[str]:
+    """Arguments that torch refuses without workers, as far as the loader may have been given them."""
+    given = {"persistent_workers": "persistent_workers", "timeout": "timeout_s"}
+    return [
+        "prefetch_factor",
+        "multiprocessing_context",
+        *(name for name, setting in given.items() if loader.settings.get(setting)),
+    ]
+
+
 def normalised(settings: Settings) -> dict[str, Setting]:
     """Every setting of ``SETTINGS``, with torch's default where none was given or it means nothing without workers."""
     chosen = {}
@@ -78,10 +88,12 @@ def diff_of(loader: LoaderInfo, wanted: Arguments, not_in_code: Collection[str] 
         wanted: the arguments that change; one of ``None`` is not given any more.
         not_in_code: settings that came from outside: the code says other values.
     """
-    if loader.constructed_by == TRAINERS and wanted.keys() <= OF_TRAINER.keys():
-        arguments = {OF_TRAINER[name]: value for name, value in wanted.items()}
+    # What is not given any more may be what it never gives.
+    of_trainer = [name for name, value in wanted.items() if value is not None or name in OF_TRAINER]
+    if loader.constructed_by == TRAINERS and OF_TRAINER.keys() >= set(of_trainer):
+        arguments = {OF_TRAINER[name]: wanted[name] for name in of_trainer}
         why = "the Trainer constructs its loaders from the TrainingArguments, which the program sets"
-        known = {OF_TRAINER[name]: _written(loader, name, not_in_code) for name in wanted}
+        known = {OF_TRAINER[name]: _written(loader, name, not_in_code) for name in of_trainer}
         return CallDiff(_sketch("arguments = TrainingArguments(", ["...,"], arguments, known), None, why)
     try:
         changed = change_call(_own_call(loader, not_in_code), wanted)
@@ -133,6 +145,8 @@ def _packed_sketch(loader: LoaderInfo, wanted: Arguments, not_in_code: Collectio
 
 def _written(loader: LoaderInfo, name: str, not_in_code: Collection[str]) -> str | None:
     """What the code must give this argument: a default is usually not written, nor the platform's ``fork``."""
+    if name == "timeout":
+        return repr(loader.settings.get("timeout_s"))
     old = None if name in not_in_code or name not in SETTINGS else loader.settings.get(name)
     is_platforms = name == "multiprocessing_context" and old == "fork"
     return None if old is None or is_platforms or old == SETTINGS[name].default else repr(old)

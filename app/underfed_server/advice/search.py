@@ -59,8 +59,7 @@ def numbers(case: Case) -> list[int]:
     """Numbers of workers to try instead of the run's own: bounded by its cores, what one loop can feed, and shards."""
     limit = shard_limit(case)
     most = most_workers(case) if limit is None else min(limit, most_workers(case))
-    least = 1 if case.loader.settings.get("timeout_s") else 0
-    return [number for number in NUMBERS if least <= number <= most and number != case.num_workers]
+    return [number for number in NUMBERS if number <= most and number != case.num_workers]
 
 
 def most_workers(case: Case) -> int:
@@ -117,7 +116,8 @@ def why_unverifiable(case: Case) -> str | None:
         return None
     if len(case.facts.ranks) > 1:
         return "whether workers share the data set is not known, and is not verified where there are several ranks"
-    return case.facts.not_measured.get("set:num_workers")
+    own = f"set:{case.loader.loader}.num_workers"
+    return case.facts.not_measured.get(own, case.facts.not_measured.get("set:num_workers"))
 
 
 def with_workers(case: Case, number: int) -> SimulatedSetting:

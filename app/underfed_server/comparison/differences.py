@@ -62,7 +62,7 @@ def _compared(row: _Row, values: list[Setting], known: Sequence[set[Group]]) -> 
 def _of_run(side: Side) -> Iterator[tuple[_Row, Setting]]:
     run = side.run
     loader = _judged_loader(side)
-    settings = {**run.overrides, **(loader.settings if loader else {})}
+    settings = loader.settings if loader else {}
     yield from ((_Row("loader", name), value) for name, value in settings.items())
     yield from _of_data(run, loader)
     yield from _of_machine(run)

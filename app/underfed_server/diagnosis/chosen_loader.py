@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
 from underfed_server.diagnosis.sentence import percent
@@ -11,7 +12,7 @@ from underfed_server.diagnosis.slow_ranks import SlowRanks, slow_ranks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import LoaderFacts, RunFacts, run_us
-from underfed_server.model import Bound, Diagnosis, Level, LoaderLine, Status, Verdict
+from underfed_server.model import Bound, Diagnosis, Level, LoaderLine, Role, Status, Verdict
 
 COSTLY_FRACTION = 0.05
 """Share of the run that goes to waiting for a loader, from which the verdict may be about it though nothing is trained
@@ -104,14 +105,50 @@ def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
         "gpu_hours_lost": None if verdict.gpu_hours_lost is None else lost,
         "hours_used": run_us(facts.loaders) / US_PER_HOUR,
     }
-    is_most = own.spent_us >= MOST_OF_RUN * run_us(facts.loaders)
-    if verdict.bound == "data" and not (own.role == "train" and is_most):
+    if verdict.bound == "data" and not is_said_of_steps(own.role, own.spent_us / run_us(facts.loaders)):
         found["sentence"] = _of_the_run(own, facts, _a_loader(own, facts.loaders))
     costly = [each for each in others if each.loop != own.loop and lost_share(each, facts.loaders) >= COSTLY_FRACTION]
     told = [_of_the_run(each, facts, _the_loader(each, facts.loaders)) for each in costly]
     if told:
         found["why"] = " ".join(filter(None, (verdict.why, *told)))
     return verdict.model_copy(update=found)
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """What a run waits for data, as its verdict says it."""
+
+    of_loaders: Mapping[str, float]
+    """Shares of one time, the largest first."""
+    is_of_run: bool
+    """Of the whole run's time; false: of that of the steps of its loop, which take nearly all of the run."""
+
+    @property
+    def fraction(self) -> float:
+        return min(1.0, sum(self.of_loaders.values()))
+
+
+def stall_of(found: Diagnosis) -> Stall | None:
+    """``None``: that is not known. Of a run with one loop the share of its steps is told, of others that of the run."""
+    own = next((line for line in found.loaders if line.loader == found.loader), None)
+    if own is None or len(found.loaders) < 2 or is_said_of_steps(own.role, own.share_of_run_fraction):
+        mates = [line for line in found.loaders if own is not None and line.loop == own.loop and line is not own]
+        shares = {line.loader: line.data_stall_fraction for line in mates if line.data_stall_fraction}
+        known = found.data_stall_fraction
+        return None if known is None else Stall(_largest_first({found.loader or "": known, **shares}), is_of_run=False)
+    if not found.hours_used:
+        return None
+    lost = {line.loader: line.hours_lost / found.hours_used for line in found.loaders if line.hours_lost}
+    return Stall(_largest_first({own.loader: 0.0, **lost}), is_of_run=True)
+
+
+def is_said_of_steps(role: Role, share_of_run: float) -> bool:
+    """What is said of the steps with the judged loader is said of the run."""
+    return role == "train" and share_of_run >= MOST_OF_RUN
+
+
+def _largest_first(shares: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(shares.items(), key=lambda one: -one[1]))
 
 
 def _of_the_run(each: LoaderFacts, facts: RunFacts, described: str) -> str:

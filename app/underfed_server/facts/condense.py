@@ -64,7 +64,7 @@ def condense(store: Store, run_id: str, *, choose: Choose, warmup_steps: int, ju
         loaders=loaders,
         storage=storage,
         read_elsewhere=tuple(store.read_rates(run_id, place)) if place else (),
-        overrides=run.overrides,
+        overrides=(info.overrides if info else None) or {},
         advice_of=run.advice_of,
         command=_command(run),
         not_measured={**run.not_measured, **(info.not_measured if info else {})},

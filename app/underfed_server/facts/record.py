@@ -219,6 +219,14 @@ class RankFacts:
         return device_work_us(self.rests_us, self.steps.gpu_idle_us, self.steps.gpu_work_us)
 
 
+def whole_epochs(epochs: Sequence[EpochInfo]) -> list[int]:
+    """Steps of each that was seen to its end: there were no more batches, or the loop left it for the next one. The
+    newest one that was left may have been left because the program ended."""
+    newest = max((each.epoch_index for each in epochs), default=0)
+    ended = [each for each in epochs if each.ended == "exhausted" or each.epoch_index < newest]
+    return [each.steps for each in ended if each.steps and each.ended in ("exhausted", "broken_off")]
+
+
 def is_read_ahead(epochs: Sequence[EpochInfo]) -> bool:
     """Another thread than the main one requests the batches and builds no graph, though gradients are enabled: it is
     no loop that evaluates."""
@@ -302,7 +310,7 @@ class RunFacts:
     read_elsewhere: tuple[ReadRate, ...] = ()
     """By other runs of the project, the newest first, from the place that most of these files lie in."""
     overrides: Mapping[str, Setting] = field(default_factory=dict)
-    """What ``--set`` or ``--apply`` changed."""
+    """What ``--set`` or ``--apply`` set of the judged loader."""
     advice_of: str | None = None
     """The run whose advice ``--apply`` took."""
     command: tuple[str, ...] = ()
@@ -327,8 +335,8 @@ class RunFacts:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """Of the judged loader, with what was set from outside."""
-        return {**self.overrides, **self.loader.settings} if self.loader else {}
+        """Of the judged loader, as it had them."""
+        return self.loader.settings if self.loader else {}
 
     @property
     def judged_steps(self) -> int:

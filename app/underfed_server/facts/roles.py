@@ -53,11 +53,14 @@ class Used:
 
 
 def roles_of(used: list[Used]) -> dict[str, Role]:
-    """Without gradients while another loader has them: validation. Where that was not recorded: what is passed over,
-    from its first batch to its last, while another loader is used before and after and is not asked meanwhile.
+    """Without gradients while another loader has them: validation. Where no loop of the run builds a graph, names tell,
+    and that there is one loop. Where that was not recorded: what is passed over, from its first batch to its last, while
+    another loader is used before and after and is not asked meanwhile.
     """
     if not used:
         return {}
+    if all(one.has_grads is False for one in used):
+        return _without_graphs(used)
     trained = max(used, key=lambda one: (one.has_grads is True, not _serves_any(one, used), one.spent_us))
     return {one.loader: _role(one, trained, used) for one in used}
 
@@ -72,11 +75,22 @@ def loops_of(used: list[Used]) -> dict[str, int]:
     return loops
 
 
+def _without_graphs(used: list[Used]) -> dict[str, Role]:
+    """A training by hand looks like a validation: which of them takes longer, or comes first, tells nothing, nor do
+    gradients that are enabled where none are computed.
+    """
+    unnamed = [one for one in used if not one.is_named_validation]
+    is_one_loop = len(set(loops_of(unnamed).values())) == 1 and any(one.has_grads_enabled for one in unnamed)
+    role: Role = "train" if is_one_loop else "other"
+    others: Role = "validation" if unnamed else "other"
+    return {one.loader: role if one in unnamed else others for one in used}
+
+
 def _role(one: Used, trained: Used, used: list[Used]) -> Role:
     if one.has_grads is not None and any(each.has_grads for each in used):
         return "train" if one.has_grads else "validation"
     if one is trained:
-        return "other" if one.has_grads is False and not one.has_grads_enabled else "train"
+        return "train"
     if _take_turns(one, trained):
         return "train"
     return "validation" if _serves(one, trained) or one.is_named_validation else "other"

@@ -66,6 +66,7 @@ LIMITED: Mapping[Any, Any] = {
     str: Text,
     list[str]: Texts,
     dict[str, int]: Annotated[dict[Name, Count], Meta(max_length=MOST_ENTRIES)],
+    dict[str, model.Setting]: Annotated[dict[Name, Value], Meta(max_length=MOST_ENTRIES)],
 }
 """Wire type of a fact by its type in the API."""
 

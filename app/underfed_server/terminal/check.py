@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from underfed_server.diagnosis.chosen_loader import stall_of
 from underfed_server.errors import UnderfedError
 from underfed_server.model import Comparison, Diagnosis
 from underfed_server.terminal.client import Client, client_from_environment
@@ -65,7 +66,12 @@ def check(argv: Sequence[str]) -> int:
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="underfed check", description=check.__doc__)
     parser.add_argument("run", metavar="RUN", help="a run id, a unique beginning of one, or latest")
-    parser.add_argument("--max-stall", type=_fraction, metavar="F", help="share of its time that it may wait for data")
+    parser.add_argument(
+        "--max-stall",
+        type=_fraction,
+        metavar="F",
+        help="share of its time that it may wait for data, all loaders together",
+    )
     parser.add_argument("--against", metavar="RUN", help="an earlier run of the same job")
     parser.add_argument(
         "--max-slowdown", type=_fraction, metavar="F", help="how much longer a step may take than in that run"
@@ -100,12 +106,15 @@ def judged(client: Client, run_id: str) -> Diagnosis:
 
 
 def stall_limit(found: Diagnosis, allowed: float) -> Limit:
-    share = found.data_stall_fraction
-    if share is None or found.bound == "unknown":
+    stall = stall_of(found)
+    if stall is None or found.bound == "unknown":
         why = found.reason or found.sentence
         return Limit("max_stall", allowed, None, None, None, None, f"data stall: cannot be told: {why}")
     so_far = " so far: the run is not over" if found.status == "running" else ""
-    words = f"data stall {percent(share)} of the time, {percent(allowed)} allowed{so_far}"
+    share, base = stall.fraction, "run" if stall.is_of_run else "time"
+    each = ", ".join(f"{percent(one)} for {loader}" for loader, one in stall.of_loaders.items())
+    apart = f" ({each})" if len(stall.of_loaders) > 1 else ""
+    words = f"data stall {percent(share)} of the {base}{apart}, {percent(allowed)} allowed{so_far}"
     return Limit("max_stall", allowed, share, None, None, percents_of(share) <= percents_of(allowed), words)
 
 

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 0a1b0de08def7d5528bff9692a32ea8c0b4f600c1cc7971e98053190e200fca2. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 8a1839365b025c689d96c566731418926969df5d7e677ea951b7491fc7f6a0d5. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -2305,6 +2305,10 @@ export interface components {
             not_measured: {
                 [key: string]: string;
             };
+            /** Overrides */
+            overrides?: {
+                [key: string]: boolean | number | string | null;
+            } | null;
             /** Repeated Batches */
             repeated_batches: number | null;
             /** Sampler Type */

@@ -1,4 +1,4 @@
-"""Which advice a later run carries: by settings, by overrides, or by what else is seen; and what keeps them apart."""
+"""Which advice a later run carries: by settings, or by what else is seen; and what keeps them apart."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from tests.app.made_diagnosis import made_advice
 from tests.app.made_facts import made_place, made_run
-from underfed_server.advice.proof.ledger import also_changed, carried_advice, may_carry
+from underfed_server.advice.proof.ledger import also_changed, carried_advice, mates_changed, may_carry
 from underfed_server.advice.proof.traits import Traits, traits_of
-from underfed_server.facts.record import RunFacts
+from underfed_server.facts.record import LoaderFacts, RunFacts
 from underfed_server.model import Advice, Setting, StorageKind
 from underfed_server.names import ChangeName
 
@@ -20,12 +20,12 @@ def advised(change: ChangeName, to: Setting = None, **settings: Setting) -> Advi
     return made_advice().model_copy(update={"change": change, "to": to, "settings": settings})
 
 
-def run(*, overrides: dict[str, Setting] | None = None, storage: StorageKind | None = None, **settings: Setting) -> Any:
+def run(*, storage: StorageKind | None = None, **settings: Setting) -> Any:
     made = made_run(num_workers=1)
     assert made.loader is not None
     places = (made_place(storage, file_system="xfs"),) if storage else ()
     loader = made.loader.model_copy(update={"settings": {**made.loader.settings, **settings}})
-    return replace(made, loader=loader, overrides=overrides or {}, storage=places)
+    return replace(made, loader=loader, storage=places)
 
 
 def seen(facts: RunFacts, *, has_straggler: bool = False, **machine: Any) -> Traits:
@@ -38,7 +38,7 @@ FOUR = advised("num_workers", 4, num_workers=4, prefetch_factor=2)
 def test_a_setting_is_carried_however_it_came() -> None:
     assert carried_advice(seen(run()), seen(run(num_workers=4)), [FOUR]) is FOUR
     threads = advised("threads_per_worker", 1, num_workers=1, threads_per_worker=1)
-    later = seen(run(overrides={"threads_per_worker": 1}))
+    later = seen(run(threads_per_worker=1))
     assert carried_advice(seen(run()), later, [threads]) is threads
     assert carried_advice(later, later, [threads]) is None, "the earlier run had it already"
 
@@ -72,6 +72,31 @@ def test_what_else_was_changed_is_named() -> None:
 def test_what_is_not_known_of_one_run_is_no_difference() -> None:
     later = seen(run(num_workers=4, sharing_strategy="file_descriptor", storage="ssd"), cpu_model="B", gpu_name="H200")
     assert also_changed(seen(run()), later, FOUR) == []
+
+
+def in_turn(**workers: int) -> RunFacts:
+    """A loop that asks several loaders, the first of which is judged."""
+    made = run()
+    lines = tuple(
+        LoaderFacts(name, made.loader.model_copy(update={"loader": name, "settings": {"num_workers": number}}),
+                    "train", 0, made.ranks)
+        for name, number in workers.items()
+    )  # fmt: skip
+    return replace(made, loader=lines[0].info, loaders=lines)
+
+
+def test_another_loader_of_the_loop_that_changed_keeps_the_runs_apart() -> None:
+    before = in_turn(photos=1, labels=0)
+    assert mates_changed(before, in_turn(photos=4, labels=0)) == []
+    assert mates_changed(before, in_turn(photos=4, labels=4)) == ["num_workers of labels (0 → 4)"]
+    assert mates_changed(before, in_turn(photos=4)) == ["other loaders of the loop (labels → none)"]
+
+
+def test_a_loader_of_another_loop_may_change() -> None:
+    """It waits while this one runs."""
+    before = in_turn(photos=1, val=0)
+    apart = replace(before, loaders=(before.loaders[0], replace(before.loaders[1], loop=1)))
+    assert mates_changed(apart, apart) == [] and apart.loop_mates == []
 
 
 def test_data_that_moved_to_memory_carries_tmpfs_and_nothing_else_does() -> None:

@@ -11,12 +11,13 @@ from tests.app.advice.made_case import altered, made_case, made_verdict
 from tests.app.made_facts import made_run
 from underfed.launcher.options import make_parser
 from underfed.launcher.run import split
-from underfed.trainer.settings.tunable import NAMES, check_settings, parse_settings
+from underfed.trainer.settings.tunable import NAMES, check_settings
+from underfed.trainer.settings.wanted import parse_words
 from underfed_server.advice.advise import recommend
 from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.advice.prediction.simulate import SimulatedSetting
-from underfed_server.facts.record import RunFacts
-from underfed_server.model import Advice, Setting
+from underfed_server.facts.record import LoaderFacts, RunFacts
+from underfed_server.model import Advice, Role, Setting
 
 WORDS = ("python", "-m", "train", "--data", "/data/it's here", "--lr=0.1", "--", "$HOME")
 
@@ -57,5 +58,24 @@ def test_every_line_is_understood_and_sets_what_was_advised(
         assert tuple(started) == WORDS
         options = make_parser().parse_args(own)
         assert (options.apply == "made-1") == (place == 0)
-        assert place == 0 or parse_settings(options.set) == advice.settings
+        assert place == 0 or parse_words(options.set) == (advice.settings, {})
         check_settings(advice.settings)
+
+
+def test_of_several_loaders_each_line_is_for_the_one_that_was_advised() -> None:
+    facts = sick()
+    assert facts.loader is not None
+    lines = tuple(LoaderFacts(name, facts.loader, "train", 0, facts.ranks) for name in ("train", "other one"))
+    found = [advice for advice in advice_for(replace(facts, loaders=lines)) if advice.settings]
+    assert [shlex.split(str(advice.command))[2] for advice in found] == ["--apply", *["--set"] * (len(found) - 1)]
+    for advice in found[1:]:
+        own, _ = split(shlex.split(str(advice.command))[2:])
+        assert parse_words(make_parser().parse_args(own).set) == ({}, {"train": advice.settings})
+
+
+@pytest.mark.parametrize("role", ["validation", "other"])
+def test_a_loader_that_nothing_is_trained_with_is_set_like_any_other(role: Role) -> None:
+    facts = sick()
+    assert facts.loader is not None
+    lines = (LoaderFacts("train", facts.loader, role, 0, facts.ranks),)
+    assert any(advice.command for advice in advice_for(replace(facts, loaders=lines)))

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
-from tests.app.advice.made_case import altered, of, recommended
+from tests.app.advice.made_case import altered, made_case, made_verdict, of, recommended
 from tests.app.made_facts import made_run, starved
+from underfed_server.advice.advise import recommend
 from underfed_server.advice.constructor_call import NotChangedError, change_call, diff_lines
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice
@@ -233,4 +234,55 @@ def test_settings_from_outside_are_not_those_of_the_code() -> None:
     advice = of("num_workers", recommended(facts, too_few_workers=0.7))
     assert advice.sketch is None and advice.diff.startswith(
         "-DataLoader(d, num_workers=0)\n+DataLoader(d, num_workers="
+    )
+
+
+NONE = ["num_workers", "prefetch_factor", "multiprocessing_context", "persistent_workers", "timeout"]
+
+
+@pytest.mark.parametrize(
+    ("call", "left"),
+    [
+        ("DataLoader(d, 8, num_workers=2, prefetch_factor=4, multiprocessing_context='…', persistent_workers=True)",
+         "DataLoader(d, 8, num_workers=0)"),
+        ("DataLoader(d, num_workers=2, timeout=30, worker_init_fn=seed)",
+         "DataLoader(d, num_workers=0, worker_init_fn=seed)"),
+        ("DataLoader(d, 8, True, None, None, 2, None, False, False, 30, seed, '…')",
+         "DataLoader(d, 8, True, None, None, 0, None, False, False, 0, seed, None)"),
+        ("Mine(d, num_workers=2, prefetch_factor=args.ahead)", "Mine(d, num_workers=0)"),
+    ],
+)  # fmt: skip
+def test_what_torch_refuses_without_workers_is_left_out_of_the_call(call: str, left: str) -> None:
+    changed = change_call(call, {"num_workers": "0"} | dict.fromkeys(NONE[1:]))
+    assert (changed.source, changed.set_elsewhere) == (left, None)
+    if left.startswith("DataLoader"):
+        loader = eval(left, {"DataLoader": DataLoader, "d": range(8), "seed": None})
+        assert len(list(loader)) in (1, 8)
+
+
+def test_advice_of_no_workers_shows_what_goes_with_them() -> None:
+    source = "DataLoader(d, num_workers=2, multiprocessing_context='…', persistent_workers=True, timeout=30)"
+    settings = {"persistent_workers": True, "multiprocessing_context": "spawn", "timeout_s": 30.0}
+    for call, last in ((source, "+DataLoader(d, num_workers=0)"), (None, " )")):
+        facts = altered(two_workers(), loader={"constructor_call": call}, settings=settings)
+        verdict = made_verdict(ipc_copy=0.5)
+        (advice,) = (
+            each
+            for each in recommend(made_case(facts, verdict, lambda one: 1.5 if one.num_workers == 0 else 1.0)).advice
+            if each.change == "num_workers"
+        )
+        lines = advice.diff.split("\n")
+        assert lines[-1] == last
+        removed = " ".join(line for line in lines if line[0] == "-")
+        assert all(name in removed for name in NONE if name != "prefetch_factor")
+
+
+def test_workers_replace_a_prefetch_factor_of_none() -> None:
+    """Torch takes 2 for it, or what is advised beside the workers."""
+    changed = change_call(
+        "DataLoader(d, num_workers=0, prefetch_factor=None)", {"num_workers": "4", "prefetch_factor": "4"}
+    )
+    assert changed.source == "DataLoader(d, num_workers=4, prefetch_factor=4)"
+    assert change_call("DataLoader(d, prefetch_factor=None)", {"num_workers": "4"}).source == (
+        "DataLoader(d, prefetch_factor=None, num_workers=4)"
     )

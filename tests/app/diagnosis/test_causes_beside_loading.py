@@ -138,6 +138,25 @@ def test_worker_startup_of_kept_workers_is_the_empty_queue() -> None:
     assert "worker_startup" not in causes(facts)
 
 
+def test_an_epoch_has_as_many_steps_as_those_that_were_seen_to_their_end() -> None:
+    """The judged steps begin and end in the middle of one, and a loop may leave each before it is exhausted."""
+    facts = Played(load_ms=20, work_ms=20, startup_ms=500, epochs=7, epoch_steps=40).facts()
+    (rank,) = facts.ranks
+
+    def told(*ended: tuple[int, str | None]) -> tuple[str, object]:
+        epochs = tuple(
+            each.model_copy(update={"steps": steps, "ended": how})
+            for each, (steps, how) in zip(rank.epochs, ended, strict=False)
+        )
+        found = finding(replace(facts, ranks=(replace(rank, epochs=epochs),)), "worker_startup")
+        return found.sentence.partition(",")[0], found.evidence[3].value
+
+    assert told(*[(40, "broken_off")] * 6, (11, "broken_off")) == ("An epoch has 40 steps", 40.0)
+    assert told(*[(40, "exhausted"), (30, "exhausted")] * 3, (7, None)) == ("An epoch has 35 steps", 35.0)
+    assert told(*[(3, "error")] * 6, (40, "exhausted")) == ("An epoch has 40 steps", 40.0)
+    assert told(*[(40, None)] * 7) == ("6 epochs begin in 275 steps", None)
+
+
 def test_worker_startup_is_silent_in_long_epochs() -> None:
     assert causes(Played(load_ms=20, work_ms=20, startup_ms=300, epochs=2, epoch_steps=900).facts()) == []
 

@@ -174,6 +174,34 @@ def test_a_run_that_leaves_gradients_enabled_trains_though_autograd_builds_nothi
     assert roles(recorded(store, thread)) == {"only": "train"}
 
 
+@pytest.mark.parametrize(("trained", "validated"), [(4, 16), (16, 4)])
+@pytest.mark.parametrize("enabled", [(True, True), (False, False), (False, True)])
+def test_where_no_loop_builds_a_graph_neither_length_nor_order_tells_which_one_trains(
+    store: Store, enabled: tuple[bool, bool], trained: int, validated: int
+) -> None:
+    thread = Thread(one=0, other=0, val=0)
+    for _ in range(3):
+        thread.run_through("one", trained, 5, 5, grad_enabled=enabled[0], graph_built=False)
+        thread.run_through("other", validated, 5, 5, grad_enabled=enabled[1], graph_built=False)
+        thread.run_through("val", 4, 5, 5, grad_enabled=True, graph_built=False)
+    assert roles(recorded(store, thread)) == {"one": "other", "other": "other", "val": "validation"}
+
+
+def test_loaders_of_the_only_loop_are_trained_from_though_it_builds_no_graph(store: Store) -> None:
+    thread = Thread(a=0, b=0, val=0)
+    seen = {"grad_enabled": True, "graph_built": False}
+    for name in ("a", "b"):
+        thread.begin(name, **seen)
+    for _ in range(30):
+        for name in ("a", "b"):
+            thread.ask(name, 5)
+        thread.work(5)
+    for name in ("a", "b"):
+        thread.exhaust(name)
+    thread.run_through("val", 90, 5, 5, **seen)
+    assert roles(recorded(store, thread)) == {"a": "train", "b": "train", "val": "validation"}
+
+
 def test_what_a_loader_cost_is_of_the_whole_run_and_of_all_ranks(store: Store) -> None:
     threads = [Thread(rank=rank, a=0) for rank in (0, 1)]
     for thread in threads:

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,9 @@ from tests.app.serving import serving, settings_for
 from tests.app.store.posting import post
 from underfed_server.diagnose import Diagnoser
 from underfed_server.main import create_app
-from underfed_server.model import Comparison, Speed
+from underfed_server.model import Comparison, LoaderLine, Speed
 from underfed_server.store.store import Store
-from underfed_server.terminal.check import check, slowdown_limit
+from underfed_server.terminal.check import check, slowdown_limit, stall_limit
 from underfed_server.terminal.client import client_from_environment
 from underfed_server.terminal.commands import runs
 
@@ -57,6 +58,35 @@ def test_a_run_may_wait_no_more_than_the_limit(store: Store, capsys: Capture, li
     assert "data stall 40.0% of the time" in lines[0]
     assert ("first fix: Use workers" in lines) == (code == 1)
     assert lines[-1].endswith("/runs/waits")
+
+
+def line(loader: str, stall: float, lost: float, share: float, **told: Any) -> LoaderLine:
+    known = {"role": "train", "bound": "data", "level": "bound", "steps": 100, **told}
+    return LoaderLine(loader=loader, data_stall_fraction=stall, hours_lost=lost, share_of_run_fraction=share, **known)
+
+
+@pytest.mark.parametrize(
+    ("loaders", "judged", "said"),
+    [
+        ([line("train", 0.4, 4.0, 0.95), line("val", 0.9, 0.4, 0.05, role="validation", loop=1)], "train",
+         "data stall 40.0% of the time, "),
+        ([line("photos", 0.3, 3.0, 1.0), line("labels", 0.4, 4.0, 1.0)], "labels",
+         "data stall 70.0% of the time (40.0% for labels, 30.0% for photos), "),
+        ([line("train", 0.1, 0.6, 0.6), line("val", 0.9, 3.6, 0.4, role="validation", loop=1)], "val",
+         "data stall 42.0% of the run (36.0% for val, 6.0% for train), "),
+        ([line("one", 0.5, 4.0, 0.8, role="other"), line("other", 0.0, 0.0, 0.2, role="other", loop=1)], "one",
+         "data stall 40.0% of the run, "),
+    ],
+)  # fmt: skip
+def test_the_share_is_of_what_the_verdict_is_about_and_of_all_loaders(
+    loaders: list[LoaderLine], judged: str, said: str
+) -> None:
+    own = next(each for each in loaders if each.loader == judged)
+    found = made_diagnosis("two", data_stall_fraction=own.data_stall_fraction)
+    found = found.model_copy(update={"loaders": loaders, "loader": judged, "hours_used": 10.0})
+    limit = stall_limit(found, 0.5)
+    assert limit.sentence.startswith(said)
+    assert limit.measured == pytest.approx(float(said.split("%")[0].split()[-1]) / 100)
 
 
 def test_a_run_without_a_verdict_neither_passes_nor_fails(store: Store, capsys: Capture) -> None:

@@ -109,10 +109,11 @@ class WatchedLoader:
         if self.facts is not None and self.facts.dispatched is not is_dispatched:
             self.report(replace(self.facts, dispatched=is_dispatched))
 
-    def report_settings(self, loader: Any, threads: int | None) -> None:
-        """``--set`` may have changed the loader since it was watched. ``threads``: for each of its workers."""
-        self.threads_per_worker = threads
-        if self.facts is not None and (now := with_settings(self.facts, loader, threads)) != self.facts:
+    def report_settings(self, loader: Any, overrides: Mapping[str, Value]) -> None:
+        """``--set`` or ``--apply`` may have changed the loader since it was watched, by ``overrides``."""
+        threads = overrides.get("threads_per_worker")
+        self.threads_per_worker = threads if isinstance(threads, int) else None
+        if self.facts is not None and (now := with_settings(self.facts, loader, overrides)) != self.facts:
             self.report(now)
 
     def report_tuned(self, settings: Mapping[str, Value]) -> None:

@@ -80,7 +80,7 @@ def loader_facts(
         dataset_length=samples,
         batches_per_epoch=batches,
     )
-    return with_settings(facts, loader, None)
+    return with_settings(facts, loader, {})
 
 
 def _read(name: str, read: Callable[[], Result], reasons: dict[str, str]) -> Result | None:
@@ -93,13 +93,15 @@ def _read(name: str, read: Callable[[], Result], reasons: dict[str, str]) -> Res
         return None
 
 
-def with_settings(facts: LoaderFacts, loader: Any, threads: int | None) -> LoaderFacts:
-    """The facts with the loader's settings as they are now. ``threads``: of each worker; ``None``: as torch has it."""
+def with_settings(facts: LoaderFacts, loader: Any, overrides: Mapping[str, Value]) -> LoaderFacts:
+    """The facts with the loader's settings as they are now. ``overrides``: what was set from outside."""
     reasons = {name: why for name, why in facts.not_measured.items() if why != NO_QUEUE}
-    settings = _settings(loader, reasons) | ({} if threads is None else {"threads_per_worker": threads})
+    # The only one that torch's loader does not hold.
+    threads = {name: value for name, value in overrides.items() if name == "threads_per_worker"}
+    settings = _settings(loader, reasons) | threads
     if settings.get("num_workers") == 0:
         reasons["queue_depth"] = NO_QUEUE
-    return replace(facts, settings=settings, not_measured=reasons)
+    return replace(facts, settings=settings, overrides=dict(overrides) or None, not_measured=reasons)
 
 
 def iterable_facts(iterable: Any, name: str, watched_at: str, not_measured: Mapping[str, str]) -> LoaderFacts:

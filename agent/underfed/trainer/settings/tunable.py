@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from underfed.errors import ConfigError
 from underfed.exchange.config import Value
@@ -21,23 +21,6 @@ NEEDS_WORKERS: Mapping[str, Value] = {"persistent_workers": True, "in_order": Fa
 """These values mean nothing without workers; nor does any of ``prefetch_factor`` and ``threads_per_worker``."""
 
 
-def parse_settings(words: Iterable[str]) -> dict[str, Value]:
-    """``["num_workers=4", "in_order=false"]`` → ``{"num_workers": 4, "in_order": False}``.
-
-    Raises:
-        ConfigError: naming the word.
-    """
-    settings: dict[str, Value] = {}
-    for word in words:
-        name, equals, text = (part.strip() for part in word.partition("="))
-        if not equals or name not in NAMES:
-            raise ConfigError(f"--set {word}: expected NAME=VALUE, NAME one of {', '.join(NAMES)}")
-        if name in settings:
-            raise ConfigError(f"--set {word}: {name} is given twice")
-        settings[name] = _parse(name, text)
-    return settings
-
-
 def check_settings(settings: Mapping[str, Value]) -> None:
     """Whether they go together, as far as that is known without the loader.
 
@@ -45,7 +28,7 @@ def check_settings(settings: Mapping[str, Value]) -> None:
         ConfigError: naming the two.
     """
     for name, value in settings.items():
-        if name not in NAMES or _parse(name, format_value(value)) != value:
+        if name not in NAMES or parse_setting(name, format_value(value)) != value:
             raise ConfigError(f"{name}={value!r}: no setting of a loader that can be set")
         if settings.get("num_workers") == 0 and needs_workers(name, value):
             raise ConfigError(f"{name}={format_value(value)} needs workers, and num_workers=0 has none")
@@ -56,15 +39,20 @@ def needs_workers(name: str, value: Value) -> bool:
 
 
 def format_settings(settings: Mapping[str, Value]) -> str:
-    """``num_workers=4,in_order=false``: split at commas, ``parse_settings`` reads it again."""
-    return ",".join(f"{name}={format_value(value)}" for name, value in settings.items())
+    """``num_workers=4, in_order=false``"""
+    return ", ".join(f"{name}={format_value(value)}" for name, value in settings.items())
 
 
 def format_value(value: Value) -> str:
     return str(value).lower()
 
 
-def _parse(name: str, text: str) -> Value:
+def parse_setting(name: str, text: str) -> Value:
+    """The value of a setting as it was typed.
+
+    Raises:
+        ConfigError: naming both.
+    """
     if name in SWITCHES:
         if text.lower() not in WORDS:
             raise ConfigError(f"--set {name}={text}: expected true or false")

@@ -7,6 +7,7 @@ import math
 from underfed_server.advice.capacity import fits, in_flight, left_bytes, worker_bytes
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
+from underfed_server.advice.loader_settings import without_workers
 from underfed_server.advice.offer import Offer, is_worthwhile, predicted_step_us, refuse
 from underfed_server.advice.prediction.predict import Prediction, Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
@@ -76,7 +77,7 @@ def _offer(case: Case, setting: SimulatedSetting, why: str, gain: Prediction | s
     changed: dict[str, Setting] = {"num_workers": number, "prefetch_factor": setting.prefetch_factor}
     in_code: dict[str, str | None] = {"num_workers": repr(number)}
     if not number:
-        in_code |= {name: None for name in ("prefetch_factor", "persistent_workers") if case.loader.settings.get(name)}
+        in_code |= dict.fromkeys(without_workers(case.loader))
     elif setting.prefetch_factor != case.prefetch_factor:
         in_code["prefetch_factor"] = repr(setting.prefetch_factor)
     return Offer(

@@ -11,6 +11,7 @@ from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer
 from underfed_server.diagnosis import evidence
+from underfed_server.facts.record import whole_epochs
 from underfed_server.model import Evidence
 
 
@@ -34,7 +35,7 @@ def consider(case: Case) -> Offer | None:
 def _evidence(case: Case) -> list[Evidence]:
     epochs = case.rank.epochs
     constructed = [one.iterator_us for one in epochs if one.iterator_us is not None]
-    steps = [one.steps for one in epochs if one.steps]
+    steps = whole_epochs(epochs)
     return [
         evidence.epoch_start(case.rank),
         Evidence(what="Constructing the iterator, which starts the workers", value=_median(constructed), unit="us"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from underfed_server.advice.prediction.simulate import Handover, SimulatedSetting
 from underfed_server.diagnosis.measures import mean
-from underfed_server.facts.record import RankFacts, epoch_starts
+from underfed_server.facts.record import RankFacts, epoch_starts, whole_epochs
 
 START_US = 38_000.0
 START_WORKER_US = 15_000.0
@@ -58,8 +58,8 @@ def read_epochs(rank: RankFacts, recorded: SimulatedSetting, handover: Handover)
     first = epoch_starts(steps)
     if np.count_nonzero(first) < FEWEST_EPOCHS:
         return Epochs(None, 0.0, 0.0, recorded)
-    lengths = [epoch.steps for epoch in rank.epochs if epoch.steps and epoch.ended == "exhausted"]
-    mean_length = float(np.mean(lengths)) if lengths else len(steps) / np.count_nonzero(first)
+    lengths = whole_epochs(rank.epochs)
+    mean_length = float(np.mean(lengths or np.diff(steps.step_index[first])))
     # The median: a machine with other work starts a process late now and then.
     started_us = float(np.median(steps.data_wait_us[first])) - float(np.mean(steps.data_wait_us[~first]))
     load_us = (mean(rank.batches.load_us) or 0.0) + handover.receive_us + handover.receive_wait_us

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from underfed_server.advice.catalogue import all_changes
@@ -93,6 +93,29 @@ def also_changed(earlier: Traits, later: Traits, advice: Advice) -> list[str]:
     own = all_changes()[advice.change].alters
     found = [name for name in (*SETTINGS, *NAMES) if name != own and _differ(name, expected.get(name), later.get(name))]
     return [f"{NAMES.get(name, name)} ({_word(expected.get(name))} → {_word(later.get(name))})" for name in found]
+
+
+def mates_changed(earlier: RunFacts, later: RunFacts) -> list[str]:
+    """What differs of the other loaders that the loop asks, in words: its steps wait for them, too."""
+    before, after = _mates(earlier), _mates(later)
+    if before.keys() != after.keys():
+        return [f"other loaders of the loop ({_listed(before)} → {_listed(after)})"]
+    return [
+        f"{name} of {loader} ({_word(settings[name])} → {_word(after[loader][name])})"
+        for loader, settings in before.items()
+        for name in SETTINGS
+        if settings and after[loader] and _differ(name, settings[name], after[loader][name])
+    ]
+
+
+def _mates(facts: RunFacts) -> dict[str, dict[str, Setting]]:
+    """Settings by loader; none where these are not known."""
+    infos = {each.loader: each.info for each in facts.loaders}
+    return {mate: normalised(info.settings) if (info := infos[mate]) else {} for mate in facts.loop_mates}
+
+
+def _listed(loaders: Iterable[str]) -> str:
+    return ", ".join(sorted(loaders)) or "none"
 
 
 def _is_carried(advice: Advice, earlier: Traits, later: Traits) -> bool:

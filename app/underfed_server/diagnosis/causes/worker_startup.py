@@ -6,6 +6,7 @@ from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.wait import epochs_begun, lasting_share, mean_iterator_us, mean_startup_us
+from underfed_server.facts.record import whole_epochs
 from underfed_server.model import Evidence
 
 
@@ -18,7 +19,9 @@ def find(examined: Examination) -> Found | None:
         cost *= 1 - lasting_share(rank, loader)
     if not begun:
         return None
-    steps = len(rank.steps) / begun
+    lengths = whole_epochs(rank.epochs)
+    steps = sum(lengths) / len(lengths) if lengths else None
+    pace = f"{begun} epochs begin in {len(rank.steps):,} steps" if steps is None else f"An epoch has {steps:.0f} steps"
     if not examined.workers:
         how = "constructing its iterator takes long"
     else:
@@ -27,7 +30,7 @@ def find(examined: Examination) -> Found | None:
         )
     return Found(
         cost,
-        f"An epoch begins every {steps:.0f} steps, and {how}.",
+        f"{pace}, and {how}.",
         [
             Evidence(what="Longer wait for an epoch's first batch", value=mean_startup_us(rank, loader), unit="us"),
             Evidence(what="Constructing the iterator", value=mean_iterator_us(rank), unit="us"),
