@@ -35,6 +35,8 @@ NEARLY_ALL, AS_MUCH = 0.9, 0.5
 """Of the steps, so many lose at least so much of the mean share: then it is said of every step. Of two workers that
 both are late one step in two waits, and a slow sample in ten makes one step in ten wait: that is said of the time."""
 
+SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
 NO_LOADER = "No loader was seen in this run."
 
 
@@ -56,6 +58,12 @@ def three_digits(value: float) -> str:
     if value >= 10:
         return f"{value:.1f}".removesuffix(".0")
     return f"{value:.2f}".rstrip("0").rstrip(".") if value else "0"
+
+
+def size(value: float) -> str:
+    """Bytes in binary units, as memory and /dev/shm are sized: ``67_108_864`` → ``64 MiB``."""
+    power = 0 if value < 1 else min(len(SIZE_UNITS) - 1, math.floor(math.log2(value) / 10))
+    return f"{three_digits(value / 1024**power)} {SIZE_UNITS[power]}"
 
 
 def verdict(examined: Examination, losses: Losses) -> str:

@@ -284,7 +284,7 @@ def test_slow_samples_are_named_with_their_files() -> None:
     told = {each.what: each.value for each in best.evidence}
     assert told["Loading index 18,233, scans/0481.dcm"] == 2_100_000
     assert told["Size of that file"] == 109 * MB
-    assert told["Of the 3 slowest samples, with a file of 100 MB or more"] == 2
+    assert told["Of the 3 slowest samples, with a file of 100 MiB or more"] == 2
     assert best.ceiling == pytest.approx(1 / 0.6)
 
 

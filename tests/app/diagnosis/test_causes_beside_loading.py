@@ -38,7 +38,7 @@ def test_ipc_copy_names_what_makes_the_hand_over_long() -> None:
     facts = Played(load_ms=30, work_ms=20, delivery_ms=12).facts()
     many, large = with_loader(facts, batch_tensors=300), with_loader(facts, batch_bytes=200_000_000)
     assert "300 tensors" in finding(many, "ipc_copy").sentence
-    assert "200 MB" in finding(large, "ipc_copy").sentence
+    assert "191 MiB" in finding(large, "ipc_copy").sentence
 
 
 def test_ipc_copy_does_not_say_that_batches_are_loaded_in_time_where_most_of_the_wait_is_for_another_reason() -> None:

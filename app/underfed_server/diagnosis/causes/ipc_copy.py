@@ -10,6 +10,7 @@ from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
 from underfed_server.diagnosis.causes.state_snapshot import LEAST_FRACTION, state_fraction
 from underfed_server.diagnosis.examination import LARGE_BATCH_BYTES, Examination
+from underfed_server.diagnosis.sentence import size
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, LoaderInfo
 
@@ -49,7 +50,7 @@ def _sentence(loader: LoaderInfo, *, is_most: bool) -> str:
     if tensors is not None and tensors >= THRESHOLDS.many_tensors:
         return f"{what}: a batch has {tensors} tensors, and each needs a handshake."
     if size_bytes is not None and size_bytes >= LARGE_BATCH_BYTES:
-        return f"{what}: {size_bytes / 1e6:.0f} MB a batch go through shared memory."
+        return f"{what}: {size(size_bytes)} a batch go through shared memory."
     return f"{what} compared with the step."
 
 
