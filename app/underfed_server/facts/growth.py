@@ -7,8 +7,8 @@ import numpy as np
 from underfed_server.measurements import Column
 
 LEAST_SPAN_US = 300_000_000
-"""Less than five minutes show start-up: caches that fill, and pages of the data set that workers copy as they first touch
-them. What an hour brings is not told by one that is over."""
+"""Less than five minutes show start-up: caches that fill, and pages of the data set that workers copy as they first
+touch them. What an hour brings is not told by one that is over."""
 
 SOON_US = 60_000_000
 """For what grows or not at present, of which nothing is foretold: less than a minute shows little but jitter."""

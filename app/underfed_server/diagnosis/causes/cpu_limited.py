@@ -13,7 +13,6 @@ from underfed_server.diagnosis.sentence import percent
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
 
-
 MOSTLY = 0.5
 """Of load time, from which the CPU is what limits it."""
 

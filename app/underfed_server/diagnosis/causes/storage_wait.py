@@ -67,7 +67,8 @@ def _by_network(examined: Examination, share: float, blocked: float | None) -> F
     unknown = "" if measures.received_bytes(rank) is not None else " How much they receive was not measured."
     return Found(
         min(examined.unexplained, examined.wait.loading * share),
-        f"{_who(share)} for the network: the workers read through connections of their own.{unknown}{_beside(examined)}",
+        f"{_who(share)} for the network: the workers read through connections of their own.{unknown}"
+        f"{_beside(examined)}",
         [
             Evidence(what="Blocked, of load time", value=blocked, unit="fraction", series="blocked_us"),
             *costliest(examined, reads),
