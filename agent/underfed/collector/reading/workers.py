@@ -34,8 +34,8 @@ REMEMBERED_ITERATORS = 256
 """Iterators whose epoch is kept, in case one of their workers records late."""
 
 TOGETHER_US = 3_000_000
-"""Between a worker's death and what follows it: torch raises in the training at once, which then stops the others. Longer
-than samples are apart, and shorter than the 5 s that torch waits for a worker to end before it terminates that."""
+"""Between a worker's death and what follows it: torch raises in the training at once, which then stops the others.
+Longer than samples are apart, and shorter than the 5 s that torch waits for a worker to end before it terminates it."""
 
 SETTLED_US = 10_000_000
 """After a worker was found gone, until it counts as stopped by the training if nothing followed."""
