@@ -117,11 +117,12 @@ class Examination:
         """0 also where that is not known."""
         return (self.loader.num_workers if self.loader else None) or 0
 
-    def explained(self, cost_fraction: float) -> Examination:
-        """A copy in which a cause explains that much more of the loading. What takes long for a reason of its own is
-        that reason's, though it takes longer on cores that others fill."""
-        crowd = replace(self.crowd, loading=0.0)
-        return replace(self, unexplained=max(0.0, self.unexplained - cost_fraction), crowd=crowd)
+    def explained(self, cost_fraction: float, *, is_of_queue: bool = False) -> Examination:
+        """A copy in which a cause explains that much more of the loading, and others that fill the cores what is left
+        at most; nothing where the cause is why loading waits for a core (``is_of_queue``)."""
+        left = max(0.0, self.unexplained - cost_fraction)
+        crowd = replace(self.crowd, loading=0.0 if is_of_queue else min(left, self.crowd.loading))
+        return replace(self, unexplained=left, crowd=crowd)
 
     @property
     def beside_crowd(self) -> float:

@@ -15,7 +15,7 @@ from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_
 from underfed_server.diagnosis.slow_ranks import SlowWork
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
-from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
 from underfed_server.measurements import Column
 from underfed_server.model import CauseFinding, Status
 
@@ -281,12 +281,14 @@ def _few(rank: RankFacts, losses: Losses) -> str:
 def _hiccup(rank: RankFacts, losses: Losses) -> str | None:
     if not losses.is_event:
         return None
-    longest_us = float(rank.steps.data_wait_us.max())
+    longest_us = float(np.where(epoch_starts(rank.steps), 0.0, rank.steps.data_wait_us).max())
     longest = f"{longest_us / 1e6:.1f} s" if longest_us >= 1e6 else f"{longest_us / 1e3:.0f} ms"
-    return (
-        f"{_few(rank, losses)} account for most of the {percent(losses.data)} of step time spent waiting; the longest "
-        f"waited {longest}. That is a single event, and no setting of the loader prevents it."
-    )
+    most = f"for most of the {percent(losses.data)} of step time spent waiting"
+    if losses.hiccups == 1:
+        told = f"accounts {most}: it waited {longest}. That is a single event"
+    else:
+        told = f"account {most}; the longest waited {longest}. Those are single events"
+    return f"{_few(rank, losses)} {told}, and no setting of the loader prevents that."
 
 
 def _host_work(examined: Examination) -> str | None:

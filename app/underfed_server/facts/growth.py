@@ -48,13 +48,13 @@ def is_growing(at_us: Column, values: Column, least_span_us: int = LEAST_SPAN_US
     typical, hours = float(np.median(values)), float(at_us[-1] - at_us[0]) / US_PER_HOUR
     # A tenth of 0 is 0: what stays at 0 does not grow.
     is_more = slope > 0 and slope >= GROWS_FRACTION_PER_HOUR * typical and slope * hours >= GROWN_FRACTION * typical
-    return is_more and _still_grows(at_us, values, slope)
+    return bool(is_more) and _still_grows(at_us, values, slope)
 
 
 def _still_grows(at_us: Column, values: Column, slope: float) -> bool:
     """``slope``: of the whole span, in an hour."""
     later = at_us >= (at_us[0] + at_us[-1]) / 2
-    return np.count_nonzero(later) < 2 or _slope(at_us[later], values[later]) * US_PER_HOUR >= LASTING * slope
+    return int(np.count_nonzero(later)) < 2 or _slope(at_us[later], values[later]) * US_PER_HOUR >= LASTING * slope
 
 
 def _slope(at_us: Column, values: Column) -> float:

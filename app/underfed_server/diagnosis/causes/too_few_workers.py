@@ -1,4 +1,4 @@
-"""The workers load all the time and cannot keep up with the training loop, though cores are free or others fill them."""
+"""The workers load all the time and cannot keep up with the training loop; cores are free, or others fill them."""
 
 from __future__ import annotations
 
