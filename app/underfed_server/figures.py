@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from underfed_server.diagnosis import sentence
 from underfed_server.diagnosis.sentence import percent
 from underfed_server.model import BestAdvice, Evidence
 
@@ -86,12 +87,8 @@ def _gain(advice: BestAdvice, figures: tuple[float | None, float | None, float |
 
 
 def size(value: float | None) -> str:
-    """Binary units, as memory and /dev/shm are sized: ``67_108_864`` → ``64 MiB``."""
-    if value is None:
-        return NOT_MEASURED
-    units = ("B", "KiB", "MiB", "GiB", "TiB")
-    power = 0 if value < 1 else min(len(units) - 1, math.floor(math.log2(value) / 10))
-    return f"{amount(value / 1024**power)} {units[power]}"
+    """As sentences have it: ``67_108_864`` → ``64 MiB``."""
+    return NOT_MEASURED if value is None else sentence.size(value)
 
 
 def span(values: Sequence[float | None], written: Callable[[float | None], str]) -> str:

@@ -936,7 +936,7 @@ class WorkerLife(Model):
     start_us: int | None
     end_us: int | None
     ended: WorkerEnd | None
-    """``died``: ended without an exception while training went on. ``None``: it runs, or ended with training."""
+    """``died``: ended without an exception while training went on. ``None``: it runs, or training ended it."""
 
 
 class DiedWorker(WorkerLife):

@@ -251,6 +251,10 @@ def test_bytes_of_a_batch_are_told_by_type() -> None:
     assert measure_batch(batch).bytes_by_dtype == {"float32": 24, "int64": 24}
 
 
+BGR = torch.tensor([104.0, 117.0, 123.0])[:, None, None]
+"""Means as models from Caffe have them: whole numbers."""
+
+
 def normalised(pictures: Tensor, most: int = 255) -> Tensor:
     """As torchvision's models want them."""
     mean, deviation = (torch.tensor(values)[:, None, None] for values in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
@@ -270,6 +274,14 @@ def normalised(pictures: Tensor, most: int = 255) -> Tensor:
         (normalised(torch.randint(256, (8, 3, 64, 64))).double(), True),
         (normalised(torch.randint(256, (2, 3, 30, 41))), True),
         (normalised(torch.arange(8 * 3 * 64 * 64).reshape(8, 3, 64, 64) // 4 % 256), True),
+        (normalised(torch.randint(256, (8, 3, 64, 64))).contiguous(memory_format=torch.channels_last), True),
+        (normalised(torch.randint(256, (8, 3, 64, 64))).permute(0, 2, 3, 1).contiguous(), True),
+        (torch.randint(256, (8, 3, 64, 64)).float().contiguous(memory_format=torch.channels_last), True),
+        (torch.rand(8, 3, 64, 64).contiguous(memory_format=torch.channels_last), False),
+        (torch.randint(256, (8, 3, 64, 64)) - BGR, True),
+        ((torch.randint(256, (8, 3, 64, 64)) - BGR).contiguous(memory_format=torch.channels_last), True),
+        (torch.randint(400, (8, 3, 64, 64)) - BGR, False),
+        (torch.randint(256, (8, 3, 64, 64)) + 256.0 * torch.arange(8)[:, None, None, None], False),
         (normalised(torch.randint(4096, (8, 3, 64, 64)), 4095), False),
         (normalised(torch.arange(8 * 3 * 64 * 64).reshape(8, 3, 64, 64) % 4096, 4095), False),
         (normalised(torch.randint(256, (8, 3, 64, 64))) + 0.002 * torch.rand(8, 3, 64, 64), False),

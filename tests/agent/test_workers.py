@@ -22,7 +22,7 @@ from tests.fakes.jobs import environment, run_job, run_text, start_job
 from tests.fakes.service import Service, Window, wait_until
 from underfed.collector.reading.rank_rings import Drained
 from underfed.collector.reading.resume import WorkerResume
-from underfed.collector.reading.workers import Workers
+from underfed.collector.reading.workers import SETTLED_US, Workers
 from underfed.exchange import ring_format
 from underfed.exchange.facts import End
 from underfed.exchange.ring_format import Record, head
@@ -275,11 +275,11 @@ def test_a_ring_is_kept_until_the_end_of_its_worker_was_told(process: subprocess
     workers = one_worker()
     workers.feed({RING: process.pid}, [])
     process.communicate()
-    for at_us in (30, 40):
+    for at_us in (30, 40, 30 + SETTLED_US):
         assert not workers.is_over(RING)
         workers.sample(at_us, lambda: True)
     assert not workers.is_over(RING)
-    assert outcome(workers) == [(None, 30, "died")]
+    assert outcome(workers) == [(None, 30, None)]
     assert workers.is_over(RING)
     workers.forget(RING)
     assert workers.resume() == []
@@ -314,17 +314,60 @@ def test_the_exit_reason_of_the_training_names_the_worker_that_died(
     assert outcome(workers) == [(None, 50, expected)]
 
 
-@pytest.mark.parametrize(("is_end_marked", "expected"), [(True, "died"), (False, None)])
-def test_a_worker_seen_gone_before_the_training_said_its_end_has_died(
-    is_end_marked: bool, expected: str | None, process: subprocess.Popen[bytes]
+@pytest.mark.parametrize(("is_end_marked", "status", "expected"), [
+    (True, "crashed", "died"), (False, "crashed", None), (True, "finished", None),
+])  # fmt: skip
+def test_a_worker_seen_gone_before_the_training_failed_has_died(
+    is_end_marked: bool, status: str, expected: str | None, process: subprocess.Popen[bytes]
 ) -> None:
-    """Where both were killed, nobody knows which was first."""
+    """Where both were killed, nobody knows which was first; a training that ends well has stopped its workers."""
     workers = one_worker()
     workers.feed({RING: process.pid}, [])
     process.communicate()
     workers.sample(30, lambda: True)
-    workers.finish(50, End("finished"), is_end_marked)
+    workers.finish(50, End(status), is_end_marked)
     assert outcome(workers) == [(None, 30, expected)]
+
+
+OTHER = RingName(0, 2, 2)
+SECOND_US = 1_000_000
+NOBODY = 2**22
+"""No process has this number."""
+EPOCH_OF_IT: Record = (head(ring_format.EPOCH, 7), 2, 0, ORIGIN_NS, ORIGIN_NS, 0, 0, 1)
+
+
+def failing(us: int) -> Record:
+    return (head(ring_format.FAILED, 7), ORIGIN_NS, ORIGIN_NS + us * 1000, 0, 0, 0, 0, 2)
+
+
+@pytest.mark.parametrize(("before", "expected"), [
+    # Of a break in the middle of slow loads: torch waits for 5 s, and then terminates them.
+    ([], None),
+    ([Drained(OTHER, [at(ring_format.WORKER_END, 24 * SECOND_US, 0)], 0)], None),
+    ([Drained(RingName(0), [failing(20 * SECOND_US)], 0)], None),
+    # torch raises where a worker dies, and the training stops the others.
+    ([Drained(OTHER, [at(ring_format.WORKER_END, 29 * SECOND_US, 0)], 0)], "died"),
+    ([Drained(RingName(0), [failing(29 * SECOND_US)], 0)], "died"),
+], ids=["all", "an idle one before", "an earlier failure", "others with it", "a request raised"])  # fmt: skip
+def test_a_worker_that_the_training_stopped_has_not_died(
+    before: list[Drained], expected: str | None, process: subprocess.Popen[bytes]
+) -> None:
+    workers = one_worker()
+    workers.feed({RING: process.pid, OTHER: NOBODY}, [Drained(RingName(0), [EPOCH_OF_IT], 0), *before])
+    process.communicate()
+    for second in (30, 31, 41):
+        workers.sample(second * SECOND_US, lambda: True)
+    (found,) = [each for each in workers.take() if each.worker == RING.worker]
+    assert (found.end_us, found.ended) == (30 * SECOND_US, expected)
+
+
+def test_a_worker_that_is_gone_while_others_of_its_iterator_load_has_died(process: subprocess.Popen[bytes]) -> None:
+    workers = one_worker()
+    workers.feed({RING: process.pid, OTHER: os.getpid()}, [Drained(RingName(0), [EPOCH_OF_IT], 0)])
+    process.communicate()
+    for second in (30, 31):
+        workers.sample(second * SECOND_US, lambda: True)
+    assert [(each.worker, each.ended) for each in workers.take()] == [(RING.worker, "died"), (OTHER.worker, None)]
 
 
 def test_the_next_collector_goes_on_with_those_who_are_there(process: subprocess.Popen[bytes]) -> None:

@@ -124,7 +124,8 @@ class Epoch:
 class Worker:
     """One worker process of one iterator. ``ended``: ``returned``, ``raised`` or ``died``.
 
-    Both ``end_us`` and ``ended`` ``None``: it runs. ``end_us`` alone: it ended with the training process.
+    Both ``end_us`` and ``ended`` ``None``: it runs. ``end_us`` alone: it ended with the training process, or this
+    stopped it.
     """
 
     loader: str

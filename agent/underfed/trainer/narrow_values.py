@@ -43,6 +43,18 @@ ENOUGH = 32
 """Different values, counted by piece: one of ten lies on such a grid by chance."""
 
 
+COLOURS = (2, 3, 4)
+"""Channels of a picture, by which its values are told apart: the axis of that length is taken for theirs."""
+
+
+class Piece(NamedTuple):
+    """Values of one channel."""
+
+    channel: int | None
+    """``None``: it holds no pictures, or of one channel."""
+    values: array[float]
+
+
 class Grid(NamedTuple):
     """Numbers at equal steps, at most ``LEVELS``."""
 
@@ -60,7 +72,7 @@ def fits_uint8(tensor: Any) -> bool | None:
     except Exception as error:
         let_through(error)
         return None
-    values = [value for piece in pieces or () for value in piece]
+    values = [value for piece in pieces or () for value in piece.values]
     if len(set(values)) < FEWEST_VALUES:
         return None
     if all(0 <= value <= 255 and value == int(value) for value in values):
@@ -70,11 +82,11 @@ def fits_uint8(tensor: Any) -> bool | None:
     return all(map(math.isfinite, values)) and _are_on_grids(pieces or ())
 
 
-def _are_on_grids(pieces: Iterable[array[float]]) -> bool:
-    """Whether each piece lies on one of a few grids."""
-    grids: list[Grid] = []
+def _are_on_grids(pieces: Iterable[Piece]) -> bool:
+    """Whether each piece lies on one of a few grids, and all of a channel on the same."""
+    grids: list[tuple[int | None, Grid]] = []
     seen = 0
-    for levels in (sorted(set(piece)) for piece in pieces):
+    for channel, levels in ((piece.channel, sorted(set(piece.values))) for piece in pieces):
         if len(levels) < FEWEST_VALUES:
             continue
         own = _grid(levels)
@@ -83,14 +95,15 @@ def _are_on_grids(pieces: Iterable[array[float]]) -> bool:
         if own.most - own.least < (FEWEST_STEPS - OFF) * own.step:
             continue
         seen += len(levels)
-        place, joined = next(
-            ((place, both) for place, one in enumerate(grids) if (both := _joined(one, own))), (len(grids), own)
-        )
-        grids[place : place + 1] = [joined]
-        if len(grids) > MOST_GRIDS:
+        known = [(place, one) for place, (whose, one) in enumerate(grids) if whose == channel]
+        place, joined = next(((place, both) for place, one in known if (both := _joined(one, own))), (len(grids), own))
+        if len(grids) == place and (len(grids) == MOST_GRIDS or (known and channel is not None)):
             return False
-    # Parts of one grid that has too many levels are no channels.
-    return seen >= ENOUGH and not any(_are_one(one, other) for one in grids for other in grids if one is not other)
+        grids[place : place + 1] = [(channel, joined)]
+    # Parts of one grid that has too many levels are no channels. Channels that are known may have whole steps between
+    # them, as where each had a whole number subtracted.
+    unnamed = [one for channel, one in grids if channel is None]
+    return seen >= ENOUGH and not any(_are_one(one, other) for one in unnamed for other in unnamed if one is not other)
 
 
 def _grid(levels: list[float]) -> Grid | None:
@@ -129,26 +142,42 @@ def _common(least: float, most: float, lengths: Iterable[float]) -> float | None
     return span / steps if steps < LEVELS else None
 
 
-def _sampled(tensor: Any) -> list[array[float]] | None:
-    """Values beside each other, of one channel where it holds pictures. ``None`` where it is no dense tensor in this
-    process's memory."""
+def _sampled(tensor: Any) -> list[Piece] | None:
+    """Values beside each other. ``None`` where it is no dense tensor in this process's memory."""
     import torch
 
     code = CODES.get(str(tensor.dtype))
     if type(tensor) is not torch.Tensor or code is None or tensor.layout is not torch.strided:
         return None
-    if tensor.device.type != "cpu" or not tensor.is_contiguous():
+    is_nhwc = tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last)
+    if tensor.device.type != "cpu" or not (is_nhwc or tensor.is_contiguous()):
         return None
     count, size, address = tensor.numel(), tensor.element_size(), tensor.data_ptr()
     if not (count and address):
         return None
-    length, channel = min(PIECE, count), math.prod(tensor.shape[-2:])
+    beside, plane = _channels(tensor, is_nhwc=is_nhwc and not tensor.is_contiguous())
+    length, looks = min(PIECE * beside, count), PIECES // beside
     pieces = []
-    for each in range(PIECES if count > length else 1):
-        start = (count - length) * each // (PIECES - 1)
-        if tensor.dim() > 2 and channel >= length:
-            start -= max(0, start % channel + length - channel)
-        piece: array[float] = array(code)
-        piece.frombytes(ctypes.string_at(address + start * size, length * size))
-        pieces.append(piece)
+    for each in range(looks if count > length else 1):
+        start = (count - length) * each // (looks - 1)
+        start -= start % beside
+        if plane and plane >= length:
+            start -= max(0, start % plane + length - plane)
+        read: array[float] = array(code)
+        read.frombytes(ctypes.string_at(address + start * size, length * size))
+        if beside > 1:
+            pieces += [Piece(channel, read[channel::beside]) for channel in range(beside)]
+        else:
+            has_planes = tensor.dim() > 3 and tensor.shape[-3] in COLOURS
+            pieces.append(Piece(start // plane % tensor.shape[-3] if has_planes and plane else None, read))
     return pieces
+
+
+def _channels(tensor: Any, *, is_nhwc: bool) -> tuple[int, int]:
+    """How many values of different channels lie beside each other in memory, and how many of one do where each is a
+    plane of its own; 1 and 0 of what is no picture."""
+    if tensor.dim() < 3:
+        return 1, 0
+    if is_nhwc:
+        return (tensor.shape[1], 0) if tensor.shape[1] in COLOURS else (1, 0)
+    return (tensor.shape[-1], 0) if tensor.shape[-1] in COLOURS else (1, math.prod(tensor.shape[-2:]))

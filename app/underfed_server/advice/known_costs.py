@@ -48,6 +48,8 @@ class KnownCost:
     """Without a GPU the training process would do the work, in its own time."""
     needs_larger: bool = False
     """What is decoded is at least twice as large as what is used, as far as that was seen."""
+    needs_floats: bool = False
+    """A batch has floating-point numbers, as far as that was seen."""
     needs_bytes: bool = False
     """A batch holds no more different values than a byte has, as far as that was seen."""
 
@@ -262,6 +264,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         operands="arrays",
         is_innermost=True,
         is_own=True,
+        needs_floats=True,
     ),
     KnownCost(
         name="a generator of random numbers",

@@ -45,7 +45,7 @@ class Losses:
     lasting: float
     """What is left of ``loop`` without the longest waits of a few steps for the judged loader."""
     hiccups: int
-    """How many steps those are."""
+    """The fewest of those without which the loop would hardly be stalled; all of them where it would be still."""
 
     @property
     def is_event(self) -> bool:
@@ -54,7 +54,11 @@ class Losses:
 
     def lasts(self, least: float) -> bool:
         """Whether the loop would still be stalled without those few steps, or they are the smaller part of it."""
-        return self.lasting >= min(least, PART_OF_EVENT * self.loop)
+        return _lasts(self.lasting, self.loop, least)
+
+
+def _lasts(lasting: float, loop: float, least: float) -> bool:
+    return lasting >= min(least, PART_OF_EVENT * loop)
 
 
 def read_losses(rank: RankFacts, together: Lockstep | None = None) -> Losses:
@@ -65,13 +69,21 @@ def read_losses(rank: RankFacts, together: Lockstep | None = None) -> Losses:
     data = rank.stall_fraction if together is None else together.lost_fraction
     is_part = data >= max(THRESHOLDS.watch_fraction, PART_OF_LOOP * rank.others_stall_fraction)
     others = rank.others_stall_fraction if is_part else 0.0
+
+    def lasting(without: int) -> float:
+        own = _lasting(rank, without) if together is None else _lasting_of_all(together, without)
+        return own + others
+
+    fewer = range(1, hiccups)
     return Losses(
         data=data,
         loop=data + others,
         transfer=transfer,
         host=_host_idle(rank, transfer or 0.0),
-        lasting=(_lasting(rank, hiccups) if together is None else _lasting_of_all(together, hiccups)) + others,
-        hiccups=hiccups,
+        lasting=lasting(hiccups),
+        hiccups=next(
+            (some for some in fewer if not _lasts(lasting(some), data + others, THRESHOLDS.limited_fraction)), hiccups
+        ),
     )
 
 

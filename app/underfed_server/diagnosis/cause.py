@@ -50,6 +50,8 @@ class Cause:
     """When it takes its share of loading: causes that name a reason first, how much is loaded at once last."""
     is_of_loading: bool = False
     """It explains a share of the loading by itself. What these leave goes to the number of workers and the CPU."""
+    is_of_queue: bool = False
+    """It is why loading waits for a core, with which others that fill the cores are not charged then."""
     is_of_copy: bool = False
     """It costs copy time, which comes on top of the wait for data, and explains a transfer-bound run."""
     at_any_bound: bool = False

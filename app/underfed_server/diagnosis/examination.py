@@ -9,6 +9,7 @@ import numpy as np
 from underfed_server.diagnosis.measures import (
     are_cores_full,
     load_tail,
+    mean,
     own_cores,
     pressure_fraction,
     reads_network,
@@ -116,11 +117,12 @@ class Examination:
         """0 also where that is not known."""
         return (self.loader.num_workers if self.loader else None) or 0
 
-    def explained(self, cost_fraction: float) -> Examination:
-        """A copy in which a cause explains that much more of the loading. What takes long for a reason of its own is
-        that reason's, though it takes longer on cores that others fill."""
-        crowd = replace(self.crowd, loading=0.0)
-        return replace(self, unexplained=max(0.0, self.unexplained - cost_fraction), crowd=crowd)
+    def explained(self, cost_fraction: float, *, is_of_queue: bool = False) -> Examination:
+        """A copy in which a cause explains that much more of the loading, and others that fill the cores what is left
+        at most; nothing where the cause is why loading waits for a core (``is_of_queue``)."""
+        left = max(0.0, self.unexplained - cost_fraction)
+        crowd = replace(self.crowd, loading=0.0 if is_of_queue else min(left, self.crowd.loading))
+        return replace(self, unexplained=left, crowd=crowd)
 
     @property
     def beside_crowd(self) -> float:
@@ -140,7 +142,8 @@ def examine(facts: RunFacts, overview: Overview, bound: Bound) -> Examination:
 def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> Crowd:
     """Where most of what fills the cores is of other jobs. Loading waited for a core as measured. Handing a batch over
     is a chain of short turns of the same processes, each of which waits alike; one of many tensors, or of large ones,
-    is slow by itself. Batches are held back by such waits where none takes long by itself.
+    is slow by itself. Batches are held back by such waits where none takes long by itself. Neither is more than the
+    time in which loading was ready to run, and for handing over in which the training thread was, too.
     """
     ranks = facts.on_host_of(rank)
     others, own = strangers_cores(rank, ranks), sum(own_cores(each.process) for each in ranks)
@@ -148,14 +151,27 @@ def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> C
         return Crowd(others)
     if not are_cores_full(rank, facts.host, loads.runqueue):
         return Crowd(others)
-    by_others = others / (others + own)
+    by_others = 1.0 if _have_cores_alone(facts, rank) else others / (others + own)
     wanted = loads.runqueue + (loads.cpu or 0.0)
     queued = loads.runqueue / wanted if wanted > 0 else 0.0
     own_tail = load_tail(rank, of_its_own=True)
-    held = 0.0 if own_tail is None or own_tail.is_heavy else wait.held_back or 0.0
+    held = 0.0 if own_tail is None or own_tail.is_heavy else (wait.held_back or 0.0) * queued
     delivery = 0.0 if has_much_to_hand_over(facts.loader) else (wait.delivery or 0.0) * queued
-    return Crowd(others, wait.loading * loads.runqueue * by_others, delivery * by_others, held * queued * by_others)
+    ready = (mean(rank.batches.runqueue_us) or 0.0) / rank.step_us
+    held, delivery = min(held, ready), min(delivery, ready + (rank.process.main_runqueue_fraction or 0.0))
+    return Crowd(others, wait.loading * loads.runqueue * by_others, delivery * by_others, held * by_others)
 
+
+def _have_cores_alone(facts: RunFacts, rank: RankFacts) -> bool:
+    """No more of the run's processes want a core at once than there are: by themselves they would not wait for one."""
+    ranks, usable = facts.on_host_of(rank), facts.host.usable_cores or 0.0
+    training = sum((each.process.main_cores or 0.0) + (each.process.main_runqueue_fraction or 0.0) for each in ranks)
+    workers = ((facts.loader.num_workers if facts.loader else None) or 0) * len(ranks)
+    return training + workers <= usable + SPARE_CORES
+
+
+SPARE_CORES = 0.1
+"""Of a core: what a training process takes to receive batches is no task beside its workers."""
 
 LARGE_BATCH_BYTES = 10_000_000
 """A batch of which unmapping alone takes 2 ms in the training process, and copying it into shared memory 6–8 ms in
@@ -208,7 +224,8 @@ def storage_us(rank: RankFacts, loader: LoaderInfo | None, place: StoragePlace |
 
     At least the time blocked on reads that reach it, but no more than twice what the host's tasks together waited for
     I/O (PSI): what a sleep or a service took is not storage's. Where other batches came from the page cache, also the
-    time by which this load was longer than theirs: reading costs CPU time, too.
+    time by which this load was longer than theirs: reading costs CPU time, too. Time in which loading was ready to run
+    and no core was free is in neither, nor what its own other threads computed meanwhile, for which it may have waited.
 
     Memory-mapped reads make no read call, and reads from a network file system do not count as read from storage: of
     these only the call and the blocked time are seen. Of a batch that comes through network
@@ -221,7 +238,8 @@ def storage_us(rank: RankFacts, loader: LoaderInfo | None, place: StoragePlace |
     reaches = (read > 0) & ~(read < THRESHOLDS.storage_read_fraction * asked)
     if is_remote:
         reaches |= by_network | (asked > 0)
-    blocked = np.where(reaches, batches.blocked_us, np.where(np.isfinite(batches.read_bytes) | is_remote, 0.0, np.nan))
+    waited = np.maximum(0.0, batches.blocked_us - _helped_us(batches))
+    blocked = np.where(reaches, waited, np.where(np.isfinite(batches.read_bytes) | is_remote, 0.0, np.nan))
     if not is_remote:
         blocked = blocked * _within_pressure(rank, loader, blocked)
     if np.nansum(blocked) <= 0:
@@ -231,9 +249,16 @@ def storage_us(rank: RankFacts, loader: LoaderInfo | None, place: StoragePlace |
 
 def _longer_than_cached(batches: BatchRows, reaches: Mask) -> Column:
     """0 for batches that the page cache served, and where they were too few; NaN where blocking was not measured."""
-    cached = batches.load_us[~reaches & np.isfinite(batches.read_bytes) & np.isfinite(batches.load_us)]
+    # Both or neither of run queue and blocking are measured.
+    own_us = np.maximum(0.0, batches.load_us - batches.runqueue_us - _helped_us(batches))
+    cached = own_us[~reaches & np.isfinite(batches.read_bytes) & np.isfinite(own_us)]
     usual = float(np.median(cached)) if len(cached) >= max(CACHED_BATCHES, len(batches) // 10) else np.inf
-    return np.where(reaches & np.isfinite(batches.blocked_us), np.maximum(0.0, batches.load_us - usual), np.nan)
+    return np.where(reaches & np.isfinite(batches.blocked_us), np.maximum(0.0, own_us - usual), np.nan)
+
+
+def _helped_us(batches: BatchRows) -> Column:
+    """CPU time of the loading process's other threads; 0 where it was not measured."""
+    return np.nan_to_num(np.maximum(0.0, batches.process_cpu_us - batches.cpu_us))
 
 
 def _within_pressure(rank: RankFacts, loader: LoaderInfo | None, blocked: Column) -> float:

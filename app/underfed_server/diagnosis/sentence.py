@@ -15,7 +15,7 @@ from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_
 from underfed_server.diagnosis.slow_ranks import SlowWork
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
-from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
 from underfed_server.measurements import Column
 from underfed_server.model import CauseFinding, Status
 
@@ -34,6 +34,8 @@ OF_NUMBER = frozenset({"no_workers", "too_few_workers"})
 NEARLY_ALL, AS_MUCH = 0.9, 0.5
 """Of the steps, so many lose at least so much of the mean share: then it is said of every step. Of two workers that
 both are late one step in two waits, and a slow sample in ten makes one step in ten wait: that is said of the time."""
+
+SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 NO_LOADER = "No loader was seen in this run."
 
@@ -56,6 +58,12 @@ def three_digits(value: float) -> str:
     if value >= 10:
         return f"{value:.1f}".removesuffix(".0")
     return f"{value:.2f}".rstrip("0").rstrip(".") if value else "0"
+
+
+def size(value: float) -> str:
+    """Bytes in binary units, as memory and /dev/shm are sized: ``67_108_864`` → ``64 MiB``."""
+    power = 0 if value < 1 else min(len(SIZE_UNITS) - 1, math.floor(math.log2(value) / 10))
+    return f"{three_digits(value / 1024**power)} {SIZE_UNITS[power]}"
 
 
 def verdict(examined: Examination, losses: Losses) -> str:
@@ -273,12 +281,14 @@ def _few(rank: RankFacts, losses: Losses) -> str:
 def _hiccup(rank: RankFacts, losses: Losses) -> str | None:
     if not losses.is_event:
         return None
-    longest_us = float(rank.steps.data_wait_us.max())
+    longest_us = float(np.where(epoch_starts(rank.steps), 0.0, rank.steps.data_wait_us).max())
     longest = f"{longest_us / 1e6:.1f} s" if longest_us >= 1e6 else f"{longest_us / 1e3:.0f} ms"
-    return (
-        f"{_few(rank, losses)} account for most of the {percent(losses.data)} of step time spent waiting; the longest "
-        f"waited {longest}. That is a single event, and no setting of the loader prevents it."
-    )
+    most = f"for most of the {percent(losses.data)} of step time spent waiting"
+    if losses.hiccups == 1:
+        told = f"accounts {most}: it waited {longest}. That is a single event"
+    else:
+        told = f"account {most}; the longest waited {longest}. Those are single events"
+    return f"{_few(rank, losses)} {told}, and no setting of the loader prevents that."
 
 
 def _host_work(examined: Examination) -> str | None:

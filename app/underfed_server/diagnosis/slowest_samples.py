@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from underfed_server.diagnosis.sentence import size
 from underfed_server.model import Evidence, SlowSample
 
 NAMED = 3
 """In evidence; a diagnosis has all that are known, at most 20."""
-
-UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def named(sample: SlowSample) -> str | None:
@@ -25,12 +24,12 @@ def slowest(samples: Sequence[SlowSample]) -> list[Evidence]:
     rows = [Evidence(what=f"Loading {name}", value=sample.load_us, unit="us") for name, sample in known]
     if not known:
         return []
-    size = known[0][1].file_bytes
-    if size is not None:
-        rows.insert(1, Evidence(what="Size of that file", value=size, unit="bytes"))
+    file_bytes = known[0][1].file_bytes
+    if file_bytes is not None:
+        rows.insert(1, Evidence(what="Size of that file", value=file_bytes, unit="bytes"))
     limit, alike = files_alike(samples)
     if limit is not None:
-        what = f"Of the {len(samples)} slowest samples, with a file of {_round(limit)} or more"
+        what = f"Of the {len(samples)} slowest samples, with a file of {size(limit)} or more"
         rows.append(Evidence(what=what, value=alike, unit="count"))
     return rows
 
@@ -39,14 +38,10 @@ def files_alike(samples: Sequence[SlowSample]) -> tuple[int | None, int]:
     """A round number of bytes that the slowest sample's file reaches, and of how many of the samples the file does.
     ``None``: its size is not known.
     """
-    size = next((each.file_bytes for each in samples if named(each) is not None), None)
-    if not size:
+    largest = next((each.file_bytes for each in samples if named(each) is not None), None)
+    if not largest:
         return None, 0
-    decade = 10 ** math.floor(math.log10(size))
-    limit = next(step * decade for step in (5, 2, 1) if step * decade <= size)
+    unit = 1024 ** math.floor(math.log2(largest) / 10)
+    decade = unit * 10 ** math.floor(math.log10(largest / unit))
+    limit = next(step * decade for step in (5, 2, 1) if step * decade <= largest)
     return limit, sum((each.file_bytes or 0) >= limit for each in samples)
-
-
-def _round(size: int) -> str:
-    power = min(len(UNITS) - 1, math.floor(math.log10(size) / 3))
-    return f"{size / 1000**power:g} {UNITS[power]}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from underfed_server.facts.growth import growth_per_hour, is_growing
-from underfed_server.facts.hosts import Hosts, Span, mean_inside, newest_since, span_of
+from underfed_server.facts.hosts import FEW_SAMPLES, Hosts, Span, mean_inside, newest_since, span_of
 from underfed_server.facts.loaders import read_loaders
 from underfed_server.facts.places import told_apart
 from underfed_server.facts.record import (
@@ -34,6 +34,9 @@ from underfed_server.store.store import Store
 
 MOST_WORDS, LONGEST_WORD = 200, 2000
 """Length at which the agent cuts a command."""
+
+GROWTH_US = FEW_SAMPLES * 1e6
+"""Samples come once a second: as many are read anyway."""
 
 Choose = Callable[[Sequence[LoaderFacts], Status], str | None]
 """Which of a run's loaders, most time spent with first, is condensed; ``None``: none, since none has a step."""
@@ -105,6 +108,7 @@ def _whole(hosts: Hosts, judged: RankFacts, loader: str, judged_steps: int) -> R
         process=_process(hosts, rank, span),
         workers=tuple(_worker(record, span) for record in store.workers(run_id, rank, loader)),
         host=_host_rows(hosts, rank, span),
+        memory=_host_rows(hosts, rank, _grown_in(span)),
     )
 
 
@@ -112,6 +116,11 @@ def _within(rows: Rows, at_us: Column, span: Span | None) -> Rows:
     """Rows whose instant lies within the span of the judged steps."""
     inside = span.holds(at_us) if span else np.zeros(len(at_us), dtype=bool)
     return chosen(rows, inside)
+
+
+def _grown_in(span: Span | None) -> Span | None:
+    """What shows growth: ten minutes, though the judged steps of a fast loop are of its last one."""
+    return None if span is None else Span(min(span.start_us, span.end_us - GROWTH_US), span.end_us)
 
 
 def _host_rows(hosts: Hosts, rank: int, span: Span | None) -> HostRows | None:
@@ -126,7 +135,7 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
         return ProcessShare()
     samples = newest_since(span.start_us, lambda last: hosts.store.process(hosts.run_id, rank, last))
     host = newest_since(span.start_us, lambda last: hosts.newest(rank, last))
-    inside = _within(samples, samples.at_us, span)
+    grown = _within(samples, samples.at_us, _grown_in(span))
     return ProcessShare(
         main_cores=_rate(samples, samples.main_cpu_us, span),
         main_runqueue_fraction=_rate(samples, samples.main_runqueue_us, span),
@@ -136,8 +145,8 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
         threads=newest(samples.threads),
         open_files=newest(samples.open_files),
         swap_bytes=newest(samples.swap_bytes),
-        bytes_per_hour=growth_per_hour(inside.at_us, inside.rss_bytes),
-        is_growing=is_growing(inside.at_us, inside.rss_bytes),
+        bytes_per_hour=growth_per_hour(grown.at_us, grown.rss_bytes),
+        is_growing=is_growing(grown.at_us, grown.rss_bytes),
     )
 
 

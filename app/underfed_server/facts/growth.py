@@ -6,8 +6,15 @@ import numpy as np
 
 from underfed_server.measurements import Column
 
-LEAST_SPAN_US = 60_000_000
-"""Less than a minute shows little but start-up and jitter."""
+LEAST_SPAN_US = 300_000_000
+"""Less than five minutes show start-up: caches that fill, and pages of the data set that workers copy as they first
+touch them. What an hour brings is not told by one that is over."""
+
+SOON_US = 60_000_000
+"""For what grows or not at present, of which nothing is foretold: less than a minute shows little but jitter."""
+
+LASTING = 0.5
+"""Of the growth over the whole span, what its later half has at least: else it is coming to an end."""
 
 MOST_POINTS = 200
 """Samples that are compared with each other, evenly spread: 19,900 pairs, a millisecond's work."""
@@ -21,29 +28,41 @@ GROWN_FRACTION = 0.02
 """Least growth seen, however steep: allocators take and give back a hundredth at any time."""
 
 
-def growth_per_hour(at_us: Column, values: Column) -> float | None:
+def growth_per_hour(at_us: Column, values: Column, least_span_us: int = LEAST_SPAN_US) -> float | None:
     """The median slope between all pairs of samples (Theil–Sen), which 29 % of outliers do not move.
 
-    ``None``: less than a minute was sampled.
+    ``None``: less than ``least_span_us`` was sampled.
     """
     at_us, values = _known(at_us, values)
-    if len(values) < 2 or at_us[-1] - at_us[0] < LEAST_SPAN_US:
+    if len(values) < 2 or at_us[-1] - at_us[0] < least_span_us:
         return None
-    chosen = np.unique(np.linspace(0, len(values) - 1, MOST_POINTS).astype(np.intp))
-    earlier, later = np.triu_indices(len(chosen), 1)
-    at_us, values = at_us[chosen], values[chosen]
-    return float(np.median((values[later] - values[earlier]) / (at_us[later] - at_us[earlier]))) * US_PER_HOUR
+    return _slope(at_us, values) * US_PER_HOUR
 
 
-def is_growing(at_us: Column, values: Column) -> bool | None:
-    """Whether it grows by more than jitter; ``None`` as in :func:`growth_per_hour`."""
-    slope = growth_per_hour(at_us, values)
+def is_growing(at_us: Column, values: Column, least_span_us: int = LEAST_SPAN_US) -> bool | None:
+    """Whether it grows by more than jitter, and still did at the end; ``None`` as in :func:`growth_per_hour`."""
+    slope = growth_per_hour(at_us, values, least_span_us)
     if slope is None:
         return None
     at_us, values = _known(at_us, values)
     typical, hours = float(np.median(values)), float(at_us[-1] - at_us[0]) / US_PER_HOUR
     # A tenth of 0 is 0: what stays at 0 does not grow.
-    return slope > 0 and slope >= GROWS_FRACTION_PER_HOUR * typical and slope * hours >= GROWN_FRACTION * typical
+    is_more = slope > 0 and slope >= GROWS_FRACTION_PER_HOUR * typical and slope * hours >= GROWN_FRACTION * typical
+    return bool(is_more) and _still_grows(at_us, values, slope)
+
+
+def _still_grows(at_us: Column, values: Column, slope: float) -> bool:
+    """``slope``: of the whole span, in an hour."""
+    later = at_us >= (at_us[0] + at_us[-1]) / 2
+    return int(np.count_nonzero(later)) < 2 or _slope(at_us[later], values[later]) * US_PER_HOUR >= LASTING * slope
+
+
+def _slope(at_us: Column, values: Column) -> float:
+    """In a microsecond."""
+    chosen = np.unique(np.linspace(0, len(values) - 1, MOST_POINTS).astype(np.intp))
+    earlier, later = np.triu_indices(len(chosen), 1)
+    at_us, values = at_us[chosen], values[chosen]
+    return float(np.median((values[later] - values[earlier]) / (at_us[later] - at_us[earlier])))
 
 
 def _known(at_us: Column, values: Column) -> tuple[Column, Column]:

@@ -126,6 +126,8 @@ class RankFacts:
     """Since when it has used the loader with its present settings, of which the judged steps are; ``None``: always."""
     host: HostRows | None = None
     """Samples of its host over the judged span, one a second."""
+    memory: HostRows | None = None
+    """Those of ten minutes until its end, or of the span where that is longer: what grows shows in no less."""
     has_device_clock: bool = field(init=False)
     is_read_ahead: bool = field(init=False)
     """A thread of the program requests the batches for the one that trains, whose waits are not seen."""

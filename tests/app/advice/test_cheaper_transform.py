@@ -225,6 +225,17 @@ def test_numbers_that_a_byte_cannot_hold_stay_as_they_are() -> None:
     assert cheaper(waiting(seen, loader={"batch_fits_uint8": False})) == []
 
 
+def test_copies_of_bytes_are_no_computing_in_floating_point() -> None:
+    """Rows of a mapped file, which np.array reads."""
+
+    def advised(dtypes: dict[str, int] | None) -> list[str]:
+        facts = waiting({f"{OWN} > np.array data.py:17": 60})
+        return [one.to for one in cheaper(altered(facts, loader={"batch_dtypes": dtypes}))]
+
+    assert advised({"float32": 40_000, "int64": 128}) == advised(None) == ["arrays in place"]
+    assert advised({"uint8": 40_000}) == ["precomputing"]
+
+
 def test_a_line_for_which_nothing_is_known_is_named_where_it_computes() -> None:
     (best,) = cheaper(waiting({OWN: 60}))
     assert (best.to, best.diff_file) == ("precomputing", "data.py:50")
@@ -284,7 +295,7 @@ def test_slow_samples_are_named_with_their_files() -> None:
     told = {each.what: each.value for each in best.evidence}
     assert told["Loading index 18,233, scans/0481.dcm"] == 2_100_000
     assert told["Size of that file"] == 109 * MB
-    assert told["Of the 3 slowest samples, with a file of 100 MB or more"] == 2
+    assert told["Of the 3 slowest samples, with a file of 100 MiB or more"] == 2
     assert best.ceiling == pytest.approx(1 / 0.6)
 
 

@@ -177,6 +177,6 @@ def test_what_other_runs_read_stands_in_the_sentence() -> None:
     facts = reading((2, 8, 8, 8), is_shared=True)
     same, more = (judge(elsewhere(facts, other(times))).causes[0] for times in (1.0, 4.0))
     assert (same.cause, more.cause) == ("storage_limit", "storage_limit")
-    assert "One other run read 25 MB/s from it with 8 readers: no more" in same.sentence
-    assert "read 100 MB/s from it with 32 readers: it can give more" in more.sentence
+    assert "One other run read 23.8 MiB/s from it with 8 readers: no more" in same.sentence
+    assert "read 95.4 MiB/s from it with 32 readers: it can give more" in more.sentence
     assert {each.what: each.value for each in more.evidence}["Most that another run read from it"] == 100e6

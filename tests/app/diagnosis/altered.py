@@ -49,7 +49,8 @@ def with_host(facts: RunFacts, minutes: float = 10.0, **columns: Sequence[float]
     known = {name: np.linspace(values[0], values[-1], SAMPLES) for name, values in columns.items()}
     names = HostRows.__dataclass_fields__
     every = {name: known.get(name, np.full(SAMPLES, np.nan)) for name in names} | {"at_us": at_us}
-    return with_rank(facts, host=HostRows(**every))
+    rows = HostRows(**every)
+    return with_rank(facts, host=rows, memory=rows)
 
 
 def with_memory(facts: RunFacts, total: float = 100.0, limit: float | None = None, shm: float = 10.0) -> RunFacts:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.app.diagnosis.altered import with_rank
+from tests.app.diagnosis.altered import with_rank, with_steps
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
 from underfed_server.diagnosis.judge import Before, judge
@@ -66,8 +66,20 @@ def test_a_run_whose_loader_is_not_at_fault_is_left_alone(facts: RunFacts) -> No
 def test_a_single_event_is_called_one() -> None:
     verdict = judge(one_wait(5.0, 2_000))
     assert verdict.level == "limited"
-    assert verdict.sentence == "The training loop is kept busy, but for 2 of 2,000 steps."
-    assert verdict.why is not None and "12%" in verdict.why and "5.0 s" in verdict.why
+    assert verdict.sentence == "The training loop is kept busy, but for 1 of 2,000 steps."
+    said = "1 of 2,000 steps accounts for most of the 12% of step time spent waiting: it waited 5.0 s. That is a single"
+    assert verdict.why is not None and verdict.why.startswith(said)
+
+
+def test_two_events_are_told_as_two_and_an_epochs_beginning_as_none() -> None:
+    waits = [0.2] * 2_000
+    waits[5], waits[700], waits[1400] = 4_000.0, 3_000.0, 2_500.0
+    facts = made_run(wait_ms=waits, work_ms=20.0, steps=2_000, num_workers=2, load_cpu_ms=15.0)
+    begins = with_steps(facts, batch_index=np.arange(2_000) - 5.0, epoch_index=np.where(np.arange(2_000) < 5, 0.0, 1.0))
+    verdict = judge(begins)
+    assert verdict.bound == "compute"
+    assert verdict.why is not None and "2 of 2,000 steps account for most of the" in verdict.why
+    assert "the longest waited 3.0 s. Those are single events" in verdict.why
 
 
 def test_waits_that_recur_are_no_single_event() -> None:
@@ -85,7 +97,7 @@ def test_a_stall_that_one_step_less_brings_below_the_limit_is_no_single_event() 
 
 def test_an_event_of_less_than_a_second_is_told_in_milliseconds() -> None:
     verdict = judge(made_run(wait_ms=[*[0.2] * 40, 300.0, *[0.2] * 40], work_ms=20.0, steps=81))
-    assert verdict.why is not None and "the longest waited 300 ms" in verdict.why
+    assert verdict.why is not None and "it waited 300 ms" in verdict.why
 
 
 # host and transfer

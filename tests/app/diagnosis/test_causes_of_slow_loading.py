@@ -138,6 +138,47 @@ def test_a_quota_that_stops_the_group_is_the_limit_though_the_mean_of_its_cores_
     assert "cpu_limited" in causes(with_host(run, throttled_us=(0.0, 600e6)))
 
 
+SLEEPING = {"load_blocked_ms": 95.0, "load_cpu_ms": 1.0, "load_runqueue_ms": 4.0}
+CROWDED = {"usable_cores": 2.0, "busy_cores": 2.0, "process_cores": 0.05, "workers_cores": 0.05}
+
+
+@pytest.mark.parametrize("played", [
+    Played(load_ms=[60, 60, 60, 110], work_ms=20, num_workers=4), Played(load_ms=30, work_ms=20, delivery_ms=15),
+], ids=["held back", "handed over"])  # fmt: skip
+def test_cores_that_others_fill_cost_loads_that_sleep_no_more_than_they_waited_for_one(played: Played) -> None:
+    facts = played.facts(**SLEEPING, **CROWDED)
+    rank = facts.ranks[0]
+    ready = float(np.mean(rank.batches.runqueue_us)) / rank.step_us
+    costs = [each.cost_fraction for each in judge(facts).causes if each.cause == "cpu_limited"]
+    assert sum(costs) <= rank.stall_fraction * 0.05 + 2 * ready
+
+
+def test_of_loads_that_hardly_compute_it_is_not_said_that_the_cpu_limits_them() -> None:
+    run = Played(load_ms=150, work_ms=20, num_workers=1)
+    told = [
+        finding(run.facts(**loads, usable_cores=2.0, busy_cores=2.0, process_cores=2.0), "cpu_limited").sentence
+        for loads in ({"load_blocked_ms": 75.0, "load_cpu_ms": 15.0, "load_runqueue_ms": 10.0}, {"load_cpu_ms": 90.0})
+    ]
+    assert told[0].endswith("25% of the load time that is waited for computes, or waits for one of them.")
+    assert told[1].endswith("the CPU limits how fast batches are loaded.")
+
+
+def test_other_jobs_are_named_first_where_they_use_most_of_the_cores() -> None:
+    """A worker that computes all the time, beside others that would fill the cores by themselves."""
+    run = Played(load_ms=200, work_ms=50, num_workers=1)
+    loads = {"load_cpu_ms": 155.0, "load_runqueue_ms": 45.0, "usable_cores": 2.0, "busy_cores": 2.0}
+    crowded = run.facts(**loads, process_cores=0.05, workers_cores=0.8)
+    said = judge(crowded)
+    assert [each.cause for each in said.causes] == ["cpu_limited", "too_few_workers"]
+    assert "Other jobs use 1.1 of the 2 cores that this run may use" in said.causes[0].sentence
+    assert said.causes[1].sentence.endswith(
+        "other jobs use 1.1 of the 2 cores, of which one more worker may get a share."
+    )
+    assert "no cause" not in (said.why or "")
+    alone = run.facts(**loads, process_cores=1.2, workers_cores=0.8)
+    assert "ther jobs" not in finding(alone, "cpu_limited").sentence
+
+
 # storage_wait
 
 
@@ -206,6 +247,46 @@ def test_what_loads_take_longer_than_cached_ones_is_storages_also_where_it_is_cp
     assert told.cost_fraction > finding(facts, "too_few_workers").cost_fraction
 
 
+def reading_in_turn(*, runqueue_ms: float, blocked_ms: float, helped_ms: float = 0.0) -> RunFacts:
+    """One batch in two reaches storage, for ``blocked_ms``; those waited ``runqueue_ms`` for a core, each computes 40
+    ms, and other threads of the loading process do for ``helped_ms`` of the cold ones."""
+    cold = np.arange(300) % 2 == 0
+    load_ms = np.where(cold, 40 + runqueue_ms + blocked_ms, 40.0)
+    facts = Played(load_ms=list(load_ms), work_ms=10, num_workers=1).facts()
+    cold = cold[facts.ranks[0].batches.batch_index.astype(int)]
+    return with_batches(
+        facts, cpu_us=40e3, runqueue_us=np.where(cold, runqueue_ms * 1e3, 0.0), asked_bytes=1e6,
+        blocked_us=np.where(cold, blocked_ms * 1e3, 0.0), read_bytes=np.where(cold, 1e6, 0.0),
+        process_cpu_us=np.where(cold, 40e3 + helped_ms * 1e3, 40e3),
+    )  # fmt: skip
+
+
+def test_time_ready_to_run_is_no_wait_for_storage() -> None:
+    assert "storage_wait" not in causes(reading_in_turn(runqueue_ms=150, blocked_ms=10))
+    assert causes(reading_in_turn(runqueue_ms=10, blocked_ms=150))[0] == "storage_wait"
+
+
+def test_waiting_for_threads_of_its_own_that_compute_is_no_wait_for_storage() -> None:
+    assert "storage_wait" not in causes(reading_in_turn(runqueue_ms=0, blocked_ms=150, helped_ms=140))
+    assert causes(reading_in_turn(runqueue_ms=0, blocked_ms=150, helped_ms=20))[0] == "storage_wait"
+
+
+def test_on_full_cores_it_is_said_that_what_serves_the_reads_may_wait_for_one() -> None:
+    quiet = reading_in_turn(runqueue_ms=10, blocked_ms=150)
+    full = with_batches(quiet, runqueue_us=60e3)
+    told = [finding(facts, "storage_wait").sentence for facts in (quiet, full)]
+    assert ["All cores are busy as well" in each for each in told] == [False, True]
+
+
+def test_that_loading_waits_for_storage_is_said_with_its_share_where_that_is_the_smaller_part() -> None:
+    shares = [
+        finding(starved(wait_ms=100.0, load_cpu_ms=100.0 - ms, load_blocked_ms=ms, read_bytes=9e5), "storage_wait")
+        for ms in (30.0, 70.0)
+    ]
+    assert shares[0].sentence.startswith("Loading waits 30% of its time for ")
+    assert shares[1].sentence.startswith("Loading waits for ")
+
+
 def test_storage_is_not_blamed_where_reads_were_not_measured() -> None:
     facts = starved(wait_ms=400.0, load_cpu_ms=20.0, load_blocked_ms=380.0, read_bytes=NAN, asked_bytes=NAN)
     assert "storage_wait" not in causes(facts)
@@ -226,8 +307,18 @@ def test_waiting_for_a_core_says_nothing_of_collating() -> None:
     """Of 120 ms, a load waits for a core half of the time."""
     shared = starved(load_cpu_ms=60.0, load_runqueue_ms=60.0)
     joining, other = (with_batches(shared, collate_us=share * 60e3) for share in (0.6, 0.2))
-    assert finding(joining, "slow_collate").cost_fraction == pytest.approx(0.3 * 120 / 170, abs=0.01)
+    found = finding(joining, "slow_collate")
+    assert found.cost_fraction == pytest.approx(0.3 * 120 / 170, abs=0.01)
+    assert "takes 60% of what loading does, its waits for a free core left out" in found.sentence
     assert "slow_collate" not in causes(other)
+
+
+def test_what_is_said_of_collating_is_its_figure() -> None:
+    """Nor that it is most of a load, of less than half of it."""
+    found = finding(with_batches(starved(), collate_us=0.42 * 120e3), "slow_collate")
+    assert found.sentence.endswith("takes 42% of a load.")
+    told = {each.what: each.value for each in found.evidence}
+    assert told["Joining samples, of load time without waits for a core"] == pytest.approx(0.42)
 
 
 def test_slow_collate_is_silent_where_samples_take_the_time() -> None:

@@ -126,7 +126,7 @@ def test_slow_samples_are_named_with_index_file_and_size() -> None:
     assert evidence["Size of that file"] == 104 * MB
     assert evidence["Loading index 9"] == 1_100_000
     assert "Loading index 12, scans/0012.dcm" not in evidence, "three are named"
-    assert evidence["Of the 5 slowest samples, with a file of 100 MB or more"] == 2
+    assert evidence["Of the 5 slowest samples, with a file of 50 MiB or more"] == 2
     assert finding(uneven(), "slow_samples").sentence.endswith("The slowest sample is index 18,233, scans/0481.dcm.")
 
 

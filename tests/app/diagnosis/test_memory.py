@@ -52,7 +52,7 @@ def test_what_other_processes_take_is_not_foretold() -> None:
 
 def test_what_other_processes_take_is_told_beside_what_the_run_takes() -> None:
     found = pressure(taking(8.0, falling(20.0, left_gb=40.0)))
-    assert found is not None and "In 5 hours memory is used up: this run takes 8 GB more an hour" in found.sentence
+    assert found is not None and "In 5 hours memory is used up: this run takes 7.45 GiB more an hour" in found.sentence
     told = {each.what: each.value for each in found.evidence}
     assert told["Growth of other processes in an hour"] == pytest.approx(12 * GB, rel=0.01)
 
@@ -80,9 +80,14 @@ def test_growth_that_lasts_for_days_or_is_jitter_is_not_told() -> None:
     assert pressure(taking(0.0, falling(-30.0))) is None
 
 
-def test_a_minute_is_too_short_for_a_forecast() -> None:
-    facts = with_host(with_memory(CALM), minutes=0.5, memory_available_bytes=(45 * GB, 40 * GB))
-    assert pressure(taking(600.0, facts)) is None
+def test_less_than_five_minutes_are_too_short_for_a_forecast() -> None:
+    def of(minutes: float) -> CauseFinding | None:
+        facts = with_host(with_memory(CALM), minutes=minutes, memory_available_bytes=(45 * GB, 40 * GB))
+        return pressure(taking(60 / minutes * 5, facts))
+
+    assert of(4.5) is None
+    found = of(5.5)
+    assert found is not None and found.sentence.endswith("an hour, as it did for 5.5 minutes.")
 
 
 def test_the_limit_of_the_group_counts_though_the_host_has_memory() -> None:
@@ -95,7 +100,7 @@ def test_the_limit_of_the_group_counts_though_the_host_has_memory() -> None:
 def test_workers_that_copy_on_write_are_named() -> None:
     facts = with_workers(falling(0.0), bytes_per_hour=4.0 * GB, is_growing=True)
     found = pressure(facts)
-    assert found is not None and "The workers' memory grows by 16 GB an hour" in found.sentence
+    assert found is not None and "The workers' memory grows by 14.9 GiB an hour" in found.sentence
 
 
 def test_workers_whose_memory_rests_are_not() -> None:

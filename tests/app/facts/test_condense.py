@@ -255,13 +255,17 @@ def test_what_came_through_connections_that_were_gone_too_soon_is_not_0(store: S
 
 
 def test_the_training_process_grows_by_its_resident_memory(store: Store) -> None:
-    at_us = [SECOND_US * (1 + second) for second in range(119)]
-    process = {"at_us": at_us, "rss_bytes": [1_000_000_000 + each for each in at_us]}
-    windows = [even_window(index) for index in range(120)]
-    post(store, [*windows[:-1], windows[-1] | {"process": process}])
-    share = rank_of(store).process
-    assert share.bytes_per_hour == pytest.approx(3.6e9)
-    assert share.is_growing
+    """Which shows over minutes, though the judged steps are of the last seconds."""
+    at_us = [SECOND_US * (1 + second) for second in range(310)]
+    grown = {"at_us": at_us, "rss_bytes": [1_000_000_000 + each for each in at_us]}
+    free = {"at_us": at_us, "memory_available_bytes": [9_000_000_000 - each for each in at_us]}
+    windows = [even_window(index) for index in range(311)]
+    post(store, [*windows[:-1], windows[-1] | {"process": grown, "host": free}])
+    (rank,) = condensed(store, judged_steps=50).ranks
+    assert rank.process.bytes_per_hour == pytest.approx(3.6e9)
+    assert rank.process.is_growing
+    assert rank.host is not None and rank.memory is not None
+    assert len(rank.host.at_us) < 20 and len(rank.memory.at_us) > 300
 
 
 def test_sampler_time_and_pinning_are_condensed(store: Store) -> None:

@@ -33,6 +33,13 @@ sample is open most of the time, and not always."""
 REMEMBERED_ITERATORS = 256
 """Iterators whose epoch is kept, in case one of their workers records late."""
 
+TOGETHER_US = 3_000_000
+"""Between a worker's death and what follows it: torch raises in the training at once, which then stops the others.
+Longer than samples are apart, and shorter than the 5 s that torch waits for a worker to end before it terminates it."""
+
+SETTLED_US = 10_000_000
+"""After a worker was found gone, until it counts as stopped by the training if nothing followed."""
+
 BLAMED = re.compile(r"DataLoader worker \(pid(?:\(s\))? ([\d, ]+)\)")
 """torch's error message in the training process when a worker is gone. It is often the reason that the run ended."""
 
@@ -81,6 +88,10 @@ class Workers:
         self._resumed = dict(resumed)
         self._lives: dict[RingName, Life] = {}
         self._epochs: dict[tuple[int, int], int] = {}
+        self._iterators: dict[tuple[int, int], int] = {}
+        """By loader and epoch."""
+        self._failed_us: dict[tuple[int, int], int] = {}
+        """When a request last raised, by loader and iterator."""
         self._samples: dict[tuple[int, int], Columns] = {}
 
     def feed(self, pids: Mapping[RingName, int], drained: Iterable[Drained]) -> None:
@@ -92,8 +103,10 @@ class Workers:
             life = self._lives.get(each.ring)
             for one in each.records:
                 kind = one[0] & ring_format.KIND_MASK
-                if kind == ring_format.EPOCH and one[2] == 0:
-                    self._begin_iterator(each.ring.loader, one[1], one[0] >> ring_format.EPOCH_SHIFT)
+                if kind == ring_format.EPOCH:
+                    self._begin_epoch(each.ring.loader, one[1], one[0] >> ring_format.EPOCH_SHIFT, is_first=one[2] == 0)
+                elif kind == ring_format.FAILED:
+                    self._fail(each.ring.loader, one[0] >> ring_format.EPOCH_SHIFT, to_us(one[2], self._origin_ns))
                 elif kind == ring_format.WORKER_START and life is not None:
                     life.start_us, life.is_unsent = to_us(one[1], self._origin_ns), True
                 elif kind == ring_format.RECEIVED and life is not None:
@@ -104,17 +117,21 @@ class Workers:
     def sample(self, at_us: int, is_training: Callable[[], bool]) -> None:
         """Once a second: which workers run, and what each uses. ``is_training`` is called after one was found gone.
 
-        A worker that is gone has died if the training goes on after that. Its last records may still be unread, so it
-        counts as died only once it is found gone a second time.
+        A worker that is gone while the training goes on has died, or the training has stopped it: an iterator that is
+        given up terminates those that do not end within seconds, as in the middle of a slow load. Which of both shows
+        once it is found gone a second time, when its last records have been read.
         """
         there = {ring: life for ring, life in self._lives.items() if life.end_us is None}
         self.living = {ring: usage for ring, life in there.items() if (usage := _usage_of(life)) is not None}
-        gone = [life for ring, life in there.items() if ring not in self.living]
+        gone = {ring: life for ring, life in there.items() if ring not in self.living}
         if gone and is_training():
-            for life in gone:
-                if life.gone_us is not None:
+            for ring, life in gone.items():
+                if life.gone_us is None:
+                    life.gone_us = at_us
+                elif self._has_died(ring, life.gone_us):
                     life.end(life.gone_us, "died")
-                life.gone_us = at_us
+                elif at_us - life.gone_us >= SETTLED_US:
+                    life.end(life.gone_us, None)
         for ring in self._newest():
             usage, life = self.living[ring], self._lives[ring]
             row = {"rss_bytes": usage.rss_bytes, "pss_bytes": life.pss_bytes, "threads": usage.threads}
@@ -139,10 +156,11 @@ class Workers:
     def finish(self, at_us: int, end: End, is_end_marked: bool) -> None:
         """The recording has ended. The exit reason of the training process may name workers that died."""
         blamed = {int(pid) for pids in BLAMED.findall(end.exit_reason or "") for pid in pids.split(",")}
-        for life in self._lives.values():
+        for ring, life in self._lives.items():
             if life.end_us is None:
-                has_died = life.pid in blamed or (life.gone_us is not None and is_end_marked)
-                life.end(life.gone_us or at_us, "died" if has_died else None)
+                was_first = life.gone_us is not None and is_end_marked
+                is_why = end.status == "crashed" or self._has_died(ring, life.gone_us or at_us)
+                life.end(life.gone_us or at_us, "died" if life.pid in blamed or (was_first and is_why) else None)
 
     def take(self) -> list[Worker]:
         """Workers about which something changed since the last call."""
@@ -212,6 +230,34 @@ class Workers:
         for ring, life in self._lives.items():
             if (ring.loader, ring.iterator) == (loader, iterator):
                 life.epoch_index, life.is_unsent = epoch_index, True
+
+    def _begin_epoch(self, loader: int, iterator: int, epoch_index: int, *, is_first: bool) -> None:
+        """``is_first``: of its iterator."""
+        self._iterators[loader, epoch_index] = iterator
+        if len(self._iterators) > REMEMBERED_ITERATORS:
+            del self._iterators[next(iter(self._iterators))]
+        if is_first:
+            self._begin_iterator(loader, iterator, epoch_index)
+
+    def _fail(self, loader: int, epoch_index: int, at_us: int) -> None:
+        iterator = self._iterators.get((loader, epoch_index))
+        if iterator is not None:
+            self._failed_us[loader, iterator] = at_us
+
+    def _has_died(self, ring: RingName, gone_us: int) -> bool:
+        """Of its own: others of its iterator are still there, or ended with it, or the training's request raised."""
+        since_us, iterator = gone_us - TOGETHER_US, (ring.loader, ring.iterator or 0)
+        mates = {
+            other: life
+            for other, life in self._lives.items()
+            if other != ring and (other.loader, other.iterator or 0) == iterator
+        }
+        left_us = [life.end_us for life in mates.values() if life.ended is not None and life.end_us is not None]
+        return (
+            any(other in self.living for other in mates)
+            or any(end_us >= since_us for end_us in left_us)
+            or self._failed_us.get(iterator, since_us - 1) >= since_us
+        )
 
     def _newest(self) -> list[RingName]:
         """The living workers of each loader's newest iterator."""

@@ -127,6 +127,9 @@ def _applies(cost: KnownCost, case: Case) -> bool:
         return False
     if cost.needs_bytes and case.loader.batch_fits_uint8 is False:
         return False
+    dtypes = case.loader.batch_dtypes
+    if cost.needs_floats and dtypes and not any("float" in name for name in dtypes):
+        return False
     sizes = case.facts.loading.picture_sizes if case.facts.loading else ()
     if cost.needs_larger and are_known(sizes) and reduction_of(sizes) is None:
         return False

@@ -39,7 +39,8 @@ def find_causes(examined: Examination, leading: CauseName | None = None) -> list
         )
         if _is_reported(finding, examined):
             found.append(finding)
-            examined = examined.explained(each.cost_fraction) if cause.is_of_loading else examined
+            if cause.is_of_loading:
+                examined = examined.explained(each.cost_fraction, is_of_queue=cause.is_of_queue)
     # Ranks that are late in turn cost the job more than what explains the judged one's wait.
     shared = found if examined.together else _beside_slow_rank(found, examined.rank.stall_fraction)
     kept = [each for each in shared if _is_reported(each, examined)]

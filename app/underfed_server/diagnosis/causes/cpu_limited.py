@@ -9,8 +9,12 @@ from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, Shared, load_signal, share_signal
 from underfed_server.diagnosis.costly_evidence import costliest
 from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.sentence import percent
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
+
+MOSTLY = 0.5
+"""Of load time, from which the CPU is what limits it."""
 
 
 def find(examined: Examination) -> Found | None:
@@ -31,6 +35,11 @@ def find(examined: Examination) -> Found | None:
             evidence.usable_cores(host),
             evidence.cpu_share(loads.cpu),
             evidence.runqueue_share(loads.runqueue),
+            Evidence(
+                what="Training thread ready to run, no core free, of the time",
+                value=rank.process.main_runqueue_fraction,
+                unit="fraction",
+            ),
             Evidence(what="Throttled at the CPU quota, of the time", value=throttled, unit="fraction"),
             evidence.load_cpu(rank),
             *costliest(examined),
@@ -40,13 +49,24 @@ def find(examined: Examination) -> Found | None:
 
 def _sentence(examined: Examination, crowded: float, own: float) -> str:
     """``crowded``, ``own``: of step time, what others cost and what the run's own work does."""
+    used, loads = _by_others(examined), examined.loads
+    computes = (loads.cpu or 0.0) + (loads.runqueue or 0.0)
+    if used and crowded > own:
+        ready = "its processes are ready to load and to hand over batches, and wait for a free core."
+        return f"{used}: {ready}"
+    limits = "the CPU limits how fast batches are loaded."
+    if computes < MOSTLY:
+        limits = f"{percent(computes)} of the load time that is waited for computes, or waits for one of them."
+    return f"{used}, and its own work the rest: {limits}" if used else f"Every core this run may use is busy: {limits}"
+
+
+def _by_others(examined: Examination) -> str | None:
+    """``None``: they use less of the cores than this run, or it is not known how much."""
     usable, others = examined.facts.host.usable_cores, examined.crowd.cores
-    if crowded <= own or not usable or others is None:
-        return "Every core this run may use is busy: the CPU limits how fast batches are loaded."
-    return (
-        f"Other jobs use {others:.1f} of the {usable:g} cores that this run may use: its processes are ready to load "
-        "and to hand over batches, and wait for a free core."
-    )
+    own = sum(measures.own_cores(each.process) for each in examined.facts.on_host_of(examined.rank))
+    if not usable or others is None or others <= own:
+        return None
+    return f"Other jobs use {others:.1f} of the {usable:g} cores that this run may use"
 
 
 CAUSE = Cause(

@@ -10,6 +10,7 @@ from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, has_workers, share_signal
 from underfed_server.diagnosis.causes.state_snapshot import LEAST_FRACTION, state_fraction
 from underfed_server.diagnosis.examination import LARGE_BATCH_BYTES, Examination
+from underfed_server.diagnosis.sentence import size
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, LoaderInfo
 
@@ -20,7 +21,7 @@ def find(examined: Examination) -> Found | None:
         return None
     return Found(
         cost,
-        _sentence(loader, is_most=cost >= 0.5 * rank.stall_fraction),
+        _sentence(loader, is_in_time=_are_in_time(examined, cost)),
         [
             Evidence(
                 what="Waiting in a step until a loaded batch is handed over", value=cost * rank.step_us, unit="us"
@@ -41,15 +42,20 @@ def _cost(examined: Examination) -> float | None:
     return max(0.0, delivery - examined.crowd.delivery - (state_fraction(examined) or 0.0))
 
 
-def _sentence(loader: LoaderInfo, *, is_most: bool) -> str:
-    """``is_most``: of the wait. Otherwise batches are late for other reasons, too."""
+def _are_in_time(examined: Examination, cost: float) -> bool:
+    """Most of the wait is for batches that are loaded, and next to none for others."""
+    unloaded = examined.wait.loading + (examined.wait.held_back or 0.0)
+    return cost >= 0.5 * examined.rank.stall_fraction and unloaded < THRESHOLDS.watch_fraction
+
+
+def _sentence(loader: LoaderInfo, *, is_in_time: bool) -> str:
     tensors, size_bytes = loader.batch_tensors, loader.batch_bytes
-    what = "Batches are loaded in time, but handing them" if is_most else "Handing loaded batches"
+    what = "Batches are loaded in time, but handing them" if is_in_time else "Handing loaded batches"
     what += " over from the workers takes long"
     if tensors is not None and tensors >= THRESHOLDS.many_tensors:
         return f"{what}: a batch has {tensors} tensors, and each needs a handshake."
     if size_bytes is not None and size_bytes >= LARGE_BATCH_BYTES:
-        return f"{what}: {size_bytes / 1e6:.0f} MB a batch go through shared memory."
+        return f"{what}: {size(size_bytes)} a batch go through shared memory."
     return f"{what} compared with the step."
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from underfed_server.diagnosis.cause import Cause, Found, Shared, signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.measures import pressure_fraction
-from underfed_server.facts.growth import US_PER_HOUR, growth_per_hour, is_growing
+from underfed_server.diagnosis.sentence import size, three_digits
+from underfed_server.facts.growth import SOON_US, US_PER_HOUR, growth_per_hour, is_growing
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.measurements import Column
 from underfed_server.model import Evidence, Signal
@@ -117,9 +118,11 @@ def _forecast(examined: Examination, room: Room) -> str:
     workers = workers_growth_per_hour(examined.facts.on_host_of(examined.rank))
     hours, own = room.hours_left or 0.0, room.own_bytes_per_hour
     when = f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.0f} hours"
+    seen = f", as it did for {three_digits(sampled_us(examined.rank) / 60e6)} minutes"
     if workers and own and workers >= 0.5 * own and room.store != "shm":
-        return f"The workers' memory grows by {workers / 1e9:.2g} GB an hour: in {when} {NAMES[room.store]} is used up."
-    return f"In {when} {NAMES[room.store]} is used up: this run takes {(own or 0.0) / 1e9:.2g} GB more an hour."
+        grows = f"The workers' memory grows by {size(workers)} an hour{seen}"
+        return f"{grows}: in {when} {NAMES[room.store]} is used up."
+    return f"In {when} {NAMES[room.store]} is used up: this run takes {size(own or 0.0)} more an hour{seen}."
 
 
 def _evidence(examined: Examination, sampled: Sequence[Room]) -> list[Evidence]:
@@ -130,7 +133,7 @@ def _evidence(examined: Examination, sampled: Sequence[Room]) -> list[Evidence]:
         *_growth(examined, sampled),
         *(
             Evidence(
-                what=f"Left of {NAMES[room.store]}, of {room.total_bytes / 1e9:.3g} GB",
+                what=f"Left of {NAMES[room.store]}, of {size(room.total_bytes)}",
                 value=room.least_left_bytes,
                 unit="bytes",
                 series=SERIES[room.store],
@@ -165,8 +168,8 @@ def _signal(examined: Examination, is_found: bool) -> Signal | None:
 
 
 def rooms(examined: Examination) -> tuple[Room, ...]:
-    """Those that were sampled over the judged span."""
-    sampled, host = examined.rank.host, examined.facts.host
+    """Those that were sampled."""
+    sampled, host = examined.rank.memory, examined.facts.host
     if sampled is None:
         return ()
     left: dict[Store, tuple[int | None, Column]] = {
@@ -204,14 +207,19 @@ def training_growth_per_hour(ranks: Sequence[RankFacts]) -> float | None:
 def swap_growth_per_hour(rank: RankFacts) -> float | None:
     """``None``: swap in use does not grow, or was not sampled."""
     sampled = rank.host
-    if sampled is None or not is_growing(sampled.at_us, sampled.swap_used_bytes):
+    if sampled is None or not is_growing(sampled.at_us, sampled.swap_used_bytes, SOON_US):
         return None
-    return growth_per_hour(sampled.at_us, sampled.swap_used_bytes)
+    return growth_per_hour(sampled.at_us, sampled.swap_used_bytes, SOON_US)
 
 
 def memory_stall(rank: RankFacts) -> float | None:
     """Share of the judged span in which some task waited for memory (PSI)."""
     return None if rank.host is None else pressure_fraction(rank.host, rank.host.memory_pressure_us)
+
+
+def sampled_us(rank: RankFacts) -> float:
+    """For how long what growth is read off was sampled."""
+    return 0.0 if rank.memory is None or not len(rank.memory.at_us) else float(np.ptp(rank.memory.at_us))
 
 
 def died_workers(rank: RankFacts) -> int:

@@ -6,6 +6,8 @@ from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.costly_evidence import costliest, is_joining
 from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
 
 LEAST_SHARE = 0.40
@@ -21,8 +23,9 @@ def find(examined: Examination) -> Found | None:
     collate = (loader.collate_type if loader else None) or "the collate function"
     return Found(
         min(examined.unexplained, examined.wait.loading * share),
-        f"Most of a load is joining samples into a batch ({collate}), not reading or decoding them.",
+        f"Joining samples into a batch ({collate}) takes {percent(of_work)} of {_whole(examined.loads.runqueue)}.",
         [
+            Evidence(what="Joining samples, of load time without waits for a core", value=of_work, unit="fraction"),
             Evidence(
                 what=f"Joining samples, {evidence.WAITED_FOR}",
                 value=share,
@@ -37,6 +40,12 @@ def find(examined: Examination) -> Found | None:
             evidence.batch_tensors(loader),
         ],
     )
+
+
+def _whole(runqueue: float | None) -> str:
+    """What the share is of."""
+    is_alike = (runqueue or 0.0) < THRESHOLDS.minor_cost_fraction
+    return "a load" if is_alike else "what loading does, its waits for a free core left out"
 
 
 def _share_of_work(examined: Examination) -> float | None:

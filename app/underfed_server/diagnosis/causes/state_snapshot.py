@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, share_signal
-from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.examination import Examination, has_much_to_hand_over
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.model import Evidence, LoaderInfo
 
 LEAST_FRACTION = 0.05
 """Share of step time from which a hand-over is worth a line: the first of the bands of ``Thresholds``."""
 
-LEAST_FACTOR = 3.0
+LEAST_FACTOR, FACTOR_OF_LITTLE = 3.0, 2.0
 """A hand-over that takes so many times as long as its tensors do carries something else: those alone differ by a factor
-of 1.8 between machines and loads (own study)."""
+of 1.8 between machines and loads (own study). Of few and small ones nothing else is known that could take as long, so
+that the lower factor shows the state that is known to come with them."""
 
 RECEIVE_US, TENSOR_US, MB_US = 1_500.0, 450.0, 190.0
 """What a batch takes by itself, where the host was not measured: to be received, for each tensor and for each megabyte
@@ -54,7 +55,8 @@ def state_fraction(examined: Examination) -> float | None:
     if delivery is None or loader is None or not (loader.snapshot_interval_steps and loader.keeps_state):
         return None
     usual = _usual_us(loader, rank, examined.facts.host) / rank.step_us
-    return delivery - usual if delivery >= LEAST_FACTOR * usual else None
+    least = LEAST_FACTOR if has_much_to_hand_over(loader) else FACTOR_OF_LITTLE
+    return delivery - usual if delivery >= least * usual else None
 
 
 def _usual_us(loader: LoaderInfo, rank: RankFacts, host: HostShare) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, Shared, has_workers, share_signal
 from underfed_server.diagnosis.examination import Examination, read_from
-from underfed_server.diagnosis.sentence import three_digits
+from underfed_server.diagnosis.sentence import size, three_digits
 from underfed_server.diagnosis.storage_rate import CLEARLY_MORE, LIMITED_GROWTH, Elsewhere, reads_files
 from underfed_server.model import Evidence
 
@@ -40,7 +40,7 @@ def _elsewhere(elsewhere: Elsewhere, own_bytes_per_s: float | None) -> str:
     if most is None or not own_bytes_per_s:
         return ""
     who = "One other run" if elsewhere.runs == 1 else f"Of {elsewhere.runs} other runs one"
-    told = f" {who} read {three_digits(most.bytes_per_s / 1e6)} MB/s from it with {three_digits(most.readers)} readers"
+    told = f" {who} read {size(most.bytes_per_s)}/s from it with {three_digits(most.readers)} readers"
     if most.bytes_per_s > CLEARLY_MORE * own_bytes_per_s:
         return f"{told}: it can give more than this run gets of it now."
     return f"{told}: no more than this one."

@@ -6,6 +6,8 @@ from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.cause import Cause, Found, Shared, load_signal, share_signal
 from underfed_server.diagnosis.costly_evidence import costliest, reads
 from underfed_server.diagnosis.examination import Examination, read_from, waits_only_at_first
+from underfed_server.diagnosis.measures import are_cores_full
+from underfed_server.diagnosis.sentence import percent
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.places import storage_place
 from underfed_server.model import Evidence
@@ -23,9 +25,11 @@ def find(examined: Examination) -> Found | None:
     where, blocked = read_from(examined), measures.load_share(rank, batches.blocked_us)
     if measures.reads_network(rank):
         return _by_network(examined, share, blocked)
-    sentence = f"Loading waits for {where}: the page cache does not serve the reads."
+    who = _who(share)
+    sentence = f"{who} for {where}: the page cache does not serve the reads."
     if waits_only_at_first(rank):
-        sentence = f"Loading waits for {where} in the first epoch; later epochs find the files in the page cache."
+        sentence = f"{who} for {where} in the first epoch; later epochs find the files in the page cache."
+    sentence += _beside(examined)
     read_per_s = measures.read_bytes_per_s(rank)
     return Found(
         min(examined.unexplained, examined.wait.loading * share),
@@ -33,6 +37,7 @@ def find(examined: Examination) -> Found | None:
         [
             Evidence(what=f"Reading from storage, {evidence.WAITED_FOR}", value=share, unit="fraction"),
             Evidence(what="Blocked, of load time", value=blocked, unit="fraction", series="blocked_us"),
+            evidence.runqueue_share(examined.loads.runqueue),
             *costliest(examined, reads),
             evidence.storage_reads(rank),
             Evidence(what="Read from storage", value=read_per_s, unit="bytes_per_s", series="read_bytes"),
@@ -45,12 +50,25 @@ def find(examined: Examination) -> Found | None:
     )
 
 
+def _who(share: float) -> str:
+    """``share``: of load time that is waited for."""
+    return "Loading waits" if share >= 0.5 else f"Loading waits {percent(share)} of its time"
+
+
+def _beside(examined: Examination) -> str:
+    """What else may have been waited for in what counts as reading: it is not told apart."""
+    if not are_cores_full(examined.rank, examined.facts.host, examined.loads.runqueue):
+        return ""
+    return " All cores are busy as well: what serves the reads may wait for one, which is in that time."
+
+
 def _by_network(examined: Examination, share: float, blocked: float | None) -> Found:
     rank = examined.rank
     unknown = "" if measures.received_bytes(rank) is not None else " How much they receive was not measured."
     return Found(
         min(examined.unexplained, examined.wait.loading * share),
-        f"Loading waits for the network: the workers read through connections of their own.{unknown}",
+        f"{_who(share)} for the network: the workers read through connections of their own.{unknown}"
+        f"{_beside(examined)}",
         [
             Evidence(what="Blocked, of load time", value=blocked, unit="fraction", series="blocked_us"),
             *costliest(examined, reads),

@@ -86,4 +86,5 @@ CAUSE = Cause(
         ),
     ),
     is_of_loading=True,
+    is_of_queue=True,
 )

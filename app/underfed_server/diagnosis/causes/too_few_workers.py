@@ -1,4 +1,4 @@
-"""The workers load all the time and cannot keep up with the training loop, though the cores are not full."""
+"""The workers load all the time and cannot keep up with the training loop; cores are free, or others fill them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ def find(examined: Examination) -> Found | None:
         return None
     blocked = examined.loads.blocked_else
     is_full = used is not None and used >= THRESHOLDS.saturated_cores_fraction
-    if is_full and (blocked is None or blocked < WAITING_FRACTION):
+    waits = blocked is not None and blocked >= WAITING_FRACTION
+    if is_full and not waits and not is_outnumbered(examined):
         return None
+    whose = "" if not is_full else "; they wait more than they compute" if waits else _share_of_others(examined)
     busy = measures.busy_workers_fraction(rank, workers)
     return Found(
         examined.beside_crowd * measures.recoverable_share(rank, host, examined.wait.loading),
-        _sentence(workers, "; they wait more than they compute" if is_full else _free(rank, host)),
+        _sentence(workers, whose if is_full else _free(rank, host)),
         [
             Evidence(what="Time the workers spent loading", value=busy, unit="fraction"),
             evidence.load(rank),
@@ -47,6 +49,20 @@ def find(examined: Examination) -> Found | None:
             evidence.usable_cores(host),
         ],
     )
+
+
+def is_outnumbered(examined: Examination) -> bool:
+    """Others use more of the cores than this run, which has fewer workers than there are cores: the scheduler divides
+    these among all that are ready, so that one more worker may be given some of them.
+    """
+    others, usable = examined.crowd.cores, examined.facts.host.usable_cores
+    own = sum(measures.own_cores(each.process) for each in examined.facts.on_host_of(examined.rank))
+    return others is not None and bool(usable) and others > own and examined.workers < (usable or 0.0)
+
+
+def _share_of_others(examined: Examination) -> str:
+    others, usable = examined.crowd.cores or 0.0, examined.facts.host.usable_cores or 0.0
+    return f"; other jobs use {others:.1f} of the {usable:g} cores, of which one more worker may get a share"
 
 
 def _are_behind(examined: Examination) -> bool:
