@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 30600e5799df4108f45bbb61e6cf486c313aa1c732c7ab0f02cabf0e4327372e. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 2a3219d2c4e8b98973cb3feaa010411f5129fa482dda7c53b4bf7453338cb8fd. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -681,6 +681,8 @@ export interface components {
             predicted_speedup: number | null;
             /** Risk */
             risk: string;
+            /** Run Ceiling */
+            run_ceiling?: number | null;
             /** Run High */
             run_high?: number | null;
             /** Run Low */
@@ -1122,6 +1124,8 @@ export interface components {
             needed_looks: number;
             /** Needed Steps */
             needed_steps: number;
+            /** Paused Fraction */
+            paused_fraction?: number | null;
             /** Ranks */
             ranks: components["schemas"]["RankDiagnosis"][];
             read_rate?: components["schemas"]["ReadRate"] | null;

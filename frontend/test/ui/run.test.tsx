@@ -86,6 +86,14 @@ describe('the verdict', () => {
     expect(seen()).toContain('19–24 minsaved per further hour')
   })
 
+  test('says how much of the time used was spent in pauses', () => {
+    render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.5 })} />)
+    expect(seen()).toContain('of 21.9 GPU-hours used, over all 29,415 steps, 50% of it in pauses')
+    cleanup()
+    render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.02 })} />)
+    expect(seen()).not.toContain('pauses')
+  })
+
   test('without a GPU speaks of no GPU', () => {
     const cpu = diagnosis({
       gpu_hours_lost: null,
@@ -432,10 +440,10 @@ describe('a run without a loader', () => {
 test('the wait says how much of it the GPU idled, and what the sampler took', () => {
   const anatomy = { step_us: 100, data_wait_us: 40, h2d_exposed_us: null, compute_us: 60 }
   const { rerender } = render(
-    <AnatomyBars now={{ ...anatomy, gpu_idle_us: 0, sampler_us: 7 }} advice={null} />,
+    <AnatomyBars now={{ ...anatomy, gpu_idle_us: 0, sampler_us: 7 }} advice={null} loader={null} />,
   )
   expect(seen()).toContain('Of the data wait: 0 µs with the GPU idle, 7 µs in the sampler.')
-  rerender(<AnatomyBars now={anatomy} advice={null} />)
+  rerender(<AnatomyBars now={{ ...anatomy, sampler_us: 1 }} advice={null} loader={null} />)
   expect(seen()).not.toContain('Of the data wait')
 })
 
@@ -472,7 +480,7 @@ test('who launched a run, how often it was started again, and what its host allo
   expect(seen()).toContain('launched by torchrun')
   expect(seen()).toContain('2 NUMA nodes, limit of 1,024 open files')
   cleanup()
-  render(<RunHead run={run({ restart_count: 2 })} />)
+  render(<RunHead run={run({ restart_count: 2 })} loader={null} />)
   expect(seen()).toContain('restarted 2 times')
 })
 
