@@ -33,7 +33,7 @@ export const run = {
     base: string,
     paused: string | null,
   ) =>
-    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} ${isOfRun ? `used${base}` : 'in its loop'}${paused ? `, ${paused} of it in pauses` : ''}`,
+    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} ${isOfRun ? `used${base}` : 'in its loop'}${paused ? `; pauses took ${paused} of that time` : ''}`,
   /** What hours are counted over: more than the newest steps, which are judged. */
   base: (ranks: number, loaders: number, steps: string | null, hasOtherSettings: boolean) =>
     `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : steps === null ? '' : `, over all ${steps} steps`}${hasOtherSettings ? ', those with other settings included' : ''}`,

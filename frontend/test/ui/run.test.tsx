@@ -8,6 +8,7 @@ import { AdviceList } from '../../src/ui/run/AdviceList'
 import { Footnote } from '../../src/ui/run/Footnote'
 import { stretchText } from '../../src/ui/run/GanttPanel'
 import { LoaderSettings } from '../../src/ui/run/LoaderSettings'
+import { RangeChoice } from '../../src/ui/run/RangeChoice'
 import { RanksPanel } from '../../src/ui/run/RanksPanel'
 import { RunFacts } from '../../src/ui/run/RunFacts'
 import { RunHead } from '../../src/ui/run/RunHead'
@@ -88,7 +89,7 @@ describe('the verdict', () => {
 
   test('says how much of the time used was spent in pauses', () => {
     render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.5 })} />)
-    expect(seen()).toContain('of 21.9 GPU-hours used, over all 29,415 steps, 50% of it in pauses')
+    expect(seen()).toContain('of 21.9 GPU-hours used, over all 29,415 steps; pauses took 50% of that time')
     cleanup()
     render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.02 })} />)
     expect(seen()).not.toContain('pauses')
@@ -528,4 +529,14 @@ test('what was not computed gives its reason in place of an interval’s', () =>
   expect(seen()).toContain('Not computed: no batch was seen with workers')
   expect(seen()).toContain('Changes the order of batches for the same seed.')
   expect(seen()).toContain('underfed run --set in_order=false')
+})
+
+test('a part of a run is offered by how long it ran, whenever it was seen', () => {
+  const ran = run({ started_at: '2026-11-21T12:00:00Z', ended_at: '2026-11-21T12:20:00Z' })
+  const late = { ...ran, last_seen_at: '2026-11-21T18:00:00Z' }
+  const chosen = { rank: null, loader: null, range: { kind: 'whole' }, figures: 'mean' }
+  const store = { run: signal(late), selection: signal(chosen), series: signal(null), shown: signal(null) }
+  render(<RangeChoice store={store as never} />)
+  expect(screen.getByRole('button', { name: '15 min' })).toBeTruthy()
+  expect(screen.queryByRole('button', { name: '1 h' })).toBeNull()
 })
