@@ -139,6 +139,8 @@ class Advice(BestAdvice):
     ceiling: float | None
     """What the change can gain at best, an estimate: no more than instant data, as the verdict has it, and of a change
     that is about a part of the input, no more than that part. ``None``: not known, or its interval reaches as far."""
+    run_ceiling: float | None = None
+    """The same of the whole run, as of ``run_speedup``."""
     settings: dict[str, Setting]
     """The complete loader settings to use, also for ``underfed run --set``."""
     title: str
@@ -414,6 +416,9 @@ class Verdict(Model):
     gpu_hours_lost: float | None
     """The same for ranks that compute on a GPU; ``None`` where there is none."""
     hours_used: float | None
+    paused_fraction: float | None = None
+    """Of its newest steps' time, in what the program did beside training: checkpoints, logs. Hours include it, and the
+    shares of a step or of a loop's time do not. ``None``: no verdict."""
     anatomy: Anatomy | None
     causes: list[CauseFinding]
     signals: list[Signal]

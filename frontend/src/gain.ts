@@ -3,7 +3,7 @@ import type { Advice, BestAdvice } from './api/schema'
 import { formatFactor, formatFactors } from './format'
 
 type Gains = Pick<BestAdvice, 'predicted_speedup' | 'low' | 'high' | 'is_promised'> &
-  Partial<Pick<BestAdvice, 'run_speedup' | 'run_low' | 'run_high'>>
+  Partial<Pick<Advice, 'run_speedup' | 'run_low' | 'run_high' | 'ceiling' | 'run_ceiling'>>
 
 /** The first that promises a gain; where none does, the first to try. */
 export function bestOf(advice: readonly Advice[]): Advice | null {
@@ -33,7 +33,12 @@ export function runGainOf(one: Gains): string | null {
   return written(runFactors(one))
 }
 
-/** The run has other loops, so that it gains less than this one. */
+/** What instant data would gain the run. */
+export function runCeiling({ ceiling = null, run_ceiling = null }: Gains): number | null {
+  return run_ceiling ?? ceiling
+}
+
+/** The run has other loops, or pauses, so that it gains less than this one. */
 export function isOfOneLoop({ run_speedup }: Gains): boolean {
   return (run_speedup ?? null) !== null
 }

@@ -1,5 +1,5 @@
 /** A verdict as a word and a tone. The service decides it. */
-import type { RunSummary } from './api/schema'
+import type { Diagnosis, RunSummary } from './api/schema'
 
 export type Judged = Pick<RunSummary, 'bound' | 'level' | 'status'> & {
   /** Why nothing was recorded, of a run in which no loader was seen. */
@@ -33,6 +33,11 @@ const SILENT_S = 3_600
 /** Of a run without a recorded end; `silentS`: since its last data. */
 export function isEndUnknown({ status }: Judged, silentS: number): boolean {
   return status === 'lost' && silentS > SILENT_S
+}
+
+/** The loader that steps, speed and the mean step are of. `null`: the run has no other. */
+export function oneOfSeveral({ loader, loaders }: Pick<Diagnosis, 'loader' | 'loaders'>): string | null {
+  return loaders.length > 1 ? loader : null
 }
 
 /** A class of the style sheet; only time lost waiting is emphasised. */

@@ -122,9 +122,9 @@ def _unpromised(cures_it: Sequence[Advice], offered: Sequence[Advice]) -> set[Ch
 
 
 def _gain(one: Advice) -> float:
-    """The predicted one; of what is only to be tried the middle of its interval; 0 where nothing was computed."""
-    if one.predicted_speedup is not None:
-        return one.predicted_speedup
+    """What is gained at least; of what is only to be tried the middle of its interval; 0 where nothing was computed."""
+    if one.is_promised:
+        return one.predicted_speedup if one.low is None else one.low
     return math.sqrt(one.low * one.high) if one.low is not None and one.high is not None else 0.0
 
 

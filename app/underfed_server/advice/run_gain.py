@@ -25,7 +25,7 @@ def with_run_gains(advice: Sequence[Advice], loaders: Sequence[LoaderLine], paus
 def _with_run_gain(one: Advice, share: float | None) -> Advice:
     if not share or share >= NEARLY_ALL:
         return one
-    gains = {"run_speedup": one.predicted_speedup, "run_low": one.low, "run_high": one.high}
+    gains = {"run_speedup": one.predicted_speedup, "run_low": one.low, "run_high": one.high, "run_ceiling": one.ceiling}
     return one.model_copy(update={name: _of_run(gain, share) for name, gain in gains.items()})
 
 

@@ -71,6 +71,7 @@ def judge(facts: RunFacts, before: Before | None = None, overview: Overview | No
         copy_hours_lost=copies,
         gpu_hours_lost=lost if all(each.uses_gpu for each in facts.ranks) else None,
         hours_used=used,
+        paused_fraction=rank.paused_fraction,
         anatomy=anatomy_of(rank),
         causes=causes,
         signals=read_signals(examined, causes),

@@ -37,6 +37,9 @@ both are late one step in two waits, and a slow sample in ten makes one step in 
 
 SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
+PAUSED_FRACTION = 0.05
+"""Of the loop's time, in what the program does beside training, from which a share that leaves it out says so."""
+
 NO_LOADER = "No loader was seen in this run."
 
 
@@ -75,9 +78,10 @@ def verdict(examined: Examination, losses: Losses) -> str:
         return f"{who} {waits} for data {data} of {_steps_or_time(examined)}."
     if examined.bound == "transfer":
         copies = percent(losses.transfer or 0.0)
-        return f"{who} {waits} for copies {copies} of {_often(examined.rank.copies_us, examined.rank.steps.step_us)}."
+        often = _often(examined.rank, examined.rank.copies_us, examined.rank.steps.step_us)
+        return f"{who} {waits} for copies {copies} of {often}."
     if examined.bound == "host":
-        return f"{who} {is_idle} {percent(losses.host or 0.0)} of the time although data is ready."
+        return f"{who} {is_idle} {percent(losses.host or 0.0)} of {_time(examined.rank)} although data is ready."
     if examined.rank.has_device_clock and not losses.is_event:
         # More cannot be said: what the device does outside the wait was not timed in every step.
         fed = " well fed," if _is_well_fed(examined, losses) else ""
@@ -123,20 +127,24 @@ def _steps_or_time(examined: Examination) -> str:
     """By what each step waits for any loader of the loop; where ranks are late in turn, by the latest of them."""
     rank, together = examined.rank, examined.together
     if together is not None:
-        return _often(together.lost_us, together.step_us)
+        return _often(rank, together.lost_us, together.step_us)
     others_us = 0.0 if rank.others_wait_us is None else rank.others_wait_us
-    return _often(rank.stalled_us + others_us, rank.steps.step_us)
+    return _often(rank, rank.stalled_us + others_us, rank.steps.step_us)
 
 
-def _often(lost_us: Column, step_us: Column) -> str:
+def _often(rank: RankFacts, lost_us: Column, step_us: Column) -> str:
     """A share is one of every step only where nearly all of them lose about as much."""
     known = np.isfinite(lost_us)
     lost_us, step_us = lost_us[known], step_us[known]
     if not len(lost_us):
-        return "the time"
+        return _time(rank)
     usual = np.sum(lost_us) / np.sum(step_us)
     is_every = np.mean(lost_us >= AS_MUCH * usual * step_us) >= NEARLY_ALL
-    return "every step" if is_every else "the time"
+    return "every step" if is_every else _time(rank)
+
+
+def _time(rank: RankFacts) -> str:
+    return "the time between pauses" if rank.paused_fraction >= PAUSED_FRACTION else "the time"
 
 
 def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:

@@ -38,6 +38,9 @@ MOST_LINES = 5
 LEAST_OF_AGENT = 0.01
 """Of all looks: less of the agent's own work is nothing that a run would notice."""
 
+LEAST_OF_WAIT = 0.05
+"""What the sampler takes of the wait, from which it is told; the page has the same."""
+
 MARKS = {
     "data": ("◆", WAIT),
     "transfer": ("◆", WAIT),
@@ -133,7 +136,7 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
     mark, style = mark_of(diagnosis)
     known = diagnosis.bound != "unknown"
     clock = {"gpu": "device clock", "host": "host clock"}[diagnosis.clock]
-    basis = f"confidence {diagnosis.confidence}, from {diagnosis.judged_steps:,} judged steps, {clock}" if known else ""
+    basis = f"confidence {diagnosis.confidence}, from the last {_judged(diagnosis)}, {clock}" if known else ""
     word = verdict_word(diagnosis.bound, diagnosis.level, diagnosis.status)
     lines = [
         Text.assemble((f"{mark} {word[0].upper()}{word[1:]}", f"bold {style}"), "  ", (basis, QUIET)),
@@ -141,6 +144,12 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
     ]
     lines += [Text(text) for text in (diagnosis.why, diagnosis.reason) if text]
     return Group(*lines)
+
+
+def _judged(diagnosis: Diagnosis) -> str:
+    of_loader = f" of {diagnosis.loader}" if len(diagnosis.loaders) > 1 else ""
+    on_ranks = f" on all {len(diagnosis.ranks)} ranks" if len(diagnosis.ranks) > 1 else ""
+    return f"{diagnosis.judged_steps:,} steps{of_loader}{on_ranks}"
 
 
 def _anatomy(now: Anatomy, advice: Advice | None) -> RenderableType:
@@ -203,13 +212,19 @@ def _parts(anatomy: Anatomy) -> Text:
     parts = Text.assemble(("▨", WAIT), f" data wait {wait}  ")
     if anatomy.others_wait_us:
         parts.append("▧", WAIT).append(f" for other loaders {figures.duration(anatomy.others_wait_us)}  ")
-    parts.append("█", WORK).append(f" the rest {work}")
+    parts.append("█", WORK).append(f" compute {work}")
     within = [
         f"{figures.duration(us)} {what}"
-        for us, what in ((anatomy.gpu_idle_us, "with the GPU idle"), (anatomy.sampler_us, "in the sampler"))
+        for us, what in ((anatomy.gpu_idle_us, "with the GPU idle"), (_told_sampler_us(anatomy), "in the sampler"))
         if us is not None
     ]
     return parts.append(f"\n  of the wait {', '.join(within)}", QUIET) if within else parts
+
+
+def _told_sampler_us(anatomy: Anatomy) -> int | None:
+    """``None``: also where it is too little of the wait to be told."""
+    sampler_us = anatomy.sampler_us
+    return sampler_us if sampler_us and sampler_us >= LEAST_OF_WAIT * anatomy.data_wait_us else None
 
 
 def _evidence_of(diagnosis: Diagnosis) -> RenderableType:
@@ -258,12 +273,18 @@ def _gain(advice: Advice, diagnosis: Diagnosis) -> Text:
     title = Text.assemble((advice.title, LOUD), "   ")
     if not advice.is_promised:
         return title.append("try it", LOUD).append(f"   {_possible(advice)}", QUIET)
-    title.append(figures.gain(advice), f"bold {WAIT}")
+    title.append(figures.gain_of_run(advice), f"bold {WAIT}")
     if advice.run_speedup is not None:
-        title.append(f" in the loop over {advice.loader}, {figures.gain_of_run(advice)} for the run", f"bold {WAIT}")
+        title.append(f" for the run, {figures.gain(advice)} {_of_its_loop(advice, diagnosis)}", f"bold {WAIT}")
     if advice.ceiling is not None:
-        title.append(f"   about {figures.factor(advice.ceiling)} {_at_best(advice.ceiling, diagnosis)}", QUIET)
+        most = advice.ceiling if advice.run_ceiling is None else advice.run_ceiling
+        title.append(f"   about {figures.factor(most)} {_at_best(advice.ceiling, diagnosis)}", QUIET)
     return title
+
+
+def _of_its_loop(advice: Advice, diagnosis: Diagnosis) -> str:
+    """A run of one loop gains less than that, too, where the program does something else between its steps."""
+    return f"in the loop over {advice.loader}" if len(diagnosis.loaders) > 1 else "between its pauses"
 
 
 def _at_best(ceiling: float, diagnosis: Diagnosis) -> str:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 8a1839365b025c689d96c566731418926969df5d7e677ea951b7491fc7f6a0d5. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 ff0aa0021674c567f288279bee6becf4992ad3079ea6dd25e5f0aa8e4deefc7e. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -841,6 +841,8 @@ export interface components {
             predicted_speedup: number | null;
             /** Risk */
             risk: string;
+            /** Run Ceiling */
+            run_ceiling?: number | null;
             /** Run High */
             run_high?: number | null;
             /** Run Low */
@@ -1531,6 +1533,8 @@ export interface components {
             needed_looks: number;
             /** Needed Steps */
             needed_steps: number;
+            /** Paused Fraction */
+            paused_fraction?: number | null;
             /** Ranks */
             ranks: components["schemas"]["RankDiagnosis"][];
             read_rate?: components["schemas"]["ReadRate"] | null;

@@ -67,13 +67,31 @@ export function nameMarks(
     // What happened last, as the run ended, is named to the left of its line.
     place(label, inside(label, scale.x(at)))
   }
-  for (const { label, at, until } of here.filter(mark => mark.until !== undefined && !mark.isEvent)) {
-    const middle = (scale.x(Math.max(at, 0)) + scale.x(until ?? at) - context.measureText(label).width) / 2
+  for (const { label, at, until } of bands(here, scale)) {
+    const middle = (scale.x(Math.max(at, 0)) + scale.x(until) - context.measureText(label).width) / 2
     place(label, Math.max(scale.left, inside(label, middle)))
   }
   for (const { label, at } of here.filter(mark => mark.until === undefined && !mark.isEvent)) {
     place(label, scale.x(at))
   }
+}
+
+/** Between two bands, in CSS pixels, up to which they are seen as one. */
+const SEEN_AS_ONE = 3
+
+type Band = Mark & { until: number }
+
+/** Those that follow one upon the other have their names together. */
+function bands(marks: readonly Mark[], { x }: Scale): readonly Band[] {
+  const found: Band[] = []
+  for (const mark of marks.filter((mark): mark is Band => mark.until !== undefined && !mark.isEvent)) {
+    const last = found.at(-1)
+    if (last && x(mark.at) - x(last.until) <= SEEN_AS_ONE) {
+      const label = last.label.split(', ').includes(mark.label) ? last.label : `${last.label}, ${mark.label}`
+      found[found.length - 1] = { ...last, label, until: Math.max(last.until, mark.until) }
+    } else found.push(mark)
+  }
+  return found
 }
 
 function shown(marks: readonly Mark[], { x, left, right }: Scale): readonly Mark[] {

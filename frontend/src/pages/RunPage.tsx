@@ -26,7 +26,7 @@ import { Footnote } from '../ui/run/Footnote'
 import { LoaderSwitch } from '../ui/run/LoaderSwitch'
 import { RunHead } from '../ui/run/RunHead'
 import { Verdict } from '../ui/run/Verdict'
-import { isWell, verdictWord } from '../verdict'
+import { isWell, oneOfSeveral, verdictWord } from '../verdict'
 import { MissingPage } from './MissingPage'
 import './RunPage.css'
 
@@ -99,10 +99,15 @@ function Loaded({ store, run }: { store: RunStore; run: Still }) {
   )
 }
 
+interface MovingProps {
+  store: RunStore
+  part: FunctionComponent<{ run: Run; loader: string | null }>
+}
+
 /** The few parts that follow each window of a run. */
-function Moving({ store, part: Part }: { store: RunStore; part: FunctionComponent<{ run: Run }> }) {
-  const run = store.run.value
-  return run && <Part run={run} />
+function Moving({ store, part: Part }: MovingProps) {
+  const [run, own] = [store.run.value, store.diagnosis.value]
+  return run && <Part run={run} loader={own && oneOfSeveral(own)} />
 }
 
 interface JudgedProps {

@@ -3,8 +3,8 @@ import type { RunSummary } from '../api/schema'
 import { plural } from '../format'
 
 export const run = {
-  steps: (steps: string, isRunning: boolean, end: string | null) =>
-    isRunning ? `step ${steps}${end ? ` of ${end}` : ''}` : `${steps} steps`,
+  steps: (steps: string, isRunning: boolean, end: string | null, loader: string | null) =>
+    `${isRunning ? `step ${steps}${end ? ` of ${end}` : ''}` : `${steps} steps`}${loader === null ? '' : ` of ${loader}`}`,
   after: (status: RunSummary['status'], age: string) =>
     ({
       running: `running ${age}`,
@@ -23,20 +23,29 @@ export const run = {
   noLoaderDetail: 'Input that does not come from a PyTorch DataLoader can be watched from the script:',
   advised: 'applies the advice of',
   overrides: 'Set for this run:',
-  confidence: (level: string, steps: string, ranks: number) =>
-    `confidence ${level}, from the last ${steps} steps${ranks > 1 ? ` on all ${ranks} ranks` : ''}`,
+  confidence: (level: string, steps: string, loader: string | null, ranks: number) =>
+    `confidence ${level}, from the last ${steps} steps${loader === null ? '' : ` of ${loader}`}${ranks > 1 ? ` on all ${ranks} ranks` : ''}`,
   notFinal: 'not final: the last steps are still being judged',
   clock: { gpu: 'device clock', host: 'host clock' },
   progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
-  lost: (used: string, copies: string | null, isSoFar: boolean, isOfRun: boolean, base: string) =>
-    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} ${isOfRun ? `used${base}` : 'in its loop'}`,
+  lost: (
+    used: string,
+    copies: string | null,
+    isSoFar: boolean,
+    isOfRun: boolean,
+    base: string,
+    paused: string | null,
+  ) =>
+    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} ${isOfRun ? `used${base}` : 'in its loop'}${paused ? `; pauses took ${paused} of that time` : ''}`,
   /** What hours are counted over: more than the newest steps, which are judged. */
-  base: (ranks: number, loaders: number, steps: string | null) =>
-    `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in all ${loaders} loaders` : steps === null ? '' : `, over all ${steps} steps`}`,
+  base: (ranks: number, loaders: number, steps: string | null, hasOtherSettings: boolean) =>
+    `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : steps === null ? '' : `, over all ${steps} steps`}${hasOtherSettings ? ', those with other settings included' : ''}`,
   nearlyAll: 'nearly all',
   toTry: 'Worth a try',
   rate: (ideal: string, isRunning: boolean, hasCopies: boolean) =>
     `${isRunning ? 'now' : 'as it ran'}; ${ideal} without data wait${hasCopies ? ' and copies' : ''}`,
+  /** Whose speed it is, in a run with several loaders. */
+  inLoop: (loader: string) => `in the loop over ${loader} `,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
     `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured in a replay of ${batches} batches`,
   saved: (fix: string) => `saved over the same steps by: ${fix}`,
@@ -111,12 +120,13 @@ export const advice = {
   tryIt: 'try it',
   unpredicted: 'gain not computed',
   possible: (interval: string) => `it may be ${interval}`,
-  runGain: (gain: string) => `The run as a whole: ${gain}, by the share that this loop has of it.`,
+  loopGain: (loader: string | null, gain: string) =>
+    `for the run; ${gain} ${loader === null ? 'between its pauses' : `in the loop over ${loader} alone`}`,
   whyUnpredicted: 'Not computed:',
   order: 'Changes the order of batches for the same seed.',
   risk: 'Risk:',
   assumes: 'The interval assumes:',
-  ofLoader: 'of the loader',
+  ofLoader: (loader: string) => `of the loader ${loader}`,
   command: 'Try it without changing the code:',
   moreEvidence: (count: number) => `${count} more figures`,
   ceilingNote: (step: string | null, factor: string) =>

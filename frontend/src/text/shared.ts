@@ -123,7 +123,7 @@ export const banner = {
 }
 
 export const anatomy = {
-  now: 'Mean step',
+  now: (loader: string | null) => (loader === null ? 'Mean step' : `Mean step of ${loader}`),
   withChange: (setting: string) => `With ${setting}`,
   within: (parts: readonly string[]) => `Of the data wait: ${parts.join(', ')}.`,
   idle: (us: string) => `${us} with the GPU idle`,

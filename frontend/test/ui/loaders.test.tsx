@@ -7,6 +7,7 @@ import { ComparedRuns } from '../../src/ui/compare/ComparedRuns'
 import { AnatomyBars } from '../../src/ui/parts/AnatomyBars'
 import { AdviceList } from '../../src/ui/run/AdviceList'
 import { LoaderSwitch } from '../../src/ui/run/LoaderSwitch'
+import { RunHead } from '../../src/ui/run/RunHead'
 import { Verdict } from '../../src/ui/run/Verdict'
 import { advice, diagnosis, run, summary } from '../made'
 
@@ -151,8 +152,33 @@ test('the gain of one loop is said beside that of the run', () => {
   const gain = { run_speedup: 1.19, run_low: 1.15, run_high: 1.22 }
   const fixes = diagnosis({ advice: [advice({ loader: 'val', ...gain })] })
   render(<AdviceList run={both} diagnosis={fixes} />)
-  expect(document.querySelector('.gain')?.textContent).toBe('× 1.48–1.71')
-  expect(seen()).toContain('of the loader valThe run as a whole: × 1.15–1.22')
+  expect(document.querySelector('.gain')?.textContent).toBe('× 1.15–1.22')
+  expect(seen()).toContain('for the run; × 1.48–1.71 in the loop over val alone')
+})
+
+test('the line of a gain has the figures of the run, as the gain has', () => {
+  const gain = { run_speedup: 1.19, run_low: 1.15, run_high: 1.22, ceiling: 1.8, run_ceiling: 1.3 }
+  const fixes = diagnosis({ advice: [advice({ loader: 'val', ...gain })] })
+  render(<AdviceList run={run()} diagnosis={fixes} />)
+  expect(screen.getByLabelText('Predicted speed-up 1.19, interval 1.15 to 1.22, ceiling 1.30')).toBeTruthy()
+})
+
+test('steps, speed and the mean step say whose they are where a run has several loaders', () => {
+  render(<RunHead run={run({ steps: 50, status: 'finished' })} loader="val" />)
+  expect(seen()).toContain('50 steps of val')
+  cleanup()
+  const { rerender } = render(<Verdict run={run()} diagnosis={OWN} />)
+  expect(seen()).toContain('samples/sin the loop over val as it ran')
+  expect(seen()).toContain('Mean step of val')
+  rerender(<Verdict run={run()} diagnosis={diagnosis()} />)
+  expect(seen()).not.toMatch(/in the loop over|Mean step of/)
+})
+
+test('a change of one loader saves no more than is waited for it', () => {
+  const [own, other] = [line({ loader: 'val', hours_lost: 4 }), line({ hours_lost: 5.4 })]
+  const both = diagnosis({ loader: 'val', loaders: [own, other], advice: [advice({ loader: 'val' })] })
+  render(<Verdict run={run()} diagnosis={both} />)
+  expect(seen()).toContain('4 GPU-hourssaved over the same steps')
 })
 
 describe('waits for other loaders', () => {
@@ -165,13 +191,13 @@ describe('waits for other loaders', () => {
   }
 
   test('are a part of the bar with words of its own, and no compute', () => {
-    const { rerender } = render(<AnatomyBars now={anatomy} advice={null} />)
+    const { rerender } = render(<AnatomyBars now={anatomy} advice={null} loader={null} />)
     expect(screen.getByRole('img').getAttribute('aria-label')).toBe(
       'Mean step: 100 ms: 60 ms data wait, 4 ms waiting for other loaders, 36 ms compute',
     )
     expect(document.querySelector<HTMLElement>('.others')?.style.width).toBe('4%')
     expect(seen()).toContain('4 ms of the step go to waiting for other loaders.')
-    rerender(<AnatomyBars now={{ ...anatomy, others_wait_us: 0 }} advice={null} />)
+    rerender(<AnatomyBars now={{ ...anatomy, others_wait_us: 0 }} advice={null} loader={null} />)
     expect(document.querySelector('.others')).toBeNull()
     expect(seen()).not.toContain('other loaders')
   })

@@ -8,6 +8,7 @@ import { AdviceList } from '../../src/ui/run/AdviceList'
 import { Footnote } from '../../src/ui/run/Footnote'
 import { stretchText } from '../../src/ui/run/GanttPanel'
 import { LoaderSettings } from '../../src/ui/run/LoaderSettings'
+import { RangeChoice } from '../../src/ui/run/RangeChoice'
 import { RanksPanel } from '../../src/ui/run/RanksPanel'
 import { RunFacts } from '../../src/ui/run/RunFacts'
 import { RunHead } from '../../src/ui/run/RunHead'
@@ -84,6 +85,14 @@ describe('the verdict', () => {
     rerender(<Verdict run={run({ outlook: open })} diagnosis={diagnosis()} />)
     expect(seen()).toContain('26 GPU-minuteswill be lost per further hour')
     expect(seen()).toContain('19–24 minsaved per further hour')
+  })
+
+  test('says how much of the time used was spent in pauses', () => {
+    render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.5 })} />)
+    expect(seen()).toContain('of 21.9 GPU-hours used, over all 29,415 steps; pauses took 50% of that time')
+    cleanup()
+    render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.02 })} />)
+    expect(seen()).not.toContain('pauses')
   })
 
   test('without a GPU speaks of no GPU', () => {
@@ -432,10 +441,10 @@ describe('a run without a loader', () => {
 test('the wait says how much of it the GPU idled, and what the sampler took', () => {
   const anatomy = { step_us: 100, data_wait_us: 40, h2d_exposed_us: null, compute_us: 60 }
   const { rerender } = render(
-    <AnatomyBars now={{ ...anatomy, gpu_idle_us: 0, sampler_us: 7 }} advice={null} />,
+    <AnatomyBars now={{ ...anatomy, gpu_idle_us: 0, sampler_us: 7 }} advice={null} loader={null} />,
   )
   expect(seen()).toContain('Of the data wait: 0 µs with the GPU idle, 7 µs in the sampler.')
-  rerender(<AnatomyBars now={anatomy} advice={null} />)
+  rerender(<AnatomyBars now={{ ...anatomy, sampler_us: 1 }} advice={null} loader={null} />)
   expect(seen()).not.toContain('Of the data wait')
 })
 
@@ -472,7 +481,7 @@ test('who launched a run, how often it was started again, and what its host allo
   expect(seen()).toContain('launched by torchrun')
   expect(seen()).toContain('2 NUMA nodes, limit of 1,024 open files')
   cleanup()
-  render(<RunHead run={run({ restart_count: 2 })} />)
+  render(<RunHead run={run({ restart_count: 2 })} loader={null} />)
   expect(seen()).toContain('restarted 2 times')
 })
 
@@ -520,4 +529,14 @@ test('what was not computed gives its reason in place of an interval’s', () =>
   expect(seen()).toContain('Not computed: no batch was seen with workers')
   expect(seen()).toContain('Changes the order of batches for the same seed.')
   expect(seen()).toContain('underfed run --set in_order=false')
+})
+
+test('a part of a run is offered by how long it ran, whenever it was seen', () => {
+  const ran = run({ started_at: '2026-11-21T12:00:00Z', ended_at: '2026-11-21T12:20:00Z' })
+  const late = { ...ran, last_seen_at: '2026-11-21T18:00:00Z' }
+  const chosen = { rank: null, loader: null, range: { kind: 'whole' }, figures: 'mean' }
+  const store = { run: signal(late), selection: signal(chosen), series: signal(null), shown: signal(null) }
+  render(<RangeChoice store={store as never} />)
+  expect(screen.getByRole('button', { name: '15 min' })).toBeTruthy()
+  expect(screen.queryByRole('button', { name: '1 h' })).toBeNull()
 })

@@ -6,12 +6,19 @@ import { gainOf } from '../../gain'
 import { anatomy as say } from '../../text/shared'
 import './AnatomyBars.css'
 
-export function AnatomyBars({ now, advice }: { now: Anatomy; advice: Advice | null }) {
+interface AnatomyBarsProps {
+  now: Anatomy
+  advice: Advice | null
+  /** Whose steps these are, in a run with several loaders. */
+  loader: string | null
+}
+
+export function AnatomyBars({ now, advice, loader }: AnatomyBarsProps) {
   const predicted = advice?.is_promised ? advice.anatomy : null
   const longestUs = Math.max(now.step_us, predicted?.step_us ?? 0)
   return (
     <div class="anatomy">
-      <Bar label={say.now} anatomy={now} longestUs={longestUs} gain={null} />
+      <Bar label={say.now(loader)} anatomy={now} longestUs={longestUs} gain={null} />
       {predicted && advice && (
         <Bar
           label={say.withChange(settingOf(advice))}
@@ -29,11 +36,15 @@ function settingOf({ change, to }: Advice): string {
   return to === null ? change : `${change}=${formatSetting(to)}`
 }
 
+/** What the sampler takes of the wait, from which it is told; the terminal has the same. */
+const LEAST_OF_WAIT = 0.05
+
 /** What the wait is known to consist of: no parts of the bar, which shows the host clock. And the part that has little room. */
 function Within({ anatomy }: { anatomy: Anatomy }) {
+  const { data_wait_us: waitUs, sampler_us: samplerUs } = anatomy
   const parts = [
     [anatomy.gpu_idle_us, say.idle],
-    [anatomy.sampler_us, say.sampler],
+    [(samplerUs ?? 0) >= LEAST_OF_WAIT * waitUs ? samplerUs : null, say.sampler],
   ] as const
   const known = parts.flatMap(([us, said]) =>
     us === null || us === undefined ? [] : [said(formatDuration(us))],
@@ -69,8 +80,8 @@ function Bar({ label, anatomy, longestUs, gain }: BarProps) {
 /** A step in its parts; one of `longestUs` takes the whole width. */
 export function StepBar({ label, anatomy, longestUs }: Omit<BarProps, 'gain'>) {
   const parts = partsOf(anatomy).map(part => {
-    const words = (label: string) => `${formatDuration(part.us)} ${label}`
-    return { ...part, words: words(part.label), shown: words(part.short ?? part.label) }
+    const lasts = formatDuration(part.us)
+    return { ...part, lasts, words: `${lasts} ${part.label}` }
   })
   const spoken = parts.map(({ words }) => words).join(', ')
   return (
@@ -79,9 +90,12 @@ export function StepBar({ label, anatomy, longestUs }: Omit<BarProps, 'gain'>) {
       role="img"
       aria-label={`${label}: ${formatDuration(anatomy.step_us)}: ${spoken}`}
     >
-      {parts.map(({ name, look, us, words, shown }) => (
+      {parts.map(({ name, look, us, lasts, words, label, short = label }) => (
         <i key={name} class={look} style={{ width: `${(100 * us) / longestUs}%` }} title={words}>
-          <span>{shown}</span>
+          <span>
+            {lasts}
+            <span class="anatomy-name"> {short}</span>
+          </span>
         </i>
       ))}
     </div>

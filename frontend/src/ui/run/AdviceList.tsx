@@ -2,7 +2,7 @@
 
 import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/schema'
 import { formatDuration, formatEvidence, formatFactor, formatFactors } from '../../format'
-import { gainOf, runGainOf } from '../../gain'
+import { gainOf, runCeiling, runFactors, runGainOf } from '../../gain'
 import type { Still } from '../../store/run'
 import { advice as say } from '../../text/run'
 import { isOpen } from '../../verdict'
@@ -61,12 +61,7 @@ function AdviceCard({ advice, index, loader }: { advice: Advice; index: number; 
       <summary>
         <h3>{advice.title}</h3>
         <Gain advice={advice} />
-        {loader !== null && (
-          <span class="of-loader detail">
-            {say.ofLoader} <b class="firm">{loader}</b>
-          </span>
-        )}
-        <GainOfRun advice={advice} />
+        <OfLoop advice={advice} loader={loader} />
       </summary>
       <GainRange advice={advice} />
       {advice.changes_batch_order && <p class="badge">{say.order}</p>}
@@ -84,9 +79,9 @@ function AdviceCard({ advice, index, loader }: { advice: Advice; index: number; 
   )
 }
 
-/** What it may gain as its range, and in one loop of several whose that is; or that it is to be tried, and why. */
+/** What the run may gain as its range; or that it is to be tried, and why. */
 function Gain({ advice }: { advice: Advice }) {
-  const gain = gainOf(advice)
+  const gain = runGainOf(advice)
   if (gain !== null) return <span class="gain">{gain}</span>
   const { low, high } = advice
   return (
@@ -99,11 +94,14 @@ function Gain({ advice }: { advice: Advice }) {
   )
 }
 
-/** Where the gain is that of one loop of several. */
-function GainOfRun({ advice }: { advice: Advice }) {
-  const gain = runGainOf(advice)
-  if (gain === null || gain === gainOf(advice)) return null
-  return <span class="of-loader detail">{say.runGain(gain)}</span>
+/** Whose setting it is, in a run with several loaders; and its loop's gain, where the run's is less. */
+function OfLoop({ advice, loader }: { advice: Advice; loader: string | null }) {
+  const gain = gainOf(advice)
+  const said =
+    gain === null || gain === runGainOf(advice)
+      ? loader !== null && say.ofLoader(loader)
+      : say.loopGain(loader, gain)
+  return said ? <span class="of-loader detail">{said}</span> : null
 }
 
 /**
@@ -111,9 +109,10 @@ function GainOfRun({ advice }: { advice: Advice }) {
  * too: one within the interval is no ceiling, and is left out.
  */
 function GainRange({ advice }: { advice: Advice }) {
-  const { predicted_speedup: gain, low, high } = advice
-  if (!advice.is_promised || gain === null || low === null || high === null) return null
-  const ceiling = advice.ceiling !== null && advice.ceiling >= high ? advice.ceiling : null
+  const { gain, low, high } = runFactors(advice)
+  if (gain === null || low === null || high === null) return null
+  const most = runCeiling(advice)
+  const ceiling = most !== null && most >= high ? most : null
   const end = Math.max(ceiling ?? 0, high, gain, 1.05)
   const figures = [low, high].map(factor => factor.toFixed(2)) as [string, string]
   const label = say.rangeLabel(gain.toFixed(2), ...figures, ceiling === null ? '–' : ceiling.toFixed(2))

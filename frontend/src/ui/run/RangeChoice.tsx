@@ -3,6 +3,7 @@ import type { Run } from '../../api/schema'
 import { WHOLE } from '../../store/permalink'
 import type { Range, RunStore } from '../../store/run'
 import { charts as say } from '../../text/charts'
+import { ageS } from '../parts/age'
 import { Choice, Choices } from '../parts/Choice'
 
 /** In seconds; offered where they are clearly shorter than the run. */
@@ -46,8 +47,8 @@ export function RangeChoice({ store }: { store: RunStore }) {
 }
 
 function Spans({ run, range, onChoose }: { run: Run; range: Range; onChoose(range: Range): void }) {
-  const runS = (Date.parse(run.last_seen_at) - Date.parse(run.started_at)) / 1_000
-  const spans = SPANS.filter(([spanS]) => runS > Number(spanS) * CLEARLY)
+  // What was recorded while no service was reached is seen long after the run.
+  const spans = SPANS.filter(([spanS]) => ageS(run) > Number(spanS) * CLEARLY)
   const { kind } = range
   if (spans.length === 0 && kind === 'whole') return null
   const zoomed = ['steps', say.zoomed] as const

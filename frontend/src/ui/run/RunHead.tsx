@@ -23,7 +23,7 @@ import './RunHead.css'
 const DeleteDialog = onDemand(async () => (await import('../parts/DeleteDialog')).DeleteDialog)
 const EditDialog = onDemand(async () => (await import('./EditDialog')).EditDialog)
 
-export function RunHead({ run }: { run: Run }) {
+export function RunHead({ run, loader }: { run: Run; loader: string | null }) {
   const overrides = Object.entries(run.overrides)
   return (
     <div class="run-head">
@@ -37,7 +37,7 @@ export function RunHead({ run }: { run: Run }) {
             ? say.endUnknown(formatAge(ageS(run)))
             : say.after(run.status, formatAge(ageS(run)))}
         </span>
-        <span>{stepsOf(run)}</span>
+        <span>{stepsOf(run, loader)}</span>
         <span class="cut" title={run.hostnames.join(', ')}>
           <Several names={run.hostnames} />, {run.gpus ? say.gpus(run.gpus, run.gpu_name) : say.noGpu}
         </span>
@@ -114,9 +114,10 @@ function TrackerLink({ of: { tracker, run, url } }: { of: TrackerRun }) {
   )
 }
 
-function stepsOf({ steps, status, outlook }: Run): string {
+/** `loader`: whose steps they are, in a run with several. */
+function stepsOf({ steps, status, outlook }: Run, loader: string | null): string {
   const end = outlook?.last_step ? formatNumber(outlook.last_step) : null
-  return say.steps(formatNumber(steps), status === 'running', end)
+  return say.steps(formatNumber(steps), status === 'running', end, loader)
 }
 
 /** A running run cannot be deleted: its next steps would be refused. */

@@ -1,13 +1,21 @@
 /** The verdict: a sentence, set as the largest thing on the page, its reason, the step it is about, its cost. */
 
 import type { Diagnosis, Outlook, Run, SharedCause } from '../../api/schema'
-import { asSentence, capital, formatAge, formatHours, formatNumber, formatRange } from '../../format'
+import {
+  asSentence,
+  capital,
+  formatAge,
+  formatFraction,
+  formatHours,
+  formatNumber,
+  formatRange,
+} from '../../format'
 import { bestOf, loopFactors, runFactors } from '../../gain'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
 import { run as say, shared as sayShared } from '../../text/run'
 import { hourNoun, text } from '../../text/shared'
-import { isOpen, verdictTone, verdictWord } from '../../verdict'
+import { isOpen, oneOfSeveral, verdictTone, verdictWord } from '../../verdict'
 import { AnatomyBars } from '../parts/AnatomyBars'
 import { VerdictGlyph } from '../parts/Glyph'
 import { Snippet } from '../parts/Snippet'
@@ -47,7 +55,13 @@ export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
         ) : (
           isUndecided && run.status === 'running' && <Progress diagnosis={diagnosis} />
         )}
-        {diagnosis.anatomy && <AnatomyBars now={diagnosis.anatomy} advice={bestOf(diagnosis.advice)} />}
+        {diagnosis.anatomy && (
+          <AnatomyBars
+            now={diagnosis.anatomy}
+            advice={bestOf(diagnosis.advice)}
+            loader={oneOfSeveral(diagnosis)}
+          />
+        )}
       </div>
       {!isUndecided && (
         <Cost
@@ -103,7 +117,12 @@ function kindDetail(diagnosis: Diagnosis): string {
     )
   }
   const said = diagnosis.confidence
-    ? say.confidence(diagnosis.confidence, formatNumber(diagnosis.judged_steps), diagnosis.ranks.length)
+    ? say.confidence(
+        diagnosis.confidence,
+        formatNumber(diagnosis.judged_steps),
+        oneOfSeveral(diagnosis),
+        diagnosis.ranks.length,
+      )
     : ''
   return [said, say.clock[diagnosis.clock]].filter(Boolean).join(', ')
 }
@@ -131,6 +150,7 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const best = bestOf(diagnosis.advice)
   const fix = best?.title ?? ''
   const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
+  const loader = isOfRun ? oneOfSeveral(diagnosis) : null
   const isAllCopies = lost !== null && copies === formatHours(lost, noun)
   return (
     <div class="cost">
@@ -147,7 +167,9 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
                 diagnosis.ranks.length,
                 diagnosis.loaders.length,
                 diagnosis.steps > diagnosis.judged_steps ? formatNumber(diagnosis.steps) : null,
+                diagnosis.loaders.length < 2 && (diagnosis.judged_from_step ?? null) !== null,
               ),
+              pausedShare(diagnosis),
             )}
         </p>
       )}
@@ -155,6 +177,7 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
       {now !== null && (!outlook?.saved_fraction || diagnosis.replay) && (
         <p>
           <b>{`${formatNumber(now)} ${unit}`}</b>
+          {loader !== null && say.inLoop(loader)}
           {rateDetail(diagnosis, now)}
         </p>
       )}
@@ -197,6 +220,14 @@ function Ahead({ outlook, noun, fix }: { outlook: Outlook; noun: ReturnType<type
   )
 }
 
+/** Of a run's time, from which what it did beside training is told. */
+const LEAST_PAUSED = 0.05
+
+function pausedShare({ paused_fraction: paused = null, loaders }: Diagnosis): string | null {
+  // Known of the judged loop alone.
+  return paused === null || paused < LEAST_PAUSED || loaders.length > 1 ? null : formatFraction(paused)
+}
+
 /** Samples where they were counted, else steps. */
 function rates({ steps_per_s, samples_per_s }: Diagnosis) {
   return {
@@ -218,17 +249,24 @@ function rateDetail(
   return computed === null ? '' : say.rate(computed, status === 'running', Boolean(copy_hours_lost))
 }
 
-/** The same steps at the predicted speed, by the ends of its interval; never more than what was lost to waiting. */
+/** The same steps at the predicted speed, by the ends of its interval; never more than what was lost to
+ * waiting for its loader. */
 function savedHours(
-  { advice, hours_used }: Diagnosis,
+  { advice, hours_used, loader, loaders }: Diagnosis,
   lost: number | null,
   isOfRun: boolean,
 ): readonly number[] | null {
   const best = bestOf(advice)
   if (best === null || hours_used === null || lost === null) return null
+  // What waits for other loaders stays.
+  const others = isOfRun ? loaders.filter(line => line.loader !== loader) : []
+  const most = Math.max(
+    0,
+    others.reduce((left, line) => left - line.hours_lost, lost),
+  )
   // A run's hours are those of all its loops, those of a requested loader are its own.
   const { gain, low, high } = isOfRun ? runFactors(best) : loopFactors(best)
   return gain === null
     ? null
-    : [low ?? gain, high ?? gain].map(end => Math.min(lost, hours_used * (1 - 1 / end)))
+    : [low ?? gain, high ?? gain].map(end => Math.min(most, hours_used * (1 - 1 / end)))
 }
