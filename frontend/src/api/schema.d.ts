@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 30600e5799df4108f45bbb61e6cf486c313aa1c732c7ab0f02cabf0e4327372e. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 244eb0acb1104cd4206e5348c5e8e95cc1e4c8cadc8d152cd170311f673f4034. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -815,6 +815,8 @@ export interface components {
             function: string;
             /** Line */
             line: number | null;
+            /** Margin Fraction */
+            margin_fraction?: number | null;
             /** Sentence */
             sentence: string;
         };
@@ -1266,6 +1268,8 @@ export interface components {
          * @description One measured number. ``series`` names the metric of ``/series`` that shows it over time.
          */
         Evidence: {
+            /** Margin Fraction */
+            margin_fraction?: number | null;
             /** Series */
             series?: string | null;
             /**
@@ -1693,6 +1697,8 @@ export interface components {
             function: string;
             /** Line */
             line: number | null;
+            /** Margin Fraction */
+            margin_fraction?: number | null;
             /** Sentence */
             sentence: string;
         };
@@ -1719,6 +1725,8 @@ export interface components {
             line: number | null;
             /** Self Fraction */
             self_fraction: number;
+            /** Self Margin Fraction */
+            self_margin_fraction?: number | null;
             /**
              * Stage
              * @enum {string}
@@ -1726,6 +1734,8 @@ export interface components {
             stage: "getitem" | "collate" | "other" | "step";
             /** Total Fraction */
             total_fraction: number;
+            /** Total Margin Fraction */
+            total_margin_fraction?: number | null;
         };
         /**
          * HotspotsPage
