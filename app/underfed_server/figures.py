@@ -54,6 +54,14 @@ def fraction(value: float | None) -> str:
     return "< 0.1%" if 0 < value < 0.0005 else percent(value)
 
 
+def margin(value: float | None) -> str:
+    """Of a share, in points: ``0.032`` → ``± 3``, below one ``± 0.4``; empty: not known."""
+    if value is None:
+        return ""
+    points = 100 * value
+    return f"± {points:.1f}" if points < 0.95 else f"± {math.floor(points + 0.5)}"
+
+
 def factor(value: float | None) -> str:
     """``1.624`` → ``× 1.62``, and two digits of a factor far below one: ``0.0029`` → ``× 0.0029``."""
     if value is None:
@@ -118,4 +126,5 @@ def evidence(one: Evidence) -> str:
     value = one.value
     if value is None or isinstance(value, str):
         return value or NOT_MEASURED
-    return WRITTEN.get(one.unit, amount)(value)
+    written = WRITTEN.get(one.unit, amount)(value)
+    return written if one.margin_fraction is None else f"{written} {margin(one.margin_fraction)}"

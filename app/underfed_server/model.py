@@ -66,6 +66,8 @@ class Evidence(Model):
     value: Annotated[float | str | None, Field(union_mode="left_to_right")]
     unit: Unit
     series: str | None = None
+    margin_fraction: float | None = None
+    """Of a share that was sampled: half of the interval that holds the true one in 95 of 100 cases."""
 
 
 class CauseFinding(Model):
@@ -447,6 +449,7 @@ class Caller(Model):
     line: int | None
     fraction: float
     """A part of the line's, and of the same: loading, or the time between batches."""
+    margin_fraction: float | None = None
     sentence: str
     """`Photos.crop at data.py:60`"""
 
@@ -460,8 +463,12 @@ class Hotspot(Model):
     line: int | None
     self_fraction: float
     """Of loading, or of the time between batches, in this function itself."""
+    self_margin_fraction: float | None = None
+    """Half of the interval that holds the true share in 95 of 100 cases, by how much bursts differ in it; `None`: not
+    known."""
     total_fraction: float
     """And in all that it calls."""
+    total_margin_fraction: float | None = None
     stage: Stage
     is_own: bool = False
     """In a file of the project, not of an installed package."""
@@ -480,6 +487,8 @@ class HotLine(Model):
     called: str | None
     """What is called there, and takes the time; `None`: the function itself does."""
     fraction: float
+    margin_fraction: float | None = None
+    """Half of the interval that holds the true share in 95 of 100 cases; `None`: not known."""
     sentence: str
     """`Image.resize at data.py:41, in Photos.__getitem__`"""
     callers: list[Caller] = []

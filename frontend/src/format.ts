@@ -212,9 +212,18 @@ const IN_WORDS: typeof FORMATS = {
   cores: value => `${formatNumber(value)} core${value === 1 ? '' : 's'}`,
 }
 
-export function formatEvidence({ value, unit }: Evidence): string {
+export function formatEvidence({ value, unit, margin_fraction: margin = null }: Evidence): string {
   if (value === null) return NOT_MEASURED
-  return typeof value === 'string' ? value : (IN_WORDS[unit] ?? formatNumber)(value)
+  if (typeof value === 'string') return value
+  const figure = (IN_WORDS[unit] ?? formatNumber)(value)
+  return margin === null ? figure : `${figure} ${formatMargin(margin)}`
+}
+
+/** Of a share, in points: `0.032` → `"± 3"`, below one `"± 0.4"`; empty: not known. */
+export function formatMargin(margin: number | null): string {
+  if (margin === null) return ''
+  const points = 100 * margin
+  return `± ${points < 0.95 ? points.toFixed(1) : Math.floor(points + 0.5)}`
 }
 
 /** All instants are in UTC, as in searches, exports and logs: a team in several zones sees one time. */

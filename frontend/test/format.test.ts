@@ -38,6 +38,10 @@ test('what was not measured is a dash, and zero is a zero', () => {
     expect(format(null)).toBe('–')
     expect(format(0)).toMatch(/^(× )?0/)
   }
+  expect(formatEvidence({ what: '', value: 0.6, unit: 'fraction', margin_fraction: 0.093 })).toBe('60% ± 9')
+  expect(formatEvidence({ what: '', value: 0.6, unit: 'fraction', margin_fraction: 0.0041 })).toBe(
+    '60% ± 0.4',
+  )
   expect(formatEvidence({ what: '', value: null, unit: 'us', series: null })).toBe('–')
 })
 

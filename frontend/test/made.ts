@@ -190,6 +190,7 @@ export function hotspotsPage(changes: Partial<HotspotsPage> = {}): HotspotsPage 
     hotspots: shares.map(([stage, self_fraction, total_fraction], place) => ({
       ...(stacks.frames[place] as HotspotsPage['frames'][number]),
       ...{ stage, self_fraction, total_fraction, callers: [] },
+      ...{ self_margin_fraction: 0.03, total_margin_fraction: 0.034 },
     })),
     hot_lines: [
       line('Image.resize', 0.6),
@@ -206,7 +207,14 @@ export function hotspotsPage(changes: Partial<HotspotsPage> = {}): HotspotsPage 
 
 function line(called: string | null, fraction: number): HotspotsPage['hot_lines'][number] {
   return {
-    ...{ function: 'Photos.__getitem__', file: 'photos.py', line: 10, called, fraction },
+    ...{
+      function: 'Photos.__getitem__',
+      file: 'photos.py',
+      line: 10,
+      called,
+      fraction,
+      margin_fraction: 0.031,
+    },
     sentence: `${called} at photos.py:10, in Photos.__getitem__`,
     callers: [],
   }

@@ -51,12 +51,12 @@ def test_the_innermost_function_that_is_not_pythons_tells(codes: tuple[CodeType,
 
 def test_they_are_in_no_stack_and_are_counted(tmp_path: Path) -> None:
     seen = SeenCode(tmp_path / "loader-0.0.0.stacks")
-    seen.add("other", [(PROBE, 2)], 3)
-    seen.add("getitem", [(OF_THE_PROGRAM, 2)], 5)
+    seen.add("other", [(PROBE, 2)], 3, group=0)
+    seen.add("getitem", [(OF_THE_PROGRAM, 2)], 5, group=2)
     seen.keep(FrameNames())
     counts = read_stacks(seen.path)
     assert counts.agent_samples == 3
-    assert [(stack.stage, stack.samples) for stack in counts.stacks] == [("getitem", 5)]
+    assert [(stack.stage, stack.samples[:3]) for stack in counts.stacks] == [("getitem", [0, 0, 5])]
     # What was written is not written again.
     seen.path.unlink()
     seen.keep(FrameNames())

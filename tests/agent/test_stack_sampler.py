@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import signal
 import sys
@@ -50,13 +51,13 @@ def shares(service: Service) -> dict[tuple[str, str, int | None, str], float]:
     if not stacks:
         return {}
     newest = stacks[-1]
-    total = sum(stack["samples"] for stack in newest["stacks"])
+    total = sum(sum(stack["samples"]) for stack in newest["stacks"])
     found: dict[tuple[str, str, int | None, str], float] = {}
     for stack in newest["stacks"]:
         for place in set(stack["frames"]):
             frame = newest["frames"][place]
             key = frame["function"], frame["file"], frame.get("line"), stack["stage"]
-            found[key] = found.get(key, 0.0) + stack["samples"] / total
+            found[key] = found.get(key, 0.0) + sum(stack["samples"]) / total
     return found
 
 
@@ -192,7 +193,7 @@ def test_a_value_that_means_nothing_is_refused_at_once(monkeypatch: pytest.Monke
 
 
 def test_bursts_are_short_and_the_first_are_early() -> None:
-    ages = range(0, 200 * S, S // 20)
+    ages = range(0, 220 * S, S // 100)
     for worker in range(7):
         early = [is_burst(age, worker) for age in ages if age < 20 * S]
         later = [is_burst(age, worker) for age in ages if age >= 20 * S]
@@ -201,6 +202,24 @@ def test_bursts_are_short_and_the_first_are_early() -> None:
     assert is_burst(0, 0)
     together = [sum(is_burst(age, worker) for worker in range(8)) for age in ages if age >= 20 * S]
     assert max(together) <= 1, "eight workers take turns"
+
+
+def test_bursts_fall_into_no_step_with_what_they_look_at() -> None:
+    """Loading that does the same in every second, or every five."""
+    for period in (S, 5 * S):
+        seen = [age % period / period for age in range(0, 400 * S, S // 100) if is_burst(age, 0)]
+        parts = [sum(part / 4 <= each < (part + 1) / 4 for each in seen) / len(seen) for part in range(4)]
+        assert parts == pytest.approx([0.25] * 4, abs=0.06), period
+
+
+def test_what_keeps_the_lock_through_bursts_counts_for_all_their_looks() -> None:
+    """However long it does, and whether or not one was on when it began."""
+    bursts = Bursts(0)
+    for duration_s, at_s in itertools.product((0.3, 3, 60), (25.0, 27.3, 28.9)):
+        due, looked = round(at_s * S), round((at_s + duration_s) * S)
+        on = sum(is_burst(at, 0) for at in range(due, looked, S // 1000)) / 1000
+        assert bursts.looks(due, looked) == pytest.approx(on * 100, abs=2)
+    assert bursts.looks(27 * S, 27 * S + 1_000) == 0, "between bursts"
 
 
 @contextmanager
@@ -281,13 +300,13 @@ def test_the_thread_that_looks_takes_no_signal_of_the_program(tmp_path: Path) ->
 
 def test_what_the_collector_has_not_read_is_kept_for_later(tmp_path: Path) -> None:
     one, code = sampler(tmp_path)
-    code.seen.add("getitem", (), 3)
+    code.seen.add("getitem", (), 3, group=0)
     one.close()
     assert code.path.exists() and not code.seen
     other, code = sampler(tmp_path)
-    code.seen.add("getitem", (), 4)
+    code.seen.add("getitem", (), 4, group=0)
     other.close()
-    assert code.seen.samples == {("getitem", ()): 4}
+    assert {key: sum(looks) for key, looks in code.seen.samples.items()} == {("getitem", ()): 4}
 
 
 class Noticing(Dataset[Tensor]):
@@ -372,7 +391,7 @@ def test_shares_are_those_that_a_clock_tells(service: Service) -> None:
 
 def test_what_cannot_be_written_now_is_kept(tmp_path: Path) -> None:
     one, code = sampler(tmp_path / "not there")
-    code.seen.add("getitem", (), 3)
+    code.seen.add("getitem", (), 3, group=0)
     one.close()
-    assert code.seen.samples == {("getitem", ()): 3}
+    assert {key: sum(looks) for key, looks in code.seen.samples.items()} == {("getitem", ()): 3}
     assert one.guard.failures == 0

@@ -11,6 +11,7 @@ from underfed.collector.reading.stacks import RankStacks
 from underfed.collector.wire import Stacks
 from underfed.exchange import run_files
 from underfed.exchange.stacks import (
+    GROUPS,
     MOST_SLOW,
     MOST_STACKS,
     Frame,
@@ -36,7 +37,7 @@ def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 def of(**seen: int) -> SeenStacks:
     stacks = SeenStacks()
     for name, samples in seen.items():
-        stacks.add("getitem", {"resize": RESIZE, "read": READ}[name], samples)
+        stacks.add("getitem", {"resize": RESIZE, "read": READ}[name], samples, group=0)
     return stacks
 
 
@@ -49,7 +50,7 @@ def shares(stacks: Stacks) -> dict[str, int]:
     found = {}
     for stack in stacks.stacks:
         frames = [stacks.frames[place] for place in stack.frames]
-        found[frames[-1].function if frames else "other"] = stack.samples
+        found[frames[-1].function if frames else "other"] = sum(stack.samples)
     return found
 
 
@@ -59,7 +60,7 @@ def sent(stacks: RankStacks) -> dict[str, dict[str, int]]:
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     seen = of(resize=5, read=3)
-    seen.add("other", (), 1)
+    seen.add("other", (), 1, group=7)
     seen.add_slow(SlowSample(900_000, 7, "scans/0481.dcm"))
     seen.add_slow(SlowSample(300_000, None, None))
     write_stacks(tmp_path / "some.stacks", seen)
@@ -71,12 +72,12 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 def test_those_that_are_seen_often_are_kept_and_the_rest_is_counted() -> None:
     seen = of(resize=50)
     for line in range(3 * MOST_STACKS):
-        seen.add("getitem", (Frame("generated", "data.py", line),), 1)
+        seen.add("getitem", (Frame("generated", "data.py", line),), 1, group=line % GROUPS)
     counts = seen.counts()
     assert len(counts.stacks) <= MOST_STACKS + 1
-    assert sum(stack.samples for stack in counts.stacks) == 50 + 3 * MOST_STACKS
+    assert sum(sum(stack.samples) for stack in counts.stacks) == 50 + 3 * MOST_STACKS
     most, *_ = (stack for stack in counts.stacks if stack.frames)
-    assert most.samples == 50
+    assert sum(most.samples) == 50
 
 
 def test_the_slowest_samples_are_kept_each_once() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from tests.fakes.looks import evenly
 from underfed_server.facts.hotspots import hotspots_of
 from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
 from underfed_server.model import PictureSize, SlowSample, Stage
@@ -22,8 +25,8 @@ def made_loading(
     """``samples``: how often each stack was seen; one of collating begins with ``collate:``. Files of the program:
     data.py and train.py.
     """
-    told = {_stack(text): count for text, count in samples.items()}
-    few = sum(told.values()) < LEAST_SAMPLES
+    told = {_stack(text): np.array(evenly(count)) for text, count in samples.items()}
+    few = sum(samples.values()) < LEAST_SAMPLES
     return LoaderHotspots(
         hotspots_of(told, OWN), missing or ("few" if few else None), slow_samples or [], told, OWN,
         picture_sizes=tuple(picture_sizes),

@@ -9,6 +9,7 @@ import pytest
 from tests.app.made_windows import made_window
 from tests.app.store.posting import post
 from tests.app.test_diagnose import EARLY, LOAD_MS, WORK_MS, judged, record
+from tests.fakes.looks import evenly
 from underfed_server import diagnose
 from underfed_server.diagnose import Diagnoser, LoaderDiagnoses
 from underfed_server.facts.hotspots import read_hotspots
@@ -34,7 +35,7 @@ def seen(index: int, samples: int) -> dict[str, Any]:
         {"function": "Photos.__getitem__", "file": "data.py", "line": 41, "is_own": True},
         {"function": "Image.resize", "file": "PIL/Image.py", "line": 2440},
     ]
-    stacks = [{"stage": "getitem", "frames": [0, 1], "samples": samples}]
+    stacks = [{"stage": "getitem", "frames": [0, 1], "samples": evenly(samples)}]
     told = {"loader": "train", "frames": frames, "stacks": stacks, "slow_samples": []}
     return made_window(index, run_id="run", started_at=EARLY, start_us=100_000_000, end_us=100_000_001, stacks=[told])
 

@@ -243,8 +243,8 @@ API = (
     Fault(
         "a function of loading changed because another one became quicker",
         "app/underfed_server/comparison/hotspots.py",
-        "changed = abs(new * scale - old)",
-        "changed = abs(new - old)",
+        "abs(after.whole.share(new) * scale -",
+        "abs(after.whole.share(new) -",
         ("tests/app/comparison/test_hotspots.py",),
     ),
     Fault(

@@ -19,6 +19,7 @@ from tests.scenarios.record import read, recording
 from underfed.exchange.picture_sizes import MOST_SIZES
 from underfed_server.api.served_diagnosis import ServedHotspots
 from underfed_server.diagnose import Diagnoser
+from underfed_server.facts.loading import looks_in
 from underfed_server.model import Diagnosis
 from underfed_server.store.reading.stacks import read_stacks
 from underfed_server.store.store import Store
@@ -127,7 +128,7 @@ def test_from_which_size_to_which_pictures_are_resized_is_measured(name: str, st
     assert {(each.used_width, each.used_height) for each in seen.picture_sizes} == {(224, 224)}
     assert all(150 <= each.decoded_width <= 1_200 for each in seen.picture_sizes)
     looks = sum(each.count for each in seen.picture_sizes)
-    assert 0.01 < looks / sum(seen.loading.values()) < 0.6
+    assert 0.01 < looks / looks_in(seen.loading) < 0.6
 
 
 def test_pictures_that_are_far_larger_than_used_are_advised_about_with_their_sizes(store: Store) -> None:

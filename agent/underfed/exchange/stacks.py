@@ -7,7 +7,7 @@ Names of functions, files and lines, and sizes of pictures only: no other value,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +23,10 @@ counted. 15 to 30 KB, compressed a tenth."""
 
 MOST_HELD = 3 * MOST_STACKS
 """In memory, until the rarest are dropped."""
+
+GROUPS = 16
+"""Into which looks are counted by the burst that they were of. Those of one burst may all find the same call, so a
+share is known as well as groups agree in it, whatever the number of looks."""
 
 MOST_SLOW = 20
 
@@ -46,7 +50,8 @@ class StackCount:
     stage: Stage
     frames: list[int]
     """Places in ``StackCounts.frames``, the outermost first. Empty: of all stacks that were not kept."""
-    samples: int
+    samples: list[int]
+    """By group of bursts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +82,8 @@ class StackCounts:
 class SeenStacks:
     """What was seen so far, of one worker or of a whole loader. Bounded."""
 
-    samples: dict[tuple[Stage, tuple[Frame, ...]], int] = field(default_factory=dict)
-    """By stage and frames, the outermost first."""
+    samples: dict[tuple[Stage, tuple[Frame, ...]], list[int]] = field(default_factory=dict)
+    """By stage and frames, the outermost first: how often, by group of bursts."""
     slow: dict[tuple[int | None, str | None], SlowSample] = field(default_factory=dict)
     pictures: SeenPictures = field(default_factory=SeenPictures)
     agent_samples: int = 0
@@ -92,9 +97,13 @@ class SeenStacks:
         self.pictures.clear()
         self.agent_samples = 0
 
-    def add(self, stage: Stage, frames: tuple[Frame, ...], samples: int) -> None:
-        key = stage, frames
-        self.samples[key] = self.samples.get(key, 0) + samples
+    def add(self, stage: Stage, frames: tuple[Frame, ...], samples: int, group: int) -> None:
+        """``group``: of bursts."""
+        self._add_all(stage, frames, [samples * (each == group) for each in range(GROUPS)])
+
+    def _add_all(self, stage: Stage, frames: tuple[Frame, ...], samples: list[int]) -> None:
+        known = self.samples.get((stage, frames), [0] * GROUPS)
+        self.samples[stage, frames] = [one + other for one, other in zip(known, samples, strict=True)]
         if len(self.samples) > MOST_HELD:
             self._drop_rare()
 
@@ -109,7 +118,7 @@ class SeenStacks:
 
     def merge(self, counts: StackCounts) -> None:
         for each in counts.stacks:
-            self.add(each.stage, tuple(counts.frames[place] for place in each.frames), each.samples)
+            self._add_all(each.stage, tuple(counts.frames[place] for place in each.frames), each.samples)
         for sample in counts.slow_samples:
             self.add_slow(sample)
         for size in counts.picture_sizes:
@@ -123,21 +132,23 @@ class SeenStacks:
         places: dict[Frame, int] = {}
         stacks = [
             StackCount(stage, [places.setdefault(frame, len(places)) for frame in frames], samples)
-            for (stage, frames), samples in sorted(self.samples.items(), key=lambda item: -item[1])
+            for (stage, frames), samples in self._most_first()
         ]
         slowest = sorted(self.slow.values(), key=lambda each: -each.load_us)
         return StackCounts(list(places), stacks, slowest, self.pictures.sizes(), self.agent_samples)
 
     def _drop_rare(self) -> None:
         """A stack that is dropped, and comes again, is counted anew."""
-        often = sorted(self.samples.items(), key=lambda item: -item[1])
+        often = self._most_first()
         self.samples = {}
         left = {False: MOST_STACKS, True: MOST_STACKS}  # by whether it is of the training thread
         for (stage, frames), samples in often:
             is_kept = left[stage == "step"] > 0
             left[stage == "step"] -= 1
-            key = stage, frames if is_kept else ()
-            self.samples[key] = self.samples.get(key, 0) + samples
+            self._add_all(stage, frames if is_kept else (), samples)
+
+    def _most_first(self) -> list[tuple[tuple[Stage, tuple[Frame, ...]], list[int]]]:
+        return sorted(self.samples.items(), key=lambda item: -sum(item[1]))
 
 
 def write_stacks(path: Path, seen: SeenStacks) -> None:
@@ -147,7 +158,7 @@ def write_stacks(path: Path, seen: SeenStacks) -> None:
     """
     import json  # not in every worker, before its first batch
 
-    write_atomically(path, json.dumps(asdict(seen.counts()), separators=(",", ":")))
+    write_atomically(path, json.dumps(seen.counts(), default=_fields, separators=(",", ":")))
 
 
 def read_stacks(path: Path) -> StackCounts:
@@ -163,6 +174,11 @@ def read_stacks(path: Path) -> StackCounts:
         _parts(SlowSample, content["slow_samples"]), _parts(PictureSize, content["picture_sizes"]),
         int(content["agent_samples"]),
     )  # fmt: skip
+
+
+def _fields(part: Any) -> dict[str, Any]:
+    """A tenth of what ``dataclasses.asdict`` takes, which copies all of it."""
+    return {each.name: getattr(part, each.name) for each in fields(part)}
 
 
 def _parts(kind: Any, parts: Iterable[dict[str, Any]]) -> list[Any]:

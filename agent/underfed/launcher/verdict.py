@@ -94,7 +94,7 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
     yield str(diagnosis["sentence"])
     lines, of = LINES.get(diagnosis.get("bound", ""), ("", ""))
     for line in diagnosis.get(lines, [])[:1]:
-        yield f"{percent(line['fraction'])} {of}: {line['sentence']}"
+        yield f"{percent(line['fraction'])}{margin(line)} {of}: {line['sentence']}"
         callers = line.get("callers", [])[:MOST_CALLERS]
         if callers:
             through = (f"{one['sentence']} ({percent(one['fraction'])})" for one in callers)
@@ -127,6 +127,12 @@ def saving_of(advice: Mapping[str, Any]) -> str:
 def percent(fraction: float) -> str:
     """Half up, as the page rounds."""
     return f"{math.floor(100 * fraction + 0.5)}%"
+
+
+def margin(line: Mapping[str, Any]) -> str:
+    """In points; empty: not known."""
+    fraction = line.get("margin_fraction")
+    return "" if fraction is None else f" ± {max(1, math.floor(100 * fraction + 0.5))}"
 
 
 def few_looks(diagnosis: Mapping[str, Any]) -> Iterator[str]:

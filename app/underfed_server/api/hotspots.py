@@ -38,7 +38,7 @@ def hotspots(
         loader=name,
         of=of,
         has_step=found.has_step,
-        samples=sum(found.samples.values()),
+        samples=found.seen,
         hotspots=found.hotspots,
         hot_lines=hot_lines(found),
         picture_sizes=list(found.picture_sizes),
@@ -56,7 +56,8 @@ def hotspots(
 def _numbered(samples: Samples) -> tuple[list[Place], list[CountedStack]]:
     """Each place once, and stacks by the places of theirs; those that were seen most often first."""
     numbers: dict[Place, int] = {}
-    often = sorted(samples.items(), key=lambda item: -item[1])
+    counts = ((stack, int(looks.sum())) for stack, looks in samples.items())
+    often = sorted(counts, key=lambda item: -item[1])
     stacks = [
         CountedStack(stage=stage, frames=[numbers.setdefault(place, len(numbers)) for place in places], samples=count)
         for (stage, places), count in often[:MOST_STACKS]

@@ -38,7 +38,9 @@ def costliest(examined: Examination, is_meant: IsMeant | None = None, not_seen: 
         why = not_seen or loading.missing or NOT_SEEN
         return [Evidence(what=f"Of loading, in its costliest line: not measured, {why}", value=None, unit="fraction")]
     return [
-        Evidence(what=f"Of loading, in {line}", value=line.fraction, unit="fraction"),
+        Evidence(
+            what=f"Of loading, in {line}", value=line.fraction, unit="fraction", margin_fraction=line.margin_fraction
+        ),
         *called_from(line),
         Evidence(what=LOOKS, value=loading.seen, unit="count"),
     ]
@@ -47,8 +49,10 @@ def costliest(examined: Examination, is_meant: IsMeant | None = None, not_seen: 
 def called_from(line: CostlyLine) -> list[Evidence]:
     """A helper's callers are where its calls can become fewer."""
     return [
-        Evidence(what=f"Of loading, there through {name_of(place)}", value=part, unit="fraction")
-        for place, part in line.callers[:CALLERS]
+        Evidence(
+            what=f"Of loading, there through {name_of(place)}", value=part, unit="fraction", margin_fraction=margin
+        )
+        for place, part, margin in line.callers[:CALLERS]
     ]
 
 

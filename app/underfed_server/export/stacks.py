@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from underfed_server.errors import InvalidError
-from underfed_server.facts.loading import LEAST_SAMPLES
+from underfed_server.facts.loading import LEAST_SAMPLES, looks_in
 from underfed_server.model import Run, Stage
 from underfed_server.store.reading.stacks import Place, Samples, read_stacks
 from underfed_server.store.store import Store
@@ -31,7 +31,7 @@ class Sampled(NamedTuple):
 
     @property
     def seen(self) -> int:
-        return sum(self.samples.values())
+        return looks_in(self.samples)
 
     @property
     def name(self) -> str:
@@ -93,8 +93,8 @@ def _profile(part: Sampled, numbers: dict[Place, int]) -> dict[str, Any]:
 
 
 def _by_count(samples: Samples) -> list[tuple[tuple[Stage, tuple[Place, ...]], int]]:
-    often = sorted(samples.items(), key=lambda item: -item[1])
-    return [((stage, places or (NOT_KEPT,)), count) for (stage, places), count in often]
+    often = sorted(samples.items(), key=lambda item: -item[1].sum())
+    return [((stage, places or (NOT_KEPT,)), int(looks.sum())) for (stage, places), looks in often]
 
 
 def _line_of(place: Place) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from underfed_server.store.reading.stacks import Place
+from underfed_server.store.reading.stacks import Looks, Place, none_seen
 
 LEAST_OF_LINE = 0.05
 """Of the looks at a line, through one caller. Own choice: of fewer a share is hardly known."""
@@ -35,20 +35,20 @@ def chain_to(places: Sequence[Place], at: int, own_files: AbstractSet[str]) -> C
     return tuple(chain)
 
 
-def callers_of(chains: Mapping[Chain, int]) -> list[tuple[Place, int]]:
+def callers_of(chains: Mapping[Chain, Looks]) -> list[tuple[Place, Looks]]:
     """Where the ways to a line part, seen from it: each place, and how often the line was seen through it; most first.
     What all ways have in common tells none of them apart. None where there is one way.
     """
-    least = LEAST_OF_LINE * sum(chains.values())
+    least = LEAST_OF_LINE * sum(looks.sum() for looks in chains.values())
     ways = list(chains.items())
     for depth in range(max(map(len, chains), default=0)):
-        by_place: dict[Place, list[tuple[Chain, int]]] = defaultdict(list)
-        for chain, samples in ways:
+        by_place: dict[Place, list[tuple[Chain, Looks]]] = defaultdict(list)
+        for chain, looks in ways:
             if depth < len(chain):
-                by_place[chain[depth]].append((chain, samples))
-        counts = {place: sum(samples for _, samples in these) for place, these in by_place.items()}
-        often = [place for place, count in counts.items() if count >= least]
+                by_place[chain[depth]].append((chain, looks))
+        counts = {place: sum((looks for _, looks in these), none_seen()) for place, these in by_place.items()}
+        often = [place for place, looks in counts.items() if looks.sum() >= least]
         if len(often) != 1:
-            return sorted(((place, counts[place]) for place in often), key=lambda each: -each[1])
+            return sorted(((place, counts[place]) for place in often), key=lambda each: -int(each[1].sum()))
         ways = by_place[often[0]]
     return []

@@ -3,15 +3,16 @@ it was sampled, what the training thread does between its batches."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Set
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Set
 from typing import TypeVar
 
 from underfed_server.facts.callers import Chain, callers_of, chain_to
-from underfed_server.facts.costly_lines import costly_lines, name_of
-from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
+from underfed_server.facts.costly_lines import Reached, costly_lines, name_of
+from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots, looks_in
+from underfed_server.facts.share_of_looks import Whole, whole_of
 from underfed_server.model import Caller, HotLine, Hotspot, Sampled, Stage
-from underfed_server.store.reading.stacks import LoaderStacks, Place, Samples, read_stacks
+from underfed_server.store.reading.stacks import LoaderStacks, Looks, Place, Samples, none_seen, read_stacks
 from underfed_server.store.store import Store
 
 LEAST_FRACTION = 0.005
@@ -44,28 +45,30 @@ def loading_in(found: LoaderStacks, of: Sampled = "loading") -> LoaderHotspots:
 
 
 def _of_agent(found: LoaderStacks) -> float | None:
-    looks = found.agent_samples + sum(found.loading.values()) + sum(found.step.values())
+    looks = found.agent_samples + looks_in(found.loading) + looks_in(found.step)
     return found.agent_samples / looks if looks else None
 
 
 def hotspots_of(samples: Samples, own_files: Set[str]) -> list[Hotspot]:
     """Those that most loading is in first, whatever they call included; of two alike, the caller first. None where too
     little was seen."""
-    seen = sum(samples.values())
-    if seen < LEAST_SAMPLES:
+    if looks_in(samples) < LEAST_SAMPLES:
         return []
+    whole = whole_of(samples.values())
     own, total = counted(samples, lambda place: place)
     chains = _chains_of(samples, own_files)
-    found = [
+    often = [key for key in most_first(total) if whole.share(total[key]) >= LEAST_FRACTION][:MOST_HOTSPOTS]
+    return [
         Hotspot(
             function=place[0], file=place[1], line=place[2], stage=stage, is_own=place[1] in own_files,
-            self_fraction=_told(own[stage, place] / seen), total_fraction=_told(count / seen),
-            callers=[_caller(caller, part / seen) for caller, part in callers_of(chains[stage, place])],
+            self_fraction=_told(whole.share(own[stage, place])),
+            self_margin_fraction=whole.margin(own[stage, place]),
+            total_fraction=_told(whole.share(total[stage, place])),
+            total_margin_fraction=whole.margin(total[stage, place]),
+            callers=_callers(chains[stage, place], whole),
         )
-        for (stage, place), count in total.most_common()
-        if count >= LEAST_FRACTION * seen
+        for stage, place in often
     ]  # fmt: skip
-    return found[:MOST_HOTSPOTS]
 
 
 def hot_lines(loading: LoaderHotspots) -> list[HotLine]:
@@ -73,21 +76,25 @@ def hot_lines(loading: LoaderHotspots) -> list[HotLine]:
     return [
         HotLine(
             function=line.function, file=line.file, line=line.line, called=line.called,
-            fraction=_told(line.fraction), sentence=str(line),
-            callers=[_caller(place, part) for place, part in line.callers],
+            fraction=_told(line.fraction), margin_fraction=line.margin_fraction, sentence=str(line),
+            callers=[*map(_caller, line.callers)],
         )
         for line in costly_lines(loading)[:MOST_LINES]
         if line.fraction >= LEAST_FRACTION
     ]  # fmt: skip
 
 
-def _chains_of(samples: Samples, own_files: Set[str]) -> dict[tuple[Stage, Place], Counter[Chain]]:
+def _chains_of(samples: Samples, own_files: Set[str]) -> Mapping[tuple[Stage, Place], Mapping[Chain, Looks]]:
     """By stage and place in which time is spent itself: through which places it is reached."""
-    found: dict[tuple[Stage, Place], Counter[Chain]] = defaultdict(Counter)
-    for (stage, places), count in samples.items():
+    found: dict[tuple[Stage, Place], dict[Chain, Looks]] = defaultdict(lambda: defaultdict(none_seen))
+    for (stage, places), looks in samples.items():
         if places:
-            found[stage, places[-1]][chain_to(places, len(places) - 1, own_files)] += count
+            found[stage, places[-1]][chain_to(places, len(places) - 1, own_files)] += looks
     return found
+
+
+def _callers(chains: Mapping[Chain, Looks], whole: Whole) -> list[Caller]:
+    return [_caller(Reached(place, whole.share(part), whole.margin(part))) for place, part in callers_of(chains)]
 
 
 def _told(fraction: float) -> float:
@@ -95,27 +102,34 @@ def _told(fraction: float) -> float:
     return round(fraction, 8)
 
 
-def _caller(place: Place, fraction: float) -> Caller:
-    function, file, line = place
-    return Caller(function=function, file=file, line=line, fraction=_told(fraction), sentence=name_of(place))
+def _caller(reached: Reached) -> Caller:
+    (function, file, line), fraction, margin = reached
+    return Caller(
+        function=function, file=file, line=line, fraction=_told(fraction), margin_fraction=margin,
+        sentence=name_of(reached.place),
+    )  # fmt: skip
 
 
 def counted(
     samples: Samples, key: Callable[[Place], Key]
-) -> tuple[Counter[tuple[Stage, Key]], Counter[tuple[Stage, Key]]]:
+) -> tuple[dict[tuple[Stage, Key], Looks], dict[tuple[Stage, Key], Looks]]:
     """By stage and ``key`` of a place: how often it was seen itself, and how often with what it calls."""
-    own: Counter[tuple[Stage, Key]] = Counter()
-    total: Counter[tuple[Stage, Key]] = Counter()
-    for (stage, places), count in samples.items():
+    own: dict[tuple[Stage, Key], Looks] = defaultdict(none_seen)
+    total: dict[tuple[Stage, Key], Looks] = defaultdict(none_seen)
+    for (stage, places), looks in samples.items():
         for each in dict.fromkeys(map(key, places)):  # one that calls itself counts once
-            total[stage, each] += count
+            total[stage, each] += looks
         if places:
-            own[stage, key(places[-1])] += count
+            own[stage, key(places[-1])] += looks
     return own, total
 
 
+def most_first(counts: Mapping[Key, Looks]) -> list[Key]:
+    return sorted(counts, key=lambda key: -int(counts[key].sum()))
+
+
 def _why_none(found: LoaderStacks, of: Sampled) -> str | None:
-    seen = sum((found.loading if of == "loading" else found.step).values())
+    seen = looks_in(found.loading if of == "loading" else found.step)
     if seen >= LEAST_SAMPLES:
         return None
     if of == "step":

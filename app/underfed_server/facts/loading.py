@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from underfed_server.facts.share_of_looks import Whole, whole_of
 from underfed_server.model import Hotspot, PictureSize, SlowSample
-from underfed_server.store.reading.stacks import Place, Samples
+from underfed_server.store.reading.stacks import Looks, Place, Samples
 
-__all__ = ["LEAST_SAMPLES", "LoaderHotspots", "Place", "Samples"]
+__all__ = ["LEAST_SAMPLES", "LoaderHotspots", "Looks", "Place", "Samples"]
 
 LEAST_SAMPLES = 100
 """Of fewer a share is known to ten points either way at best (twice its standard error)."""
@@ -32,4 +33,13 @@ class LoaderHotspots:
     @property
     def seen(self) -> int:
         """How often loading was looked at."""
-        return sum(self.samples.values())
+        return looks_in(self.samples)
+
+    @property
+    def whole(self) -> Whole:
+        """Where something was seen."""
+        return whole_of(self.samples.values())
+
+
+def looks_in(samples: Samples) -> int:
+    return sum(int(looks.sum()) for looks in samples.values())

@@ -53,6 +53,9 @@ VALUES: Mapping[ValueKind, Any] = {
 }
 """Type of a column's values by their kind."""
 
+GROUPS = 16
+"""Of bursts, in which looks are counted (``GROUPS`` of the agent's ``exchange/stacks.py``)."""
+
 MOST_ROWS: Mapping[str, int] = {"steps": MOST_STEPS, "batches": MOST_BATCHES}
 """Of a lane in a window; of those that are not named, the limit on samples."""
 
@@ -257,11 +260,12 @@ class Frame(Part, frozen=True, kw_only=True):
 
 
 class StackCount(Part, frozen=True, kw_only=True):
-    """How often a stack was seen. ``frames``: places in the loader's, the outermost first; none: any other stack."""
+    """How often a stack was seen, by group of bursts. ``frames``: places in the loader's, the outermost first; none:
+    any other stack."""
 
     stage: model.Stage
     frames: Annotated[list[Count], Meta(max_length=MOST_ENTRIES)] = []
-    samples: Count
+    samples: Annotated[list[Count], Meta(min_length=GROUPS, max_length=GROUPS)]
 
 
 class SlowSample(Part, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from underfed_server.model import (
     Advice,
     Anatomy,
     BestAdvice,
+    Caller,
     Diagnosis,
     HotLine,
     JudgedRun,
@@ -248,10 +249,15 @@ def _hot_lines(title: str, lines: Sequence[HotLine]) -> RenderableType:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     for line in lines[:MOST_LINES]:
-        table.add_row(Text(figures.fraction(line.fraction), LOUD), Text(line.sentence))
+        table.add_row(_share(line, LOUD), Text(line.sentence))
         for one in line.callers:
-            table.add_row(Text(figures.fraction(one.fraction), QUIET), Text(f"  through {one.sentence}", QUIET))
+            table.add_row(_share(one, QUIET), Text(f"  through {one.sentence}", QUIET))
     return Group(Text(title, LOUD), Padding(table, (0, 0, 0, 2)))
+
+
+def _share(one: HotLine | Caller, style: str) -> Text:
+    margin = figures.margin(one.margin_fraction)
+    return Text.assemble((figures.fraction(one.fraction), style), (f" {margin}" if margin else "", QUIET))
 
 
 def _few_looks(title: str, looks: int, needed: int) -> RenderableType:

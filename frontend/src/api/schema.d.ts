@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 ff0aa0021674c567f288279bee6becf4992ad3079ea6dd25e5f0aa8e4deefc7e. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 1515bcb488cbf28ed26bb64c883030d2354b1f93890b7bbb8cf5c5a64ef222fc. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1137,6 +1137,8 @@ export interface components {
             function: string;
             /** Line */
             line: number | null;
+            /** Margin Fraction */
+            margin_fraction?: number | null;
             /** Sentence */
             sentence: string;
         };
@@ -1687,6 +1689,8 @@ export interface components {
          * @description One measured number. ``series`` names the metric of ``/series`` that shows it over time.
          */
         Evidence: {
+            /** Margin Fraction */
+            margin_fraction?: number | null;
             /** Series */
             series?: string | null;
             /**
@@ -2114,6 +2118,8 @@ export interface components {
             function: string;
             /** Line */
             line: number | null;
+            /** Margin Fraction */
+            margin_fraction?: number | null;
             /** Sentence */
             sentence: string;
         };
@@ -2140,6 +2146,8 @@ export interface components {
             line: number | null;
             /** Self Fraction */
             self_fraction: number;
+            /** Self Margin Fraction */
+            self_margin_fraction?: number | null;
             /**
              * Stage
              * @enum {string}
@@ -2147,6 +2155,8 @@ export interface components {
             stage: "getitem" | "collate" | "other" | "step";
             /** Total Fraction */
             total_fraction: number;
+            /** Total Margin Fraction */
+            total_margin_fraction?: number | null;
         };
         /**
          * HotspotsPage

@@ -39,7 +39,6 @@ export const hotspots = {
   ],
   through: 'through',
   within: (name: string) => `in ${name}`,
-  margin: (points: string) => `± ${points}`,
   looks: (count: string) => `seen in ${count} looks`,
   find: (name: string) => `Find ${name} in the flame graph`,
   all: (count: number) => `Show all ${count}`,

@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post, settle
+from tests.fakes.looks import evenly
 from underfed_server.diagnose import Diagnoser
 from underfed_server.main import Application
 from underfed_server.model import Comparison
@@ -67,8 +68,8 @@ def test_functions_are_compared_in_the_time_that_a_step_takes_to_load(client: Te
     for seed, run_id in enumerate(("run-1", "run-2")):
         windows = list(made_stream(20, run_id=run_id, seed=seed))
         stacks = [
-            {"stage": "getitem", "frames": [0], "samples": 300},
-            {"stage": "collate", "frames": [], "samples": 100},
+            {"stage": "getitem", "frames": [0], "samples": evenly(300)},
+            {"stage": "collate", "frames": [], "samples": evenly(100)},
         ]
         frames = [{"function": "Photos.__getitem__", "file": "data.py", "line": 41}]
         windows[-1] |= {"stacks": [{"loader": "train", "frames": frames, "stacks": stacks, "slow_samples": []}]}

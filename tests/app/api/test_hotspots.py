@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream, made_window, posted
 from tests.app.store.posting import post
+from tests.fakes.looks import evenly
 from underfed_server.api import served_diagnosis
 from underfed_server.api.served_diagnosis import ServedHotspots
 from underfed_server.errors import InvalidError
@@ -30,10 +31,10 @@ FRAMES = [
 
 def seen(resizing: int = 60, reading: int = 25, collating: int = 10, other: int = 5, **said: Any) -> dict[str, Any]:
     stacks = [
-        {"stage": "getitem", "frames": [0, 1], "samples": resizing},
-        {"stage": "getitem", "frames": [2], "samples": reading},
-        {"stage": "collate", "frames": [3], "samples": collating},
-        {"stage": "other", "frames": [], "samples": other},
+        {"stage": "getitem", "frames": [0, 1], "samples": evenly(resizing)},
+        {"stage": "getitem", "frames": [2], "samples": evenly(reading)},
+        {"stage": "collate", "frames": [3], "samples": evenly(collating)},
+        {"stage": "other", "frames": [], "samples": evenly(other)},
     ]
     return {"loader": "train", "frames": FRAMES, "stacks": stacks, "slow_samples": [], **said}
 
@@ -127,7 +128,7 @@ def test_a_diagnosis_names_the_hotspots_of_its_loader(client: TestClient, store:
 
 def test_a_diagnosis_names_the_lines_of_the_program(client: TestClient, store: Store) -> None:
     frames = [{**frame, "is_own": frame["file"] == "data.py"} for frame in FRAMES]
-    stacks = [*seen()["stacks"], {"stage": "step", "frames": [2], "samples": 300}]
+    stacks = [*seen()["stacks"], {"stage": "step", "frames": [2], "samples": evenly(300)}]
     post(store, [made_window(0, stacks=[seen(frames=frames, stacks=stacks)])])
     diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
     first, second, *_ = diagnosis.hot_lines
@@ -139,7 +140,9 @@ def test_a_diagnosis_names_the_lines_of_the_program(client: TestClient, store: S
 def test_a_line_and_a_function_that_several_places_call_have_their_callers(client: TestClient, store: Store) -> None:
     own = [{**frame, "is_own": True} for frame in (FRAMES[0], FRAMES[2])]
     frames = [*own, {"function": "shrunk", "file": "data.py", "line": 9, "is_own": True}, FRAMES[1]]
-    stacks = [{"stage": "getitem", "frames": [place, 2, 3], "samples": count} for place, count in ((0, 63), (1, 57))]
+    stacks = [
+        {"stage": "getitem", "frames": [place, 2, 3], "samples": evenly(count)} for place, count in ((0, 63), (1, 57))
+    ]
     post(store, [made_window(0, stacks=[{"loader": "train", "frames": frames, "stacks": stacks}])])
     page = shown(client)
     (line,) = page.hot_lines
@@ -200,7 +203,7 @@ def test_without_workers_it_is_said_that_nothing_is_sampled(client: TestClient, 
 
 def test_the_training_thread_is_apart_from_loading(client: TestClient, store: Store) -> None:
     both = seen()
-    both["stacks"] = [*both["stacks"], {"stage": "step", "frames": [3], "samples": 300}]
+    both["stacks"] = [*both["stacks"], {"stage": "step", "frames": [3], "samples": evenly(300)}]
     post(store, [made_window(0, stacks=[both])])
     loading, step = shown(client), shown(client, "&of=step")
     assert (loading.of, loading.samples, loading.has_step) == ("loading", 100, True)

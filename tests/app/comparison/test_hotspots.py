@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from tests.app.comparison.made_side import made_side
 from tests.app.made_facts import made_run
+from tests.fakes.looks import evenly
 from underfed_server.comparison.side import Side
 from underfed_server.comparison.side_by_side import compare_sides
 from underfed_server.model import ComparedHotspot, Comparison
@@ -25,7 +27,10 @@ def side(name: str, resizing: int, decoding: int, load_ms: float | None = 20.0, 
     if load_ms is None:
         rank = replace(rank, batches=replace(rank.batches, load_us=rank.batches.load_us * float("nan")))
     outer = ("__getitem__", "data.py", line)
-    seen: Samples = {("getitem", (outer, RESIZE)): resizing, ("getitem", (outer, DECODE)): decoding}
+    seen: Samples = {
+        ("getitem", (outer, RESIZE)): np.array(evenly(resizing)),
+        ("getitem", (outer, DECODE)): np.array(evenly(decoding)),
+    }
     return replace(made_side(name, rank, **changes), samples=seen)
 
 
@@ -64,7 +69,7 @@ def test_few_samples_show_no_difference_that_many_do() -> None:
 
 def test_a_function_that_only_one_run_has_is_shown() -> None:
     other = side("b", 500, 500)
-    other = replace(other, samples={("getitem", (GETITEM, ("cv2.resize", "data.py", 41))): 1000})
+    other = replace(other, samples={("getitem", (GETITEM, ("cv2.resize", "data.py", 41))): np.array(evenly(1000))})
     found = functions(compare_sides([side("a", 500, 500), other]))
     assert (found["cv2.resize"].total_fractions, found["cv2.resize"].lines) == ([0.0, 1.0], [None, 41])
     assert found["cv2.resize"].differs and found["resize"].differs

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from tests.app.made_windows import made_window
 from tests.app.store.posting import post
+from tests.fakes.looks import evenly
 from underfed_server.store.store import Store
 
 SCHEMA: dict[str, Any] = json.loads(Path(__file__).with_name("speedscope.schema.json").read_text())
@@ -24,14 +25,14 @@ FRAMES = [
     {"function": "<lambda>; odd", "file": "train.py"},
 ]
 STACKS = [
-    {"stage": "getitem", "frames": [0], "samples": 25},
-    {"stage": "getitem", "frames": [0, 1], "samples": 60},
-    {"stage": "collate", "frames": [], "samples": 15},
-    {"stage": "step", "frames": [2], "samples": 7},
+    {"stage": "getitem", "frames": [0], "samples": evenly(25)},
+    {"stage": "getitem", "frames": [0, 1], "samples": evenly(60)},
+    {"stage": "collate", "frames": [], "samples": evenly(15)},
+    {"stage": "step", "frames": [2], "samples": evenly(7)},
 ]
 LOADERS = [{"loader": "train", "settings": {}}, {"loader": "val", "settings": {}}]
 STARTED = made_window(0, loaders=LOADERS, stacks=[{"loader": "train", "frames": FRAMES, "stacks": STACKS}])
-OTHER = {"loader": "val", "frames": FRAMES[:1], "stacks": [{"stage": "getitem", "frames": [0], "samples": 3}]}
+OTHER = {"loader": "val", "frames": FRAMES[:1], "stacks": [{"stage": "getitem", "frames": [0], "samples": evenly(3)}]}
 
 
 def errors(value: Any, schema: dict[str, Any]) -> list[str]:

@@ -54,7 +54,7 @@ def callers(*stacks: tuple[str, int]) -> list[tuple[str, float]]:
     """Of the costliest line."""
     line = costliest_line(made_loading(dict(stacks)))
     assert line is not None
-    return [(name_of(place), fraction) for place, fraction in line.callers]
+    return [(name_of(place), fraction) for place, fraction, _margin in line.callers]
 
 
 def test_a_line_that_several_places_call_is_broken_up_by_them() -> None:

@@ -13,6 +13,7 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import RUN, made_stream
 from tests.app.serving import serving, settings_for
 from tests.app.store.posting import post
+from tests.fakes.looks import evenly
 from underfed_server.diagnose import Diagnoser
 from underfed_server.main import create_app
 from underfed_server.model import Comparison, Diagnosis, RunsPage
@@ -148,7 +149,7 @@ def test_runs_are_compared_by_their_beginnings_with_the_first(store: Store, caps
 
 def test_a_comparison_says_why_nothing_of_loading_is_compared(store: Store, capsys: Capture) -> None:
     seen = {"loader": "train", "frames": [{"function": "decode", "file": "data.py", "line": 9}],
-            "stacks": [{"stage": "getitem", "frames": [0], "samples": 400}]}  # fmt: skip
+            "stacks": [{"stage": "getitem", "frames": [0], "samples": evenly(400)}]}  # fmt: skip
     for run_id, stacks in (("seen", [seen]), ("again", [seen]), ("bare", [])):
         windows = list(made_stream(20, run_id=run_id))
         windows[0] |= {"run": RUN | {"name": run_id}, "stacks": stacks}
@@ -169,7 +170,7 @@ def test_a_comparison_says_why_nothing_of_loading_is_compared(store: Store, caps
 
 def test_stacks_of_a_few_looks_are_exported_with_a_warning(store: Store, capsys: Capture, tmp_path: Path) -> None:
     def stacks(samples: int) -> list[dict[str, Any]]:
-        counted = [{"stage": stage, "frames": [0], "samples": samples} for stage in ("getitem", "step")]
+        counted = [{"stage": stage, "frames": [0], "samples": evenly(samples)} for stage in ("getitem", "step")]
         frames = [{"function": "decode", "file": "data.py", "line": 9}]
         return [{"loader": "train", "frames": frames, "stacks": counted}]
 

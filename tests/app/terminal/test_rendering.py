@@ -352,6 +352,18 @@ def test_the_five_lines_that_loading_is_in_most_are_printed() -> None:
     assert not any("spends its time" in line for line in bare)
 
 
+def test_a_share_is_printed_with_how_well_it_is_known() -> None:
+    margins = {"resize": 0.093, "decode": 0.0041, "pad": None}
+    loading = [hot_line(0.3, name).model_copy(update={"margin_fraction": off}) for name, off in margins.items()]
+    lines = shown(render_diagnosis(made_diagnosis(hot_lines=loading)))
+    at = lines.index("Where loading spends its time")
+    assert [line.split(" at ")[0].split() for line in lines[at + 1 : at + 4]] == [
+        ["30%", "±", "9", "resize"],
+        ["30%", "±", "0.4", "decode"],
+        ["30%", "pad"],
+    ]
+
+
 def test_a_line_that_several_places_call_is_printed_with_its_callers() -> None:
     callers = [
         {"function": name, "file": "data.py", "line": at, "fraction": share, "sentence": f"{name} at data.py:{at}"}

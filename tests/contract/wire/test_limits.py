@@ -11,7 +11,7 @@ from msgspec import inspect
 
 from underfed_server.ingest.endpoint import MOST_BYTES
 from underfed_server.ingest.inflate import MOST_INFLATED_BYTES, MOST_VALUES
-from underfed_server.ingest.wire import LARGEST, LONGEST_US, MOST_BATCHES, MOST_SAMPLES, MOST_STEPS, Window
+from underfed_server.ingest.wire import GROUPS, LARGEST, LONGEST_US, MOST_BATCHES, MOST_SAMPLES, MOST_STEPS, Window
 
 DOCUMENTED = Path(__file__).parents[3] / "docs" / "wire.md"
 
@@ -74,6 +74,7 @@ def table() -> str:
         ("steps, in as many objects; batches, in as many; samples of processes, hosts, workers and GPUs together",
          f"{MOST_STEPS:,}; {MOST_BATCHES:,}; {MOST_SAMPLES:,}"),
         (of("list", 1_000), "1,000 entries each"),
+        ("`samples` of a stack", f"{GROUPS} entries, no fewer either"),
         ("any other list or object that is no column", "10,000 entries"),
         (of("text", 500), "500 characters each"),
         (of("text", 2_000), "2,000 characters"),
@@ -94,7 +95,7 @@ def test_every_limit_is_told() -> None:
     """A new one needs a row."""
     found = {(each.kind, each.most) for each in limits()}
     assert found == {
-        *(("list", most) for most in (1_000, 10_000, *COLUMNS)),
+        *(("list", most) for most in (GROUPS, 1_000, 10_000, *COLUMNS)),
         *(("text", most) for most in (500, 2_000, 10_000, r"^[A-Za-z0-9_-]{1,64}\Z")),
         *(("integer", most) for most in (10_000_000, LONGEST_US, LARGEST)),
         *(("float", most) for most in (None, 1, 1e12, 1e15)),

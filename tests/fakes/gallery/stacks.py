@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.fakes.gallery.job import Job
+from underfed.exchange.stacks import GROUPS
 
 Shares = Mapping[tuple[str, ...], float]
 """Per cent of loading, by stage and then places, the outermost first."""
@@ -162,6 +163,9 @@ SAMPLES, FEW = 640, 14
 """Of a rank; of one with a few steps."""
 FEW_STEPS = 20
 
+ALIKE = 2
+"""Looks of a burst that find the same call."""
+
 SLOW_S = (4.81, 4.66, 4.32, 3.97, 3.94, 3.41, 3.38, 2.92, 2.71, 2.44, 2.4, 2.13, 2.08, 1.97, 1.66, 1.64, 1.31, 1.12)
 """Of a run whose loads have a long tail."""
 
@@ -178,7 +182,11 @@ def stacks(job: Job, loader: str, figures: random.Random) -> list[dict[str, Any]
     samples = SAMPLES if sum(steps for steps, _ in job.phases) > FEW_STEPS else FEW
     numbers: dict[str, int] = {}
     counted = [
-        {"stage": stage, "frames": [numbers.setdefault(place, len(numbers)) for place in places], "samples": count}
+        {
+            "stage": stage,
+            "frames": [numbers.setdefault(place, len(numbers)) for place in places],
+            "samples": grouped(count),
+        }
         for (stage, *places), share in shares.items()
         if (count := round(samples * share / 100 * figures.uniform(0.9, 1.1)))
     ]
@@ -191,6 +199,14 @@ def stacks(job: Job, loader: str, figures: random.Random) -> list[dict[str, Any]
             "slow_samples": list(_slow(figures)) if has_tail else [],
         }
     ]
+
+
+def grouped(count: int) -> list[int]:
+    """By group of bursts, which differ by more than chance: some looks of one find the same call."""
+    groups, figures = [0] * GROUPS, random.Random(count)
+    for found in range(0, count, ALIKE):
+        groups[figures.randrange(GROUPS)] += min(ALIKE, count - found)
+    return groups
 
 
 def _shares(job: Job) -> Shares | None:

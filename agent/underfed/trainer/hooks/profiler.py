@@ -21,7 +21,7 @@ from underfed.trainer.hooks.session import KEY, Session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.bursts import Bursts
 from underfed.trainer.loading.frame_names import FrameNames
-from underfed.trainer.loading.loading_thread import loaded_in, looks, within_fetcher
+from underfed.trainer.loading.loading_thread import loaded_in, within_fetcher
 from underfed.trainer.loading.own_frames import Places, is_ours, is_own_cost
 from underfed.trainer.loading.resized_pictures import resized_at
 from underfed.trainer.loading.seen_code import SeenCode
@@ -92,12 +92,12 @@ class Profiler:
         if self._sampler is not None:
             self._sampler.close()
 
-    def look(self, due_ns: int, looked_ns: int, is_burst: bool) -> None:
+    def look(self, due_ns: int, looked_ns: int, bursts: Bursts) -> None:
         for seen in tuple(self._seen.values()):
             if seen.steps != seen.loader.steps:
                 seen.steps, self._giving = seen.loader.steps, seen.loader.index
-        waited = looks(min(due_ns, looked_ns), looked_ns) if is_burst else 0
-        loading = self._look_at(sys._current_frames().get(self._ident), due_ns, looked_ns, waited)
+        due_ns = min(due_ns, looked_ns)
+        loading = self._look_at(sys._current_frames().get(self._ident), due_ns, looked_ns, bursts)
         for seen in tuple(self._seen.values()):
             if seen is not loading:
                 seen.slow.look(None, None, looked_ns, looked_ns)
@@ -106,16 +106,17 @@ class Profiler:
         for seen in tuple(self._seen.values()):
             seen.code.keep(self._names)
 
-    def _look_at(self, frame: FrameType | None, due_ns: int, looked_ns: int, count: int) -> _Seen | None:
-        """Returns the loader that loads a sample. ``count``: what this look stands for."""
+    def _look_at(self, frame: FrameType | None, due_ns: int, looked_ns: int, bursts: Bursts) -> _Seen | None:
+        """Returns the loader that loads a sample."""
         if frame is None:
             return None  # the thread has ended
+        count, group = bursts.looks(due_ns, looked_ns), bursts.group(looked_ns)
         request, places, is_sampling = self._request(frame)
         if request is None:
             between = None if self._giving is None else self._seen.get(self._giving)
             if between is not None and count and (is_own_cost(places) or not any(is_ours(code) for code, _ in places)):
                 # Within the prefetcher, which is ours, a program waits for its batch.
-                between.code.add("step", places, count)
+                between.code.add("step", places, count, group)
             return None
         session: Session | None = attached(request.f_locals["self"], KEY)
         del request
@@ -129,10 +130,10 @@ class Profiler:
         resized = resized_at(frame, fetcher) if count and fetcher is not None else None
         del fetcher, frame
         if count:
-            seen.code.add(stage, places if stage == "other" else within, count, resized)
+            seen.code.add(stage, places if stage == "other" else within, count, group, resized)
         if sample is None:
             return None
-        seen.slow.look((0, seen.loader.steps, sample[0]), sample[1], min(due_ns, looked_ns), looked_ns)
+        seen.slow.look((0, seen.loader.steps, sample[0]), sample[1], due_ns, looked_ns)
         return seen
 
     def _request(self, frame: FrameType | None) -> tuple[FrameType | None, Places, bool]:

@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import dataclass
 
+from underfed.exchange.stacks import GROUPS
 from underfed.host.clock import now_ns
 
 LOOK_NS = 10_000_000
@@ -18,9 +19,10 @@ LOOK_NS = 10_000_000
 IDLE_LOOK_S = 0.1
 """Between bursts it is only looked which sample is being loaded."""
 
-BURST_NS = 1_000_000_000
-EARLY_NS, EARLY_PERIOD_NS, PERIOD_NS = 20_000_000_000, 4_000_000_000, 20_000_000_000
-"""A burst every 4 s in the loader's first 20 s, then every 20 s: a short run is seen, too."""
+BURST_NS = 250_000_000
+EARLY_NS, EARLY_PERIOD_NS, PERIOD_NS = 20_000_000_000, 1_000_000_000, 5_000_000_000
+"""A burst in every second of the loader's first 20, then in every five: a short run is seen, too. Four short ones tell
+twice as well as one of a second what calls of a second take."""
 
 ALWAYS_NS, ALWAYS_PERIOD_NS = 900_000_000, 1_000_000_000
 """``UNDERFED_STACKS=always``: what was seen is handed over when a burst ends."""
@@ -29,13 +31,41 @@ GOLDEN = 0.618034
 """The fractions of its multiples are spread evenly: workers do not all look at once, and looks fall into no step with
 what they look at. No random number is drawn."""
 
+SHIFT = 0.414214
+"""Of a period, by which the burst of the next one is later: bursts fall into no step with what they look at, either."""
+
+WORKER_SHIFT = 7
+"""Groups from one worker to the next: where there were few bursts, those of several workers are in different ones."""
+
 SWITCH_S = 0.0001
+
+HANDED_OVER = 4
+"""Bursts of which what was seen is handed over together, from the second on: writing it takes milliseconds."""
+
+MOST_MISSED = 10_000
+"""Looks that one stands for at most."""
 
 
 def is_burst(age_ns: int, turn: int) -> bool:
     """``age_ns``: since the loader's first iterator."""
-    period = EARLY_PERIOD_NS if age_ns < EARLY_NS else PERIOD_NS
-    return (age_ns / period + turn * GOLDEN) % 1 < BURST_NS / period
+    period = period_ns(age_ns)
+    return phase(age_ns, turn) < BURST_NS / period
+
+
+def until_burst_ns(age_ns: int, turn: int) -> int:
+    """Between bursts, or at most until the period ends."""
+    period = period_ns(age_ns)
+    return min(round((1 - phase(age_ns, turn)) * period), period - age_ns % period)
+
+
+def period_ns(age_ns: int) -> int:
+    return EARLY_PERIOD_NS if age_ns < EARLY_NS else PERIOD_NS
+
+
+def phase(age_ns: int, turn: int) -> float:
+    """Of its period, since the burst began."""
+    number, within = divmod(age_ns, period_ns(age_ns))
+    return (within / period_ns(age_ns) + number * SHIFT + turn * GOLDEN) % 1
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +78,8 @@ class Bursts:
     turn: int = 0
     """A worker's number."""
     _phase: float = 0.0
+    count: int = 0
+    """That have ended."""
     _before_s: float | None = None
     """The switch interval before this burst; ``None``: there is none."""
 
@@ -57,13 +89,13 @@ class Bursts:
 
     def sleep(self) -> int:
         """Until the next look. Returns when that was due."""
-        if self._is_due():
+        if self._is_due(now_ns()):
             self.begin()
             self._phase = (self._phase + GOLDEN) % 1
             pause_s = LOOK_NS / 1e9 * (0.5 + self._phase)
         else:
             self.end()
-            pause_s = IDLE_LOOK_S
+            pause_s = self._idle_s()
         due_ns = now_ns() + round(pause_s * 1e9)
         time.sleep(pause_s)
         return due_ns
@@ -76,11 +108,38 @@ class Bursts:
     def end(self) -> None:
         """The interval stays as it is where the program has set it meanwhile."""
         before_s, self._before_s = self._before_s, None
+        self.count += before_s is not None
         if before_s is not None and abs(sys.getswitchinterval() - SWITCH_S) < SWITCH_S / 10:
             sys.setswitchinterval(before_s)
 
-    def _is_due(self) -> bool:
-        age_ns = now_ns() - self.since_ns
+    @property
+    def is_to_be_kept(self) -> bool:
+        """What was seen, now that a burst has ended."""
+        return self.is_always or self.count % HANDED_OVER == 1
+
+    def looks(self, due_ns: int, looked_ns: int) -> int:
+        """For how many a look counts that was due then: what kept the interpreter lock through a burst was there all
+        the while, and is looked at once. 0: there was no burst."""
+        if not self.is_on and looked_ns - due_ns < LOOK_NS:
+            return 0
+        pause_ns = max(LOOK_NS, (looked_ns - due_ns) // MOST_MISSED)
+        missed = sum(self._is_due(at) for at in range(due_ns + LOOK_NS, looked_ns + 1, pause_ns))
+        return self.is_on + missed * pause_ns // LOOK_NS
+
+    def group(self, looked_ns: int) -> int:
+        """That the burst is counted in."""
+        age_ns = looked_ns - self.since_ns
+        return (age_ns // EARLY_PERIOD_NS + self.turn * WORKER_SHIFT) % GROUPS
+
+    def _is_due(self, at_ns: int) -> bool:
+        age_ns = at_ns - self.since_ns
         if self.is_always:
             return age_ns % ALWAYS_PERIOD_NS < ALWAYS_NS
         return is_burst(age_ns, self.turn)
+
+    def _idle_s(self) -> float:
+        """Not beyond the beginning of a burst."""
+        if self.is_always:
+            return IDLE_LOOK_S
+        left_ns = until_burst_ns(now_ns() - self.since_ns, self.turn)
+        return min(IDLE_LOOK_S, max(LOOK_NS, left_ns) / 1e9)

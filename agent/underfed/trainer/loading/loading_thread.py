@@ -10,7 +10,7 @@ from types import FrameType
 
 from underfed.exchange.stacks import Stage
 from underfed.trainer.loading.batch_timer import BatchTimer
-from underfed.trainer.loading.bursts import BURST_NS, LOOK_NS
+from underfed.trainer.loading.bursts import Bursts
 from underfed.trainer.loading.frame_names import FrameNames
 from underfed.trainer.loading.own_frames import Places
 from underfed.trainer.loading.resized_pictures import resized_at
@@ -34,7 +34,7 @@ class LoadingThread:
     _names: FrameNames = field(default_factory=FrameNames)
     _ident: int = field(default_factory=_thread.get_ident)
 
-    def look(self, due_ns: int, looked_ns: int, is_burst: bool) -> None:
+    def look(self, due_ns: int, looked_ns: int, bursts: Bursts) -> None:
         slow, timer = self._slow, self.timer
         if slow is None:
             slow = self._begin()
@@ -47,14 +47,15 @@ class LoadingThread:
         frame = sys._current_frames().get(self._ident)
         fetcher, places = within_fetcher(frame, self._fetchers, ENTRY)
         stage, sample = loaded_in(fetcher, is_collating)
-        resized = resized_at(frame, fetcher) if is_burst and fetcher is not None else None
+        count = bursts.looks(due_ns, looked_ns)
+        resized = resized_at(frame, fetcher) if count and fetcher is not None else None
         del frame, fetcher
         if sample is None:
             slow.look(None, None, due_ns, looked_ns)
         else:
             slow.look((timer.pass_index, timer.batch_index, sample[0]), sample[1], due_ns, looked_ns)
-        if is_burst:
-            self.code.add(stage, places, looks(due_ns, looked_ns), resized)
+        if count:
+            self.code.add(stage, places, count, bursts.group(looked_ns), resized)
 
     def keep(self) -> None:
         self.code.keep(self._names)
@@ -65,12 +66,6 @@ class LoadingThread:
 
         self._fetchers, self._slow = str(fetch.__file__), SlowSamples(self.code.seen, self.worker)
         return self._slow
-
-
-def looks(due_ns: int, looked_ns: int) -> int:
-    """How many a look stands for that had to wait. What keeps the lock for longer than a burst is looked at in none of
-    the pauses that follow."""
-    return 1 + min(looked_ns - due_ns, BURST_NS) // LOOK_NS
 
 
 def loaded_in(fetcher: FrameType | None, is_collating: bool) -> tuple[Stage, Sample | None]:

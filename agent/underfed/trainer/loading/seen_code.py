@@ -26,12 +26,13 @@ class SeenCode:
     path: Path
     """For the collector, which removes it once it is read."""
     seen: SeenStacks = field(default_factory=SeenStacks)
-    _looks: dict[tuple[Stage, Stack], int] = field(default_factory=dict)
+    _looks: dict[tuple[Stage, Stack, int], int] = field(default_factory=dict)
+    """With the group of bursts."""
     _codes: dict[int, CodeType] = field(default_factory=dict)
     """Those in ``_looks``, by their identity."""
 
-    def add(self, stage: Stage, places: Places, looks: int, resized: Resized | None = None) -> None:
-        """``resized``: the picture that was being resized there."""
+    def add(self, stage: Stage, places: Places, looks: int, group: int, resized: Resized | None = None) -> None:
+        """``group``: of bursts. ``resized``: the picture that was being resized there."""
         if is_own_cost(places):
             self.seen.agent_samples += looks
             return
@@ -41,16 +42,16 @@ class SeenCode:
         for code, at in places:
             self._codes[id(code)] = code
             stack += (id(code), at)
-        key = stage, tuple(stack)
+        key = stage, tuple(stack), group
         self._looks[key] = self._looks.get(key, 0) + looks
 
     def keep(self, names: FrameNames) -> None:
         """Name what was seen, and write it; where the collector has not read the last yet, with the next."""
         looks, self._looks = self._looks, {}
         codes, self._codes = self._codes, {}
-        for (stage, stack), count in looks.items():
+        for (stage, stack, group), count in looks.items():
             places = [(codes[place], at) for place, at in zip(stack[::2], stack[1::2], strict=True)]
-            self.seen.add(stage, named(places, names), count)
+            self.seen.add(stage, named(places, names), count, group)
         if self.seen and not self.path.exists():
             with passing(OSError):  # memory is full: later, if there is room again
                 write_stacks(self.path, self.seen)

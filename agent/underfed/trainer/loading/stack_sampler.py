@@ -25,11 +25,11 @@ CLOSING_S = 1.0
 class Looked(Protocol):
     """What is looked at. All is called by the thread that looks, or once that has ended."""
 
-    def look(self, due_ns: int, looked_ns: int, is_burst: bool) -> None:
-        """``due_ns``: since when this look waited for the interpreter lock."""
+    def look(self, due_ns: int, looked_ns: int, bursts: Bursts) -> None:
+        """``due_ns``: since when this look waited for the interpreter lock. ``bursts`` tell for how many it counts."""
 
     def keep(self) -> None:
-        """A burst has ended, or everything has."""
+        """Some bursts have ended, or everything has."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,8 +41,8 @@ class StackSampler:
     guard: Guard
     _lock: _thread.LockType = field(default_factory=_thread.allocate_lock)
     _is_over: bool = False
-    _has_seen: bool = False
-    """In a burst that is not kept yet."""
+    _was_on: bool = False
+    """A burst, at the last look."""
 
     def start(self) -> None:
         """In a worker once the first batch is on its way: by then torch's own thread that sends batches is there,
@@ -80,9 +80,8 @@ class StackSampler:
         with self._lock:
             if self._is_over:
                 return False
-            is_burst = self.bursts.is_on
-            self.looked.look(due_ns, now_ns(), is_burst)
-            if self._has_seen and not is_burst:
+            self.looked.look(due_ns, now_ns(), self.bursts)
+            if self._was_on and not self.bursts.is_on and self.bursts.is_to_be_kept:
                 self.looked.keep()
-            self._has_seen = is_burst
+            self._was_on = self.bursts.is_on
             return True

@@ -219,7 +219,7 @@ def _ceiling(case: Case, share: float) -> float:
 
 def _through(line: CostlyLine) -> str:
     """A helper is not what has to change where it is called too often."""
-    callers = (f"{name_of(place)} ({percent(part)})" for place, part in line.callers[:CALLERS])
+    callers = (f"{name_of(place)} ({percent(part)})" for place, part, _margin in line.callers[:CALLERS])
     return f", through {', '.join(callers)}" if line.callers else ""
 
 

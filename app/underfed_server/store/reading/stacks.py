@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, select
 
-from underfed_server.ingest.wire import Frame
+from underfed_server.ingest.wire import GROUPS, Frame
 from underfed_server.model import PictureSize, SlowSample, Stage
 from underfed_server.store.columns.packed import unpacked_stacks
 from underfed_server.store.databases import tables
@@ -22,8 +24,16 @@ LEAST_SLOW_US = 100_000
 Place = tuple[str, str, int | None]
 """Function, file and line."""
 
-Samples = Mapping[tuple[Stage, tuple[Place, ...]], int]
-"""By stage and places, the outermost first. No places: of stacks that were not kept."""
+Stack = tuple[Stage, tuple[Place, ...]]
+"""Places, the outermost first. None: of stacks that were not kept."""
+
+Looks = NDArray[np.int64]
+"""How often something was seen, by group of bursts."""
+
+Samples = Mapping[Stack, Looks]
+
+RANK_SHIFT = 3
+"""Groups from one rank to the next: where there were few bursts, those of several ranks are in different ones."""
 
 _stacks, _loader = tables.stacks.c, tables.loader.c
 _OF_LOADER = (
@@ -63,6 +73,10 @@ Version = tuple[tuple[int, int, int], ...]
 """What was sent last of a loader's stacks: by rank and incarnation, the window that it came with."""
 
 
+def none_seen() -> Looks:
+    return np.zeros(GROUPS, dtype=np.int64)
+
+
 def read_version(connection: Connection, run_id: str, loader: str) -> Version:
     """Without unpacking anything."""
     rows = connection.execute(_VERSION, {"run_id": run_id, "loader": loader})
@@ -72,8 +86,8 @@ def read_version(connection: Connection, run_id: str, loader: str) -> Version:
 def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | None = None) -> LoaderStacks:
     """``rank`` ``None``: of all."""
     place = {"run_id": run_id, "loader": loader}
-    loading: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
-    step: Counter[tuple[Stage, tuple[Place, ...]]] = Counter()
+    loading: dict[Stack, Looks] = defaultdict(none_seen)
+    step: dict[Stack, Looks] = defaultdict(none_seen)
     slow: list[SlowSample] = []
     own_files: set[str] = set()
     sizes: Counter[tuple[int, int, int, int]] = Counter()
@@ -85,7 +99,8 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         own_files |= {frame.file for frame in sent.frames if frame.is_own}
         for stack in sent.stacks:
             samples = step if stack.stage == "step" else loading
-            samples[stack.stage, tuple(places[frame] for frame in stack.frames)] += stack.samples
+            key = stack.stage, tuple(places[frame] for frame in stack.frames)
+            samples[key] += np.roll(stack.samples, of * RANK_SHIFT)
         for size in sent.picture_sizes:
             sizes[size.decoded_width, size.decoded_height, size.used_width, size.used_height] += size.count
         agent_samples += sent.agent_samples

@@ -9,7 +9,6 @@ import { mountFlame } from '../../../charts/flame/view'
 import { formatFraction, formatNumber } from '../../../format'
 import { flame as say, stages } from '../../../text/hotspots'
 import { Chart } from '../../parts/Chart'
-import { shareText } from './share'
 import './FlameGraph.css'
 
 interface FlameGraphProps {
@@ -122,7 +121,7 @@ export function nameOf({ node, rest }: Bar, of: HotspotsPage['of']): string {
 
 function inWords(bar: Bar, { of, samples: all }: HotspotsPage): string {
   const { node, rest, samples } = bar
-  const share = say.share(of, shareText(samples / all, all))
+  const share = say.share(of, formatFraction(samples / all))
   const own = formatFraction(node.ownSamples / all)
   if (rest.length > 0) return [say.restOf(rest.length, nameOf({ ...bar, rest: [] }, of)), share].join(' · ')
   if (node.frame) return [node.frame.function, placeOf(node.frame), share, say.own(own)].join(' · ')

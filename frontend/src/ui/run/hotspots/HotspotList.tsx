@@ -2,7 +2,7 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import type { Caller, Hotspot, HotspotsPage } from '../../../api/schema'
-import { formatFraction, formatNumber } from '../../../format'
+import { formatFraction, formatMargin, formatNumber } from '../../../format'
 import { hotspots as say, stages } from '../../../text/hotspots'
 import { Button } from '../../parts/Button'
 import { Choices } from '../../parts/Choice'
@@ -11,7 +11,6 @@ import { DataTable } from '../../parts/DataTable'
 import { type FigureColumn, figuresOf } from '../../parts/figures'
 import { Panel } from '../../parts/Panel'
 import { StacksMenu } from './StacksMenu'
-import { marginText } from './share'
 import './HotspotList.css'
 
 /** Most that are worth a change are among these. */
@@ -27,6 +26,9 @@ const FILED: readonly FigureColumn<Hotspot>[] = [
   { name: 'total_fraction' },
 ]
 
+/** A share; by how much it may be off, `null`: not known. */
+type Known = readonly [fraction: number, margin: number | null]
+
 /** One row of either list. */
 interface Place {
   name: string
@@ -36,7 +38,7 @@ interface Place {
   /** The function that the line is in. */
   within: string | null
   stage: Hotspot['stage'] | null
-  fractions: readonly number[]
+  shares: readonly Known[]
   /** Where several places call it, what each has of the first share. */
   callers: readonly Caller[]
 }
@@ -105,7 +107,7 @@ function ByChoice({ by }: { by: Signal<By> }) {
 
 function placesOf({ hotspots, hot_lines: lines }: HotspotsPage, by: By): readonly Place[] {
   if (by === 'line') {
-    return lines.map(({ function: within, called, file, line, fraction, callers }) => {
+    return lines.map(({ function: within, called, file, line, callers, ...share }) => {
       const seen = hotspots.filter(each => each.file === file && each.line === line)
       const [first, ...others] = new Set(seen.map(each => each.stage))
       // A helper may be called in several stages.
@@ -115,7 +117,7 @@ function placesOf({ hotspots, hot_lines: lines }: HotspotsPage, by: By): readonl
         ...place,
         name: called ?? within,
         within: called === null ? null : within,
-        fractions: [fraction],
+        shares: [knownOf(share)],
         callers,
       }
     })
@@ -123,11 +125,21 @@ function placesOf({ hotspots, hot_lines: lines }: HotspotsPage, by: By): readonl
   const share = `${by}_fraction` as const
   return hotspots
     .toSorted((one, other) => other[share] - one[share])
-    .map(({ function: name, file, line, stage, is_own: isOwn, self_fraction, total_fraction, callers }) => ({
+    .map(({ function: name, file, line, stage, is_own: isOwn, callers, ...shares }) => ({
       ...{ name, file, line, stage, isOwn, within: null },
-      fractions: [self_fraction, total_fraction],
+      shares: [
+        [shares.self_fraction, shares.self_margin_fraction ?? null],
+        [shares.total_fraction, shares.total_margin_fraction ?? null],
+      ] as const,
       callers: by === 'self' ? callers : [],
     }))
+}
+
+function knownOf({
+  fraction,
+  margin_fraction: margin = null,
+}: Pick<Caller, 'fraction' | 'margin_fraction'>): Known {
+  return [fraction, margin]
 }
 
 function headsOf(by: By) {
@@ -145,7 +157,7 @@ function headsOf(by: By) {
 }
 
 function cellsOf(place: Place, samples: number, search: Signal<string>) {
-  const { stage, fractions } = place
+  const { stage, shares } = place
   return [
     <Name key="name" place={place} search={search} />,
     stage && (
@@ -153,12 +165,12 @@ function cellsOf(place: Place, samples: number, search: Signal<string>) {
         {stages[stage].name}
       </span>
     ),
-    ...fractions.map((fraction, index) => <Share key={index} fraction={fraction} samples={samples} />),
+    ...shares.map((share, index) => <Share key={index} share={share} samples={samples} />),
   ]
 }
 
 /** One of the places that call the function, or the one that the line is in: indented below it. */
-function calledFrom({ function: name, file, line, fraction }: Caller, { fractions }: Place, samples: number) {
+function calledFrom({ function: name, file, line, ...share }: Caller, { shares }: Place, samples: number) {
   return [
     <div key="name" class="hotspot-caller">
       <span class="cut" title={name}>
@@ -167,8 +179,8 @@ function calledFrom({ function: name, file, line, fraction }: Caller, { fraction
       <CodePlace file={file} line={line} />
     </div>,
     null,
-    <Share key="share" fraction={fraction} samples={samples} />,
-    ...fractions.slice(1).map(() => null),
+    <Share key="share" share={knownOf(share)} samples={samples} />,
+    ...shares.slice(1).map(() => null),
   ]
 }
 
@@ -196,7 +208,7 @@ function Name({ place, search }: { place: Place; search: Signal<string> }) {
   )
 }
 
-function Share({ fraction, samples }: { fraction: number; samples: number }) {
+function Share({ share: [fraction, margin], samples }: { share: Known; samples: number }) {
   const count = formatNumber(Math.round(fraction * samples))
   return (
     <span class="hotspot-share" title={say.looks(count)}>
@@ -204,7 +216,7 @@ function Share({ fraction, samples }: { fraction: number; samples: number }) {
         <b style={{ width: `${100 * fraction}%` }} />
       </i>
       <span>{formatFraction(fraction)}</span>
-      <small>{say.margin(marginText(fraction, samples))}</small>
+      <small>{formatMargin(margin)}</small>
     </span>
   )
 }

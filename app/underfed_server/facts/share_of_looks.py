@@ -1,0 +1,77 @@
+"""What share of all looks found something, and how well that share is known.
+
+Looks of one burst may all find the same call, so they tell less than their number. They are counted in groups of
+bursts, which know nothing of each other: how much a share differs between groups is how well it is known (the variance
+of a ratio with bursts as clusters; W. G. Cochran, Sampling Techniques, 3rd ed. 1977, section 6.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from underfed_server.ingest.wire import GROUPS
+from underfed_server.store.reading.stacks import Looks
+
+LEAST_GROUPS = 2
+
+T_OF_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
+"""Student's, by degrees of freedom from 1 on: within so many standard errors is the true share in 95 of 100 cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All looks that shares are of."""
+
+    looks: Looks
+    usual_effect: float
+    """How many looks tell as much as one that was independent would: the mean of the stacks'."""
+
+    @property
+    def seen(self) -> int:
+        return int(self.looks.sum())
+
+    def share(self, part: Looks) -> float:
+        return float(part.sum() / self.looks.sum())
+
+    def margin(self, part: Looks) -> float | None:
+        """Half of the interval that holds the true share in 95 of 100 cases. ``None``: all looks came together.
+
+        Agresti and Coull's, which is none of nothing for a share of 0 or 1, with as many looks as tell something.
+        """
+        groups = np.count_nonzero(self.looks)
+        if groups < LEAST_GROUPS:
+            return None
+        errors, share = T_OF_95[groups - 2], self.share(part)
+        telling = self.seen / self._effect(part, share)
+        likely = (share * telling + errors**2 / 2) / (telling + errors**2)
+        return float(errors * np.sqrt(likely * (1 - likely) / (telling + errors**2)))
+
+    def _effect(self, part: Looks, share: float) -> float:
+        if not 0 < share < 1:
+            return self.usual_effect
+        return max(1.0, float(_variance(part, self.looks) * self.seen / (share * (1 - share))))
+
+
+def whole_of(parts: Iterable[Looks]) -> Whole:
+    """``parts``: each look in one of them. At least one look."""
+    table = np.array(list(parts)).reshape(-1, GROUPS)
+    looks = table.sum(axis=0)
+    shares = table.sum(axis=1) / looks.sum()
+    chance = (shares * (1 - shares)).sum() / looks.sum()
+    effect = float(_variance(table, looks).sum() / chance) if chance else 1.0
+    return Whole(looks, max(1.0, effect))
+
+
+def _variance(part: Looks, looks: Looks) -> NDArray[Any]:
+    """Of the share of each row. 0 with less than two groups."""
+    groups = np.count_nonzero(looks)
+    if groups < LEAST_GROUPS:
+        return np.zeros(part.shape[:-1])
+    share = part.sum(axis=-1, keepdims=True) / looks.sum()
+    variance: NDArray[Any] = ((part - share * looks) ** 2).sum(axis=-1) * groups / (groups - 1) / looks.sum() ** 2
+    return variance
