@@ -67,7 +67,7 @@ export const workers = {
 
 export const trials = {
   title: 'Tried while it trained',
-  columns: ['Setting', '', 'Steps', 'Mean step', 'Steps per s', 'Gain', 'Predicted'],
+  columns: ['Setting', 'Mean step', 'Steps per s', 'Gain', 'Predicted', 'Steps'],
   interval: (low: string, high: string) => `${low} to ${high}`,
   gained: (factor: string, interval: string) =>
     `${factor} as fast, measured${interval && ` (95%: ${interval})`}.`,

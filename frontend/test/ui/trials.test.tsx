@@ -37,12 +37,12 @@ describe('what a run tried', () => {
   test('is each setting with its pace, beside what was predicted', () => {
     render(<TrialsPanel diagnosis={{ trials: TRIED, steps_per_s: 10 }} tuning={tuning()} />)
     expect(seen()).toContain(
-      'num_workers 0 → 3, prefetch_factor None → 2 × 2.10 as fast, measured (95%: 2.00 to 2.20).',
+      'num_workers 0 → 3, prefetch_factor None → 2: × 2.10 as fast, measured (95%: 2.00 to 2.20).',
     )
     expect(rows()).toEqual([
-      ['num_workers=0', 'began with', '30', '200 ms', '5 (4.9 to 5.1)', '', ''],
-      ['num_workers=3', 'kept', '30', '95.2 ms', '10.5 (4.9 to 5.1)', '× 2.10', '× 1.90'],
-      ['num_workers=2no room for it', '', '30', '–', '–', '–', '–'],
+      ['num_workers=0began with', '200 ms', '5 (4.9 to 5.1)', '', '', '30'],
+      ['num_workers=3kept', '95.2 ms', '10.5 (4.9 to 5.1)', '× 2.10', '× 1.90', '30'],
+      ['num_workers=2no room for it', '–', '–', '–', '–', '30'],
     ])
   })
 

@@ -46,7 +46,7 @@ export function TrialsPanel({ diagnosis, tuning }: TrialsPanelProps) {
       )}
       {tuning.status === 'kept' && tuning.lines.length > 0 && (
         <>
-          <p class="detail">{say.lines}</p>
+          <p class="trials-lines detail">{say.lines}</p>
           <Snippet code={tuning.lines.join('\n')} />
         </>
       )}
@@ -64,7 +64,7 @@ function Told({ tuning }: { tuning: Tuning }) {
     )
     return (
       <p class="trials-kept">
-        <code>{changes.join(', ')}</code> {say.gained(formatFactor(speedup), interval)}
+        <code>{changes.join(', ')}</code>: {say.gained(formatFactor(speedup), interval)}
       </p>
     )
   }
@@ -102,17 +102,21 @@ function Paces({ tuning, trials, now }: { tuning: Tuning; trials: readonly Trial
 function row(trials: readonly Trial[]): (trial: Trial) => readonly ComponentChildren[] {
   const names = varying(trials)
   return trial => [
-    <span key="settings" class={trial.kept ? 'trial-kept' : ''}>
+    <span key="settings" class={`trial-setting ${trial.kept ? 'trial-kept' : ''}`}>
       <code>{settingsOf(trial.settings, names)}</code>
-      {trial.reason && <small class="trial-reason quiet">{trial.reason}</small>}
+      <small class="trial-reason quiet">{outcome(trial)}</small>
     </span>,
-    trial.kept ? say.kept : trial.number === 0 ? say.began : '',
-    formatNumber(trial.steps),
     formatDuration(trial.steps_per_s && 1e6 / trial.steps_per_s),
     pace(trial),
     trial.number === 0 ? '' : formatFactor(trial.speedup),
     trial.number === 0 ? '' : formatFactor(trial.predicted_speedup),
+    formatNumber(trial.steps),
   ]
+}
+
+function outcome({ kept, number, reason }: Trial): string {
+  const what = kept ? say.kept : number === 0 ? say.began : ''
+  return [what, reason].filter(Boolean).join('; ')
 }
 
 function pace({ steps_per_s: value, low, high }: Trial): string {
