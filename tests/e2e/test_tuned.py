@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -35,8 +36,9 @@ def test_trials_and_what_was_kept_appear_while_the_run_trains(page: Page, served
     expect(trials.get_by_role("row").last).to_have_text(re.compile("num_workers=3.*kept.*× 3.40.*× 3.20"))
     expect(page.locator(".ledger")).to_contain_text("Measured while it trained, by this run")
     expect(page.locator(".verdict")).to_contain_text("judged from step 140 on", ignore_case=True)
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
+        page.emulate_media(color_scheme=scheme)
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
     page.set_viewport_size({"width": 390, "height": 800})
