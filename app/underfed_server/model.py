@@ -899,6 +899,9 @@ class EpochInfo(Model):
     rank: int
     loader: str
     epoch_index: int
+    program_epoch: int | None = None
+    """Which of the program's own epochs it is, where settings were switched within one before: each switch counts in
+    ``epoch_index``. ``None``: the same."""
     start_us: int
     iterator_us: int | None
     startup_us: int | None

@@ -11,8 +11,8 @@ from tests.app.made_windows import RUN, made_window
 LOAD_MS, WORK_MS = 120, 50
 HOST = {"cpu_count": 8, "usable_cores": 8.0, "cpu_slowdown": [[1, 1.0], [8, 1.0]]}
 
-NONE = {"num_workers": 0, "prefetch_factor": None, "batch_size": 32}
-THREE = {"num_workers": 3, "prefetch_factor": 2, "batch_size": 32}
+NONE: dict[str, Any] = {"num_workers": 0, "prefetch_factor": None, "batch_size": 32}
+THREE: dict[str, Any] = {"num_workers": 3, "prefetch_factor": 2, "batch_size": 32}
 
 BLOCK = 20
 STARTUP = 5

@@ -116,8 +116,7 @@ class Epoch:
     grad_enabled: bool | None = None
     graph_built: bool | None = None
     in_background: bool | None = None
-    continues: bool | None = None
-    """It goes on with the epoch before it, under other settings."""
+    program_epoch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from underfed_server.model import (
     SharedCause,
 )
 from underfed_server.terminal import figures
+from underfed_server.terminal.tuning import render_tuning
 from underfed_server.terminal.verdict import has_some_wait, verdict_word
 
 WAIT, WORK, QUIET, LOUD = "dark_orange3", "steel_blue", "bright_black", "bold"
@@ -55,6 +56,8 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
         parts += ["", _anatomy(diagnosis.anatomy, best if best and best.is_promised else None)]
     if speeds := _instant_speeds(diagnosis):
         parts += ["", speeds]
+    if diagnosis.tuning:
+        parts += ["", render_tuning(diagnosis.tuning, diagnosis.trials)]
     if len(diagnosis.loaders) > 1:
         parts += ["", _loaders(diagnosis)]
     if diagnosis.causes:
@@ -310,7 +313,9 @@ def render_ledger(entries: Sequence[LedgerEntry]) -> RenderableType:
             ("Predicted", _with_interval(entry.predicted_speedup, entry.low, entry.high)),
             ("Observed", _with_interval(entry.observed_speedup, entry.observed_low, entry.observed_high)),
         ]
-        title = Text.assemble(entry.run_id, (" carries the advice of ", QUIET), entry.advice_of)
+        tuned, carries = (" tuned itself", QUIET), (" carries the advice of ", QUIET)
+        is_own = entry.run_id == entry.advice_of
+        title = Text.assemble(entry.run_id, *((tuned,) if is_own else (carries, entry.advice_of)))
         parts.append(Padding(Group(title, named_values(rows), _reading(entry)), (0, 0, 0, 2)))
     return Group(*parts)
 

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 30600e5799df4108f45bbb61e6cf486c313aa1c732c7ab0f02cabf0e4327372e. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 472abd8168faa1c04b081390f9ecb70326f4184ca7cd4a1598cf331abe37e7e1. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -818,6 +818,40 @@ export interface components {
             /** Sentence */
             sentence: string;
         };
+        /**
+         * Candidate
+         * @description A setting worth a trial.
+         */
+        Candidate: {
+            /** High */
+            high: number | null;
+            /** Low */
+            low: number | null;
+            /** Predicted Speedup */
+            predicted_speedup: number | null;
+            /** Settings */
+            settings: {
+                [key: string]: boolean | number | string | null;
+            };
+            /** Why */
+            why: string;
+        };
+        /**
+         * Candidates
+         * @description What ``--tune`` is to try with a loader.
+         */
+        Candidates: {
+            /** Candidates */
+            candidates: components["schemas"]["Candidate"][];
+            /** Loader */
+            loader: string;
+            /** Settings */
+            settings: {
+                [key: string]: boolean | number | string | null;
+            };
+            /** Why None */
+            why_none: string | null;
+        };
         /** CauseFinding */
         CauseFinding: {
             /**
@@ -1049,6 +1083,7 @@ export interface components {
              * @default
              */
             bound_label: string;
+            candidates?: components["schemas"]["Candidates"] | null;
             /** Causes */
             causes: components["schemas"]["CauseFinding"][];
             /**
@@ -1177,6 +1212,12 @@ export interface components {
             steps: number;
             /** Steps Per S */
             steps_per_s: number | null;
+            /**
+             * Trials
+             * @default []
+             */
+            trials: components["schemas"]["Trial"][];
+            tuning?: components["schemas"]["Tuning"] | null;
             /** Warmup Steps */
             warmup_steps: number;
             /** Why */
@@ -1225,6 +1266,8 @@ export interface components {
             iterator_us: number | null;
             /** Loader */
             loader: string;
+            /** Program Epoch */
+            program_epoch?: number | null;
             /** Rank */
             rank: number;
             /** Sampler Us */
@@ -2938,6 +2981,108 @@ export interface components {
             /** Token Id */
             token_id: string;
         };
+        /**
+         * Trial
+         * @description One setting that ``--tune`` measured, in blocks that alternate with those of the search's other trials.
+         */
+        Trial: {
+            /** Blocks */
+            blocks: components["schemas"]["TrialBlock"][];
+            /** High */
+            high: number | null;
+            /** Kept */
+            kept: boolean;
+            /** Low */
+            low: number | null;
+            /** Number */
+            number: number;
+            /** Predicted High */
+            predicted_high: number | null;
+            /** Predicted Low */
+            predicted_low: number | null;
+            /** Predicted Speedup */
+            predicted_speedup: number | null;
+            /** Rank */
+            rank: number;
+            /** Reason */
+            reason: string | null;
+            /** Search */
+            search: number;
+            /** Settings */
+            settings: {
+                [key: string]: boolean | number | string | null;
+            };
+            /** Speedup */
+            speedup: number | null;
+            /** Steps */
+            steps: number;
+            /** Steps Per S */
+            steps_per_s: number | null;
+        };
+        /**
+         * TrialBlock
+         * @description Consecutive steps with one setting, those in which it started included. Instants are on the run's clock.
+         */
+        TrialBlock: {
+            /** End Us */
+            end_us: number;
+            /** First Step Index */
+            first_step_index: number;
+            /** Start Us */
+            start_us: number;
+            /** Steps */
+            steps: number;
+        };
+        /**
+         * Tuning
+         * @description How far ``underfed run --tune`` has come with a loader, and what it gained.
+         */
+        Tuning: {
+            /** Began With */
+            began_with: {
+                [key: string]: boolean | number | string | null;
+            };
+            /** Gained Us */
+            gained_us: number;
+            /** High */
+            high: number | null;
+            /** Kept */
+            kept: {
+                [key: string]: boolean | number | string | null;
+            } | null;
+            /** Kept From Step */
+            kept_from_step: number | null;
+            /** Lines */
+            lines: string[];
+            /** Loader */
+            loader: string;
+            /** Lost Us */
+            lost_us: number;
+            /** Low */
+            low: number | null;
+            /** Rank */
+            rank: number;
+            /** Reason */
+            reason: string | null;
+            /** Searches */
+            searches: number;
+            /** Speedup */
+            speedup: number | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "waiting" | "searching" | "kept" | "left_alone" | "refused" | "failed";
+            /**
+             * Status Label
+             * @default
+             */
+            status_label: string;
+            /** Trial Steps */
+            trial_steps: number;
+            /** Trial Us */
+            trial_us: number;
+        };
         /** UserInfo */
         UserInfo: {
             /** Archived Runs */
@@ -3110,6 +3255,8 @@ export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditPage = components['schemas']['AuditPage'];
 export type BestAdvice = components['schemas']['BestAdvice'];
 export type Caller = components['schemas']['Caller'];
+export type Candidate = components['schemas']['Candidate'];
+export type Candidates = components['schemas']['Candidates'];
 export type CauseFinding = components['schemas']['CauseFinding'];
 export type CauseHours = components['schemas']['CauseHours'];
 export type Caution = components['schemas']['Caution'];
@@ -3191,6 +3338,9 @@ export type TimelineStep = components['schemas']['TimelineStep'];
 export type TokenInfo = components['schemas']['TokenInfo'];
 export type TokenList = components['schemas']['TokenList'];
 export type TokenMade = components['schemas']['TokenMade'];
+export type Trial = components['schemas']['Trial'];
+export type TrialBlock = components['schemas']['TrialBlock'];
+export type Tuning = components['schemas']['Tuning'];
 export type UserInfo = components['schemas']['UserInfo'];
 export type View = components['schemas']['View'];
 export type ViewChanges = components['schemas']['ViewChanges'];

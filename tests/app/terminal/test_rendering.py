@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis, made_entry
+from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis, made_entry, made_trials, made_tuning
 from underfed_server.model import (
     Advice,
     Anatomy,
@@ -431,3 +431,29 @@ def test_lines_are_the_programs_own_or_called_a_sketch(own: dict[str, str], orig
     advice = made_advice().model_copy(update={"diff": "+num_workers=4", **own})
     lines = shown(render_diagnosis(made_diagnosis(advice=[advice])))
     assert lines[lines.index(f"  {advice.diff}") - 1] == f"  {origin}"
+
+
+def test_what_a_run_tried_is_a_table_under_what_it_kept() -> None:
+    tuned = made_diagnosis(trials=made_trials(), tuning=made_tuning(), advice=[], causes=[])
+    lines = shown(render_diagnosis(tuned))
+    begin = lines.index("Tuning  kept a faster setting")
+    told = " ".join(line.strip() for line in lines[begin + 1 : begin + 3])
+    assert told.startswith("num_workers 0 → 3, prefetch_factor None → 2: × 2.10 as fast, measured (2.00–2.20); ")
+    assert told.endswith("; 41 s of trials, 3 min gained since")
+    table = [line.split() for line in lines[begin + 3 : begin + 6]]
+    assert table[0] == ["num_workers", "prefetch_factor", "steps", "steps/s", "gain", "predicted"]
+    assert table[1] == ["before", "0", "None", "30", "5", "(4.9–5.1)"]
+    assert table[2] == ["kept", "3", "2", "30", "10.5", "(10.1–10.9)", "×", "2.10", "×", "1.90"]
+    assert "  num_workers=0, prefetch_factor=None: it is slower" in lines
+    assert "  num_workers=3" in lines, "the line to write into the program"
+
+
+def test_why_a_run_is_not_tuned_is_said() -> None:
+    refused = made_tuning(status="refused", kept=None, reason="an iterable data set is switched between epochs")
+    lines = shown(render_diagnosis(made_diagnosis(tuning=refused)))
+    assert lines[lines.index("Tuning  not tuned") + 1] == "  an iterable data set is switched between epochs"
+
+
+def test_a_run_that_tuned_itself_carries_its_own_proof() -> None:
+    entry = made_entry("run-1", 1.6).model_copy(update={"advice_of": "run-1"})
+    assert "  run-1 tuned itself" in shown(render_diagnosis(made_diagnosis(ledger=[entry])))

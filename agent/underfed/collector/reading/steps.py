@@ -104,8 +104,8 @@ class OpenEpoch:
     in_background: bool | None = None
     ending_us: int | None = None
     """The request that found no more batches; ``None``: there was none, or it handed one out."""
-    continues: bool | None = None
-    """It goes on with the one before it, under other settings."""
+    program_epoch: int | None = None
+    """Which of the program's own epochs it is of; ``None``: each so far was one."""
     ahead: Request | None = None
     """The request whose batch such a consumer has not handed out yet."""
 
@@ -123,6 +123,8 @@ class LoaderSteps:
         self._stretches: list[Stretch] = []
         self._growing: dict[int, Stretch] = {}
         self._unsent: dict[int, Epoch] = {}
+        self._continued = 0
+        """Epochs so far that went on with the one before them."""
         self._device: dict[int, DeviceTimes] = {}
         self._numbers: dict[int, int] = {}
         """Device times come under the number of the request; the step may have another, see ``_hand_out``."""
@@ -137,6 +139,8 @@ class LoaderSteps:
         for other in list(self.open.values()):
             self._leave(other)
         self.open[epoch.epoch_index] = epoch
+        if self._continued:
+            epoch.program_epoch = epoch.epoch_index - self._continued
         self._report(epoch)
 
     def step(self, epoch_index: int, request: Request) -> None:
@@ -213,7 +217,8 @@ class LoaderSteps:
         """This epoch is a part of the program's epoch that the one before it is of."""
         epoch = self.open.get(epoch_index)
         if epoch is not None:
-            epoch.continues = True
+            self._continued += 1
+            epoch.program_epoch = epoch.epoch_index - self._continued
             self._report(epoch)
 
     def later(self, step_index: int, times: DeviceTimes) -> None:
@@ -330,5 +335,5 @@ class LoaderSteps:
             grad_enabled=epoch.grad_enabled,
             graph_built=epoch.graph_built,
             in_background=epoch.in_background,
-            continues=epoch.continues,
+            program_epoch=epoch.program_epoch,
         )

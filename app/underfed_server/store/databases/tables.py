@@ -260,6 +260,7 @@ epoch = Table(
     *_stream_key(),
     _key("loader", Text),
     _key("epoch_index", BigInteger),
+    Column("program_epoch", BigInteger),
     Column("start_us", BigInteger, nullable=False),
     Column("iterator_us", BigInteger),
     Column("startup_us", BigInteger),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Table, bindparam, func, select, type_coerce
@@ -68,13 +69,34 @@ def read_epochs(connection: Connection, run_id: str, rank: int, loader: str, las
     """The newest epochs of a rank with a loader; oldest first, on the run's clock."""
     place = {"run_id": run_id, "rank": rank, "loader": loader, "last": last}
     rows = connection.execute(_EPOCHS_OF, place).mappings().all()
-    return tuple(_epoch_info(row) for row in reversed(rows))
+    return tuple(_joined(reversed(rows)))
 
 
 def _epochs(connection: Connection, run_id: str) -> list[EpochInfo]:
     """The newest of all ranks and loaders; oldest first."""
     rows = connection.execute(_EPOCHS_OF_ALL, {"run_id": run_id}).mappings().all()
-    return [_epoch_info(row) for row in sorted(rows, key=lambda row: (row["began"], row["rank"]))]
+    of_loaders = groupby(sorted(rows, key=_place_of), key=lambda row: (row["rank"], row["loader"]))
+    return sorted((each for _, own in of_loaders for each in _joined(own)), key=lambda each: (each.start_us, each.rank))
+
+
+def _place_of(row: RowMapping) -> tuple[int, str, int]:
+    return row["rank"], row["loader"], row["began"]
+
+
+def _joined(rows: Iterable[RowMapping]) -> Iterator[EpochInfo]:
+    """Of one rank and loader, oldest first. Where settings were switched within an epoch, it was recorded in parts."""
+    for _, parts in groupby(rows, key=lambda row: (row["incarnation"], _program_epoch(row))):
+        each = [_epoch_info(row) for row in parts]
+        first, last = each[0], each[-1]
+        steps = None if last.steps is None else sum(part.steps or 0 for part in each)
+        yield first.model_copy(
+            update={"steps": steps, **{name: getattr(last, name) for name in ("end_us", "ending_us", "ended")}}
+        )
+
+
+def _program_epoch(row: RowMapping) -> int:
+    index: int = row["epoch_index"] if row["program_epoch"] is None else row["program_epoch"]
+    return index
 
 
 def _epoch_info(row: RowMapping) -> EpochInfo:

@@ -159,13 +159,16 @@ def step_totals(connection: Connection, run_id: str) -> list[StepTotals]:
     """Of all loaders that have a step, by loader and rank."""
     track, epoch = tables.track.c, tables.epoch.c
     edges = (func.coalesce(func.sum(column), 0) for column in (epoch.iterator_us, epoch.ending_us))
-    of_epochs = select(epoch.loader, epoch.rank, func.count(), *edges).where(epoch.run_id == run_id)
-    epochs = {
-        (loader, rank): (number, int(constructed_us) + int(ending_us))
-        for loader, rank, number, constructed_us, ending_us in connection.execute(
-            of_epochs.group_by(epoch.loader, epoch.rank)
-        )
-    }
+    # Where settings were switched within an epoch it was recorded in parts, the last of which says which one it is.
+    numbers = (func.count(), func.max(epoch.program_epoch))
+    of_epochs = select(epoch.loader, epoch.rank, *numbers, *edges).where(epoch.run_id == run_id)
+    epochs: dict[tuple[str, int], tuple[int, int]] = {}
+    for loader, rank, parts, last, constructed_us, ending_us in connection.execute(
+        of_epochs.group_by(epoch.loader, epoch.rank, epoch.incarnation)
+    ):
+        number, number_us = epochs.get((loader, rank), (0, 0))
+        number += parts if last is None else last + 1
+        epochs[loader, rank] = number, number_us + int(constructed_us) + int(ending_us)
     sums = (func.sum(column) for column in (track.rows, track.step_us_total, track.data_wait_us_total))
     statement = select(track.lane, track.rank, *sums).where(
         track.run_id == run_id, track.rows > 0, track.lane.startswith(steps_lane(""), autoescape=True)

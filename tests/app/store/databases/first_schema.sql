@@ -145,6 +145,7 @@ CREATE TABLE epoch (
   incarnation BIGINT NOT NULL,
   loader TEXT NOT NULL,
   epoch_index BIGINT NOT NULL,
+  program_epoch BIGINT,
   start_us BIGINT NOT NULL,
   iterator_us BIGINT,
   startup_us BIGINT,
