@@ -7,6 +7,8 @@ import type {
   RunSummary,
   Series,
   SeriesPage,
+  Trial,
+  Tuning,
   Week,
   WorkerInfo,
   WorkersPage,
@@ -246,6 +248,50 @@ export function advice(changes: Partial<Advice> = {}): Advice {
   }
 }
 
+export function trial(changes: Partial<Trial> = {}): Trial {
+  return {
+    rank: 0,
+    search: 0,
+    number: 0,
+    settings: { num_workers: 0 },
+    predicted_speedup: null,
+    predicted_low: null,
+    predicted_high: null,
+    steps: 30,
+    steps_per_s: 5,
+    low: 4.9,
+    high: 5.1,
+    speedup: null,
+    kept: false,
+    reason: null,
+    blocks: [],
+    ...changes,
+  }
+}
+
+export function tuning(changes: Partial<Tuning> = {}): Tuning {
+  return {
+    loader: 'train',
+    rank: 0,
+    status: 'kept',
+    status_label: 'kept a faster setting',
+    reason: null,
+    began_with: { num_workers: 0, prefetch_factor: null, pin_memory: false },
+    kept: { num_workers: 3, prefetch_factor: 2, pin_memory: false },
+    kept_from_step: 140,
+    speedup: 2.1,
+    low: 2,
+    high: 2.2,
+    trial_steps: 80,
+    trial_us: 12_000_000,
+    gained_us: 180_000_000,
+    lost_us: 2_000_000,
+    searches: 1,
+    lines: ['num_workers=3', 'prefetch_factor=2'],
+    ...changes,
+  }
+}
+
 export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
   return {
     run_id: 'run-1',
@@ -253,6 +299,7 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     status_label: 'running',
     steps: 29_415,
     loader: 'train',
+    trials: [],
     bound: 'data',
     bound_label: 'data-bound',
     clock: 'host',

@@ -67,7 +67,7 @@ def test_while_it_tries_settings_it_is_judged_by_the_steps_before(store: Store) 
     run = TunedRun()
     post(store, [waiting(run), *searching(run)])
     found = judged(store)
-    assert found.judged_steps == 55
+    assert found.judged_steps == 55 + BLOCK, "with those that it was measured by as it was"
     assert found.data_stall_fraction == pytest.approx(120 / 170)
     assert found.tuning is not None and found.tuning.status_label == "trying settings"
     assert [trial.speedup for trial in found.trials] == [pytest.approx(1.0), pytest.approx(3.4)]
@@ -85,13 +85,27 @@ def test_since_a_setting_is_kept_it_is_judged_by_the_steps_with_that_one(store: 
     assert [(trial.kept, len(trial.blocks)) for trial in found.trials] == [(False, 2), (True, 2)]
 
 
+def test_while_it_searches_again_it_is_judged_by_what_it_kept_before(store: Store) -> None:
+    run = TunedRun()
+    post(store, tuned_windows(run))
+    again = run.tuning("searching")["trials"]
+    first = [each | {"kept": each["number"] == 1} for each in run.trials(is_over=True)]
+    block = {"first_step_index": run.steps, "steps": BLOCK, "start_us": run.at_us, "end_us": run.at_us + 1_000}
+    second = [again[0] | {"search": 1, "settings": THREE, "blocks": []}]
+    second += [again[1] | {"search": 1, "settings": THREE | {"num_workers": 4}, "blocks": [block]}]
+    post(store, [run.train(BLOCK, THREE, tuning=[run.tuning("searching", trials=[*first, *second])])])
+    found = judged(store)
+    assert (found.judged_from_step, found.judged_steps) == (60 + 4 * BLOCK, 55)
+    assert (found.bound, found.data_stall_fraction) == ("compute", 0.0)
+
+
 def test_what_was_left_alone_is_judged_without_the_search(store: Store) -> None:
     run = TunedRun()
     windows = [waiting(run), *searching(run)]
     left = run.tuning("left_alone", kept=NONE, kept_from_step=run.steps)
     few = run.train(15, NONE, tuning=[left])
     post(store, [*windows, few])
-    assert judged(store).judged_steps == 55, "too few since: those before it"
+    assert judged(store).judged_steps == 55 + BLOCK, "too few since: those before it"
     post(store, [run.train(20, NONE, tuning=[left])])
     found = judged(store)
     assert found.judged_steps == 35

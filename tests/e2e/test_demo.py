@@ -67,6 +67,17 @@ def test_once_shows_verdict_advice_and_proof_and_ends_well(directory: Path, free
     poll(lambda: not left_behind(directory))
 
 
+@pytest.mark.soak(passes=2, of=3)
+def test_a_job_that_tunes_itself_is_started_once_and_becomes_fast(directory: Path, free_port: int) -> None:
+    demo = start(directory, "--tune", "--once", "--seconds", "60", "--port", str(free_port))
+    output, _ = demo.communicate(timeout=400)
+    assert demo.returncode == 0, output
+    assert "Second run" not in output
+    assert "kept a faster setting" in output
+    assert re.search(r"× [1-9]\.\d\d as fast, measured while it trained\.", output), output
+    poll(lambda: not left_behind(directory))
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_demo_leaves_no_process(directory: Path, free_port: int, number: signal.Signals) -> None:
     demo = start(directory, "--port", str(free_port))

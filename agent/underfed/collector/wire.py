@@ -117,7 +117,6 @@ class Epoch:
     graph_built: bool | None = None
     in_background: bool | None = None
     program_epoch: int | None = None
-    """It goes on with the epoch before it, under other settings."""
 
 
 @dataclass(frozen=True, slots=True)

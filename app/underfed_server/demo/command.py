@@ -33,6 +33,9 @@ from underfed_server.terminal.rendering import render_diagnosis
 PROJECT, NAME = "demo", "photographs"
 TRAINING_SCRIPT = Path(__file__).with_name("train.py")
 START_S = 30.0
+SECONDS, SECONDS_TO_TUNE = 25.0, 60.0
+"""To train by default. A job that tunes itself is judged first, tries settings, and then shows what that gained."""
+
 SETTLE_S = 20.0
 """The last windows of an ended training job are sent and judged well within this."""
 POLL_S = 0.5
@@ -51,6 +54,7 @@ class Setup:
     client: Client
     console: Console
     seconds: float
+    tune: bool = False
 
 
 def demo(argv: Sequence[str]) -> int:
@@ -71,10 +75,13 @@ def demo(argv: Sequence[str]) -> int:
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="underfed demo", description=demo.__doc__)
     parser.add_argument("--port", type=int, default=7077, help="of the service and its page (default 7077)")
-    parser.add_argument("--seconds", type=float, default=25.0, help="to train each time (default 25)")
+    parser.add_argument("--seconds", type=float, help="to train each time (default 25; with --tune 60)")
+    parser.add_argument("--tune", action="store_true", help="train once, and let the job tune itself meanwhile")
     parser.add_argument("--once", action="store_true", help="end when both jobs are done, with exit code 0")
     parser.add_argument("--no-browser", action="store_true", help="do not open the page")
     arguments = parser.parse_args(argv)
+    if arguments.seconds is None:
+        arguments.seconds = SECONDS_TO_TUNE if arguments.tune else SECONDS
     if not 1 <= arguments.port <= 65_535:
         parser.error(f"--port must be between 1 and 65535, not {arguments.port}")
     if not 5 <= arguments.seconds <= 3_600:
@@ -88,7 +95,7 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
     directory = data_dir() / "demo"
     directory.mkdir(parents=True, exist_ok=True)
     client = Client(f"http://127.0.0.1:{arguments.port}", os.environ.get("UNDERFED_TOKEN"))
-    setup = Setup(directory, client, console, arguments.seconds)
+    setup = Setup(directory, client, console, arguments.seconds, arguments.tune)
     with running(_service_command(setup, arguments.port), {}, directory / "service.log") as service:
         _wait_until_up(setup, service)
         console.print(f"Page      [bold]{client.url}[/bold]")
@@ -97,7 +104,11 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
             console.print("          The page by this link, once, may also archive, tag and delete runs.")
         if not (arguments.no_browser or arguments.once):
             webbrowser.open(client.url)
-        _train_twice(setup)
+        _prepare(setup)
+        if arguments.tune:
+            _train_tuned(setup)
+        else:
+            _train_twice(setup)
         if not arguments.once:
             console.print(f"\nThe service keeps running at [bold]{client.url}[/bold]; Ctrl-C ends it.")
             service.wait()
@@ -110,7 +121,7 @@ def owner_link(log: Path) -> str | None:
     return lines[-1].split()[1] if lines and lines[-1].startswith("Owner ") else None
 
 
-def _train_twice(setup: Setup) -> None:
+def _prepare(setup: Setup) -> None:
     # Pillow may be missing, which is said before this is reached.
     from underfed_server.demo.photographs import photograph_files
 
@@ -119,6 +130,22 @@ def _train_twice(setup: Setup) -> None:
         calibrate(data_directory(os.environ))
         status.update("")
     setup.console.print(f"Data      {len(files)} JPEG photographs in {setup.directory}\n")
+
+
+def _train_tuned(setup: Setup) -> None:
+    setup.console.rule("One run, which tunes itself: it begins with num_workers=0", align="left")
+    found = _train(setup, {"num_workers": 0})
+    setup.console.print(render_diagnosis(found))
+    tuning = found.tuning
+    if tuning is None or tuning.status != "kept":
+        why = (tuning.reason if tuning else None) or "it trained for too short a time"
+        setup.console.print(f"\n[bold]No other setting was kept: {why}.[/bold]")
+    else:
+        setup.console.print(f"\n[bold]{figures.factor(tuning.speedup)} as fast, measured while it trained.[/bold]")
+    setup.console.print(f"  {setup.client.url}/runs/{found.run_id}")
+
+
+def _train_twice(setup: Setup) -> None:
     setup.console.rule("First run: the loader as it often is, num_workers=0", align="left")
     before = _train(setup, {"num_workers": 0})
     setup.console.print(render_diagnosis(before))
@@ -166,7 +193,8 @@ def _show_progress(setup: Setup, status: Status, run_id: str) -> None:
     except RefusedError:
         return
     verdict = seen.sentence if seen.bound != "unknown" else f"measuring, {seen.reason}"
-    status.update(f"Training: step {seen.steps}. {verdict}")
+    tuning = f" Tuning: {seen.tuning.status_label}." if seen.tuning else ""
+    status.update(f"Training: step {seen.steps}. {verdict}{tuning}")
 
 
 def _final_diagnosis(setup: Setup, run_id: str) -> Diagnosis:
@@ -206,7 +234,7 @@ def _training_command(setup: Setup, settings: Mapping[str, Setting]) -> list[str
     command += ["--num-workers", str(settings["num_workers"])]
     if settings["num_workers"] and settings.get("prefetch_factor"):
         command += ["--prefetch-factor", str(settings["prefetch_factor"])]
-    return command
+    return [*command, "--tune"] if setup.tune else command
 
 
 def _wait_until_up(setup: Setup, service: subprocess.Popen[bytes]) -> None:

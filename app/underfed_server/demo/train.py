@@ -1,6 +1,7 @@
 """The training job of the demo: plain PyTorch, and one line of Underfed.
 
-Run as a script, as a user's own job would be: ``python train.py --data DIR --num-workers 0 --seconds 30``.
+Run as a script, as a user's own job would be: ``python train.py --data DIR --num-workers 0 --seconds 30``; with
+``--tune`` it tries other settings of its loader while it trains.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def steps_until(deadline: float, loader: DataLoader[tuple[Tensor, int]]) -> Iter
             return
 
 
-def train(data: Path, num_workers: int, prefetch_factor: int | None, seconds: float) -> None:
+def train(data: Path, num_workers: int, prefetch_factor: int | None, seconds: float, *, tune: bool = False) -> None:
     # One thread computes, as a GPU would: several threads would compete with the workers for the same cores.
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -81,7 +82,7 @@ def train(data: Path, num_workers: int, prefetch_factor: int | None, seconds: fl
         prefetch_factor=prefetch_factor,
         drop_last=True,
     )
-    loader = underfed.watch(loader, name="train")
+    loader = underfed.watch(loader, name="train", tune=tune)
     model = small_net()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     for images, labels in steps_until(time.monotonic() + seconds, loader):
@@ -97,8 +98,9 @@ def main() -> None:
     parser.add_argument("--num-workers", type=int, default=0)
     parser.add_argument("--prefetch-factor", type=int, default=None)
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--tune", action="store_true", help="try other settings while it trains")
     arguments = parser.parse_args()
-    train(arguments.data, arguments.num_workers, arguments.prefetch_factor, arguments.seconds)
+    train(arguments.data, arguments.num_workers, arguments.prefetch_factor, arguments.seconds, tune=arguments.tune)
 
 
 if __name__ == "__main__":

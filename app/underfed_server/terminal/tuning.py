@@ -35,9 +35,9 @@ def _gained(tuning: Tuning) -> str | None:
 
 
 def changes(before: Mapping[str, Setting], after: Mapping[str, Setting]) -> str:
-    """``num_workers 0 → 3, prefetch_factor – → 2``"""
+    """``num_workers 0 → 3, prefetch_factor None → 2``"""
     names = [name for name in after if before.get(name) != after[name]]
-    return ", ".join(f"{name} {_word(before.get(name))} → {_word(after[name])}" for name in names)
+    return ", ".join(f"{name} {before.get(name)} → {after[name]}" for name in names)
 
 
 def _table(trials: Sequence[Trial]) -> RenderableType:
@@ -50,7 +50,7 @@ def _table(trials: Sequence[Trial]) -> RenderableType:
         gains = (trial.speedup, trial.predicted_speedup) if trial.number else (None, None)
         table.add_row(
             Text("kept", GOOD) if trial.kept else "" if trial.number else "before",
-            *(_word(trial.settings.get(name)) for name in names),
+            *(str(trial.settings.get(name)) for name in names),
             f"{trial.steps:,}",
             _pace(trial),
             *(figures.factor(gain) if trial.number else "" for gain in gains),
@@ -61,7 +61,7 @@ def _table(trials: Sequence[Trial]) -> RenderableType:
 
 
 def _named(trial: Trial, names: Sequence[str]) -> str:
-    return ", ".join(f"{name}={_word(trial.settings.get(name))}" for name in names)
+    return ", ".join(f"{name}={trial.settings.get(name)}" for name in names)
 
 
 def _pace(trial: Trial) -> str:
@@ -74,7 +74,3 @@ def varying(trials: Sequence[Trial]) -> list[str]:
     """The settings in which trials differ."""
     names = dict.fromkeys(name for trial in trials for name in trial.settings)
     return [name for name in names if len({trial.settings.get(name) for trial in trials}) > 1]
-
-
-def _word(value: Setting) -> str:
-    return figures.NOT_MEASURED if value is None else str(value)

@@ -126,6 +126,7 @@ function Judged({ store, run, diagnosis, isOfRun }: JudgedProps) {
 const charted = () => import('../ui/run/TimePanels')
 const Times = onDemand(async () => (await charted()).TimePanels, <ChartsSkeleton />)
 /** What is low on the page comes after what is above it; none of it follows each verdict. */
+const Trials = onDemand(async () => (await import('../ui/run/TrialsPanel')).TrialsPanel)
 const Signals = onDemand(async () => (await import('../ui/run/SignalsPanel')).SignalsPanel)
 const Facts = memo(onDemand(async () => (await import('../ui/run/RunFacts')).RunFacts))
 const Settings = memo(onDemand(async () => (await import('../ui/run/LoaderSettings')).LoaderSettings))
@@ -142,6 +143,11 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
   const isDrawn = isAnswered(store.series) && isAnswered(store.workers)
   return (
     <>
+      {diagnosis?.tuning && (
+        <Fence>
+          <Trials diagnosis={diagnosis} tuning={diagnosis.tuning} />
+        </Fence>
+      )}
       {ledger.length > 0 && <Ledger run={run} entries={ledger} />}
       <div class="columns">
         <div class="do">

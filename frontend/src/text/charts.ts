@@ -65,6 +65,23 @@ export const workers = {
   pin: (us: string) => `The pin-memory thread then takes ${us} per batch.`,
 }
 
+export const trials = {
+  title: 'Tried while it trained',
+  columns: ['Setting', 'Mean step', 'Steps per s', 'Gain', 'Predicted', 'Steps'],
+  interval: (low: string, high: string) => `${low} to ${high}`,
+  gained: (factor: string, interval: string) =>
+    `${factor} as fast, measured${interval && ` (95%: ${interval})`}.`,
+  before: 'mean step before',
+  during: (span: string) => `during ${span} of trials`,
+  after: 'since then',
+  sinceThen: 'gained since then',
+  began: 'began with',
+  kept: 'kept',
+  lines: 'To write into the program:',
+  band: 'trials',
+  keeps: (settings: string) => `kept ${settings}`,
+}
+
 export const gantt = {
   title: (steps: number) => (steps === 1 ? 'The last step' : `The last ${steps} steps`),
   cpu: 'on a CPU',

@@ -142,6 +142,7 @@ export const ledger = {
   pending: 'Not judged yet.',
   before: 'Before:',
   after: 'After:',
+  tuned: 'Measured while it trained, by',
   thisRun: 'this run',
 }
 

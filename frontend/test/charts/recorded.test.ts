@@ -17,7 +17,7 @@ const read = (path: string) => JSON.parse(readFileSync(new URL(path, FOLDER), 'u
 function drawn(name: string) {
   const page: SeriesPage = read(`answers/${name}.json`)
   const shared = { run: run({ epochs: [], died_workers: [] }), page }
-  const marks = marksOf({ ...shared.run, shared: [] }, page)
+  const marks = marksOf({ ...shared.run, shared: [], trials: [] }, page)
   const set = runCharts({ ...shared, marks, isWhole: true, endsNow: false, hasOtherWaits: false }, null)
   if (!set) throw new Error('no step')
   const recordings = set.charts.flatMap(({ drawn }) =>

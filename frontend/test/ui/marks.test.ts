@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { marksOf } from '../../src/ui/run/marks'
-import { run, series, seriesPage } from '../made'
+import { run, series, seriesPage, trial } from '../made'
 
 const DEATH = {
   rank: 0,
@@ -31,7 +31,7 @@ test('epochs of this rank and loader are marked, in order; a pass over another o
     { ...epoch, rank: 1, loader: 'train', epoch_index: 0, start_us: 0 },
     { ...epoch, rank: 0, loader: 'val', epoch_index: 0, start_us: 1_000_000 },
   ]
-  expect(marksOf({ ...run({ epochs }), shared: [] }, page)).toEqual([
+  expect(marksOf({ ...run({ epochs }), shared: [], trials: [] }, page)).toEqual([
     { at: 0, label: 'epoch 0' },
     { at: 2, label: 'epoch 1' },
   ])
@@ -56,6 +56,7 @@ test('a worker that died and others on the host are marked as what happened', ()
   const happened = {
     ...run({ died_workers: [death, { ...death, worker: 3 }, { ...death, rank: 1 }] }),
     shared: [{ ...shared, runs: [...shared.runs] }],
+    trials: [],
   }
   expect(marksOf(happened, page)).toEqual([
     { at: 0.5, label: 'workers 2, 3 died', isEvent: true },
@@ -65,7 +66,7 @@ test('a worker that died and others on the host are marked as what happened', ()
 
 test('where single steps were deleted is marked at the first bucket after them', () => {
   const coarse = series('step_us', [1, 1, 1], { given_up_before: 15 })
-  expect(marksOf({ ...run(), shared: [] }, seriesPage(coarse))).toEqual([
+  expect(marksOf({ ...run(), shared: [], trials: [] }, seriesPage(coarse))).toEqual([
     { at: 2, label: 'single steps deleted before', isEvent: true },
   ])
 })
@@ -75,8 +76,53 @@ test('pauses are named with how long they lasted, and what was written', () => {
     { kind: 'checkpoint', label: 'checkpoint', start_us: 5e6, end_us: 6.9e6, written_bytes: 8 << 20 },
     { kind: 'validation', label: 'validation', loader: 'val', start_us: 2e6, end_us: 3e6 },
   ] as const
-  expect(marksOf({ ...run({ epochs: [] }), shared: [] }, { ...page, pauses: [...pauses] })).toEqual([
+  expect(
+    marksOf({ ...run({ epochs: [] }), shared: [], trials: [] }, { ...page, pauses: [...pauses] }),
+  ).toEqual([
     { at: 2, until: 3, label: 'validation', detail: '1 s' },
     { at: 5, until: 6.9, label: 'checkpoint', detail: '1.9 s, 8 MiB written' },
+  ])
+})
+
+test('a search is a band with a line where each setting took over, and what was kept is an event', () => {
+  const block = (at: number) => ({
+    first_step_index: 0,
+    steps: 20,
+    start_us: at * 1e6,
+    end_us: (at + 1) * 1e6,
+  })
+  const trials = [
+    trial({ number: 0, settings: { num_workers: 0, pin_memory: false }, blocks: [block(2), block(4)] }),
+    trial({ number: 1, settings: { num_workers: 3, pin_memory: false }, blocks: [block(3)], kept: true }),
+  ]
+  expect(marksOf({ ...run({ epochs: [] }), shared: [], trials }, page)).toEqual([
+    { at: 2, until: 5, label: 'trials' },
+    { at: 2, label: 'num_workers=0' },
+    { at: 3, label: 'num_workers=3' },
+    { at: 4, label: 'num_workers=0' },
+    { at: 5, label: 'kept num_workers=3', isEvent: true },
+  ])
+})
+
+test('an epoch after a switch has the number that the program gives it', () => {
+  const started = {
+    iterator_us: null,
+    startup_us: null,
+    sampler_us: null,
+    first_step_index: 0,
+    steps: null,
+    end_us: null,
+  }
+  const epoch = {
+    ...started,
+    rank: 0,
+    loader: 'train',
+    ended: null,
+    epoch_index: 6,
+    program_epoch: 1,
+    start_us: 0,
+  }
+  expect(marksOf({ ...run({ epochs: [epoch] }), shared: [], trials: [] }, page)).toEqual([
+    { at: 0, label: 'epoch 1' },
   ])
 })

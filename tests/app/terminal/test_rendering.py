@@ -450,13 +450,13 @@ def test_what_a_run_tried_is_a_table_under_what_it_kept() -> None:
     lines = shown(render_diagnosis(tuned))
     begin = lines.index("Tuning  kept a faster setting")
     told = " ".join(line.strip() for line in lines[begin + 1 : begin + 3])
-    assert told.startswith("num_workers 0 → 3, prefetch_factor – → 2: × 2.10 as fast, measured (2.00–2.20); ")
+    assert told.startswith("num_workers 0 → 3, prefetch_factor None → 2: × 2.10 as fast, measured (2.00–2.20); ")
     assert told.endswith("; 41 s of trials, 3 min gained since")
     table = [line.split() for line in lines[begin + 3 : begin + 6]]
     assert table[0] == ["num_workers", "prefetch_factor", "steps", "steps/s", "gain", "predicted"]
-    assert table[1] == ["before", "0", "–", "30", "5", "(4.9–5.1)"]
+    assert table[1] == ["before", "0", "None", "30", "5", "(4.9–5.1)"]
     assert table[2] == ["kept", "3", "2", "30", "10.5", "(10.1–10.9)", "×", "2.10", "×", "1.90"]
-    assert "  num_workers=0, prefetch_factor=–: it is slower" in lines
+    assert "  num_workers=0, prefetch_factor=None: it is slower" in lines
     assert "  num_workers=3" in lines, "the line to write into the program"
 
 

@@ -99,7 +99,9 @@ class EpochEdges:
         else:
             known = feeders_of(switched, kept)
             forget(kept)
-        fitting = [each for each in known if each.setting == setting and each.setting.num_workers]
+        # One that has handed out nothing yet has no session that goes on.
+        begun = [each for each in known if each.session is not None or each.iterator is kept]
+        fitting = [each for each in begun if each.setting == setting and each.setting.num_workers]
         chosen = next((each for each in fitting if each.is_usable(kept)), None)
         for each in known:
             if each is not chosen:

@@ -32,7 +32,7 @@ OF_THE_LOADER = ("worker_init_fn", "multiprocessing_context", "pin_memory_device
 
 
 class _Unrecorded:
-    """In a session's place while an iterator is not in use yet."""
+    """In a session's place while an iterator is constructed that is not in use yet."""
 
     times_sampler = False
     is_constructed = False
@@ -122,6 +122,7 @@ class Feeders:
         attach(iterator, KEY, UNRECORDED)
         with self._planned(number, setting.threads_per_worker):
             iterator.__init__(view)
+        attach(iterator, KEY, None)
         iterator._index_sampler = own._index_sampler
         return Feeder(setting, iterator, number=number)
 
@@ -136,7 +137,7 @@ class Feeders:
             iterator._num_yielded = 0
             return
         sampler = iterator._index_sampler
-        attach(iterator, KEY, UNRECORDED)
+        attach(iterator, KEY, None)
         iterator._index_sampler = _NoIndices()
         try:
             iterator._reset(_View(self._loader, self._given))

@@ -38,6 +38,8 @@ class Switched:
     sees_arrivals: bool
     state: _State = field(init=False)
     parked: dict[LoaderSetting, Feeder] = field(default_factory=dict)
+    held: list[tuple[Any]] = field(default_factory=list)
+    """A batch that was loaded and not handed out yet: a signal handler may raise in between."""
 
     def __post_init__(self) -> None:
         self.state = _State(self.own)

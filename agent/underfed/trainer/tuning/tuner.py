@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from multiprocessing import current_process
 from typing import TYPE_CHECKING, Any
 
-from underfed.exchange import launch, tuning
+from underfed.exchange import launch, run_files, tuning
 from underfed.exchange.config import Value
 from underfed.exchange.guard import Guard
 from underfed.exchange.launch import Say
@@ -162,12 +162,13 @@ class Tuner:
         if feeder is None:
             return None
         try:
-            batch = next(feeder)
+            if not switched.held:
+                switched.held.append((next(feeder),))
         except StopIteration:
             self._pass_ended(iterator, switched)
             raise
         self._waited_ns = self._now() - self._entered_ns
-        return (batch,)
+        return switched.held.pop()
 
     def left(self, iterator: Any, batch: Any) -> None:
         """After torch's own code: the iterator itself has loaded this batch."""

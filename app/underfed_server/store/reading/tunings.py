@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import bindparam, select
 
 from underfed_server.ingest import wire
-from underfed_server.model import Setting, Trial, TrialBlock, Tuning
+from underfed_server.model import Trial, TrialBlock, Tuning
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.columns.packed import unpacked_tuning
 from underfed_server.store.databases import tables
@@ -37,15 +37,10 @@ class Tuned:
 
     @property
     def searched(self) -> list[tuple[int, int]]:
-        """The steps of each search: of its first one, and one past its last. They are of several settings."""
-        spans: dict[int, list[TrialBlock]] = {}
-        for trial in self.trials:
-            spans.setdefault(trial.search, []).extend(trial.blocks)
-        return [
-            (min(one.first_step_index for one in blocks), max(one.first_step_index + one.steps for one in blocks))
-            for _, blocks in sorted(spans.items())
-            if blocks
-        ]
+        """The steps of each search: of its first one, and one past its last. They are of several settings; those
+        before it that were measured for it are of one.
+        """
+        return [(min(_first(each)), max(_after(each))) for each in _other_blocks(self.trials).values() if each]
 
 
 Tunings = Mapping[tuple[int, str], Tuned]
@@ -107,21 +102,36 @@ def _trials(rank: int, sent: Sequence[wire.Trial], first_search: int, steps: int
 
 
 def _changed(tuning: Tuning, trials: Sequence[Trial]) -> ChangedSettings | None:
-    if tuning.kept is None or tuning.kept_from_step is None or tuning.kept == tuning.began_with:
-        return None
+    """By the newest search that kept another setting than it began with, whatever came after it."""
     switch = next((each for each in reversed(trials) if each.kept and each.number), None)
-    ends = [block.end_us for each in trials if switch and each.search == switch.search for block in each.blocks]
+    first = next((each for each in trials if switch and each.search == switch.search and not each.number), None)
+    blocks = _other_blocks(trials).get(switch.search) if switch else None
+    if switch is None or first is None or not blocks or switch.settings == first.settings:
+        return None
+    is_newest = switch.search == trials[-1].search and tuning.kept_from_step is not None
     return ChangedSettings(
-        step_index=tuning.kept_from_step,
-        start_us=max(ends, default=0),
-        before=_begun_with(trials, switch) or tuning.began_with,
-        since=tuning.kept,
+        step_index=tuning.kept_from_step if is_newest and tuning.kept_from_step is not None else max(_after(blocks)),
+        start_us=max(each.end_us for each in blocks),
+        before=first.settings,
+        since=switch.settings,
         is_live=True,
     )
 
 
-def _begun_with(trials: Sequence[Trial], switch: Trial | None) -> Mapping[str, Setting] | None:
-    """By the search that kept what is in use."""
-    found = (each for each in trials if switch and each.search == switch.search and not each.number)
-    first = next(found, None)
-    return first.settings if first else None
+def _other_blocks(trials: Sequence[Trial]) -> dict[int, list[TrialBlock]]:
+    """By search, from its first block with another setting on."""
+    found: dict[int, list[TrialBlock]] = {}
+    for search in dict.fromkeys(trial.search for trial in trials):
+        own = [trial for trial in trials if trial.search == search]
+        others = [block.first_step_index for trial in own if trial.number for block in trial.blocks]
+        blocks = [block for trial in own for block in trial.blocks]
+        found[search] = [each for each in blocks if others and each.first_step_index >= min(others)]
+    return found
+
+
+def _first(blocks: Sequence[TrialBlock]) -> list[int]:
+    return [each.first_step_index for each in blocks]
+
+
+def _after(blocks: Sequence[TrialBlock]) -> list[int]:
+    return [each.first_step_index + each.steps for each in blocks]

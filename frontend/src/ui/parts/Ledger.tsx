@@ -43,8 +43,16 @@ function Entry({ entry, run, names }: EntryProps) {
       <div>
         {settings.length > 0 ? <code>{settings.join(', ')}</code> : entry.change_label}
         <p class="ledger-runs quiet">
-          {say.before} <RunLink runId={entry.advice_of} run={run} names={names} /> {say.after}{' '}
-          <RunLink runId={entry.run_id} run={run} names={names} />
+          {entry.advice_of === entry.run_id ? (
+            <>
+              {say.tuned} <RunLink runId={entry.run_id} run={run} names={names} />
+            </>
+          ) : (
+            <>
+              {say.before} <RunLink runId={entry.advice_of} run={run} names={names} /> {say.after}{' '}
+              <RunLink runId={entry.run_id} run={run} names={names} />
+            </>
+          )}
         </p>
         <p class={`ledger-outcome quiet ${tone(entry)}`}>{outcome(entry)}</p>
       </div>

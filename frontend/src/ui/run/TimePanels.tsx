@@ -17,6 +17,7 @@ import { RangeChoice } from './RangeChoice'
 import './TimePanels.css'
 
 const NOTHING_SHARED: Diagnosis['shared'] = []
+const NO_TRIALS: Diagnosis['trials'] = []
 
 export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
   const page = store.series.value
@@ -26,7 +27,11 @@ export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
   const endsNow = kind !== 'steps' && run.status === 'running'
   const hasOtherWaits = otherWaitsUs(store) > 0
   const shared = store.diagnosis.value?.shared ?? NOTHING_SHARED
-  const marks = useMemo(() => (page ? marksOf({ ...run, shared }, page) : []), [page, run, shared])
+  const trials = store.shown.value?.trials ?? NO_TRIALS
+  const marks = useMemo(
+    () => (page ? marksOf({ ...run, shared, trials }, page) : []),
+    [page, run, shared, trials],
+  )
   // Charts are drawn again when these change, and not with every second of a live run or move of the pointer.
   const set = useMemo(
     () => page && runCharts({ run, page, isWhole, endsNow, marks, hasOtherWaits }, workers),

@@ -2,17 +2,18 @@
 import type { Diagnosis, Run, SeriesPage } from '../../api/schema'
 import type { Mark } from '../../charts/annotate'
 import { formatBytes, formatDuration } from '../../format'
-import { charts as say } from '../../text/charts'
+import { charts as say, trials as sayTrials } from '../../text/charts'
+import { settingsOf, varying } from './trialSettings'
 
-export type Happened = Pick<Run, 'run_id' | 'started_at' | 'epochs' | 'died_workers'> & {
-  shared: Diagnosis['shared']
-}
+export type Happened = Pick<Run, 'run_id' | 'started_at' | 'epochs' | 'died_workers'> &
+  Pick<Diagnosis, 'shared' | 'trials'>
 
 /** In order of time. Only those of the rank and loader that are shown, and what concerns all. */
 export function marksOf(run: Happened, page: SeriesPage): readonly Mark[] {
   const marks = [
     ...epochs(run, page),
     ...pauses(page),
+    ...searches(run),
     ...deaths(run, page),
     ...interference(run),
     ...deletedSteps(page),
@@ -24,7 +25,32 @@ export function marksOf(run: Happened, page: SeriesPage): readonly Mark[] {
 function epochs(run: Happened, page: SeriesPage): readonly Mark[] {
   return run.epochs
     .filter(epoch => epoch.rank === page.rank && epoch.loader === page.loader)
-    .map(({ epoch_index: index, start_us }) => ({ at: start_us / 1e6, label: say.epoch(index) }))
+    .map(({ epoch_index: index, program_epoch: own, start_us }) => ({
+      at: start_us / 1e6,
+      label: say.epoch(own ?? index),
+    }))
+}
+
+/** A band for each search, a line where a setting took over, and one where the best was kept. */
+function searches({ trials }: Happened): readonly Mark[] {
+  return [...Map.groupBy(trials, trial => trial.search).values()].flatMap(tried => {
+    const blocks = tried.flatMap(({ blocks, settings }) => blocks.map(block => ({ block, settings })))
+    const [first] = blocks
+    if (!first) return []
+    const until = Math.max(...blocks.map(({ block }) => block.end_us)) / 1e6
+    const names = varying(tried)
+    const kept = tried.find(trial => trial.kept && trial.number > 0)
+    return [
+      { at: Math.min(...blocks.map(({ block }) => block.start_us)) / 1e6, until, label: sayTrials.band },
+      ...blocks.map(({ block, settings }) => ({
+        at: block.start_us / 1e6,
+        label: settingsOf(settings, names),
+      })),
+      ...(kept
+        ? [{ at: until, label: sayTrials.keeps(settingsOf(kept.settings, names)), isEvent: true }]
+        : []),
+    ]
+  })
 }
 
 /** In which nothing waits for this loader. */

@@ -1,0 +1,126 @@
+/** What the run tried while it trained: each setting with its measured pace, what was kept, and what that gained. */
+import type { ComponentChildren } from 'preact'
+import type { Diagnosis, Trial, Tuning } from '../../api/schema'
+import { asSentence, formatDuration, formatFactor, formatNumber, formatSetting } from '../../format'
+import { trials as say } from '../../text/charts'
+import { DataTable } from '../parts/DataTable'
+import { type FigureColumn, figuresOf } from '../parts/figures'
+import { Panel } from '../parts/Panel'
+import { Snippet } from '../parts/Snippet'
+import { settingsOf, varying } from './trialSettings'
+import './TrialsPanel.css'
+
+const FILED: readonly FigureColumn<Trial>[] = [
+  { name: 'search' },
+  { name: 'number' },
+  { name: 'settings', value: ({ settings }) => settingsOf(settings, Object.keys(settings)) },
+  { name: 'steps' },
+  { name: 'steps_per_s' },
+  { name: 'low' },
+  { name: 'high' },
+  { name: 'speedup' },
+  { name: 'predicted_speedup' },
+  { name: 'kept', value: ({ kept }) => (kept ? 1 : 0) },
+  { name: 'reason', value: ({ reason }) => reason ?? '' },
+]
+
+interface TrialsPanelProps {
+  diagnosis: Pick<Diagnosis, 'trials' | 'steps_per_s'>
+  tuning: Tuning
+}
+
+export function TrialsPanel({ diagnosis, tuning }: TrialsPanelProps) {
+  const trials = diagnosis.trials ?? []
+  return (
+    <Panel
+      title={say.title}
+      detail={tuning.status_label}
+      name="trials"
+      class="trials"
+      figures={trials.length > 0 ? { file: figuresOf(FILED, trials).file } : undefined}
+    >
+      <Told tuning={tuning} />
+      {trials.length > 0 && <Paces tuning={tuning} trials={trials} now={diagnosis.steps_per_s} />}
+      {trials.length > 0 && (
+        <DataTable caption={say.title} columns={say.columns} rows={trials.map(row(trials))} isNumeric />
+      )}
+      {tuning.status === 'kept' && tuning.lines.length > 0 && (
+        <>
+          <p class="trials-lines detail">{say.lines}</p>
+          <Snippet code={tuning.lines.join('\n')} />
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function Told({ tuning }: { tuning: Tuning }) {
+  const { began_with: before, kept, speedup, low, high, reason } = tuning
+  if (tuning.status === 'kept' && kept && speedup !== null) {
+    const interval = low !== null && high !== null ? say.interval(low.toFixed(2), high.toFixed(2)) : ''
+    const names = Object.keys(kept).filter(name => before[name] !== kept[name])
+    const changes = names.map(
+      name => `${name} ${formatSetting(before[name] ?? null)} → ${formatSetting(kept[name] ?? null)}`,
+    )
+    return (
+      <p class="trials-kept">
+        <code>{changes.join(', ')}</code>: {say.gained(formatFactor(speedup), interval)}
+      </p>
+    )
+  }
+  return reason === null ? null : <p class="remark">{asSentence(reason)}</p>
+}
+
+/** The mean step before, while settings were tried, and since. */
+function Paces({ tuning, trials, now }: { tuning: Tuning; trials: readonly Trial[]; now: number | null }) {
+  const before = trials.find(trial => trial.number === 0)?.steps_per_s ?? null
+  const during = tuning.trial_steps > 0 ? tuning.trial_us / tuning.trial_steps : null
+  const isOver = tuning.status === 'kept' || tuning.status === 'left_alone'
+  const figures: [string, number | null][] = [
+    [say.before, before && 1e6 / before],
+    [say.during(formatDuration(tuning.trial_us)), during],
+    ...(isOver ? [[say.after, now && 1e6 / now] as [string, number | null]] : []),
+  ]
+  return (
+    <dl class="trials-paces">
+      {figures.map(([name, us]) => (
+        <div key={name}>
+          <dt class="quiet">{name}</dt>
+          <dd>{formatDuration(us)}</dd>
+        </div>
+      ))}
+      {tuning.status === 'kept' && (
+        <div>
+          <dt class="quiet">{say.sinceThen}</dt>
+          <dd>{formatDuration(tuning.gained_us)}</dd>
+        </div>
+      )}
+    </dl>
+  )
+}
+
+function row(trials: readonly Trial[]): (trial: Trial) => readonly ComponentChildren[] {
+  const names = varying(trials)
+  return trial => [
+    <span key="settings" class={`trial-setting ${trial.kept ? 'trial-kept' : ''}`}>
+      <code>{settingsOf(trial.settings, names)}</code>
+      <small class="trial-reason quiet">{outcome(trial)}</small>
+    </span>,
+    formatDuration(trial.steps_per_s && 1e6 / trial.steps_per_s),
+    pace(trial),
+    trial.number === 0 ? '' : formatFactor(trial.speedup),
+    trial.number === 0 ? '' : formatFactor(trial.predicted_speedup),
+    formatNumber(trial.steps),
+  ]
+}
+
+function outcome({ kept, number, reason }: Trial): string {
+  const what = kept ? say.kept : number === 0 ? say.began : ''
+  return [what, reason].filter(Boolean).join('; ')
+}
+
+function pace({ steps_per_s: value, low, high }: Trial): string {
+  const ends =
+    low !== null && high !== null ? ` (${say.interval(formatNumber(low), formatNumber(high))})` : ''
+  return `${formatNumber(value)}${ends}`
+}

@@ -1,0 +1,240 @@
+"""A loader that changes its workers while it is iterated gives the same batches in the same order, each once."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, WeightedRandomSampler, dataloader
+
+import underfed
+from tests.agent.test_signal_handlers import Handler, Interrupting
+from tests.agent.tuning.switching_plans import Indices, Pairs, Plan, alike, seen, switch, tuned
+from underfed.trainer import control
+from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.switching import switched_of
+
+PLANS = 40
+WORKERS = LoaderSetting(2, 2)
+
+
+@pytest.fixture(autouse=True)
+def no_tuner_left() -> Iterator[None]:
+    yield
+    underfed.finish()
+    control._state.tuner = None
+
+
+def any_loader(choose: random.Random) -> DataLoader[Any]:
+    length = choose.randrange(3, 30)
+    data = Indices(length, bad=choose.choice([None, None, choose.randrange(length)]))
+    workers = choose.choice([0, 0, 1, 2])
+    given: dict[str, Any] = {"num_workers": workers}
+    if workers:
+        given |= {"persistent_workers": choose.random() < 0.5, "prefetch_factor": choose.choice([1, 2])}
+    samplers: list[dict[str, Any]] = [
+        {"shuffle": True, "batch_size": choose.choice([1, 3])},
+        {"batch_size": 2, "drop_last": True},
+        {"batch_size": None},
+        {"sampler": WeightedRandomSampler([1.0] * length, length), "batch_size": 2},
+        {"sampler": RandomSampler(data, replacement=True, generator=torch.Generator().manual_seed(1))},
+        {"sampler": DistributedSampler(data, num_replicas=2, rank=1, seed=2)},
+        {"batch_sampler": Pairs(length)},
+        {"shuffle": True, "generator": torch.Generator().manual_seed(3), "batch_size": 2},
+    ]
+    return DataLoader(data, **choose.choice(samplers), **given)
+
+
+def check(seed: int) -> int:
+    plan = Plan(random.Random(seed))
+    leave_at = random.Random(seed).choice([None, None, None, 4])
+    plain, switching = alike(lambda: any_loader(random.Random(seed)), plan, passes=2, leave_at=leave_at)
+    assert switching == plain, f"plan {seed}"
+    return plan.switches
+
+
+@pytest.mark.long
+def test_any_plan_of_switches_gives_the_same_batches_and_random_numbers() -> None:
+    assert sum(map(check, range(PLANS))) > 2 * PLANS
+
+
+@pytest.mark.soak(passes=1, of=1)
+def test_a_thousand_plans_of_switches_give_the_same_batches() -> None:
+    assert sum(map(check, range(PLANS, PLANS + 1000))) > 1000
+
+
+@pytest.mark.soak(passes=1, of=1)
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_workers_of_any_start_method_take_over(method: str) -> None:
+    def make() -> DataLoader[Any]:
+        return DataLoader(Indices(40), batch_size=2, shuffle=True, num_workers=1, multiprocessing_context=method)
+
+    plan = Plan(random.Random(1))
+    plain, switching = alike(make, plan)
+    assert switching == plain
+    assert plan.switches
+
+
+@pytest.mark.skipif("in_order" not in DataLoader.__init__.__code__.co_varnames, reason="this torch has no in_order")
+def test_batches_that_come_in_any_order_come_each_once() -> None:
+    def make() -> DataLoader[Any]:
+        return DataLoader(Indices(60), batch_size=2, num_workers=2, in_order=False)
+
+    plain, switching = alike(make, Plan(random.Random(2)))
+    assert sorted(switching[:-1]) == sorted(plain[:-1])
+
+
+def test_the_iterator_stays_the_same_object_of_the_same_type_and_length() -> None:
+    loader = tuned(DataLoader(Indices(12), batch_size=2))
+    iterator = iter(loader)
+    first = next(iterator)
+    switch(iterator, WORKERS)
+    assert first.tolist() == [0, 1]
+    assert [batch.tolist() for batch in iterator] == [[each, each + 1] for each in range(2, 12, 2)]
+    assert type(iterator) is dataloader._SingleProcessDataLoaderIter
+    assert len(iterator) == 6  # type: ignore[arg-type]
+
+
+def none(_samples: list[int]) -> None:
+    """A program that counts batches, and uses nothing of them."""
+
+
+def test_a_batch_may_be_none() -> None:
+    iterator = iter(tuned(DataLoader(Indices(12), batch_size=2, collate_fn=none)))
+    next(iterator)
+    switch(iterator, WORKERS)
+    assert list(iterator) == [None] * 5
+
+
+def test_workers_end_with_the_iterator_that_they_load_for() -> None:
+    iterator = iter(tuned(DataLoader(Indices(40), num_workers=1)))
+    next(iterator)
+    switch(iterator, WORKERS)
+    for _ in range(6):
+        next(iterator)
+    switched = switched_of(iterator)
+    assert switched is not None
+    workers = [*switched.state.active.iterator._workers, *iterator._workers]  # type: ignore[attr-defined]
+    del iterator, switched
+    gc.collect()
+    assert len(workers) == 3
+    assert not any(worker.is_alive() for worker in workers)
+
+
+def test_a_worker_killed_in_a_switch_ends_the_pass_as_torch_ends_it() -> None:
+    iterator = iter(tuned(DataLoader(Indices(40), batch_size=2, num_workers=1)))
+    next(iterator)
+    switch(iterator, WORKERS)
+    switched = switched_of(iterator)
+    assert switched is not None
+    assert switched.state.successor is not None
+    victim = switched.state.successor.iterator._workers[0]
+    with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid\(?s?\)?"):
+        os.kill(victim.pid, signal.SIGKILL)
+        for _ in range(100):
+            next(iterator)
+            victim.join(0.1)
+
+
+def test_what_cannot_be_started_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    iterator = iter(tuned(DataLoader(Indices(20), batch_size=2)))
+    next(iterator)
+
+    def refuse(*_: Any) -> None:
+        raise OSError("too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("torch.multiprocessing.Process.start", refuse)
+        with pytest.raises(OSError, match="too many open files"):
+            switch(iterator, WORKERS)
+    switch(iterator, LoaderSetting(1, 2))
+    assert [batch.tolist()[0] for batch in iterator] == list(range(2, 20, 2))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_finished_recording_leaves_an_iterator_that_goes_on(workers: int) -> None:
+    iterator = iter(tuned(DataLoader(Indices(30), batch_size=2, num_workers=workers)))
+    next(iterator)
+    switch(iterator, WORKERS)
+    next(iterator)
+    underfed.finish()
+    assert [batch.tolist()[0] for batch in iterator] == list(range(4, 30, 2))
+    del iterator
+    underfed.watch(DataLoader(Indices(2)))  # takes out of torch what that iterator needed
+
+
+def test_another_pass_of_an_iterator_that_was_left_within_a_switch_begins_anew() -> None:
+    loader = tuned(DataLoader(Indices(30), batch_size=2, num_workers=1, persistent_workers=True))
+    iterator = iter(loader)
+    next(iterator)
+    switch(iterator, WORKERS)
+    next(iterator)
+    assert [batch.tolist()[0] for batch in loader] == list(range(0, 30, 2))
+
+
+def test_batches_are_taken_by_another_thread() -> None:
+    loader = tuned(DataLoader(Indices(30), batch_size=2, num_workers=1))
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.extend(seen(loader, Plan(random.Random(5)))))
+    thread.start()
+    thread.join()
+    assert found[:-1] == [[each, each + 1] for each in range(0, 30, 2)]
+
+
+class InterruptingTuning(Interrupting):
+    """Before line number ``at`` of ours that belongs to a switch or a request within it."""
+
+    def __call__(self, frame: Any, event: str, argument: object) -> Any:
+        # What runs after torch has loaded a batch may lose it, as torch's own next() does.
+        if "tuning" not in frame.f_code.co_filename or frame.f_code.co_name == "left":
+            return None
+        return super().__call__(frame, event, argument)
+
+
+def interrupted_pass(at: int) -> tuple[list[int], tuple[str, int] | None]:
+    """First samples of all batches, the program going on after what its handler raised; and where it did."""
+    iterator = iter(tuned(DataLoader(Indices(24), batch_size=2, num_workers=1)))
+    next(iterator)
+    switched = switched_of(iterator)
+    assert switched is not None
+    tracer, found = InterruptingTuning(at), [0]
+    signal.signal(signal.SIGUSR1, Handler(TimeoutError).plain)
+    before = sys.gettrace()
+    wanted = [LoaderSetting(1, 1), LoaderSetting(0), switched.setting]
+    while True:
+        try:
+            sys.settrace(tracer)
+            if wanted and not switched.is_switching and len(found) % 3 == 0:
+                switch(iterator, wanted[0])
+                del wanted[0]
+            batch = next(iterator)
+            sys.settrace(before)
+            found.append(batch.tolist()[0])
+        except TimeoutError:
+            sys.settrace(before)
+        except StopIteration:
+            sys.settrace(before)
+            return found, tracer.place
+
+
+@pytest.mark.parametrize("first", [pytest.param(0, id="some lines")])
+def test_what_a_handler_raises_in_a_switch_loses_no_batch(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERFED_STRICT", "0")
+    before = signal.getsignal(signal.SIGUSR1)
+    reached = 0
+    for at in range(first, 2000, 23):
+        found, place = interrupted_pass(at)
+        assert found == list(range(0, 24, 2)), str(place)
+        if place is None:
+            break
+        reached += 1
+    signal.signal(signal.SIGUSR1, before)
+    assert reached > 5
