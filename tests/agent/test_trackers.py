@@ -209,7 +209,7 @@ def test_a_callback_that_logs_by_itself_leaves_nothing_for_the_collector(tmp_pat
         writer = TrackerWriter(tmp_path)
         writer.read()
         writer.tell(KNOWN)
-        assert (writer._process is None) == is_told
+        assert (writer.pid is None) == is_told
         writer.end()
         writer.wait(60)
 
