@@ -1,5 +1,4 @@
-"""Figures in the files of W&B, MLflow and TensorBoard themselves: they are fetched for it, and are too heavy to be there
-for every test."""
+"""Figures in the own files of W&B, MLflow and TensorBoard: fetched for it, since they are too heavy for every test."""
 
 from __future__ import annotations
 
