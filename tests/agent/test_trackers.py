@@ -14,8 +14,9 @@ from typing import Any
 from urllib.error import HTTPError
 
 import pytest
+import torch
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 
 import underfed
 from tests.fakes.service import Service, wait_until
@@ -45,7 +46,7 @@ class Summary(dict[str, Any]):
 
 
 @pytest.fixture
-def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+def modules(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The trackers' modules as the program has imported them, without a run."""
     found: dict[str, Any] = {
         "wandb": SimpleNamespace(run=None),
@@ -187,7 +188,7 @@ def test_a_training_is_logged_to_the_run_that_it_names(
 
     log = tmp_path / "logged.jsonl"
     mlflow.log_to("m1", str(log), "7")
-    for _ in underfed.watch(DataLoader(list(range(30)))):
+    for _ in underfed.watch(DataLoader(TensorDataset(torch.zeros(30)))):
         pass
     wait_until(lambda: underfed.stats()["steps"], "the collector has read the steps")
     underfed.finish()
@@ -209,7 +210,7 @@ def test_a_callback_that_logs_by_itself_leaves_nothing_for_the_collector(tmp_pat
         writer = TrackerWriter(tmp_path)
         writer.read()
         writer.tell(KNOWN)
-        assert (writer._process is None) == is_told
+        assert (writer.pid is None) == is_told
         writer.end()
         writer.wait(60)
 
@@ -237,7 +238,7 @@ def test_wandb_asks_for_nothing_where_nothing_is_served() -> None:
 
 def asked(address: str) -> dict[str, float]:
     with urllib.request.urlopen(address, timeout=60) as response:
-        families = list(text_string_to_metric_families(response.read().decode()))
+        families = list(text_string_to_metric_families(response.read().decode()))  # type: ignore[no-untyped-call]
     assert all(each.type == "gauge" for each in families)
     return {sample.name: sample.value for each in families for sample in each.samples}
 

@@ -40,7 +40,21 @@ def _texts(*names: str) -> tuple[Key, ...]:
 KEYS: Mapping[str, Key] = {
     key.name: key
     for key in (
-        *_texts("project", "user", "host", "name", "id", "job", "loader", "gpu", "dataset", "mount", "notes", "reason"),
+        *_texts(
+            "project",
+            "user",
+            "host",
+            "name",
+            "id",
+            "job",
+            "loader",
+            "gpu",
+            "dataset",
+            "mount",
+            "tracker",
+            "notes",
+            "reason",
+        ),
         Key("tag", "tag"),
         Key("status", "choice", get_args(Status)),
         Key("bound", "choice", get_args(Bound)),

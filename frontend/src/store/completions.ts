@@ -7,7 +7,7 @@ const LEVELS = ['healthy', 'watch', 'limited', 'bound', 'unknown']
 const KEYS = [
   'project: user: host: name: tag: status: bound: level: cause: is:',
   'num_workers< stall> hours_lost> gain> gained> step_us> steps_per_s< ranks> step>',
-  'started< ended< seen< id: job: loader: gpu: dataset: mount: notes: reason:',
+  'started< ended< seen< id: job: loader: gpu: dataset: mount: tracker: notes: reason:',
 ].flatMap(line => line.split(' '))
 
 /** What some keys take. */

@@ -24,6 +24,30 @@ afterEach(() => {
 })
 const seen = () => (document.body.textContent ?? '').replace(/\s+/g, ' ')
 
+describe('the head of a run', () => {
+  test('links to its runs in other tools, and says where those are that have no page', () => {
+    const trackers = [
+      { tracker: 'wandb', run: 'w1', url: 'https://wandb.ai/t/p/runs/w1' },
+      { tracker: 'tensorboard', run: 'logs/first', url: null },
+      { tracker: 'newer', run: 'n1', url: null },
+    ]
+    render(<RunHead run={run({ trackers })} />)
+    const link = screen.getByRole('link', { name: 'W&B' })
+    expect(link.getAttribute('href')).toBe('https://wandb.ai/t/p/runs/w1')
+    expect(link.getAttribute('rel')).toContain('noopener')
+    expect(seen()).toContain('TensorBoard logs/first')
+    expect(seen()).toContain('newer n1')
+  })
+
+  test('shows notes as Markdown, and HTML in them as it was typed', () => {
+    render(<RunHead run={run({ notes: '**slow** on `node-1`\n- <img src=x onerror=alert(1)>' })} />)
+    expect(document.querySelector('.notes strong')?.textContent).toBe('slow')
+    expect(document.querySelector('.notes code')?.textContent).toBe('node-1')
+    expect(document.querySelector('.notes li')?.textContent).toBe('<img src=x onerror=alert(1)>')
+    expect(document.querySelector('.notes img')).toBeNull()
+  })
+})
+
 describe('the verdict', () => {
   test('says what was lost, how fast it is, and what the first fix saves', () => {
     render(<Verdict run={run()} diagnosis={diagnosis()} />)

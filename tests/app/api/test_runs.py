@@ -53,6 +53,20 @@ def test_a_judged_run_serves_its_diagnosis_as_the_contract_spells_it(client: Tes
     assert client.get("/api/v1/runs").json()["runs"][0]["best_advice"]["from"] == 0
 
 
+def test_a_run_names_its_runs_in_other_tools_and_links_only_to_the_web(client: TestClient, store: Store) -> None:
+    sent = [
+        {"tracker": "wandb", "run": "w1", "url": "https://wandb.ai/t/p/runs/w1"},
+        {"tracker": "tensorboard", "run": "logs/first"},
+        {"tracker": "mlflow", "run": "m1", "url": "javascript:alert(1)"},
+    ]
+    post(store, [made_window(0, run=RUN | {"trackers": sent})])
+    trackers = client.get("/api/v1/runs/run-1").json()["trackers"]
+    assert [each["tracker"] for each in trackers] == ["wandb", "tensorboard", "mlflow"]
+    assert [each["url"] for each in trackers] == ["https://wandb.ai/t/p/runs/w1", None, None]
+    post(store, [made_window(1, run=RUN)])
+    assert client.get("/api/v1/runs/run-1").json()["trackers"] == [], "the newest description counts"
+
+
 def test_a_person_names_tags_and_notes_a_run(client: TestClient, recorded: Store) -> None:
     changes = {"name": " baseline ", "tags": {"keep": "yes"}, "notes": "look again"}
     answered = client.patch("/api/v1/runs/run-1", json=changes)

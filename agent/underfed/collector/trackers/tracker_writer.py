@@ -44,6 +44,11 @@ class TrackerWriter:
         self._last = b""
         self._due = 0.0
 
+    @property
+    def pid(self) -> int | None:
+        """Of the process that logs; ``None``: there is none."""
+        return None if self._process is None else self._process.pid
+
     def read(self) -> None:
         """Read what the training process found, where that changed."""
         with suppress(OSError, ValueError, TypeError, KeyError):

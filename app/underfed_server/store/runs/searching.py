@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -9,7 +10,7 @@ from functools import partial
 from operator import eq, ge, gt, le, lt
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Float, and_, exists, false, func, literal, not_, or_, select
+from sqlalchemy import Column, ColumnElement, Float, Text, and_, cast, exists, false, func, literal, not_, or_, select
 
 from underfed_server.names import all_labels
 from underfed_server.search.expression import Age, Comparison, Expression, Period, Term, Value, Word
@@ -141,6 +142,13 @@ def _on_mount(operator: str, value: Any) -> Condition:
     return and_(*places) if operator == "!=" else or_(*places)
 
 
+def _in_tracker(operator: str, value: Any) -> Condition:
+    """By W&B's, MLflow's or TensorBoard's name of the run, which people have at hand there; or by the tracker's own."""
+    written = cast(_run.trackers, Text)
+    found = written.icontains(value if operator == ":" else json.dumps(value), autoescape=True)
+    return not_(found) if operator == "!=" else found
+
+
 def _any_of(column: Column[Any], operator: str, value: Any) -> Condition:
     """True of one of the run's rows in the column's table; with ``!=`` equal in none of them."""
     found = exists().where(
@@ -170,6 +178,7 @@ _BESIDE: Mapping[str, Callable[[str, Any], Condition]] = {
     "loader": partial(_any_of, _loader.loader),
     "dataset": _of_dataset,
     "mount": _on_mount,
+    "tracker": _in_tracker,
     "num_workers": _workers,
     "step": _steps,
 }

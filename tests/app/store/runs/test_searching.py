@@ -30,6 +30,7 @@ def three(shared_store: Store) -> Store:
     ended, crashed = {"status": "finished"}, {"status": "crashed", "exit_reason": "CUDA out of memory"}
     old = (clock.now - timedelta(days=8)).isoformat()
     told = {"name": "alpha", "hostname": "node-1", "tags": {"team": "vision", "imagenet": ""}, "world_size": 8}
+    told["trackers"] = [{"tracker": "wandb", "run": "w1x"}]
     loader = workers(4) | {"dataset_type": "ImageFolder"}
     place = {"loader": "train", "mount": "/data", "device": "nas:/imagenet", "kind": "network"}
     post(store, list(made_stream(3, run_id="alpha", run=RUN | told, started_at=old, loaders=[loader], storage=[place])))
@@ -78,6 +79,11 @@ def found(store: Store, q: str) -> str:
         ("mount=nas:/imagenet", "a"),
         ("mount=/data", "a"),
         ("mount!=/data", "bg"),
+        ("tracker:WandB", "a"),
+        ("tracker:w1", "a"),
+        ("tracker=w1", ""),
+        ("tracker=w1x", "a"),
+        ("tracker!=w1x", "bg"),
         ("gpu:h100", "b"),
         ("-gpu:h100", "ag"),
         ("notes:again", "b"),

@@ -1,0 +1,71 @@
+"""Figures in the own files of W&B, MLflow and TensorBoard: fetched for it, since they are too heavy for every test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.launching import run_under
+from tests.fakes.service import running_service, wait_until
+from tests.soak.trying import INSTALL, ROOT
+
+TRACKERS = ("wandb", "mlflow", "tensorboard")
+VERDICT = {"bound": "data", "level": "bound", "cause": "no_workers", "max_data_stall_fraction": 0.5}
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> str:
+    """Of an environment with the trackers, and behind them with what this one has."""
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = environment / "bin" / "python"
+    had = subprocess.run([python, *INSTALL, *TRACKERS], capture_output=True, text=True, check=False)
+    if had.returncode != 0:
+        pytest.skip(f"not had: {had.stderr[-300:]}")
+    (site,) = environment.glob("lib/python*/site-packages")
+    places = [sysconfig.get_path("purelib"), str(ROOT / "agent"), str(ROOT)]
+    (site / "places.pth").write_text("\n".join(places))
+    return str(python)
+
+
+def read_back(program: list[str]) -> dict[str, Any]:
+    read = subprocess.run([*program, "read"], cwd=ROOT, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(read.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.soak
+def test_the_trackers_have_the_figures_that_a_clock_in_the_training_has(python: str, tmp_path: Path) -> None:
+    logged = tmp_path / "logged"
+    logged.mkdir()
+    program = [python, "-m", "tests.frameworks.installed_trackers", str(logged)]
+    with running_service() as service:
+        service.verdict = VERDICT
+        variables = {"UNDERFED_URL": service.url, "UNDERFED_DIR": str(tmp_path), "UNDERFED_RINGS": str(tmp_path)}
+        quick = {"WANDB_SILENT": "true", "WANDB_X_STATS_SAMPLING_INTERVAL": "3", "CUDA_VISIBLE_DEVICES": ""}
+        done = run_under("--", *program, variables={**variables, **quick, "UNDERFED_STRICT": "1"})
+        assert done.returncode == 0, done.stderr
+        run_id = service.windows[0]["run_id"]
+        told = [window["run"]["trackers"] for window in service.windows if "trackers" in window.get("run", {})]
+    # The process that logs to MLflow imports it meanwhile, and comes last where others have the cores.
+    wait_until(lambda: "underfed.cause" in read_back(program)["mlflow"], "MLflow's run has the verdict")
+    found = read_back(program)
+    own = found["own"]
+    page = f"{service.url}/runs/{run_id}"
+    wandb, mlflow, tensorboard = (found[name] for name in TRACKERS)
+    assert wandb["openmetrics.underfed.data_stall_fraction.0"] == pytest.approx(own, abs=0.05)
+    assert mlflow["system/underfed/data_stall_fraction"] == pytest.approx(own, abs=0.05)
+    assert tensorboard["underfed/data_stall_fraction"] == pytest.approx(own, abs=0.05)
+    for words, beginning in ((wandb, "underfed/"), (mlflow, "underfed."), (tensorboard, "underfed/")):
+        assert {name: words[beginning + name] for name in ("page", "bound", "cause")} == {
+            "page": page,
+            "bound": "data",
+            "cause": "no_workers",
+        }
+    assert [each["tracker"] for each in told[-1]] == list(TRACKERS)
