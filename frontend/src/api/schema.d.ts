@@ -1,5 +1,165 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 30600e5799df4108f45bbb61e6cf486c313aa1c732c7ab0f02cabf0e4327372e. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 bfcb74027abfa8467e7f3b79a84eb19749c930fefbbe28c64dd039fdaeb00b74. Not edited by hand.
 export interface paths {
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alerts
+         * @description Channels and rules; a token that is bound to a project sees those of the project.
+         */
+        get: operations["alerts_api_v1_alerts_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make Channel
+         * @description Add a channel. Of a webhook this answer holds the secret that its messages are signed with.
+         */
+        post: operations["make_channel_api_v1_alerts_channels_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/channels/{channel_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Channel
+         * @description Remove a channel and its rules; what waits to be sent there is not sent.
+         */
+        delete: operations["delete_channel_api_v1_alerts_channels__channel_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/channels/{channel_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Channel
+         * @description Send a message that says only that it came. The log says, under the id in this answer, whether it did.
+         */
+        post: operations["test_channel_api_v1_alerts_channels__channel_id__test_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Log
+         * @description Messages that were sent, wait, or failed, newest first.
+         */
+        get: operations["log_api_v1_alerts_log_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/log/{alert_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Logged
+         * @description One message, and what became of it.
+         */
+        get: operations["logged_api_v1_alerts_log__alert_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make Rule
+         * @description Add a rule: which condition of whose runs is told to which channel.
+         */
+        post: operations["make_rule_api_v1_alerts_rules_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/rules/{rule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Rule
+         * @description Remove a rule; what it has told already is still sent.
+         */
+        delete: operations["delete_rule_api_v1_alerts_rules__rule_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -701,6 +861,166 @@ export interface components {
             why: string;
         };
         /**
+         * Alert
+         * @description One message to one channel, and what became of it.
+         */
+        Alert: {
+            /** Alert Id */
+            alert_id: string;
+            /** Attempts */
+            attempts: number;
+            /** Channel */
+            channel: string | null;
+            /** Channel Id */
+            channel_id: string;
+            /** Due At */
+            due_at: string | null;
+            /** Error */
+            error: string | null;
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            message: components["schemas"]["AlertMessage"];
+            /** Rule Id */
+            rule_id: string | null;
+            /** Run Id */
+            run_id: string | null;
+            /** Sent At */
+            sent_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "sent" | "failed";
+        };
+        /**
+         * AlertFix
+         * @description The first advice for a run.
+         */
+        AlertFix: {
+            /** Evidence */
+            evidence: string[];
+            /** Gain */
+            gain: string;
+            /** High */
+            high: number | null;
+            /** Low */
+            low: number | null;
+            /** Predicted Speedup */
+            predicted_speedup: number | null;
+            /** Title */
+            title: string;
+        };
+        /**
+         * AlertMessage
+         * @description What is told: the same to every channel. Figures are those of the run when it became due.
+         */
+        AlertMessage: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bound */
+            bound?: ("data" | "transfer" | "compute" | "host" | "unknown") | null;
+            /** Cause */
+            cause?: ("cpu_limited" | "dispatched_batches" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "state_snapshot" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            /** Cause Label */
+            cause_label?: string | null;
+            /** Condition */
+            condition: ("data_bound" | "hours_lost" | "verdict_changed" | "memory" | "straggler" | "host_offline") | null;
+            /** Condition Label */
+            condition_label?: string | null;
+            /** Data Stall Fraction */
+            data_stall_fraction?: number | null;
+            fix?: components["schemas"]["AlertFix"] | null;
+            /** Hours Lost */
+            hours_lost?: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "raised" | "recovered" | "test";
+            /** Project */
+            project?: string | null;
+            /** Run Id */
+            run_id?: string | null;
+            /** Run Name */
+            run_name?: string | null;
+            /** Sentence */
+            sentence: string;
+            /** Status */
+            status?: ("running" | "finished" | "crashed" | "lost") | null;
+            /** Title */
+            title: string;
+            /** Url */
+            url: string;
+            /** User */
+            user?: string | null;
+            /** Why */
+            why?: string | null;
+        };
+        /**
+         * AlertRule
+         * @description When an alert is due, and to which channel it goes.
+         */
+        AlertRule: {
+            /** Channel Id */
+            channel_id: string;
+            /**
+             * Condition
+             * @enum {string}
+             */
+            condition: "data_bound" | "hours_lost" | "verdict_changed" | "memory" | "straggler" | "host_offline";
+            /**
+             * Condition Label
+             * @default
+             */
+            condition_label: string;
+            /** Cool Down Us */
+            cool_down_us: number;
+            /** For Us */
+            for_us: number;
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            /** Made By */
+            made_by: string;
+            /** Project */
+            project: string | null;
+            /** Rule Id */
+            rule_id: string;
+            /** Tells Recovery */
+            tells_recovery: boolean;
+            /** Threshold */
+            threshold: number | null;
+            /** User */
+            user: string | null;
+        };
+        /**
+         * Alerts
+         * @description Who is told of what.
+         */
+        Alerts: {
+            /** Channels */
+            channels: components["schemas"]["Channel"][];
+            /** Rules */
+            rules: components["schemas"]["AlertRule"][];
+            /** Sends Email */
+            sends_email: boolean;
+        };
+        /** AlertsPage */
+        AlertsPage: {
+            /** Alerts */
+            alerts: components["schemas"]["Alert"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * Anatomy
          * @description Mean judged step, in parts that add up to ``step_us``; below them, what a part is known to consist of.
          */
@@ -729,7 +1049,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted";
+            action: "renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted" | "channel_created" | "channel_deleted" | "alert_rule_created" | "alert_rule_deleted";
             /** After */
             after: string | {
                 [key: string]: string;
@@ -882,6 +1202,60 @@ export interface components {
              * @enum {string}
              */
             unit: "us" | "fraction" | "bytes" | "bytes_per_s" | "per_s" | "count" | "cores" | "factor" | "setting" | "w";
+        };
+        /**
+         * Channel
+         * @description Where alerts go; its address and secret are not told.
+         */
+        Channel: {
+            /** Channel Id */
+            channel_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "webhook" | "slack" | "email";
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            /** Made By */
+            made_by: string;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string | null;
+            /** Target */
+            target: string;
+        };
+        /**
+         * ChannelMade
+         * @description The one answer that has the secret: it cannot be read again.
+         */
+        ChannelMade: {
+            /** Channel Id */
+            channel_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "webhook" | "slack" | "email";
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            /** Made By */
+            made_by: string;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string | null;
+            /** Secret */
+            secret: string | null;
+            /** Target */
+            target: string;
         };
         /**
          * ComparedHotspot
@@ -2000,6 +2374,56 @@ export interface components {
             /** Run Id */
             run_id: string;
         };
+        /**
+         * NewAlertRule
+         * @description What is not given is as the condition has it by default.
+         */
+        NewAlertRule: {
+            /** Channel Id */
+            channel_id: string;
+            /**
+             * Condition
+             * @enum {string}
+             */
+            condition: "data_bound" | "hours_lost" | "verdict_changed" | "memory" | "straggler" | "host_offline";
+            /**
+             * Cool Down Us
+             * @default 14400000000
+             */
+            cool_down_us: number;
+            /** For Us */
+            for_us?: number | null;
+            /** Project */
+            project?: string | null;
+            /**
+             * Tells Recovery
+             * @default true
+             */
+            tells_recovery: boolean;
+            /** Threshold */
+            threshold?: number | null;
+            /** User */
+            user?: string | null;
+        };
+        /** NewChannel */
+        NewChannel: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "webhook" | "slack" | "email";
+            /** Name */
+            name: string;
+            /** Project */
+            project?: string | null;
+            /**
+             * To
+             * @default []
+             */
+            to: string[];
+            /** Url */
+            url?: string | null;
+        };
         /** NewToken */
         NewToken: {
             /** Expires At */
@@ -3105,6 +3529,12 @@ export interface components {
     pathItems: never;
 }
 export type Advice = components['schemas']['Advice'];
+export type Alert = components['schemas']['Alert'];
+export type AlertFix = components['schemas']['AlertFix'];
+export type AlertMessage = components['schemas']['AlertMessage'];
+export type AlertRule = components['schemas']['AlertRule'];
+export type Alerts = components['schemas']['Alerts'];
+export type AlertsPage = components['schemas']['AlertsPage'];
 export type Anatomy = components['schemas']['Anatomy'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditPage = components['schemas']['AuditPage'];
@@ -3114,6 +3544,8 @@ export type CauseFinding = components['schemas']['CauseFinding'];
 export type CauseHours = components['schemas']['CauseHours'];
 export type Caution = components['schemas']['Caution'];
 export type ChangedSetting = components['schemas']['ChangedSetting'];
+export type Channel = components['schemas']['Channel'];
+export type ChannelMade = components['schemas']['ChannelMade'];
 export type ComparedHotspot = components['schemas']['ComparedHotspot'];
 export type ComparedRun = components['schemas']['ComparedRun'];
 export type ComparedSetting = components['schemas']['ComparedSetting'];
@@ -3154,6 +3586,8 @@ export type LoaderLine = components['schemas']['LoaderLine'];
 export type LoadHeatmap = components['schemas']['LoadHeatmap'];
 export type Losses = components['schemas']['Losses'];
 export type MeasuredReplay = components['schemas']['MeasuredReplay'];
+export type NewAlertRule = components['schemas']['NewAlertRule'];
+export type NewChannel = components['schemas']['NewChannel'];
 export type NewToken = components['schemas']['NewToken'];
 export type NewView = components['schemas']['NewView'];
 export type Outlook = components['schemas']['Outlook'];
@@ -3200,10 +3634,861 @@ export type WorkerLife = components['schemas']['WorkerLife'];
 export type WorkersPage = components['schemas']['WorkersPage'];
 export type $defs = Record<string, never>;
 export interface operations {
+    alerts_api_v1_alerts_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alerts"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    make_channel_api_v1_alerts_channels_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewChannel"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelMade"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is another one of this name, or too many, or the service lacks a part */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_channel_api_v1_alerts_channels__channel_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    test_channel_api_v1_alerts_channels__channel_id__test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is another one of this name, or too many, or the service lacks a part */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    log_api_v1_alerts_log_get: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertsPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    logged_api_v1_alerts_log__alert_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alert_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    make_rule_api_v1_alerts_rules_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAlertRule"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRule"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is another one of this name, or too many, or the service lacks a part */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_rule_api_v1_alerts_rules__rule_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     audit_api_v1_audit_get: {
         parameters: {
             query?: {
-                action?: ("renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted") | null;
+                action?: ("renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted" | "channel_created" | "channel_deleted" | "alert_rule_created" | "alert_rule_deleted") | null;
                 /** @description As an entry names who made the change */
                 by?: string | null;
                 /** @description `next_cursor` of the page before */
