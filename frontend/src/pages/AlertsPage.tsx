@@ -13,7 +13,6 @@ import { ChannelDialog, SecretDialog } from '../ui/alerts/ChannelDialog'
 import { RuleDialog } from '../ui/alerts/RuleDialog'
 import { TroubleBanner } from '../ui/parts/Banner'
 import { Button } from '../ui/parts/Button'
-import { DataTable } from '../ui/parts/DataTable'
 import { FormDialog } from '../ui/parts/Dialog'
 import { Panel } from '../ui/parts/Panel'
 import { usePage } from '../ui/parts/page'
@@ -47,7 +46,9 @@ function Loaded({ alerts, store }: { alerts: Alerts; store: AlertsStore }) {
     <>
       <div class="page-head alerts-head">
         <h1 class="sentence">
-          {channels.length === 0 ? say.nobody : say.head(rules.length, channels.length)}
+          {channels.length === 0
+            ? say.nobody
+            : say.head(rules.length, new Set(rules.map(rule => rule.channel_id)).size)}
         </h1>
         {channels.length === 0 && <p class="why">{say.nobodyDetail}</p>}
         {!mayChange.value && <p class="detail">{say.onlyAdmins}</p>}
@@ -63,7 +64,7 @@ function Loaded({ alerts, store }: { alerts: Alerts; store: AlertsStore }) {
         }
       >
         {channels.length > 0 && (
-          <ChannelTable channels={channels} store={store} onRemove={channel => (asking.value = channel)} />
+          <ChannelList channels={channels} store={store} onRemove={channel => (asking.value = channel)} />
         )}
       </Panel>
       {channels.length > 0 && (
@@ -80,11 +81,11 @@ function Loaded({ alerts, store }: { alerts: Alerts; store: AlertsStore }) {
           {rules.length === 0 ? (
             <p class="missing">{say.noRule}</p>
           ) : (
-            <RuleTable alerts={alerts} onRemove={rule => (asking.value = rule)} />
+            <RuleList alerts={alerts} onRemove={rule => (asking.value = rule)} />
           )}
         </Panel>
       )}
-      <Sent store={store} />
+      {channels.length > 0 && <Sent store={store} />}
       {asking.value === 'channel' && (
         <ChannelDialog
           sendsEmail={alerts.sends_email}
@@ -108,40 +109,39 @@ function Loaded({ alerts, store }: { alerts: Alerts; store: AlertsStore }) {
   )
 }
 
-interface ChannelTableProps {
+interface ChannelListProps {
   channels: readonly Channel[]
   store: AlertsStore
   onRemove(channel: Channel): void
 }
 
-function ChannelTable({ channels, store, onRemove }: ChannelTableProps) {
+function ChannelList({ channels, store, onRemove }: ChannelListProps) {
   return (
-    <DataTable
-      caption={say.channels.title}
-      columns={say.channels.columns.slice(0, mayChange.value ? 4 : 3)}
-      class="alerts-table"
-      rows={channels.map(channel => [
-        channel.name,
-        <>
-          <span class="mono-name">{channel.target}</span> <span class="faint">{say.kinds[channel.kind]}</span>
-        </>,
-        channel.project ?? say.newChannel.any,
-        ...(mayChange.value
-          ? [
-              <span class="row" key="actions">
-                <TestButton channel={channel} onTested={() => store.log.read()} />
-                <Button
-                  kind="small"
-                  aria-label={`${text.remove}: ${channel.name}`}
-                  onClick={() => onRemove(channel)}
-                >
-                  {text.remove}
-                </Button>
-              </span>,
-            ]
-          : []),
-      ])}
-    />
+    <ul class="alerts-list">
+      {channels.map(channel => (
+        <li key={channel.channel_id}>
+          <div>
+            <b>{channel.name}</b>
+            <span class="detail">
+              {say.kinds[channel.kind]}: <span class="mono-name">{channel.target}</span>
+              {channel.project !== null && say.channels.ofProject(channel.project)}
+            </span>
+          </div>
+          {mayChange.value && (
+            <span class="row">
+              <TestButton channel={channel} onTested={() => store.log.read()} />
+              <Button
+                kind="small"
+                aria-label={`${text.remove}: ${channel.name}`}
+                onClick={() => onRemove(channel)}
+              >
+                {text.remove}
+              </Button>
+            </span>
+          )}
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -176,7 +176,7 @@ function outcome(name: string, { state, error }: Alert): string {
   return error === null ? say.channels.took(name) : say.channels.tookBut(name, error)
 }
 
-function RuleTable({
+function RuleList({
   alerts: { channels, rules },
   onRemove,
 }: {
@@ -185,28 +185,27 @@ function RuleTable({
 }) {
   const names = new Map(channels.map(channel => [channel.channel_id, channel.name]))
   return (
-    <DataTable
-      caption={say.rules.title}
-      columns={say.rules.columns.slice(0, mayChange.value ? 4 : 3)}
-      class="alerts-table"
-      rows={rules.map(rule => [
-        say.words(rule),
-        say.rules.whose(rule),
-        names.get(rule.channel_id) ?? rule.channel_id,
-        ...(mayChange.value
-          ? [
-              <Button
-                key="remove"
-                kind="small"
-                aria-label={say.rules.removeOf(say.words(rule))}
-                onClick={() => onRemove(rule)}
-              >
-                {text.remove}
-              </Button>,
-            ]
-          : []),
-      ])}
-    />
+    <ul class="alerts-list">
+      {rules.map(rule => (
+        <li key={rule.rule_id}>
+          <div>
+            {say.words(rule)}
+            <span class="detail">
+              {say.rules.whose(rule)}; {say.rules.tells(names.get(rule.channel_id) ?? rule.channel_id)}
+            </span>
+          </div>
+          {mayChange.value && (
+            <Button
+              kind="small"
+              aria-label={say.rules.removeOf(say.words(rule))}
+              onClick={() => onRemove(rule)}
+            >
+              {text.remove}
+            </Button>
+          )}
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -1,11 +1,9 @@
 /** The Alerts page: who is told of what, and what was sent. */
 import type { Alert, AlertRule, Channel } from '../api/schema'
-import { formatFraction, formatNumber, formatSpan, plural } from '../format'
+import { formatDuration, formatFraction, formatNumber, plural } from '../format'
 
 type Condition = AlertRule['condition']
 type Kind = Channel['kind']
-
-const US = 1e6
 
 export const alerts = {
   what: 'The alerts',
@@ -14,11 +12,13 @@ export const alerts = {
     'Add a channel (a webhook, a chat, or e-mail), then a rule that says when it is told: a run waits for data, loses hours, changes its verdict, runs out of memory; a rank straggles; a host is offline.',
   onlyAdmins: 'Who administers the service may add channels and rules.',
   head: (rules: number, channels: number) =>
-    `${plural(rules, 'rule')} ${rules === 1 ? 'tells' : 'tell'} ${plural(channels, 'channel')}.`,
-  noRule: 'No rule tells them anything yet.',
+    rules === 0
+      ? 'No rule tells anybody yet.'
+      : `${plural(rules, 'rule')} ${rules === 1 ? 'tells' : 'tell'} ${plural(channels, 'channel')}.`,
+  noRule: 'Add one: it says when a channel is told of a run.',
   channels: {
     title: 'Channels',
-    columns: ['Channel', 'Goes to', 'Of project', ''],
+    ofProject: (project: string) => `, of ${project} only`,
     add: 'Add a channel',
     test: 'Test',
     testOf: (name: string) => `Test ${name}`,
@@ -30,13 +30,12 @@ export const alerts = {
   kinds: { webhook: 'webhook', slack: 'Slack-compatible', email: 'e-mail' } satisfies Record<Kind, string>,
   rules: {
     title: 'Rules',
-    columns: ['When a run', 'Whose', 'Tells', ''],
     add: 'Add a rule',
-    none: 'No rule yet.',
     whose: ({ project, user }: AlertRule) => {
-      const by = user === null ? 'everybody’s' : `${user || 'nobody'}’s`
+      const by = user === null ? 'everybody’s runs' : `runs of ${user || 'nobody'}`
       return project === null ? by : `${by} in ${project}`
     },
+    tells: (name: string) => `tells ${name}`,
     removeOf: (words: string) => `Remove: ${words}`,
   },
   log: {
@@ -95,12 +94,12 @@ export const alerts = {
     project: 'Only of project',
     user: 'Only runs of user',
   },
-  /** `waits for data, from 20%, for 10 minutes` */
+  /** `waits for data, from 20%, for 10 min` */
   words: (rule: AlertRule) =>
     [
       rule.condition_label,
       rule.threshold === null ? '' : thresholdWords(rule.condition, rule.threshold),
-      rule.for_us ? `for ${formatSpan(rule.for_us / US)}` : '',
+      rule.for_us ? `for ${formatDuration(rule.for_us)}` : '',
     ]
       .filter(Boolean)
       .join(', '),

@@ -87,8 +87,8 @@ afterEach(() => {
 test('says who is told of what, and what became of each message', async () => {
   render(<AlertsPage />)
   await screen.findByText('1 rule tells 1 channel.')
-  screen.getByText('waits for data, from 20%, for 10 minutes')
-  screen.getByText('everybody’s in vision')
+  screen.getByText('waits for data, from 20%, for 10 min')
+  screen.getByText('everybody’s runs in vision; tells ops')
   await screen.findByText('ops: waits after 2 attempts: it answered with 500')
 })
 
