@@ -20,6 +20,7 @@ import { RunsContext, useStore } from './ui/parts/stores'
 
 const ComparePage = onDemand(async () => (await import('./pages/ComparePage')).ComparePage, <Skeleton />)
 const HostsPage = onDemand(async () => (await import('./pages/HostsPage')).HostsPage, <Skeleton />)
+const AlertsPage = onDemand(async () => (await import('./pages/AlertsPage')).AlertsPage, <Skeleton />)
 const TeamPage = onDemand(async () => (await import('./pages/TeamPage')).TeamPage, <Skeleton />)
 const SignInPage = onDemand(async () => (await import('./pages/SignInPage')).SignInPage)
 const KeysDialog = onDemand(async () => (await import('./ui/frame/KeysDialog')).KeysDialog)
@@ -40,6 +41,7 @@ export function App() {
         'g c': () => navigate('/compare'),
         'g h': () => navigate('/hosts'),
         'g t': () => navigate('/team'),
+        'g a': () => navigate('/alerts'),
       }),
     [showsKeys],
   )
@@ -85,6 +87,8 @@ function Page() {
       return <HostsPage query={here.query} />
     case 'team':
       return <TeamPage />
+    case 'alerts':
+      return <AlertsPage />
     default:
       return <MissingPage />
   }

@@ -1,16 +1,19 @@
-/** Which page the address names. Five pages, so no library; the query holds what is chosen on a page. */
+/** Which page the address names. Six pages, so no library; the query holds what is chosen on a page. */
 import { signal } from '@preact/signals'
 
+const NAMED = ['compare', 'hosts', 'team', 'alerts'] as const
+type Named = (typeof NAMED)[number]
+
 export type Route =
-  | { page: 'runs' | 'compare' | 'hosts' | 'team'; query: URLSearchParams }
+  | { page: 'runs' | Named; query: URLSearchParams }
   | { page: 'run'; runId: string; query: URLSearchParams }
   | { page: 'unknown'; query: URLSearchParams }
 
 export function parse(pathname: string, search: string): Route {
   const query = new URLSearchParams(search)
   if (pathname === '/' || pathname === '/runs') return { page: 'runs', query }
-  if (pathname === '/compare' || pathname === '/hosts' || pathname === '/team')
-    return { page: pathname.slice(1) as 'compare' | 'hosts' | 'team', query }
+  const named = NAMED.find(page => pathname === `/${page}`)
+  if (named) return { page: named, query }
   const runId = pathname.match(/^\/runs\/([A-Za-z0-9_-]{1,64})\/?$/)?.[1]
   return runId ? { page: 'run', runId, query } : { page: 'unknown', query }
 }

@@ -7,6 +7,7 @@ beforeEach(() => navigate('/'))
 test('addresses name pages', () => {
   expect(parse('/', '').page).toBe('runs')
   expect(parse('/runs/abc-1_2', '')).toMatchObject({ page: 'run', runId: 'abc-1_2' })
+  expect(parse('/alerts', '').page).toBe('alerts')
   expect(parse('/runs/a/b', '').page).toBe('unknown')
   expect(parse(`/runs/${'x'.repeat(65)}`, '').page).toBe('unknown')
 })

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.app.serving import Service, poll
 from tests.e2e.conftest import settle
 
-PAGES = {"runs": "/", "compare": "/compare", "hosts": "/hosts", "team": "/team"}
+PAGES = {"runs": "/", "compare": "/compare", "hosts": "/hosts", "team": "/team", "alerts": "/alerts"}
 ROW = "tbody a.run-name"
 
 

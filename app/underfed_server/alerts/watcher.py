@@ -28,6 +28,8 @@ RELOAD_S = 1.0
 OVER_AFTER = timedelta(days=1)
 """A run that ended so long ago tells nobody anything: an agent sends what it kept while the service was away."""
 
+CHANGES_A_WRITE = 50
+
 SILENT_S = LOST_AFTER.total_seconds()
 """As a run is taken for lost."""
 
@@ -68,8 +70,10 @@ class AlertWatcher:
             return
         seen = Seen(run, self.store.diagnosis(run_id), self._silent_hosts(run, rules))
         changes = self._changes(rules, seen)
-        if changes and self.store.save_alert_states(run_id, changes):
-            self.wake()
+        # A few at once: windows wait for the thread that writes.
+        for first in range(0, len(changes), CHANGES_A_WRITE):
+            if self.store.save_alert_states(run_id, changes[first : first + CHANGES_A_WRITE]):
+                self.wake()
 
     def look_again(self) -> None:
         """At runs that no judgement follows any more, since nothing comes from them: whether that has lasted."""

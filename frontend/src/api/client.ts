@@ -62,11 +62,20 @@ export async function change(
   path: string,
   body: object = {},
 ): Promise<void> {
-  await answered(path, {
+  await sent(method, path, body)
+}
+
+function sent(method: string, path: string, body: object): Promise<Response> {
+  return answered(path, {
     method,
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   })
+}
+
+/** Creates something, and reads what it is. Raises: ServiceError, NoAnswer. */
+export async function make<Made>(path: string, body: object = {}): Promise<Made> {
+  return (await sent('POST', path, body)).json() as Promise<Made>
 }
 
 /** Raises: ServiceError with status 401 for a token that is not known; NoAnswer. */

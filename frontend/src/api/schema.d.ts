@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 1515bcb488cbf28ed26bb64c883030d2354b1f93890b7bbb8cf5c5a64ef222fc. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 bfcb74027abfa8467e7f3b79a84eb19749c930fefbbe28c64dd039fdaeb00b74. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -841,8 +841,6 @@ export interface components {
             predicted_speedup: number | null;
             /** Risk */
             risk: string;
-            /** Run Ceiling */
-            run_ceiling?: number | null;
             /** Run High */
             run_high?: number | null;
             /** Run Low */
@@ -1137,44 +1135,8 @@ export interface components {
             function: string;
             /** Line */
             line: number | null;
-            /** Margin Fraction */
-            margin_fraction?: number | null;
             /** Sentence */
             sentence: string;
-        };
-        /**
-         * Candidate
-         * @description A setting worth a trial.
-         */
-        Candidate: {
-            /** High */
-            high: number | null;
-            /** Low */
-            low: number | null;
-            /** Predicted Speedup */
-            predicted_speedup: number | null;
-            /** Settings */
-            settings: {
-                [key: string]: boolean | number | string | null;
-            };
-            /** Why */
-            why: string;
-        };
-        /**
-         * Candidates
-         * @description What ``--tune`` is to try with a loader.
-         */
-        Candidates: {
-            /** Candidates */
-            candidates: components["schemas"]["Candidate"][];
-            /** Loader */
-            loader: string;
-            /** Settings */
-            settings: {
-                [key: string]: boolean | number | string | null;
-            };
-            /** Why None */
-            why_none: string | null;
         };
         /** CauseFinding */
         CauseFinding: {
@@ -1461,7 +1423,6 @@ export interface components {
              * @default
              */
             bound_label: string;
-            candidates?: components["schemas"]["Candidates"] | null;
             /** Causes */
             causes: components["schemas"]["CauseFinding"][];
             /**
@@ -1535,8 +1496,6 @@ export interface components {
             needed_looks: number;
             /** Needed Steps */
             needed_steps: number;
-            /** Paused Fraction */
-            paused_fraction?: number | null;
             /** Ranks */
             ranks: components["schemas"]["RankDiagnosis"][];
             read_rate?: components["schemas"]["ReadRate"] | null;
@@ -1592,12 +1551,6 @@ export interface components {
             steps: number;
             /** Steps Per S */
             steps_per_s: number | null;
-            /**
-             * Trials
-             * @default []
-             */
-            trials: components["schemas"]["Trial"][];
-            tuning?: components["schemas"]["Tuning"] | null;
             /** Warmup Steps */
             warmup_steps: number;
             /** Why */
@@ -1646,8 +1599,6 @@ export interface components {
             iterator_us: number | null;
             /** Loader */
             loader: string;
-            /** Program Epoch */
-            program_epoch?: number | null;
             /** Rank */
             rank: number;
             /** Sampler Us */
@@ -1689,8 +1640,6 @@ export interface components {
          * @description One measured number. ``series`` names the metric of ``/series`` that shows it over time.
          */
         Evidence: {
-            /** Margin Fraction */
-            margin_fraction?: number | null;
             /** Series */
             series?: string | null;
             /**
@@ -2118,8 +2067,6 @@ export interface components {
             function: string;
             /** Line */
             line: number | null;
-            /** Margin Fraction */
-            margin_fraction?: number | null;
             /** Sentence */
             sentence: string;
         };
@@ -2146,8 +2093,6 @@ export interface components {
             line: number | null;
             /** Self Fraction */
             self_fraction: number;
-            /** Self Margin Fraction */
-            self_margin_fraction?: number | null;
             /**
              * Stage
              * @enum {string}
@@ -2155,8 +2100,6 @@ export interface components {
             stage: "getitem" | "collate" | "other" | "step";
             /** Total Fraction */
             total_fraction: number;
-            /** Total Margin Fraction */
-            total_margin_fraction?: number | null;
         };
         /**
          * HotspotsPage
@@ -2319,10 +2262,6 @@ export interface components {
             not_measured: {
                 [key: string]: string;
             };
-            /** Overrides */
-            overrides?: {
-                [key: string]: boolean | number | string | null;
-            } | null;
             /** Repeated Batches */
             repeated_batches: number | null;
             /** Sampler Type */
@@ -2843,11 +2782,6 @@ export interface components {
             };
             /** Torch Version */
             torch_version: string | null;
-            /**
-             * Trackers
-             * @default []
-             */
-            trackers: components["schemas"]["TrackerRun"][];
             /** User */
             user: string;
             /** World Size */
@@ -3428,120 +3362,6 @@ export interface components {
             /** Token Id */
             token_id: string;
         };
-        /**
-         * TrackerRun
-         * @description The same run in W&B, MLflow or TensorBoard.
-         */
-        TrackerRun: {
-            /** Run */
-            run: string;
-            /** Tracker */
-            tracker: string;
-            /** Url */
-            url?: string | null;
-        };
-        /**
-         * Trial
-         * @description One setting that ``--tune`` measured, in blocks that alternate with those of the search's other trials.
-         */
-        Trial: {
-            /** Blocks */
-            blocks: components["schemas"]["TrialBlock"][];
-            /** High */
-            high: number | null;
-            /** Kept */
-            kept: boolean;
-            /** Low */
-            low: number | null;
-            /** Number */
-            number: number;
-            /** Predicted High */
-            predicted_high: number | null;
-            /** Predicted Low */
-            predicted_low: number | null;
-            /** Predicted Speedup */
-            predicted_speedup: number | null;
-            /** Rank */
-            rank: number;
-            /** Reason */
-            reason: string | null;
-            /** Search */
-            search: number;
-            /** Settings */
-            settings: {
-                [key: string]: boolean | number | string | null;
-            };
-            /** Speedup */
-            speedup: number | null;
-            /** Steps */
-            steps: number;
-            /** Steps Per S */
-            steps_per_s: number | null;
-        };
-        /**
-         * TrialBlock
-         * @description Consecutive steps with one setting, those in which it started included. Instants are on the run's clock.
-         */
-        TrialBlock: {
-            /** End Us */
-            end_us: number;
-            /** First Step Index */
-            first_step_index: number;
-            /** Start Us */
-            start_us: number;
-            /** Steps */
-            steps: number;
-        };
-        /**
-         * Tuning
-         * @description How far ``underfed run --tune`` has come with a loader, and what it gained.
-         */
-        Tuning: {
-            /** Began With */
-            began_with: {
-                [key: string]: boolean | number | string | null;
-            };
-            /** Gained Us */
-            gained_us: number;
-            /** High */
-            high: number | null;
-            /** Kept */
-            kept: {
-                [key: string]: boolean | number | string | null;
-            } | null;
-            /** Kept From Step */
-            kept_from_step: number | null;
-            /** Lines */
-            lines: string[];
-            /** Loader */
-            loader: string;
-            /** Lost Us */
-            lost_us: number;
-            /** Low */
-            low: number | null;
-            /** Rank */
-            rank: number;
-            /** Reason */
-            reason: string | null;
-            /** Searches */
-            searches: number;
-            /** Speedup */
-            speedup: number | null;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "waiting" | "searching" | "kept" | "left_alone" | "refused" | "failed";
-            /**
-             * Status Label
-             * @default
-             */
-            status_label: string;
-            /** Trial Steps */
-            trial_steps: number;
-            /** Trial Us */
-            trial_us: number;
-        };
         /** UserInfo */
         UserInfo: {
             /** Archived Runs */
@@ -3720,8 +3540,6 @@ export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditPage = components['schemas']['AuditPage'];
 export type BestAdvice = components['schemas']['BestAdvice'];
 export type Caller = components['schemas']['Caller'];
-export type Candidate = components['schemas']['Candidate'];
-export type Candidates = components['schemas']['Candidates'];
 export type CauseFinding = components['schemas']['CauseFinding'];
 export type CauseHours = components['schemas']['CauseHours'];
 export type Caution = components['schemas']['Caution'];
@@ -3807,10 +3625,6 @@ export type TimelineStep = components['schemas']['TimelineStep'];
 export type TokenInfo = components['schemas']['TokenInfo'];
 export type TokenList = components['schemas']['TokenList'];
 export type TokenMade = components['schemas']['TokenMade'];
-export type TrackerRun = components['schemas']['TrackerRun'];
-export type Trial = components['schemas']['Trial'];
-export type TrialBlock = components['schemas']['TrialBlock'];
-export type Tuning = components['schemas']['Tuning'];
 export type UserInfo = components['schemas']['UserInfo'];
 export type View = components['schemas']['View'];
 export type ViewChanges = components['schemas']['ViewChanges'];
@@ -5225,8 +5039,6 @@ export interface operations {
                 content: {
                     "application/json": {
                         next_window_index: number;
-                        /** @description What was last judged of the run */
-                        verdict?: Record<string, never>;
                         wants_run: boolean;
                     };
                 };

@@ -1,7 +1,7 @@
 /** Labels of causes, statuses and verdicts in menus and filters. Rows carry their own. */
 import { service } from './connection'
 
-type Kind = 'cause' | 'change' | 'status' | 'bound' | 'level'
+type Kind = 'cause' | 'change' | 'status' | 'bound' | 'level' | 'condition'
 
 /** By name, in the service's order; empty until the service answered. */
 export function labels(kind: Kind): Readonly<Record<string, string>> {

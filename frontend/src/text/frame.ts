@@ -38,6 +38,7 @@ export const keys = {
     ['g c', 'go to Compare'],
     ['g h', 'go to Hosts'],
     ['g t', 'go to Team'],
+    ['g a', 'go to Alerts'],
     ['t', 'switch between light, dark and the system’s theme'],
     ['?', 'this list'],
     ['+ - 0', 'zoom the charts in, out, to the whole run'],

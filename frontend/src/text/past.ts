@@ -25,7 +25,7 @@ export const history = {
 
 export const audit = {
   title: 'Who changed what',
-  detail: 'names, tags, notes, archived, deleted and restored runs, saved views',
+  detail: 'names, tags, notes, archived, deleted and restored runs, saved views, alerts',
   none: 'Nothing was changed yet.',
   what: 'The list of changes',
   more: 'Earlier changes',
@@ -41,6 +41,10 @@ export const audit = {
     view_created: 'saved the view',
     view_changed: 'changed the view',
     view_deleted: 'deleted the view',
+    channel_created: 'added the channel',
+    channel_deleted: 'removed the channel',
+    alert_rule_created: 'added a rule that tells',
+    alert_rule_deleted: 'removed a rule that told',
   },
   empty: 'empty',
 }

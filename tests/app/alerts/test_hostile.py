@@ -109,6 +109,14 @@ def streams_for_ever(connection: socket.socket) -> None:
         connection.sendall(b"1000\r\n" + b"x" * 4_096 + b"\r\n")
 
 
+def shakes_hands_for_ever(connection: socket.socket) -> None:
+    """A record of TLS that does not end."""
+    connection.sendall(b"\x16\x03\x03\x40\x00")
+    while True:
+        connection.sendall(b"\x00")
+        time.sleep(0.02)
+
+
 def speaks_otherwise(connection: socket.socket) -> None:
     connection.sendall(b"SSH-2.0-OpenSSH_internal\r\n")
     connection.recv(1)
@@ -124,6 +132,7 @@ BAD: list[tuple[Callable[[socket.socket], None], str | None]] = [
     (continues_for_ever, "it did not answer within 0 s"),
     (heads_for_ever, "its answer is no HTTP"),
     (streams_for_ever, None),
+    (shakes_hands_for_ever, "it did not answer within 0 s"),
     (speaks_otherwise, "its answer is no HTTP"),
     (breaks_off, "it cannot be reached"),
 ]
@@ -135,7 +144,7 @@ def test_a_receiver_that_misbehaves_is_left_in_time_and_what_it_writes_is_not_sh
 ) -> None:
     monkeypatch.setattr(posting, "DEADLINE_S", 0.4)
     with misbehaving(act) as url:
-        channel = desk.channel(url)
+        channel = desk.channel(url.replace("http", "https") if act is shakes_hands_for_ever else url)
         desk.alerting.test(channel.channel_id, None, "http://page")
         assert desk.send() == 1
     assert desk.log[0].error == why

@@ -12,7 +12,7 @@ from tests.app.alerts.receivers import Receiver
 from tests.app.conftest import on_postgresql_alone, on_sqlite_alone
 from underfed_server.alerts.messages import test_message as message_of_a_test
 from underfed_server.errors import ConflictError, InvalidError, NotFoundError
-from underfed_server.store.alerts.outbox import BACKOFF, LEASE, LONGEST_WAIT, Outgoing, post
+from underfed_server.store.alerts.outbox import BACKOFF, LEASE, LONGEST_WAIT, MOST_AN_HOUR, TOO_MANY, Outgoing, post
 from underfed_server.store.store import Store
 
 
@@ -136,6 +136,21 @@ def test_a_channel_that_is_removed_takes_its_rules_and_what_waits_along(desk: De
     assert desk.store.alert_rules(None) == []
     (failed,) = desk.log
     assert (failed.state, failed.error, failed.channel) == ("failed", "the channel was removed", None)
+
+
+@on_sqlite_alone
+def test_a_channel_gets_so_many_messages_an_hour_and_the_others_are_in_the_log(desk: Desk, receiver: Receiver) -> None:
+    channel = desk.channel(receiver.url).channel_id
+    queued(desk, channel, MOST_AN_HOUR - 1)
+    desk.advance(minutes=59)
+    queued(desk, channel, 3)
+    assert [each.error for each in desk.log].count(TOO_MANY) == 2
+    with pytest.raises(ConflictError, match="100 messages"):
+        desk.alerting.test(channel, None, "http://page")
+    assert desk.send() == MOST_AN_HOUR
+    desk.advance(minutes=2)
+    queued(desk, channel, 1)
+    assert desk.send() == 1
 
 
 @on_sqlite_alone

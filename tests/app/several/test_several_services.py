@@ -13,15 +13,20 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2 as httpx
 import pytest
 from sqlalchemy import create_engine, text
 
+from tests.app.alerts.receivers import receiving
+from tests.app.api.visitors import ROOT
 from tests.app.event_stream import Stream
 from tests.app.made_windows import made_stream, made_window, posted
 from tests.app.serving import Service, launch, poll, start_service, started
 from tests.fakes import postgresql
+from underfed_server.model import Alert, AlertsPage
 from underfed_server.store.store import Store
 from underfed_server.store.writing.compact import DUE_ROWS
+from underfed_server.terminal.client import Client
 
 JSON = {"Content-Type": "application/json"}
 
@@ -53,9 +58,9 @@ def own_services(own_database: str) -> Iterator[list[Service]]:
 
 
 @contextmanager
-def two_on(database: str) -> Iterator[list[Service]]:
+def two_on(database: str, **environment: str) -> Iterator[list[Service]]:
     with TemporaryDirectory() as directory:
-        running = [start_service(database, UNDERFED_DIR=directory) for _ in range(2)]
+        running = [start_service(database, UNDERFED_DIR=directory, **environment) for _ in range(2)]
         try:
             yield running
         finally:
@@ -269,3 +274,33 @@ def get(service: Service, path: str) -> Any:
         return json.loads(connection.getresponse().read())
     finally:
         connection.close()
+
+
+def test_two_services_tell_of_each_run_once(own_database: str) -> None:
+    sending = {
+        "UNDERFED_TOKEN": ROOT,
+        "UNDERFED_SECRET_KEY": "a-key-that-both-processes-were-given",
+        "UNDERFED_ALERT_NETWORKS": "127.0.0.1",
+    }
+    run_ids = [f"told-{number}" for number in range(4)]
+    with receiving() as receiver, two_on(own_database, **sending) as services:
+        first, second = (Client(service.address, ROOT) for service in services)
+        channel = first.make_channel({"name": "ops", "kind": "webhook", "url": receiver.url})
+        second.make_alert_rule({"condition": "data_bound", "channel_id": channel.channel_id, "for_us": 0})
+        for run_id in run_ids:
+            for index, window in enumerate(made_stream(3, run_id=run_id)):
+                address = services[index % 2].address
+                body, by_root = posted(window), {**JSON, "Authorization": f"Bearer {ROOT}"}
+                assert httpx.post(f"{address}/api/v1/ingest", content=body, headers=by_root).status_code == 200
+        for got in receiver.wait(len(run_ids)):
+            assert got.verified(channel.secret or "")["type"] == "alert.raised"
+        poll(lambda: {alert.state for alert in logged(first)} == {"sent"})
+        assert sorted(each.json["data"]["run_id"] for each in receiver.got) == run_ids
+        assert [(alert.run_id or "", alert.attempts) for alert in logged(second)] == [
+            (alert.run_id, 1) for alert in logged(first)
+        ]
+
+
+def logged(client: Client) -> list[Alert]:
+    answer = httpx.get(f"{client.url}/api/v1/alerts/log", headers={"Authorization": f"Bearer {client.token}"})
+    return AlertsPage.model_validate_json(answer.text).alerts

@@ -29,8 +29,9 @@ class _Connection(http.client.HTTPConnection):
     def connect(self) -> None:
         self.sock = self._reached()
         if self._context is not None:
-            # Its own timeout bounds each read of the handshake, the deadline all of it.
-            self.sock = self._context.wrap_socket(self.sock, server_hostname=self.host)
+            # Its own timeout bounds each read of the handshake, the deadline all of it: what is cut is the new socket.
+            self.sock = self._context.wrap_socket(self.sock, server_hostname=self.host, do_handshake_on_connect=False)
+            self.sock.do_handshake()
 
     def _reached(self) -> socket.socket:
         """Raises:
@@ -52,7 +53,8 @@ class _Connection(http.client.HTTPConnection):
     def cut(self) -> None:
         self.is_cut = True
         with suppress(OSError, AttributeError):
-            self.sock.shutdown(socket.SHUT_RDWR)
+            # Not that of TLS, which would change what the other thread reads from.
+            socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
 
 
 def post_body(

@@ -30,7 +30,9 @@ from underfed_server.store.store import Store
 
 log = logging.getLogger("underfed.alerts")
 
-THREADS = 4
+THREADS = 8
+"""So many receivers may hang at once while others are told."""
+
 LOOK_S = 2.0
 """How often is looked for what another process queued, or what is due again."""
 

@@ -49,6 +49,12 @@ MOST_AGE = timedelta(hours=12)
 KEEP_ALERTS = timedelta(days=30)
 """How long the log keeps a message, unless the service is told otherwise."""
 
+MOST_AN_HOUR = 100
+"""Messages to one channel: whoever may send windows can send those of any number of runs."""
+
+HOUR = timedelta(hours=1)
+TOO_MANY = f"there were {MOST_AN_HOUR} messages to this channel within an hour"
+
 MOST_ERROR = 300
 """Characters of why an attempt failed."""
 
@@ -88,9 +94,13 @@ class Failure:
 
 
 def post(connection: Connection, now: datetime, outgoing: Sequence[Outgoing]) -> list[str]:
-    """Queue messages. Returns their ids."""
-    rows = [
-        {
+    """Queue messages, and log those that are too many for their channel. Returns their ids."""
+    left = {each.channel_id: MOST_AN_HOUR - _of_last_hour(connection, now, each.channel_id) for each in outgoing}
+    rows = []
+    for each in outgoing:
+        left[each.channel_id] -= 1
+        is_sent = left[each.channel_id] >= 0
+        row = {
             # Sorted as text, since all have the same length; random beyond what anybody guesses.
             "alert_id": f"{tables.unix_us(now):016x}{secrets.token_hex(8)}",
             "made_at": now,
@@ -100,13 +110,23 @@ def post(connection: Connection, now: datetime, outgoing: Sequence[Outgoing]) ->
             "project": each.project,
             "message": each.message.model_dump(mode="json"),
             "attempts": 0,
-            "due_at": now,
+            "due_at": now if is_sent else None,
+            "error": None if is_sent else TOO_MANY,
         }
-        for each in outgoing
-    ]
+        rows.append(row)
     if rows:
         connection.execute(insert(tables.alert), rows)
     return [str(row["alert_id"]) for row in rows]
+
+
+def _of_last_hour(connection: Connection, now: datetime, channel_id: str) -> int:
+    alert = tables.alert.c
+    sent = (
+        alert.channel_id == channel_id,
+        alert.made_at.between(now - HOUR, now),
+        alert.error.is_distinct_from(TOO_MANY),
+    )
+    return int(connection.execute(select(func.count()).select_from(tables.alert).where(*sent)).scalar_one())
 
 
 def post_test(
@@ -122,6 +142,8 @@ def post_test(
     waits = (alert.channel_id == channel_id, alert.rule_id.is_(None), alert.due_at.is_not(None))
     if connection.execute(select(alert.alert_id).where(*waits)).first() is not None:
         raise ConflictError("a test of this channel is on its way already", field="channel_id")
+    if _of_last_hour(connection, now, channel_id) >= MOST_AN_HOUR:
+        raise ConflictError(TOO_MANY, field="channel_id")
     (alert_id,) = post(connection, now, [Outgoing(channel_id, None, None, channel["project"], message)])
     return read_alert(connection, alert_id, project)
 

@@ -13,7 +13,7 @@ import { useRuns } from '../parts/stores'
 import { ThemeButton } from './ThemeButton'
 import './TopBar.css'
 
-const PAGES = { runs: '/', compare: '/compare', hosts: '/hosts', team: '/team' } as const
+const PAGES = { runs: '/', compare: '/compare', hosts: '/hosts', team: '/team', alerts: '/alerts' } as const
 
 export function TopBar({ onKeys }: { onKeys(): void }) {
   const onRuns = route.value.page === 'runs'

@@ -1,0 +1,112 @@
+/** Adds a channel: what kind it is, and where messages go. */
+import { useSignal } from '@preact/signals'
+import type { ChannelMade } from '../../api/schema'
+import { addChannel } from '../../store/alerts'
+import { service } from '../../store/connection'
+import { alerts as say } from '../../text/alerts'
+import { text } from '../../text/shared'
+import { Button } from '../parts/Button'
+import { Dialog, FormDialog } from '../parts/Dialog'
+import { Snippet } from '../parts/Snippet'
+import { ProjectField } from './fields'
+
+type Kind = ChannelMade['kind']
+const KINDS = Object.entries(say.kinds) as readonly [Kind, string][]
+
+interface ChannelProps {
+  sendsEmail: boolean
+  onAdded(made: ChannelMade): void
+  onClose(): void
+}
+
+export function ChannelDialog({ sendsEmail, onAdded, onClose }: ChannelProps) {
+  const kind = useSignal<Kind>('slack')
+  const words = say.newChannel
+  const isMail = kind.value === 'email'
+  return (
+    <FormDialog
+      title={words.title}
+      save={text.add}
+      canSave={!isMail || sendsEmail}
+      trouble={isMail && !sendsEmail ? words.noMail : null}
+      onSave={async form => {
+        const given = (name: string) => String(form.get(name) ?? '').trim()
+        const recipients = given('to')
+          .split(',')
+          .map(each => each.trim())
+        const where = isMail ? { to: recipients.filter(Boolean) } : { to: [], url: given('url') }
+        onAdded(
+          await addChannel({
+            name: given('name'),
+            kind: kind.value,
+            project: given('project') || null,
+            ...where,
+          }),
+        )
+      }}
+      onClose={onClose}
+    >
+      <label>
+        <span>{words.kind}</span>
+        <select
+          class="field"
+          value={kind.value}
+          onChange={event => {
+            kind.value = event.currentTarget.value as Kind
+          }}
+        >
+          {KINDS.map(([name, label]) => (
+            <option key={name} value={name}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span>{words.name}</span>
+        <input class="field" type="text" name="name" required maxLength={100} autocomplete="off" />
+      </label>
+      {isMail ? (
+        <label>
+          <span>{words.to}</span>
+          <input class="field" type="text" name="to" required disabled={!sendsEmail} autocomplete="off" />
+        </label>
+      ) : (
+        <label>
+          <span>{words.url}</span>
+          <input
+            class="field"
+            type="url"
+            name="url"
+            required
+            maxLength={2_000}
+            placeholder="https://"
+            autocomplete="off"
+            spellcheck={false}
+          />
+          <small>{words.urlDetail[kind.value as 'webhook' | 'slack']}</small>
+        </label>
+      )}
+      {service.value?.project === null && <ProjectField label={words.project} />}
+    </FormDialog>
+  )
+}
+
+/** What a webhook's receiver checks signatures with: the service tells it once. */
+export function SecretDialog({ made, onClose }: { made: ChannelMade; onClose(): void }) {
+  return (
+    <Dialog title={say.secret.title(made.name)} onClose={onClose}>
+      {close => (
+        <>
+          <p class="detail">{say.secret.lead}</p>
+          <Snippet code={made.secret ?? ''} />
+          <p class="dialog-actions row">
+            <Button kind="primary" onClick={close}>
+              {text.close}
+            </Button>
+          </p>
+        </>
+      )}
+    </Dialog>
+  )
+}
