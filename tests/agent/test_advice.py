@@ -29,7 +29,11 @@ TMPFS: dict[str, Any] = {"change": "tmpfs", "settings": {}, "predicted_speedup":
 BATCHES = {"change": "vectorize_collate", "settings": {"collate_fn": "mine"}, "predicted_speedup": 1.1}
 HAVING = {"num_workers": 2, "prefetch_factor": 2}
 """The settings of an advice are complete: with those that the run had."""
-STRATEGY = {"change": "sharing_strategy", "loader": "loader-1", "settings": {**HAVING, "sharing_strategy": "file_system"}}
+STRATEGY = {
+    "change": "sharing_strategy",
+    "loader": "loader-1",
+    "settings": {**HAVING, "sharing_strategy": "file_system"},
+}
 THREADS = {"change": "threads_per_worker", "loader": "loader-1", "settings": {**HAVING, "threads_per_worker": 1}}
 PERSISTENT = {"change": "persistent_workers", "loader": "loader-1", "settings": {**HAVING, "persistent_workers": True}}
 ORDER = {"change": "in_order", "loader": "loader-1", "settings": {**HAVING, "in_order": False}}

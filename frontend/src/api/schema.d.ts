@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 30600e5799df4108f45bbb61e6cf486c313aa1c732c7ab0f02cabf0e4327372e. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 41b7ae71dcc98e422d5a922ba8aede70388946b258e842c6984ea80a585a76de. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -243,6 +243,8 @@ export interface paths {
         /**
          * Diagnosis
          * @description The last verdict, with the status that the run had when it was given; of another loader, one on that alone.
+         *
+         *     Of a run that has ended and was not judged since, the last verdict is then given before others.
          */
         get: operations["diagnosis_api_v1_runs__run_id__diagnosis_get"];
         put?: never;
@@ -1888,6 +1890,10 @@ export interface components {
             not_measured: {
                 [key: string]: string;
             };
+            /** Overrides */
+            overrides?: {
+                [key: string]: boolean | number | string | null;
+            } | null;
             /** Repeated Batches */
             repeated_batches: number | null;
             /** Sampler Type */

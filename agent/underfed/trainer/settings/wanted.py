@@ -70,9 +70,7 @@ def parse_words(words: Iterable[str]) -> tuple[dict[str, Value], dict[str, dict[
         before, equals, text = (part.strip() for part in word.rpartition("="))
         loader, _, name = before.rpartition(".")
         if not equals or name not in NAMES:
-            raise ConfigError(
-                f"--set {word}: expected NAME=VALUE or LOADER.NAME=VALUE, NAME one of {', '.join(NAMES)}"
-            )
+            raise ConfigError(f"--set {word}: expected NAME=VALUE or LOADER.NAME=VALUE, NAME one of {', '.join(NAMES)}")
         settings = of_each.setdefault(loader, {}) if loader else of_all
         if name in settings:
             raise ConfigError(f"--set {word}: {name} is given twice")
