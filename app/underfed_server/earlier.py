@@ -125,7 +125,7 @@ def find_pairing(store: Store, facts: RunFacts) -> Pairing | None:
 
 
 def _with_loader(store: Store, facts: RunFacts, loader: str | None) -> RunFacts | None:
-    """Of the loader that the advice was for: the one of that name, or the only one. ``None``: the run has not got it."""
+    """Of the loader that the advice was for: the one of that name, or the only one. ``None``: the run has none such."""
     own = facts.loader.loader if facts.loader else None
     used = [each.loader for each in facts.loaders if each.steps]
     if loader == own or loader is None or used == [own]:

@@ -375,7 +375,7 @@ class LoaderLine(Model):
     hours_lost: float
     """Σ over ranks of time that was stalled waiting for it, over the whole run."""
     share_of_run_fraction: float
-    """Time in its steps, stalled or not, of the time in all loops of the run."""
+    """Time in the steps of its loop, stalled or not, of the time in all loops of the run."""
     steps: int
     """Of the rank that is furthest, as of ``epochs``."""
     epochs: int = 0

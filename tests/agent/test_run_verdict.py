@@ -11,12 +11,13 @@ import pytest
 from underfed.errors import ConfigError
 from underfed.exchange.config import read_config
 from underfed.launcher import verdict
-from underfed.launcher.verdict import NO_ANSWER, NOT_JUDGED, NOT_SENT, lines_of, report_verdict
+from underfed.launcher.verdict import NO_ANSWER, NOT_JUDGED, NOT_SENT, SO_FAR, lines_of, report_verdict
 
 RAISE = {"title": "Raise num_workers from 0 to 4", "is_promised": True, "predicted_speedup": 1.62, "low": 1.48}
 RAISE |= {"high": 1.71, "command": "underfed run --set num_workers=4 -- python train.py"}
-JUDGED: dict[str, Any] = {"status": "finished", "judged_at": "2026-11-21T10:00:00Z", "sentence": "It waits.",
-                          "advice": [RAISE]}  # fmt: skip
+JUDGED: dict[str, Any] = {"is_final": True, "bound": "data", "judged_at": "2026-11-21T10:00:00Z",
+                          "sentence": "It waits.", "advice": [RAISE]}  # fmt: skip
+UNJUDGED: dict[str, Any] = JUDGED | {"is_final": False, "judged_at": None, "bound": "unknown", "advice": []}
 
 
 @dataclass
@@ -52,7 +53,7 @@ def after_run(monkeypatch: pytest.MonkeyPatch, *answers: Any, ran_s: float = 3_6
 def test_the_verdict_is_printed_once_the_run_has_ended_and_was_judged(
     printed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service = after_run(monkeypatch, None, JUDGED | {"status": "running"}, JUDGED | {"judged_at": None}, JUDGED)
+    service = after_run(monkeypatch, None, UNJUDGED, JUDGED | {"is_final": False}, JUDGED)
     assert service.asked == ["/runs/run-1/diagnosis"] * 4
     assert printed == [
         "It waits.",
@@ -68,8 +69,8 @@ def test_the_verdict_is_printed_once_the_run_has_ended_and_was_judged(
         (None, NOT_SENT),
         ({}, NOT_SENT),
         ("hello", NOT_SENT),
-        (JUDGED | {"status": "running"}, NOT_JUDGED),
-        (JUDGED | {"is_final": False}, NOT_JUDGED),
+        (UNJUDGED, NOT_JUDGED),
+        (UNJUDGED | {"judged_at": "2026-11-21T10:00:00Z"}, NOT_JUDGED),
     ],
 )
 def test_without_a_verdict_in_time_the_page_is_named_and_why(
@@ -92,6 +93,15 @@ def test_a_service_that_takes_too_long_is_named_with_the_page(
     assert printed == [f"{NO_ANSWER} http://head:7077/runs/run-1"]
 
 
+def test_a_verdict_that_does_not_become_final_in_time_is_said_to_be_one_so_far(
+    printed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verdict, "ANSWER_S", 0.0)
+    after_run(monkeypatch, JUDGED | {"is_final": False}, ConfigError("timed out"), ran_s=0.02)
+    assert printed[0] == f"{SO_FAR}It waits."
+    assert printed[-1].endswith("/runs/run-1")
+
+
 def test_a_verdict_without_the_last_windows_is_not_the_last_word(
     printed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,7 +110,7 @@ def test_a_verdict_without_the_last_windows_is_not_the_last_word(
 
 
 def test_a_command_that_ran_for_no_time_asks_once(printed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(after_run(monkeypatch, JUDGED | {"status": "running"}, ran_s=0.0).asked) == 1
+    assert len(after_run(monkeypatch, UNJUDGED, ran_s=0.0).asked) == 1
     assert len(printed) == 1
 
 

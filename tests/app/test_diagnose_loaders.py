@@ -51,6 +51,22 @@ def test_of_zipped_loaders_the_starving_one_is_judged_and_both_waits_are_summed(
     assert diagnosis.hours_lost == pytest.approx(100 * 0.064 / 3600, rel=0.01)
 
 
+def test_loaders_of_one_loop_have_its_share_of_the_run_whosever_epochs_begin_in_their_steps(store: Store) -> None:
+    thread = Thread(short=2, long=0)
+    thread.begin("long")
+    for _ in range(8):
+        thread.begin("short", constructing=300)
+        for _ in range(20):
+            thread.ask("short", 5)
+            thread.ask("long", 60)
+            thread.work(20)
+        thread.exhaust("short")
+    thread.exhaust("long")
+    diagnosis = judged(store, Diagnoser(), thread)
+    assert {line.share_of_run_fraction for line in diagnosis.loaders} == {1.0}
+    assert (diagnosis.loader, {one.run_speedup for one in diagnosis.advice}) == ("long", {None}), "the loop is the run"
+
+
 def test_waits_that_are_small_each_bind_their_loop_together(store: Store) -> None:
     thread = Thread(a=0, b=0)
     zipped(thread, 100, work=85, a=8, b=7)

@@ -95,14 +95,17 @@ def test_a_script_that_knows_nothing_of_us_is_diagnosed(
     assert "no_workers" in [finding.cause for finding in diagnosis.causes]
 
 
-def test_the_next_run_carries_the_advice(gallery: Service, data: Path, script: Path) -> None:
+def test_advice_for_a_loader_that_the_next_run_has_not_got_is_set_of_no_other(
+    gallery: Service, data: Path, script: Path
+) -> None:
     client = Client(gallery.address)
     advice = next(each for each in client.diagnosis(ADVISED).advice if each.change == "num_workers")
     done = run(gallery, data, "--name", "next", "--apply", ADVISED, "--", sys.executable, str(script), ENOUGH)
     assert f"underfed: run {ADVISED} advises num_workers={advice.settings['num_workers']}" in done.errors
     told = client.run(done.run_id)
-    assert told.advice_of == ADVISED
-    assert told.overrides == {key: value for key, value in advice.settings.items() if value is not None}
+    assert (told.advice_of, told.overrides) == (ADVISED, {})
+    assert f"{advice.loader}.num_workers" in done.errors and "so nothing was set" in done.errors
+    assert f"set:{advice.loader}.num_workers" in told.not_measured
 
 
 @pytest.mark.soak(passes=2, of=3)

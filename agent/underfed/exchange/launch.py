@@ -34,7 +34,7 @@ PYTHON, OLD_PYTHON = "python", "old-python"
 TORCH, UNHOOKED = "torch", "unhooked"
 """... it imported torch's DataLoader; that could not be hooked; ..."""
 SETTLED, RECORDING = "set", "recording"
-"""... ``--set`` or ``--apply`` found a loader of theirs (its name; empty: one that is trained from); a recording began."""
+"""... ``--set`` or ``--apply`` found a loader (its name; empty: one that is trained from); a recording began."""
 
 REPORT_BYTES = 4096
 """Size from which a file is not appended to: a command may start a hundred thousand processes."""

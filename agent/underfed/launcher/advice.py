@@ -1,5 +1,5 @@
-"""``--apply RUN``: asks the service for the advice for a run, and takes what ``--set`` can apply, for the loaders that it
-is about."""
+"""``--apply RUN``: asks the service for the advice for a run, and takes what ``--set`` can apply, for the loaders that
+it is about."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Service:
 
 
 def take_advice(service: Service, wanted: str, project: str | None, name: str | None) -> Advised:
-    """Of this run's advice for each loader the first that can be carried out from outside. ``latest`` is of this project
-    and name.
+    """Of this run's advice for each loader the first that can be carried out from outside. ``latest`` is of this
+    project and name.
 
     Raises:
         ConfigError: the service is away, knows no such run or several, or has no such advice.
@@ -93,7 +93,7 @@ def first_of_each_loader(advised: Sequence[Mapping[str, Any]]) -> list[Mapping[s
 
 
 def of_loader(run_id: str, run: Mapping[str, Any], loader: str, settings: Mapping[str, Any]) -> Wanted:
-    told = next((each for each in run.get("loaders", []) if each.get("loader") == loader), {})
+    told: Mapping[str, Any] = next((each for each in run.get("loaders", []) if each.get("loader") == loader), {})
     identity = Identity(**{each.name: told.get(each.name) for each in fields(Identity)})
     given = {name: value for name, value in settings.items() if value is not None}
     check_settings(given)

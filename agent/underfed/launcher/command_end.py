@@ -21,7 +21,8 @@ from underfed.trainer.settings.wanted import NOT_FOUND, decode, labelled
 def report_end(
     config: Config, command: StartedCommand, status: int, reports: Mapping[str, list[str]], settings: str | None
 ) -> None:
-    """``settings``: what ``--set`` and ``--apply`` want, encoded. The run is also reported to an outer launcher. Raises nothing."""
+    """``settings``: what ``--set`` and ``--apply`` want, encoded. The run is also reported to an outer launcher. Raises
+    nothing."""
     try:
         begun = reports.get(launch.RECORDING)
         if begun is None:

@@ -15,7 +15,7 @@ from underfed.exchange.guard import Guard
 from underfed.launcher.advice import Service
 from underfed.trainer.recording import say
 
-MOST_WAITED_S, WAITED_FRACTION = 3.0, 0.5
+MOST_WAITED_S, WAITED_FRACTION = 5.0, 0.5
 """How long the last windows and their judgement are waited for, of a short command no longer than it took itself."""
 
 POLL_S, ANSWER_S = 0.1, 1.0
@@ -26,6 +26,9 @@ NOT_JUDGED = "no verdict yet: the service still judges the last steps; it will b
 NOT_SENT = "no verdict yet: the run's last records are still being sent; it will be at"
 NO_ANSWER = "no verdict yet: the service did not answer in time; it will be at"
 """Before the address of the run's page."""
+
+SO_FAR = "so far, without the last steps, which the service still judges: "
+"""Before a verdict that was given while the command ran."""
 
 LINES = {"data": ("hot_lines", "of loading"), "host": ("step_lines", "between batches")}
 """By what the run is bound by: the lines of its program that this time is spent in."""
@@ -45,9 +48,10 @@ def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float) -> None
     try:
         for run_id in run_ids[-1:]:
             service = Service(config.url, os.environ.get("UNDERFED_TOKEN"), ANSWER_S)
-            found = final_diagnosis(service, run_id, min(MOST_WAITED_S, WAITED_FRACTION * ran_s))
+            found, why = final_diagnosis(service, run_id, min(MOST_WAITED_S, WAITED_FRACTION * ran_s))
             page = f"{config.url}/runs/{run_id}"
-            for line in [f"{found} {page}"] if isinstance(found, str) else lines_of(found, page, config.profiles):
+            lines = [f"{why} {page}"] if found is None else lines_of(found, page, config.profiles)
+            for line in lines:
                 launch.first_rank_only(os.environ, say)(line)
     except ConfigError:
         return  # that no service is there was said when recording began
@@ -55,8 +59,9 @@ def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float) -> None
         Guard().failed("verdict of the command's run", error)
 
 
-def final_diagnosis(service: Service, run_id: str, most_s: float) -> Mapping[str, Any] | str:
-    """Once the run has ended and all that it sent was judged; a string: why it was not within the time.
+def final_diagnosis(service: Service, run_id: str, most_s: float) -> tuple[Mapping[str, Any] | None, str]:
+    """Once the run has ended and all that it sent was judged: by asking, the service judges it next. Where that takes
+    longer, the verdict so far; ``None`` where there is none, and why.
 
     The last answer is waited for by itself: :data:`ANSWER_S` longer at most.
 
@@ -64,6 +69,7 @@ def final_diagnosis(service: Service, run_id: str, most_s: float) -> Mapping[str
         ConfigError: there is no service.
     """
     deadline = time.monotonic() + most_s
+    known: Mapping[str, Any] | None = None
     while True:
         asked_at = time.monotonic()
         try:
@@ -73,25 +79,20 @@ def final_diagnosis(service: Service, run_id: str, most_s: float) -> Mapping[str
                 raise
             why = NO_ANSWER
         else:
-            if is_final(found):
-                return dict(found)
+            known = found if isinstance(found, dict) and found.get("judged_at") else known
+            if known and known.get("is_final"):
+                return known, ""
             why = NOT_JUDGED if isinstance(found, dict) and found else NOT_SENT
         if time.monotonic() >= deadline:
-            return why
+            has_verdict = known is not None and known.get("bound") != "unknown"
+            return (known if has_verdict else None), why
         time.sleep(POLL_S)
-
-
-def is_final(found: Any) -> bool:
-    """A service from before it said so judges as it can: an ended run that was judged."""
-    if not isinstance(found, dict) or not found.get("judged_at") or found.get("status") == "running":
-        return False
-    return bool(found.get("is_final", True))
 
 
 def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False) -> Iterator[str]:
     """The verdict, the line that costs most, the first fix or what is usually done about the line, the page. Where
     stacks were asked for, why they tell nothing."""
-    yield str(diagnosis["sentence"])
+    yield f"{'' if diagnosis.get('is_final') else SO_FAR}{diagnosis['sentence']}"
     lines, of = LINES.get(diagnosis.get("bound", ""), ("", ""))
     for line in diagnosis.get(lines, [])[:1]:
         yield f"{percent(line['fraction'])}{margin(line)} {of}: {line['sentence']}"

@@ -119,9 +119,14 @@ def diagnosis(
     permission: PermissionDep,
     loader: Annotated[str | None, Query(description="Default: the one that loses most of the run's time")] = None,
 ) -> Diagnosis:
-    """The last verdict, with the status that the run had when it was given; of another loader, one on that alone."""
+    """The last verdict, with the status that the run had when it was given; of another loader, one on that alone.
+
+    Of a run that has ended and was not judged since, the last verdict is then given before others.
+    """
     store = parts.store
     known = store.diagnosis(run_id)
+    if (known is None or not known.is_final) and store.summary(run_id).status != "running":
+        parts.scheduler.hurry(run_id)
     if loader is not None and (known is None or known.loader != loader):
         found = parts.loader_diagnoses.read(store, run_id, loader)
     else:

@@ -28,7 +28,8 @@ APART_S = 1.0
 """Between two judgements of one run: windows come once a second."""
 
 REST, BUSY_REST = 1.0, 4.0
-"""Seconds of rest for each second of work: judging takes half a core at most, a fifth while windows wait."""
+"""Seconds of rest for each second on a core: judging takes half a core at most, a fifth while windows wait. Where it
+waits for a core itself, others have them: it then rests no longer."""
 
 SWEEP_S = 5.0
 """How often silent runs are looked for: they become lost without any event."""
@@ -61,6 +62,7 @@ class JudgementScheduler:
         self._counters = counters
         self._due: dict[str, float] = {}
         self._attended_at: dict[str, float] = {}
+        self._awaited: set[str] = set()
         self._changed = threading.Condition()
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="underfed-scheduler", daemon=True)
@@ -89,6 +91,13 @@ class JudgementScheduler:
                 self._due.setdefault(run_id, max(now, self._attended_at.get(run_id, 0.0) + APART_S))
             self._changed.notify()
 
+    def hurry(self, run_id: str) -> None:
+        """Somebody waits for the verdict on this run: it is judged before others, and as soon as it is due. Does not
+        block; any thread."""
+        with self._changed:
+            self._awaited.add(run_id)
+        self.touch({run_id})
+
     def _run(self) -> None:
         sweep_at = time.monotonic()
         while not self._is_closing:
@@ -97,22 +106,22 @@ class JudgementScheduler:
                 sweep_at = time.monotonic() + SWEEP_S
             run_id = self._next(sweep_at)
             if run_id is not None:
-                begun = time.monotonic()
+                begun, worked = time.monotonic(), time.thread_time()
                 self._attend(run_id)
-                took = time.monotonic() - begun
-                self._counters.judgement_seconds.observe(took)
-                self._rest(took)
+                self._counters.judgement_seconds.observe(time.monotonic() - begun)
+                self._rest(time.thread_time() - worked)
 
     def _rest(self, worked_s: float) -> None:
-        """Windows come first, however many runs report: Python computes only one of the two at a time."""
+        """Windows come first, however many runs report: Python computes only one of the two at a time. An awaited
+        verdict is not rested before."""
         waiting, _ = self._store.waiting
         seconds = worked_s * (BUSY_REST if waiting else REST)
         with self._changed:
-            self._changed.wait_for(lambda: self._is_closing, seconds)
+            self._changed.wait_for(lambda: self._is_closing or bool(self._awaited), seconds)
 
     def _next(self, until: float) -> str | None:
-        """Waits for the run that is due first, of several one that has ended: its last figures are what is looked at
-        next. ``None``: none is due before ``until``, or the scheduler closes.
+        """Waits for the run that is due first, of several one that is awaited, or has ended: its last figures are what
+        is looked at next. ``None``: none is due before ``until``, or the scheduler closes.
         """
         with self._changed:
             now = time.monotonic()
@@ -120,10 +129,12 @@ class JudgementScheduler:
             ready = [run_id for due_at, run_id in due if due_at <= now]
             if not ready and not self._is_closing:
                 self._changed.wait(max(0.0, min([until, *(due_at for due_at, _ in due[:1])]) - now))
-        run_id = self._first_ended(ready) or next(iter(ready), None)
+        awaited = next((run_id for run_id in ready if run_id in self._awaited), None)
+        run_id = awaited or self._first_ended(ready) or next(iter(ready), None)
         if run_id is not None:
             with self._changed:
                 del self._due[run_id]
+                self._awaited.discard(run_id)
                 self._attended_at[run_id] = now
         return run_id
 

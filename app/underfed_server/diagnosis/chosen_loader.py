@@ -67,7 +67,6 @@ def _counts(each: LoaderFacts, whole_us: float, *, is_kept: bool) -> bool:
 
 def line_of(each: LoaderFacts, facts: RunFacts, slow: SlowRanks, verdict: Verdict) -> LoaderLine:
     """``slow``: of the run. ``verdict``: on the judged loader, which is kept while its loss is near the limit."""
-    whole_us = run_us(facts.loaders)
     own = (verdict.bound, verdict.level, verdict.data_stall_fraction)
     slow = slow if each is facts.judged_loader else slow_ranks(each.ranks)
     bound, level, fraction = own if each is facts.judged_loader else _judged_alone(each, slow)
@@ -78,7 +77,7 @@ def line_of(each: LoaderFacts, facts: RunFacts, slow: SlowRanks, verdict: Verdic
         level=level,
         data_stall_fraction=fraction,
         hours_lost=slow.input_lost_us / US_PER_HOUR,
-        share_of_run_fraction=each.spent_us / whole_us if whole_us else 0.0,
+        share_of_run_fraction=loop_share(each, facts.loaders),
         steps=each.steps,
         epochs=each.epochs,
         loop=each.loop,
@@ -105,7 +104,7 @@ def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
         "gpu_hours_lost": None if verdict.gpu_hours_lost is None else lost,
         "hours_used": run_us(facts.loaders) / US_PER_HOUR,
     }
-    if verdict.bound == "data" and not is_said_of_steps(own.role, own.spent_us / run_us(facts.loaders)):
+    if verdict.bound == "data" and not is_said_of_steps(own.role, loop_share(own, facts.loaders)):
         found["sentence"] = _of_the_run(own, facts, _a_loader(own, facts.loaders))
     costly = [each for each in others if each.loop != own.loop and lost_share(each, facts.loaders) >= COSTLY_FRACTION]
     told = [_of_the_run(each, facts, _the_loader(each, facts.loaders)) for each in costly]
@@ -172,6 +171,14 @@ def _with_workers(each: LoaderFacts) -> str:
     if number is None:
         return ""
     return f" with {number} worker{'' if number == 1 else 's'}" if number else " without workers"
+
+
+def loop_share(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> float:
+    """Of the whole run's time, that in its loop: steps that hold the start of another loader's epoch are not among its
+    own."""
+    whole_us = run_us(loaders)
+    own_us = max(one.spent_us for one in loaders if one.loop == each.loop)
+    return own_us / whole_us if whole_us else 0.0
 
 
 def lost_share(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> float:

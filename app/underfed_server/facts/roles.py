@@ -54,8 +54,8 @@ class Used:
 
 def roles_of(used: list[Used]) -> dict[str, Role]:
     """Without gradients while another loader has them: validation. Where no loop of the run builds a graph, names tell,
-    and that there is one loop. Where that was not recorded: what is passed over, from its first batch to its last, while
-    another loader is used before and after and is not asked meanwhile.
+    and that there is one loop. Where that was not recorded: what is passed over, from its first batch to its last,
+    while another loader is used before and after and is not asked meanwhile.
     """
     if not used:
         return {}

@@ -158,6 +158,23 @@ def test_a_run_is_judged_when_its_windows_come_and_not_for_each(
     assert judge.judged == ["run-1", "run-2"]
 
 
+def test_a_verdict_that_somebody_waits_for_is_given_before_all_else(
+    application: Application, address: str, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a run that has ended: without a rest after the last judgement, which is as long as the machine is slow."""
+    for rest in ("REST", "BUSY_REST"):
+        monkeypatch.setattr(scheduler, rest, 1e9)
+    store = store_of(application)
+    post(store, made_stream(1, run_id="run-1"))
+    poll(lambda: judge.judged)
+    post(store, list(made_stream(2, run_id="run-1"))[1:])
+    post(store, [*made_stream(1, run_id="run-2"), made_window(1, run_id="run-2", end={"status": "finished"})])
+    for run_id in ("run-1", "run-2"):
+        ask(address, "GET", f"/api/v1/runs/{run_id}/diagnosis")
+    poll(lambda: len(judge.judged) > 1)
+    assert judge.judged == ["run-1", "run-2"], "a run that goes on is not awaited"
+
+
 @pytest.mark.soak
 def test_a_run_is_not_judged_again_before_its_time(application: Application, address: str, judge: Judge) -> None:
     watching = Stream(address, "topic=runs")

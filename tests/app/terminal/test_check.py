@@ -86,7 +86,7 @@ def test_the_share_is_of_what_the_verdict_is_about_and_of_all_loaders(
     found = found.model_copy(update={"loaders": loaders, "loader": judged, "hours_used": 10.0})
     limit = stall_limit(found, 0.5)
     assert limit.sentence.startswith(said)
-    assert limit.measured == pytest.approx(float(said.split("%")[0].split()[-1]) / 100)
+    assert limit.measured == pytest.approx(float(said.partition("%")[0].rpartition(" ")[2]) / 100)
 
 
 def test_a_run_without_a_verdict_neither_passes_nor_fails(store: Store, capsys: Capture) -> None:

@@ -51,7 +51,8 @@ def read_call(source: SourceLine) -> ConstructorCall:
     try:
         module, text = _parsed(Path(source.file), source.modified_ns)
         call = _find(module, source)
-        return ConstructorCall(f"{source.shown}:{call.lineno}", _told(module, text, call))
+        # As it ran, which the next run is compared with; of a call of several lines Python may count another one.
+        return ConstructorCall(at or f"{source.shown}:{call.lineno}", _told(module, text, call))
     except _NotReadError as error:
         return ConstructorCall(at, why_not=str(error))
     except Exception as error:  # of any kind of file that a program may be compiled from

@@ -1,5 +1,5 @@
-"""``--set`` and ``--apply``: other settings for the loaders that a program trains from, or for a single one, put in as it
-begins to iterate."""
+"""``--set`` and ``--apply``: other settings for the loaders that a program trains from, or for a single one, put in as
+it begins to iterate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ WhyUnshared = Callable[[Any, int], "str | None"]
 """Called with a loader of an iterable data set and a number of workers: why these must not be; ``None``: they may."""
 
 Identify = Callable[[Any], "tuple[str, Identity] | None"]
-"""Called with a loader that is about to be iterated: its name in the run and its place; ``None``: it is not recorded."""
+"""Called with a loader that is about to be iterated: its name in the run, and what else it is known by. ``None``: it is
+not recorded."""
 
 NOT_YET = "no training loader was iterated"
 OF_ALL = ""

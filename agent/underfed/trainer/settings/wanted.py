@@ -1,4 +1,4 @@
-"""What ``--set`` and ``--apply`` want of one loader, and how that loader is found again in another run of its program."""
+"""What ``--set`` and ``--apply`` want of one loader, and how that is found again in another run of its program."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Wanted:
 
 
 def identity_of(facts: LoaderFacts) -> Identity:
-    """As the service has it: there the collector has read the line of the call, which is the one known here."""
+    """As the service has it of the same loader."""
     source = facts.source
     at = f"{source.shown}:{source.line}" if source is not None and source.is_constructor and source.shown else None
     return Identity(at, facts.constructed_by, facts.dataset_type)
