@@ -19,6 +19,7 @@ from tests.app.diagnosis.altered import (
 from tests.app.diagnosis.found import causes, finding, is_growing
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
+from underfed_server.advice.advise import advise
 from underfed_server.diagnosis.judge import judge
 from underfed_server.facts.record import RunFacts
 
@@ -93,6 +94,22 @@ def test_workers_that_wait_are_too_few_also_where_others_fill_the_cores() -> Non
         wait_ms=14.0, work_ms=20.0, num_workers=1, load_cpu_ms=33.0, usable_cores=2.0, busy_cores=1.95, queue_depth=0,
     )  # fmt: skip
     assert "too_few_workers" not in causes(computing)
+
+
+def test_workers_that_wait_for_programs_of_their_own_on_full_cores_are_told_so() -> None:
+    """As a decoder in a process of its own, which waits for a core as its worker does."""
+    run = Played(load_ms=200, work_ms=30).facts(
+        load_blocked_ms=170.0, load_cpu_ms=4.0, load_runqueue_ms=26.0, usable_cores=2.0, busy_cores=2.0,
+        process_cores=0.05, workers_cores=0.3,
+    )  # fmt: skip
+    decoding = with_batches(run, process_cpu_us=run.ranks[0].batches.cpu_us + 32_000.0)
+    told = [finding(facts, "too_few_workers").sentence for facts in (run, decoding)]
+    assert told[0].endswith("; they wait more than they compute.")
+    assert "programs of their own that compute, on cores that are full" in told[1]
+    gains = {each.change: each.predicted_speedup for each in advise(decoding, judge(decoding)).advice}
+    assert gains["num_workers"] is None, "nothing is promised of more of them"
+    asleep = {each.change: each.predicted_speedup for each in advise(run, judge(run)).advice}
+    assert asleep["num_workers"] is not None
 
 
 def test_too_few_workers_is_found_where_the_runs_own_use_of_the_cores_was_not_measured() -> None:
@@ -204,6 +221,21 @@ def test_blocking_that_the_page_cache_serves_is_not_blamed_on_storage() -> None:
 def test_memory_mapped_reads_count_as_storage_though_no_call_asked_for_them() -> None:
     facts = starved(wait_ms=400.0, load_cpu_ms=20.0, load_blocked_ms=380.0, asked_bytes=0.0, read_bytes=5e5)
     assert causes(facts)[0] == "storage_wait"
+
+
+def test_what_is_read_for_nothing_of_a_mapped_file_is_told() -> None:
+    """Each touched page brings its neighbours."""
+
+    def said(asked_bytes: float, read_bytes: float) -> str:
+        facts = starved(
+            wait_ms=400.0, load_cpu_ms=20.0, load_blocked_ms=380.0, asked_bytes=asked_bytes, read_bytes=read_bytes,
+            batch_bytes=2 << 20,
+        )  # fmt: skip
+        return finding(facts, "storage_wait").sentence
+
+    assert "102 MiB are read for a batch of 2 MiB" in said(66.0, 102 * 2.0**20)
+    assert "madvise" not in said(66.0, 3 * 2.0**20)
+    assert "madvise" not in said(102 * 2.0**20, 102 * 2.0**20), "calls ask for it"
 
 
 def test_reads_of_a_network_file_system_count_though_none_shows_as_read_from_storage() -> None:
