@@ -432,6 +432,9 @@ class Diagnosis(Verdict):
     """Measured: the same as ``instant_data_steps_per_s``, with batches replayed from memory."""
     advice: list[Advice]
     refusals: list[Refusal]
+    beside_loader: str | None = None
+    """Where no change of the loader is advised: what to do elsewhere, in one sentence. ``None``: nothing, or it is not
+    known."""
     ledger: list[LedgerEntry]
     shared: list[SharedCause] = []
     """Other runs that share the leading cause of this one."""

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 2a3219d2c4e8b98973cb3feaa010411f5129fa482dda7c53b4bf7453338cb8fd. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 2553cdefe8514108c4d74aa3260491fa97f4c46d1cd5b96ccb4f3fa1ac9cb439. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -1041,6 +1041,8 @@ export interface components {
             /** Agent Fraction */
             agent_fraction?: number | null;
             anatomy: components["schemas"]["Anatomy"] | null;
+            /** Beside Loader */
+            beside_loader?: string | null;
             /**
              * Bound
              * @enum {string}

@@ -29,7 +29,7 @@ def find(examined: Examination) -> Found | None:
     busy = measures.busy_workers_fraction(rank, workers)
     return Found(
         examined.beside_crowd * measures.recoverable_share(rank, host, examined.wait.loading),
-        _sentence(workers, "; they wait more than they compute" if is_full else _free(rank, host)),
+        _sentence(workers, "; loading waits more than it computes" if is_full else _free(rank, host)),
         [
             Evidence(what="Time the workers spent loading", value=busy, unit="fraction"),
             evidence.load(rank),
