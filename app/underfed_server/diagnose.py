@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from underfed_server.advice.advise import Recommendation, advise
+from underfed_server.advice.free_cores import free_cores
 from underfed_server.advice.kept import at_present
 from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.advice.run_gain import with_run_gains
@@ -175,6 +176,7 @@ def diagnosis_of(
         trials=list(facts.tuned.trials) if facts.tuned else [],
         tuning=facts.tuned.tuning if facts.tuned else None,
         candidates=recommendation.candidates,
+        beside_loader=None if advice else free_cores(facts, slow.judged, verdict.causes),
         ledger=list(ledger),
         judged_at=None,
     )

@@ -539,6 +539,9 @@ class Diagnosis(Verdict):
     """Measured: the same as ``instant_data_steps_per_s``, with batches replayed from memory."""
     advice: list[Advice]
     refusals: list[Refusal]
+    beside_loader: str | None = None
+    """Where no change of the loader is advised: what to do elsewhere, in one sentence. ``None``: nothing, or it is not
+    known."""
     ledger: list[LedgerEntry]
     trials: list[Trial] = []
     """What ``--tune`` measured of that loader, oldest first."""

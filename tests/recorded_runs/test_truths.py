@@ -138,6 +138,11 @@ def test_a_straggler_costs_each_rank_what_it_waits_itself(store: Store) -> None:
     assert found.hours_lost is not None and found.hours_used is not None
     assert found.hours_lost * 3600 == pytest.approx(len(told) * waited_s, rel=CLOCKS)
     assert found.hours_used * 3600 == pytest.approx(sum(each["loaders"][0]["spent_s"] for each in told), rel=CLOCKS)
+    assert found.sentence == "All 8 ranks lose 40% of every step to rank 5, which waits for data."
+    assert [advice.low for advice in found.advice] == sorted(
+        (advice.low or 0.0 for advice in found.advice), reverse=True
+    )
+    assert found.advice[0].change == "fix_rank" and "on one of the others" not in found.advice[0].diff, "all are here"
     for advice in found.advice:
         assert advice.predicted_speedup is not None
         assert found.hours_used * (1 - 1 / advice.predicted_speedup) <= found.hours_lost * 1.05
@@ -206,7 +211,10 @@ def test_a_chart_opens_on_the_rank_and_the_loader_that_the_verdict_names(store: 
     assert choose(store, run.run_id, 2, None).rank == 2
 
 
-@pytest.mark.parametrize(("name", "words"), [("short_run", "every step"), ("with_accelerate", "the time")])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("short_run", "every step"), ("with_accelerate", "the time"), ("checkpoints", "the time between pauses")],
+)
 def test_of_every_step_is_said_where_every_step_waits(name: str, words: str, store: Store) -> None:
     assert judged(store, name).sentence.endswith(f" of {words}.")
 
@@ -229,6 +237,8 @@ def test_waits_for_cores_that_others_fill_are_named_so(store: Store) -> None:
     assert [each.cause for each in found.causes] == ["cpu_limited"], "nothing is slow about handing over"
     assert (found.why or "").startswith("Other jobs use 1.8 of the 2 cores that this run may use")
     assert "no cause" not in (found.why or "")
+    assert found.advice == [] and found.beside_loader is not None
+    assert found.beside_loader.startswith("Other jobs use 1.8 of the 2 cores that this run may use: move them")
 
 
 @pytest.mark.parametrize(("name", "workers", "other"), [
@@ -299,6 +309,15 @@ def test_joining_is_judged_without_its_waits_for_a_core_and_these_are_others(sto
     assert "copies no faster" in refused["vectorize_collate"]
 
 
+@pytest.mark.parametrize(("name", "limit"), [
+    ("three_loaders", "What limits them then: other processes use 2.0 of the 2 cores that this run may use."),
+    ("short_run", "other processes use"),
+])  # fmt: skip
+def test_cores_are_the_limit_of_workers_only_for_who_computes_on_them(name: str, limit: str, store: Store) -> None:
+    best = judged(store, name).best_advice
+    assert best is not None and best.change == "num_workers" and limit in best.why
+
+
 def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_newest(store: Store) -> None:
     found, told = judged(store, "shell_loop"), truth_of("shell_loop")
     newest = told[-1]["loaders"][0]
@@ -330,5 +349,6 @@ def test_a_step_is_no_longer_for_the_pauses_of_its_program(store: Store) -> None
     usual_us = (loop["spent_s"] - paused_s) / loop["steps"] * 1e6
     assert found.anatomy.step_us == pytest.approx(usual_us, rel=CLOCKS)
     assert found.judged_steps == loop["steps"] - found.warmup_steps - len(truth["pauses"])
+    assert found.paused_fraction == pytest.approx(paused_s / loop["spent_s"], rel=CLOCKS)
     for each in found.advice:
         assert each.predicted_speedup is None or each.run_speedup is not None, "the run gains less: it pauses, too"

@@ -123,7 +123,7 @@ def _unpromised(cures_it: Sequence[Advice], offered: Sequence[Advice]) -> set[Ch
 
 def _gain(one: Advice) -> float:
     """What is gained at least; of what is only to be tried the middle of its interval; 0 where nothing was computed."""
-    if one.is_promised:
+    if one.is_promised and one.predicted_speedup is not None:
         return one.predicted_speedup if one.low is None else one.low
     return math.sqrt(one.low * one.high) if one.low is not None and one.high is not None else 0.0
 

@@ -72,7 +72,7 @@ def size(value: float) -> str:
 def verdict(examined: Examination, losses: Losses) -> str:
     who, is_one = _who(examined.facts)
     data, waits, is_idle = percent(losses.data), "waits" if is_one else "wait", "is idle" if is_one else "are idle"
-    if told := _read_ahead(examined, losses) or _of_each(examined, losses):
+    if told := _read_ahead(examined, losses) or _of_each(examined, losses) or _of_all(examined, losses):
         return told
     if examined.bound == "data":
         return f"{who} {waits} for data {data} of {_steps_or_time(examined)}."
@@ -121,6 +121,15 @@ def _of_each(examined: Examination, losses: Losses) -> str | None:
     each = f"{percent(losses.data)} for {own}, {percent(others)} for {mates}"
     waits, both = "waits" if is_one else "wait", percent(losses.data + others)
     return f"{who} {waits} for data {both} of {_steps_or_time(examined)}: {each}."
+
+
+def _of_all(examined: Examination, losses: Losses) -> str | None:
+    """What all ranks lose to the one whose input they wait for; ``None``: there is none, or there are more."""
+    stragglers, ranks = examined.overview.slow.stragglers, len(examined.facts.ranks)
+    if examined.bound != "data" or len(stragglers) != 1:
+        return None
+    who, often = "Both" if ranks == 2 else f"All {ranks}", _steps_or_time(examined)
+    return f"{who} ranks lose {percent(losses.data)} of {often} to rank {stragglers[0].rank}, which waits for data."
 
 
 def _steps_or_time(examined: Examination) -> str:

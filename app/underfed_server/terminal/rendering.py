@@ -78,6 +78,8 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
         parts.append(Padding(Text(of_agent, QUIET), (0, 0, 0, 2)))
     for advice in diagnosis.advice:
         parts += ["", _advice(advice, diagnosis)]
+    if diagnosis.beside_loader:
+        parts += ["", Text.assemble(("Nothing at the loader. ", LOUD), diagnosis.beside_loader)]
     for refusal in diagnosis.refusals:
         parts += ["", _refusal(refusal)]
     if diagnosis.ledger:
@@ -149,7 +151,8 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
 
 def _judged(diagnosis: Diagnosis) -> str:
     of_loader = f" of {diagnosis.loader}" if len(diagnosis.loaders) > 1 else ""
-    on_ranks = f" on all {len(diagnosis.ranks)} ranks" if len(diagnosis.ranks) > 1 else ""
+    ranks = len(diagnosis.ranks)
+    on_ranks = f" on {'both' if ranks == 2 else f'all {ranks}'} ranks" if ranks > 1 else ""
     return f"{diagnosis.judged_steps:,} steps{of_loader}{on_ranks}"
 
 

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 41b7ae71dcc98e422d5a922ba8aede70388946b258e842c6984ea80a585a76de. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 2553cdefe8514108c4d74aa3260491fa97f4c46d1cd5b96ccb4f3fa1ac9cb439. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -243,8 +243,6 @@ export interface paths {
         /**
          * Diagnosis
          * @description The last verdict, with the status that the run had when it was given; of another loader, one on that alone.
-         *
-         *     Of a run that has ended and was not judged since, the last verdict is then given before others.
          */
         get: operations["diagnosis_api_v1_runs__run_id__diagnosis_get"];
         put?: never;
@@ -683,6 +681,8 @@ export interface components {
             predicted_speedup: number | null;
             /** Risk */
             risk: string;
+            /** Run Ceiling */
+            run_ceiling?: number | null;
             /** Run High */
             run_high?: number | null;
             /** Run Low */
@@ -1041,6 +1041,8 @@ export interface components {
             /** Agent Fraction */
             agent_fraction?: number | null;
             anatomy: components["schemas"]["Anatomy"] | null;
+            /** Beside Loader */
+            beside_loader?: string | null;
             /**
              * Bound
              * @enum {string}
@@ -1124,6 +1126,8 @@ export interface components {
             needed_looks: number;
             /** Needed Steps */
             needed_steps: number;
+            /** Paused Fraction */
+            paused_fraction?: number | null;
             /** Ranks */
             ranks: components["schemas"]["RankDiagnosis"][];
             read_rate?: components["schemas"]["ReadRate"] | null;
@@ -1890,10 +1894,6 @@ export interface components {
             not_measured: {
                 [key: string]: string;
             };
-            /** Overrides */
-            overrides?: {
-                [key: string]: boolean | number | string | null;
-            } | null;
             /** Repeated Batches */
             repeated_batches: number | null;
             /** Sampler Type */

@@ -42,10 +42,14 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
   return (
     <>
       {runs.trouble.value && <TroubleBanner what={say.list} error={runs.trouble.value} />}
-      {week && (
-        <Fence>
-          <WeekHead week={week} query={query} isOfAll={!isFiltered(filter)} />
-        </Fence>
+      {filter.deleted ? (
+        <h1 class="sentence">{deleting.list}</h1>
+      ) : (
+        week && (
+          <Fence>
+            <WeekHead week={week} query={query} isOfAll={!isFiltered(filter)} />
+          </Fence>
+        )
       )}
       <Filters filter={filter} query={query} />
       <SelectionBar filter={filter} />

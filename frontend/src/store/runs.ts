@@ -184,7 +184,10 @@ export function openRuns() {
 
   function onMissed(): void {
     isStale = true
-    settle()
+    // Opened while nobody answered.
+    for (const each of [total, projects, users]) if (each.peek() === null) void each.read()
+    if (filter && !isLoaded.peek()) reloadSoon()
+    else settle()
   }
 
   /** Puts rows in order, or says what that would do. */

@@ -24,7 +24,7 @@ export const run = {
   advised: 'applies the advice of',
   overrides: 'Set for this run:',
   confidence: (level: string, steps: string, loader: string | null, ranks: number) =>
-    `confidence ${level}, from the last ${steps} steps${loader === null ? '' : ` of ${loader}`}${ranks > 1 ? ` on all ${ranks} ranks` : ''}`,
+    `confidence ${level}, from the last ${steps} steps${loader === null ? '' : ` of ${loader}`}${ranks > 1 ? ` on ${ranks === 2 ? 'both' : `all ${ranks}`} ranks` : ''}`,
   notFinal: 'not final: the last steps are still being judged',
   clock: { gpu: 'device clock', host: 'host clock' },
   progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
@@ -34,12 +34,13 @@ export const run = {
     isSoFar: boolean,
     isOfRun: boolean,
     base: string,
+    share: string,
     paused: string | null,
   ) =>
-    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}of ${used} ${isOfRun ? `used${base}` : 'in its loop'}${paused ? `; pauses took ${paused} of that time` : ''}`,
+    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}${paused ? `${share} ` : ''}of ${used} ${isOfRun ? `used${base}` : 'in its loop'}${paused ? `; pauses took ${paused} of that time` : ''}`,
   /** What hours are counted over: more than the newest steps, which are judged. */
-  base: (ranks: number, loaders: number, steps: string | null, hasOtherSettings: boolean) =>
-    `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : steps === null ? '' : `, over all ${steps} steps`}${hasOtherSettings ? ', those with other settings included' : ''}`,
+  base: (ranks: number, loaders: number, steps: string | null, before: string | null) =>
+    `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : steps === null ? '' : `, over all ${steps} steps`}${before === null ? '' : ` (${before} of them with other settings)`}`,
   nearlyAll: 'nearly all',
   toTry: 'Worth a try',
   rate: (ideal: string, isRunning: boolean, hasCopies: boolean) =>
@@ -109,6 +110,7 @@ export const advice = {
   noneYet: 'None yet',
   noneYetDetail: 'Advice is computed from the measured steps, as soon as there are enough.',
   noneDetail: 'No change of the loader would make this run noticeably faster.',
+  notTheLoader: 'Nothing at the loader',
   noneFound: 'None found',
   noneFoundDetail:
     'No setting was found that would make this run noticeably faster; the table of signals says what was ruled out.',
@@ -117,9 +119,9 @@ export const advice = {
   ceiling: (factor: string) => `${factor} ceiling`,
   rangeLabel: (gain: string, low: string, high: string, ceiling: string) =>
     `Predicted speed-up ${gain}, interval ${low} to ${high}, ceiling ${ceiling}`,
-  tryIt: 'try it',
+  tryIt: 'try it:',
   unpredicted: 'gain not computed',
-  possible: (interval: string) => `it may be ${interval}`,
+  possible: (interval: string) => `may be ${interval}`,
   loopGain: (loader: string | null, gain: string) =>
     `for the run; ${gain} ${loader === null ? 'between its pauses' : `in the loop over ${loader} alone`}`,
   whyUnpredicted: 'Not computed:',
@@ -185,7 +187,7 @@ export const ranks = {
   choose: 'Rank whose charts are shown',
   cells: 'One cell per rank, filled by its share of data wait. Select one to see its charts.',
   stragglers: (slow: readonly number[]) =>
-    `${slow.length === 1 ? 'Rank' : 'Ranks'} ${slow.join(', ')}: much slower than the others, which wait for the slowest one in every step.`,
+    `${slow.length === 1 ? 'Rank' : 'Ranks'} ${slow.join(', ')}: waited for by all others in every step.`,
 }
 
 export const footnote = {

@@ -27,7 +27,7 @@ export const empty = {
 
 export const week = {
   none: 'No training was judged in the last seven days.',
-  noneFound: 'None of these runs was judged in the last seven days.',
+  noneFound: 'No run of this list was judged in the last seven days.',
   before: 'In seven days ',
   beforeFound: 'In these runs, in seven days ',
   lost: (lost: string, used: string) => `${lost} of ${used}`,

@@ -72,6 +72,7 @@ export const deleting = {
       ? `The figures of the week and the team stay as they are.`
       : `The ${lost} that ${count === 1 ? 'it' : 'they'} lost stay in the figures of the week and the team.`,
   list: 'Deleted runs',
+  none: 'No deleted run can be restored.',
   notDeleted: 'Runs that are not deleted',
   filter: 'deleted',
   lead: (keptUs: number | null) =>

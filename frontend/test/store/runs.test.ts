@@ -217,6 +217,25 @@ test('a failing service leaves the rows and says so', async () => {
   expect(runs.order.value).toEqual(['a', 'b'])
 })
 
+test('a list that was opened while nobody answered is read when somebody does', async () => {
+  const answering = fetch
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('no answer')))
+  const late = openRuns()
+  const leaveLate = late.follow()
+  await late.load(parseFilter(new URLSearchParams()))
+  expect(late.isLoaded.value).toBe(false)
+  vi.stubGlobal('fetch', answering)
+  StreamOfOurs.newest.onerror?.()
+  await vi.advanceTimersByTimeAsync(30_000)
+  StreamOfOurs.newest.onopen?.()
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(late.order.value).toEqual(['a', 'b'])
+  expect(late.choices.value.projects).toEqual([])
+  expect(asked).toContain('/api/v1/projects')
+  leaveLate()
+  late.close()
+})
+
 test('a search that is not understood leaves the rows and says why, until one is', async () => {
   const error = { code: 'invalid', field: 'q', message: "q, character 1: there is no key 'x'" }
   vi.stubGlobal('fetch', () => Promise.resolve(new Response(JSON.stringify({ error }), { status: 422 })))

@@ -7,6 +7,7 @@ import { dismiss } from '../../src/store/notice'
 import { openRuns, type RunsStore } from '../../src/store/runs'
 import { DeleteDialog } from '../../src/ui/parts/DeleteDialog'
 import { RunsContext } from '../../src/ui/parts/stores'
+import { NoMatch } from '../../src/ui/runs/NoMatch'
 import { RunRow } from '../../src/ui/runs/RunRow'
 import { SelectionBar } from '../../src/ui/runs/SelectionBar'
 import { summary, week } from '../made'
@@ -112,4 +113,13 @@ describe('in the list of deleted runs', () => {
     fireEvent.click(screen.getByRole('button', { name: 'Restore' }))
     await waitFor(() => expect(asked).toContain('POST /api/v1/runs/gone/restore'))
   })
+})
+
+test('a list without deleted runs says that there are none, and is no search without a result', () => {
+  render(<NoMatch filter={parseFilter(DELETED)} query={DELETED} />)
+  expect(document.body.textContent).toBe('No deleted run can be restored.Runs that are not deleted')
+  cleanup()
+  const searched = new URLSearchParams('deleted=true&q=vit')
+  render(<NoMatch filter={parseFilter(searched)} query={searched} />)
+  expect(document.body.textContent).toContain('No run matches')
 })

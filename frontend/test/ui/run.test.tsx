@@ -113,10 +113,17 @@ describe('the verdict', () => {
 
   test('says how much of the time used was spent in pauses', () => {
     render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.5 })} />)
-    expect(seen()).toContain('of 21.9 GPU-hours used, over all 29,415 steps; pauses took 50% of that time')
+    expect(seen()).toContain(
+      'for data so far, 43% of 21.9 GPU-hours used, over all 29,415 steps; pauses took 50% of that time',
+    )
     cleanup()
     render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.02 })} />)
     expect(seen()).not.toContain('pauses')
+  })
+
+  test('tells the steps whose settings were others from those that are judged', () => {
+    render(<Verdict run={run()} diagnosis={diagnosis({ judged_from_step: 180 })} />)
+    expect(seen()).toContain('over all 29,415 steps (180 of them with other settings)')
   })
 
   test('without a GPU speaks of no GPU', () => {
@@ -210,14 +217,14 @@ describe('advice', () => {
       is_promised: false,
     })
     render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [unknown] })} />)
-    expect(seen()).toContain('try it gain not computed')
+    expect(seen()).toContain('try it: gain not computed')
     expect(seen()).not.toMatch(/× \d/)
   })
 
   test('that may gain nothing is one to try, with what it may be', () => {
     const wide = advice({ predicted_speedup: 1.3, low: 0.94, high: 1.6, is_promised: false })
     render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [wide] })} />)
-    expect(seen()).toContain('try it it may be × 0.94–1.60')
+    expect(seen()).toContain('try it: may be × 0.94–1.60')
     expect(document.querySelector('.gain')).toBeNull()
     expect(screen.queryByLabelText(/Predicted speed-up/)).toBeNull()
   })
@@ -236,6 +243,10 @@ describe('advice', () => {
     expect(seen()).toContain('None needed')
     rerender(<AdviceList run={run()} diagnosis={diagnosis({ advice: [] })} />)
     expect(seen()).toContain('None found')
+    const elsewhere = { advice: [], beside_loader: 'Other jobs use the cores: move them.' }
+    rerender(<AdviceList run={run()} diagnosis={diagnosis(elsewhere)} />)
+    expect(seen()).toContain('Nothing at the loaderOther jobs use the cores: move them.')
+    expect(seen()).not.toContain('None found')
     rerender(<AdviceList run={run()} diagnosis={undecided()} />)
     expect(seen()).toContain('None yet')
   })
@@ -358,7 +369,7 @@ describe('ranks', () => {
   }
   test('the straggler is named, and a rank is chosen from them', () => {
     const store = show(8)
-    expect(seen()).toContain('Rank 5: much slower than the others')
+    expect(seen()).toContain('Rank 5: waited for by all others in every step.')
     fireEvent.click(screen.getByRole('radio', { name: 'rank 5, straggler: 40%' }))
     expect(store.select).toHaveBeenCalledWith({ rank: 5, range: { kind: 'whole' } })
   })

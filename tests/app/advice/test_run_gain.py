@@ -25,10 +25,11 @@ def gained(share: float, **figures: Any) -> Advice:
 
 
 def test_a_loop_that_takes_two_fifths_of_the_run_gains_it_less_than_itself() -> None:
-    one = gained(0.4)
+    one = gained(0.4, ceiling=2.0)
     assert one.predicted_speedup == 1.67
     assert one.run_speedup == pytest.approx(1 / (0.6 + 0.4 / 1.67))
     assert (one.run_low, one.run_high) == pytest.approx((1 / (0.6 + 0.4 / 1.5), 1 / (0.6 + 0.4 / 1.8)))
+    assert one.run_ceiling == pytest.approx(1 / (0.6 + 0.4 / 2.0))
     assert one.gain_of_run == (one.run_speedup, one.run_low, one.run_high)
 
 

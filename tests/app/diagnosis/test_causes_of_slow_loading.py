@@ -89,7 +89,7 @@ def test_less_than_a_free_core_is_said_in_figures() -> None:
 def test_workers_that_wait_are_too_few_also_where_others_fill_the_cores() -> None:
     crowded = {"busy_cores": 1.95, "usable_cores": 2.0}
     found = finding(Played(load_ms=120, work_ms=20).facts(**crowded), "too_few_workers")
-    assert found.sentence.endswith("cannot keep up with the training loop; they wait more than they compute.")
+    assert found.sentence.endswith("cannot keep up with the training loop; loading waits more than it computes.")
     computing = made_run(
         wait_ms=14.0, work_ms=20.0, num_workers=1, load_cpu_ms=33.0, usable_cores=2.0, busy_cores=1.95, queue_depth=0,
     )  # fmt: skip

@@ -162,6 +162,11 @@ def test_the_gain_of_one_loop_is_said_beside_that_of_the_run() -> None:
     assert "Use workers   × 1.15–1.22 for the run, × 1.50–1.80 between its pauses" in lines
 
 
+def test_what_to_do_beside_the_loader_is_said_where_no_change_of_it_helps() -> None:
+    lines = shown(render_diagnosis(made_diagnosis(advice=[], beside_loader="Move the other jobs.")))
+    assert "Nothing at the loader. Move the other jobs." in lines
+
+
 def test_an_advice_whose_interval_holds_1_is_one_to_try_and_shortens_no_step() -> None:
     anatomy = Anatomy(step_us=62_500, data_wait_us=2_500, h2d_exposed_us=None, compute_us=60_000)
     to_try = gaining(1.3, 0.94, 1.6, anatomy=anatomy)

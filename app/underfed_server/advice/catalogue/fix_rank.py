@@ -67,7 +67,11 @@ def _mean(rank: RankFacts, part: str) -> float | None:
 
 def _diff(case: Case, slow: RankFacts) -> str:
     path = next((place.mount for place in case.facts.storage if place.hostname in (None, slow.hostname)), "")
-    return f" # on {slow.hostname or 'its host'}, and on one of the others:\n+underfed doctor {path}".rstrip()
+    hosts = {each.hostname for each in case.facts.ranks}
+    where = f"on {slow.hostname or 'its host'}, and on one of the others"
+    if len(hosts) == 1:
+        where = f"for a path that rank {slow.rank} reads, and for one that another rank reads"
+    return f" # {where}:\n+underfed doctor {path}".rstrip()
 
 
 CHANGE = Change(

@@ -110,9 +110,8 @@ def _why(case: Case, best: Prediction) -> str:
     text = f"{_workers(number)} {how}."
     if best.setting.prefetch_factor > case.prefetch_factor:
         text += " Load times vary: with a longer queue a slow batch is started earlier."
-    if not keeps_up and _fills_cores(case, best):
-        text += f" Then the {case.facts.host.usable_cores or 0.0:g} cores this run may use are the limit."
-    return text
+    limit = None if keeps_up else _limit(case, best)
+    return f"{text} {limit}" if limit else text
 
 
 def _why_none(case: Case) -> str:
@@ -123,12 +122,20 @@ def _why_none(case: Case) -> str:
     return "Handing batches over from a worker takes longer than loading them in the training process."
 
 
-def _fills_cores(case: Case, best: Prediction) -> bool:
+def _limit(case: Case, best: Prediction) -> str | None:
+    """Whose work fills the cores then; ``None``: some stay free, or it is not known."""
     needed, usable = case.cpu_us, case.facts.host.usable_cores
     if needed is None or not usable:
-        return False
-    cores = needed / predicted_step_us(case, best) + (measures.other_cores(case.rank.process) or 0.0)
-    return cores >= THRESHOLDS.saturated_cores_fraction * usable
+        return None
+    own = needed / predicted_step_us(case, best)
+    others = measures.other_cores(case.rank.process) or 0.0
+    if own + others < THRESHOLDS.saturated_cores_fraction * usable:
+        return None
+    if others > own:
+        return f"What limits them then: other processes use {others:.1f} of the {usable:g} cores that this run may use."
+    return (
+        f"Then the {usable:g} cores that this run may use are the limit: this rank alone computes on {own:.1f} of them."
+    )
 
 
 def _why_fewer(case: Case, setting: SimulatedSetting) -> str:

@@ -68,7 +68,7 @@ def _what_for(examined: Examination) -> str:
     """Of workers that wait on full cores."""
     if (examined.loads.helped or 0.0) >= HELPED_FRACTION:
         return "; what they wait for are threads or programs of their own that compute, on cores that are full"
-    return "; they wait more than they compute"
+    return "; loading waits more than it computes"
 
 
 def _share_of_others(examined: Examination) -> str:

@@ -27,7 +27,7 @@ export function CopyButton({ label, text, shortcut, small = false }: CopyButtonP
   return (
     <Button kind={`${small ? 'small' : 'plain'}`} data-shortcut={shortcut} onClick={() => void copy()}>
       <span aria-live="polite">{isCopied.value ? say.copied : label}</span>
-      {shortcut && <kbd>{shortcut}</kbd>}
+      {shortcut && <kbd class="wide-only">{shortcut}</kbd>}
     </Button>
   )
 }

@@ -42,7 +42,8 @@ function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Still }) {
   const isUndecided = isOpen(diagnosis)
   const isWell = diagnosis.level === 'healthy' && diagnosis.bound !== 'transfer'
   const yet = [say.noneYet, run.status === 'running' ? say.noneYetDetail : null]
-  const judged = isWell ? [say.none, say.noneDetail] : [say.noneFound, say.noneFoundDetail]
+  const elsewhere = diagnosis.beside_loader ? [say.notTheLoader, diagnosis.beside_loader] : null
+  const judged = isWell ? [say.none, say.noneDetail] : (elsewhere ?? [say.noneFound, say.noneFoundDetail])
   const [title, detail] = isUndecided ? yet : judged
   return (
     <div class="fix">

@@ -30,7 +30,7 @@ export function RanksPanel({ store, diagnosis }: RanksPanelProps) {
   const chosen = store.selection.value.rank ?? store.series.value?.rank ?? null
   return (
     <Panel title={say.title} name="ranks" detail={say.detail} figures={figuresOf(COLUMNS, ranks)}>
-      <Verdict diagnosis={diagnosis} />
+      <Stragglers ranks={ranks} />
       <fieldset class={ranks.length > BARS ? 'rank-cells' : 'ranks'}>
         <legend class="visually-hidden">{say.choose}</legend>
         {ranks.map(rank => (
@@ -48,12 +48,10 @@ export function RanksPanel({ store, diagnosis }: RanksPanelProps) {
   )
 }
 
-/** One rank that waits makes all others wait for it: named, with the reason where one was found. */
-function Verdict({ diagnosis: { ranks, causes } }: { diagnosis: Diagnosis }) {
-  const slow = ranks.filter(rank => rank.straggler)
-  const reason = causes.find(one => one.cause === 'slow_rank')?.sentence
-  if (slow.length === 0) return null
-  return <p class="straggler-note remark">{reason ?? say.stragglers(slow.map(one => one.rank))}</p>
+/** One rank that waits makes all others wait for it: why it does, the verdict says. */
+function Stragglers({ ranks }: Pick<Diagnosis, 'ranks'>) {
+  const slow = ranks.filter(rank => rank.straggler).map(one => one.rank)
+  return slow.length > 0 ? <p class="straggler-note remark">{say.stragglers(slow)}</p> : null
 }
 
 interface ChoiceProps {

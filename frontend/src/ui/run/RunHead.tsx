@@ -90,7 +90,7 @@ export function RunHead({ run, loader }: { run: Run; loader: string | null }) {
           data-shortcut="c"
           onClick={() => void compareWithEarlier(run).then(href => navigate(href))}
         >
-          {comparing.with} <kbd>c</kbd>
+          {comparing.with} <kbd class="wide-only">c</kbd>
         </Button>
         {run.no_loader === null && <ExportMenu run={run} />}
         {mayChange.value ? <Actions run={run} /> : <WhyNotChange />}

@@ -167,8 +167,9 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
                 diagnosis.ranks.length,
                 diagnosis.loaders.length,
                 diagnosis.steps > diagnosis.judged_steps ? formatNumber(diagnosis.steps) : null,
-                diagnosis.loaders.length < 2 && (diagnosis.judged_from_step ?? null) !== null,
+                stepsBefore(diagnosis),
               ),
+              formatFraction(lost / diagnosis.hours_used),
               pausedShare(diagnosis),
             )}
         </p>
@@ -218,6 +219,11 @@ function Ahead({ outlook, noun, fix }: { outlook: Outlook; noun: ReturnType<type
       )}
     </>
   )
+}
+
+/** Counted in the hours, and not judged: their settings were others. */
+function stepsBefore({ judged_from_step: from = null, loaders }: Diagnosis): string | null {
+  return from === null || loaders.length > 1 ? null : formatNumber(from)
 }
 
 /** Of a run's time, from which what it did beside training is told. */

@@ -194,7 +194,7 @@ function SearchField({ asked, onSearch }: { asked: string; onSearch(q: string): 
           ),
         )}
       </datalist>
-      <kbd>/</kbd>
+      <kbd class="wide-only">/</kbd>
     </div>
   )
 }

@@ -13,7 +13,7 @@ import { choosing } from '../../store/terms'
 import { jobs as say } from '../../text/lists'
 import { TroubleBanner } from '../parts/Banner'
 import { Button } from '../parts/Button'
-import { isNarrow } from '../parts/media'
+import { isMedium, isNarrow } from '../parts/media'
 import { Skeleton } from '../parts/Skeleton'
 import { useStore } from '../parts/stores'
 import { VerdictWord } from '../parts/VerdictWord'
@@ -37,6 +37,7 @@ const SORTS = {
 type Column = keyof typeof SORTS
 const COLUMNS = Object.keys(SORTS) as Column[]
 const NARROW: readonly Column[] = ['job', 'wait', 'lost']
+const MEDIUM: readonly Column[] = ['job', 'runs', 'verdict', 'wait', 'lost', 'started']
 const FIGURES: readonly Column[] = ['runs', 'lost', 'step', 'started']
 
 interface JobsProps {
@@ -52,7 +53,7 @@ export function JobsTable({ filter, query }: JobsProps) {
   const asked = useMemo(() => ({ ...filter, sort: sort as RunsFilter['sort'] }), [filter, sort])
   const jobs = useStore(() => openJobs(asked), [asked])
   const lines = jobs.lines.value
-  const columns = isNarrow.value ? NARROW : COLUMNS
+  const columns = isNarrow.value ? NARROW : isMedium.value ? MEDIUM : COLUMNS
   const trouble = jobs.trouble.value
   return (
     <>

@@ -2,16 +2,26 @@
 import { withQuery } from '../../router'
 import type { RunsFilter } from '../../store/filter'
 import { runs as say } from '../../text/runs'
+import { deleting } from '../../text/shared'
 import { activeFilters } from './activeFilters'
 import { SearchExamples } from './Filters'
 import './NoMatch.css'
 
 export function NoMatch({ filter, query }: { filter: RunsFilter; query: URLSearchParams }) {
   const filters = activeFilters(filter)
+  // "Deleted" is a filter of its own.
+  const isNoneDeleted = filter.deleted && filters.length === 1
   return (
     <div class="no-match quiet">
       <p>
-        {say.noMatch} <b>{filters.map(({ words }) => words).join(' · ') || say.notArchived.toLowerCase()}</b>.
+        {isNoneDeleted ? (
+          deleting.none
+        ) : (
+          <>
+            {say.noMatch}{' '}
+            <b>{filters.map(({ words }) => words).join(' · ') || say.notArchived.toLowerCase()}</b>.
+          </>
+        )}
       </p>
       {filter.q && (
         <p class="detail">
@@ -26,7 +36,7 @@ export function NoMatch({ filter, query }: { filter: RunsFilter; query: URLSearc
             </a>
           ))}
         <a class="button" href="/">
-          {say.clear}
+          {isNoneDeleted ? deleting.notDeleted : say.clear}
         </a>
       </p>
     </div>
