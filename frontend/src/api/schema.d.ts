@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 244eb0acb1104cd4206e5348c5e8e95cc1e4c8cadc8d152cd170311f673f4034. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 8ea734a6487690465bb9ee48536d0b4be68ca1cb75f0703dbd08688113e37399. Not edited by hand.
 export interface paths {
     "/api/v1/audit": {
         parameters: {
@@ -2717,6 +2717,8 @@ export interface components {
          * @description Known to about a tenth of a second.
          */
         SlowSample: {
+            /** Cpu Us */
+            cpu_us?: number | null;
             /** File */
             file: string | null;
             /** File Bytes */
@@ -2727,6 +2729,8 @@ export interface components {
             load_us: number;
             /** Rank */
             rank: number;
+            /** Runqueue Us */
+            runqueue_us?: number | null;
             /** Worker */
             worker?: number | null;
         };

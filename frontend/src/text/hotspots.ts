@@ -82,4 +82,5 @@ export const slowSamples = {
   title: 'Slowest samples',
   detail: (loader: string) => `${loader}, known to about a tenth of a second`,
   noFile: 'none seen open',
+  runqueue: 'Waiting for a core',
 } as const

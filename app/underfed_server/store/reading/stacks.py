@@ -112,6 +112,8 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
                 load_us=each.load_us,
                 rank=of,
                 worker=each.worker,
+                cpu_us=each.cpu_us,
+                runqueue_us=each.runqueue_us,
             )
             for each in sent.slow_samples
         )
@@ -129,8 +131,8 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
 
 
 def _slowest(samples: list[SlowSample]) -> tuple[SlowSample, ...]:
-    """Each once: another rank or incarnation may have loaded it too."""
-    ordered = sorted((each for each in samples if each.load_us >= LEAST_SLOW_US), key=lambda each: -each.load_us)
+    """Each once: another rank or incarnation may have loaded it too. What waited for a core is not slow by itself."""
+    ordered = sorted((each for each in samples if each.own_us >= LEAST_SLOW_US), key=lambda each: -each.own_us)
     first = {(each.index, each.file): each for each in reversed(ordered)}
     return tuple([each for each in ordered if first[each.index, each.file] is each][:MOST_SLOW])
 
