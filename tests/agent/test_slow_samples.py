@@ -62,17 +62,28 @@ class FakeTimes:
 
 def test_what_waited_for_a_core_is_told_and_is_not_slow_for_it() -> None:
     stacks = SeenStacks()
-    times = FakeTimes((500, 90), (520, 900), (1_000, 1_000), (1_500, 1_000))
+    times = FakeTimes((490, 90), (500, 100), (520, 900), (530, 900), (1_030, 900), (1_040, 900))
     slow = SlowSamples(stacks, times=times)  # type: ignore[arg-type]
-    looks = ((3, 1_000), (3, 2_000), (4, 2_000), (4, 2_600), (None, 2_600))
+    looks = ((None, 980), (3, 1_000), (3, 2_000), (4, 2_010), (4, 2_610), (None, 2_620))
     for index, at_ms in looks:
         slow.look(None if index is None else (0, 0, index), index, at_ms * MS, at_ms * MS)
     waited, own = (stacks.slow[index, None] for index in (3, 4))
-    assert waited.runqueue_us == pytest.approx(0.81 * waited.load_us, rel=0.01)
-    assert own.cpu_us == pytest.approx(own.load_us * 5 / 6, rel=0.01)
+    assert waited.runqueue_us == pytest.approx(810 / 1_020 * waited.load_us, rel=0.01)
+    assert own.cpu_us == pytest.approx(510 / 610 * own.load_us, rel=0.01)
     assert own.runqueue_us == 0
     assert waited.load_us > own.load_us
     assert [each.index for each in stacks.counts().slow_samples] == [4, 3]
+
+
+def test_one_that_held_the_interpreter_lock_has_used_what_was_used_since_the_last_look() -> None:
+    """It is seen once, when the lock is free again."""
+    stacks = SeenStacks()
+    slow = SlowSamples(stacks, times=FakeTimes((0, 0), (1_000, 500), (1_000, 500)))  # type: ignore[arg-type]
+    slow.look(None, None, 1_000 * MS, 1_000 * MS)
+    slow.look((0, 0, 2), 2, 1_000 * MS, 3_000 * MS)
+    slow.look(None, None, 3_000 * MS, 3_000 * MS)
+    (sample,) = stacks.slow.values()
+    assert (sample.load_us, sample.cpu_us, sample.runqueue_us) == (2_000_000, 1_000_000, 500_000)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="read in /proc")

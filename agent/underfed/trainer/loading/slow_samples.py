@@ -53,7 +53,9 @@ class SlowSamples:
     _last_ns: int = 0
     _gap_ns: int = 0
     """Before it was first seen."""
-    _first_times: Times | None = None
+    _before_ns: int = 0
+    _before_times: Times | None = None
+    """At the look before it was first seen: one that holds the interpreter lock is seen when it is nearly over."""
     _last_times: Times | None = None
 
     def look(self, position: Position | None, index: int | None, due_ns: int, now_ns: int) -> None:
@@ -65,20 +67,14 @@ class SlowSamples:
             self._position, self._index, self._looks = position, index, 0
             self._file = self._file_bytes = None
             self._first_ns, self._gap_ns = due_ns, gap_ns
-            self._first_times = self._last_times = self._read_times(position)
-            self._last_ns = now_ns
-            return
-        self._last_times = self._read_times(position)
-        if self._file is None and self._looks < MOST_LOOKS:
+            self._before_ns, self._before_times = self._last_ns, self._last_times
+        elif self._file is None and self._looks < MOST_LOOKS:
             self._looks += 1
             opened = next((path for path in open_files() if path not in self._open_before), None)
             if opened is not None:
                 shown = next((opened.removeprefix(here) for here in self._here), opened)
                 self._file, self._file_bytes = shown, _size_of(opened)
-        self._last_ns = now_ns
-
-    def _read_times(self, position: Position | None) -> Times | None:
-        return None if position is None or self.times is None else self.times.read()
+        self._last_ns, self._last_times = now_ns, None if self.times is None else self.times.read()
 
     def _end(self, gap_ns: int) -> None:
         """It began and ended in the middle between two looks, on average."""
@@ -86,15 +82,15 @@ class SlowSamples:
         if self._position is not None and seen_ns >= LEAST_NS:
             unseen_ns = (min(self._gap_ns, seen_ns) + min(gap_ns, seen_ns)) // 2
             load_us = (seen_ns + unseen_ns) // 1000
-            parts = self._parts_us(load_us, seen_ns)
+            parts = self._parts_us(load_us)
             self.seen.add_slow(SlowSample(load_us, self._index, self._file, self._file_bytes, self.worker, *parts))
 
-    def _parts_us(self, load_us: int, seen_ns: int) -> tuple[int | None, int | None]:
-        """On a CPU and waiting for one, of all of the load as while it was seen."""
-        first, last = self._first_times, self._last_times
-        if first is None or last is None:
+    def _parts_us(self, load_us: int) -> tuple[int | None, int | None]:
+        """On a CPU and waiting for one: of all of the load as between the look before it and the last."""
+        before, last, between_ns = self._before_times, self._last_times, self._last_ns - self._before_ns
+        if before is None or last is None:
             return None, None
-        cpu, runqueue = (min(1.0, (end - begin) / seen_ns) for begin, end in zip(first, last, strict=True))
+        cpu, runqueue = (min(1.0, (end - begin) / between_ns) for begin, end in zip(before, last, strict=True))
         return round(load_us * cpu), round(load_us * min(runqueue, 1 - cpu))
 
 

@@ -97,10 +97,10 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         sent = unpacked(body)
         places = [_place(frame) for frame in sent.frames]
         own_files |= {frame.file for frame in sent.frames if frame.is_own}
-        for stack in sent.stacks:
+        counts = np.array([stack.samples for stack in sent.stacks], dtype=np.int64).reshape(-1, GROUPS)
+        for stack, looks in zip(sent.stacks, np.roll(counts, of * RANK_SHIFT, axis=1), strict=True):
             samples = step if stack.stage == "step" else loading
-            key = stack.stage, tuple(places[frame] for frame in stack.frames)
-            samples[key] += np.roll(stack.samples, of * RANK_SHIFT)
+            samples[stack.stage, tuple(places[frame] for frame in stack.frames)] += looks
         for size in sent.picture_sizes:
             sizes[size.decoded_width, size.decoded_height, size.used_width, size.used_height] += size.count
         agent_samples += sent.agent_samples
