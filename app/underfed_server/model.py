@@ -508,6 +508,14 @@ class SlowSample(Model):
     rank: int
     worker: int | None = None
     """`None`: the training process loaded it."""
+    cpu_us: int | None = None
+    runqueue_us: int | None = None
+    """Of `load_us`, on a CPU, and ready to run while no core was free; `None`: not measured."""
+
+    @property
+    def own_us(self) -> int:
+        """Without the wait for a core, which is no sample's own: it loads fast the next time."""
+        return self.load_us - (self.runqueue_us or 0)
 
 
 class PictureSize(Model):

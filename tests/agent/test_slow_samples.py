@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from underfed.exchange.stacks import SeenStacks
 from underfed.trainer.loading.slow_samples import SlowSamples, open_files, sample_of, whole_number
+from underfed.trainer.loading.thread_times import ThreadTimes, Times
 
 MS = 1_000_000
 
@@ -44,6 +47,58 @@ def test_one_that_kept_the_interpreter_lock_was_there_all_the_while() -> None:
     (sample,) = stacks.slow.values()
     assert sample.index == 2
     assert 2_000 <= sample.load_us // 1000 <= 2_050
+
+
+class FakeTimes:
+    """Of a thread: on a CPU and waiting for one, in ms, one pair for each reading."""
+
+    def __init__(self, *readings: tuple[int, int]) -> None:
+        self.readings = iter(readings)
+
+    def read(self) -> Times:
+        cpu_ms, runqueue_ms = next(self.readings)
+        return Times(cpu_ms * MS, runqueue_ms * MS)
+
+
+def test_what_waited_for_a_core_is_told_and_is_not_slow_for_it() -> None:
+    stacks = SeenStacks()
+    times = FakeTimes((490, 90), (500, 100), (520, 900), (530, 900), (1_030, 900), (1_040, 900))
+    slow = SlowSamples(stacks, times=times)  # type: ignore[arg-type]
+    looks = ((None, 980), (3, 1_000), (3, 2_000), (4, 2_010), (4, 2_610), (None, 2_620))
+    for index, at_ms in looks:
+        slow.look(None if index is None else (0, 0, index), index, at_ms * MS, at_ms * MS)
+    waited, own = (stacks.slow[index, None] for index in (3, 4))
+    assert waited.runqueue_us == pytest.approx(810 / 1_020 * waited.load_us, rel=0.01)
+    assert own.cpu_us == pytest.approx(510 / 610 * own.load_us, rel=0.01)
+    assert own.runqueue_us == 0
+    assert waited.load_us > own.load_us
+    assert [each.index for each in stacks.counts().slow_samples] == [4, 3]
+
+
+def test_one_that_held_the_interpreter_lock_has_used_what_was_used_since_the_last_look() -> None:
+    """It is seen once, when the lock is free again."""
+    stacks = SeenStacks()
+    slow = SlowSamples(stacks, times=FakeTimes((0, 0), (1_000, 500), (1_000, 500)))  # type: ignore[arg-type]
+    slow.look(None, None, 1_000 * MS, 1_000 * MS)
+    slow.look((0, 0, 2), 2, 1_000 * MS, 3_000 * MS)
+    slow.look(None, None, 3_000 * MS, 3_000 * MS)
+    (sample,) = stacks.slow.values()
+    assert (sample.load_us, sample.cpu_us, sample.runqueue_us) == (2_000_000, 1_000_000, 500_000)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="read in /proc")
+def test_a_thread_is_seen_to_use_a_core_by_another_one() -> None:
+    times, found = ThreadTimes(threading.get_native_id()), []
+    deadline = time.thread_time() + 0.05
+    before = times.read()
+    while time.thread_time() < deadline:
+        pass
+    reader = threading.Thread(target=lambda: found.append(times.read()))
+    reader.start()
+    reader.join()
+    assert before is not None and found[0] is not None
+    assert found[0].cpu_ns - before.cpu_ns >= 40 * MS
+    assert found[0].runqueue_ns >= before.runqueue_ns
 
 
 def test_the_same_index_in_another_batch_is_another_load() -> None:

@@ -406,6 +406,13 @@ AGENT = (
         ("tests/agent/test_stack_sampler.py",),
     ),
     Fault(
+        "what keeps the interpreter lock through a burst is looked at once",
+        "agent/underfed/trainer/loading/bursts.py",
+        "count = self.is_on + missed * pause_ns // LOOK_NS",
+        "count = self.is_on + (missed > 0)",
+        ("tests/agent/test_stack_sampler.py",),
+    ),
+    Fault(
         "what a thread is seen to begin is counted to the function that it has not run yet",
         "agent/underfed/trainer/loading/frame_names.py",
         "in BEGINNINGS",

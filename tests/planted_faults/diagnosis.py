@@ -509,8 +509,8 @@ DIAGNOSIS = (
     Fault(
         "what loading executes explains a cause of which it was hardly looked at",
         "app/underfed_server/facts/costly_lines.py",
-        "    if seen < LEAST_SAMPLES:\n        return []\n    chains",
-        "    if not seen:\n        return []\n    chains",
+        "    if loading.seen < LEAST_SAMPLES:\n        return []\n    chains",
+        "    if not loading.seen:\n        return []\n    chains",
         ("tests/app/facts/test_costly_lines.py",),
     ),
     Fault(
@@ -575,5 +575,19 @@ DIAGNOSIS = (
         "sum((each.file_bytes or 0) >= limit for each in samples)",
         "len({each.file for each in samples if (each.file_bytes or 0) >= limit})",
         ("tests/app/advice/test_cheaper_transform.py",),
+    ),
+    Fault(
+        "looks of one burst count as though each found a call of its own",
+        "app/underfed_server/facts/share_of_looks.py",
+        "return max(1.0, float(_variance(part, self.looks)",
+        "return min(1.0, float(_variance(part, self.looks)",
+        ("tests/app/facts/test_share_of_looks.py",),
+    ),
+    Fault(
+        "samples that waited for a core are slow",
+        "app/underfed_server/model.py",
+        "return self.load_us - (self.runqueue_us or 0)",
+        "return self.load_us",
+        ("tests/app/api/test_hotspots.py",),
     ),
 )

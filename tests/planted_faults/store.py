@@ -261,8 +261,8 @@ STORE = (
     Fault(
         "of several ranks only the last one's stacks count",
         "app/underfed_server/store/reading/stacks.py",
-        "samples[key] += np.roll(",
-        "samples[key] = np.roll(",
+        "for frame in stack.frames)] += looks",
+        "for frame in stack.frames)] = looks",
         ("tests/app/api/test_hotspots.py",),
     ),
 )

@@ -65,6 +65,14 @@ class SlowSample:
     """The size of that file."""
     worker: int | None = None
     """That loaded it; ``None``: the training process did."""
+    cpu_us: int | None = None
+    runqueue_us: int | None = None
+    """Of ``load_us``, on a CPU, and ready to run while no core was free; ``None``: not measured."""
+
+    @property
+    def own_us(self) -> int:
+        """Without the wait for a core, which is no sample's own: it loads fast the next time."""
+        return self.load_us - (self.runqueue_us or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +116,13 @@ class SeenStacks:
             self._drop_rare()
 
     def add_slow(self, sample: SlowSample) -> None:
-        """Its longest load counts."""
+        """Its longest load counts, without the wait for a core."""
         key = sample.index, sample.file
         known = self.slow.get(key)
-        if known is None or known.load_us < sample.load_us:
+        if known is None or known.own_us < sample.own_us:
             self.slow[key] = sample
         if len(self.slow) > MOST_SLOW:
-            del self.slow[min(self.slow, key=lambda each: self.slow[each].load_us)]
+            del self.slow[min(self.slow, key=lambda each: self.slow[each].own_us)]
 
     def merge(self, counts: StackCounts) -> None:
         for each in counts.stacks:
@@ -134,7 +142,7 @@ class SeenStacks:
             StackCount(stage, [places.setdefault(frame, len(places)) for frame in frames], samples)
             for (stage, frames), samples in self._most_first()
         ]
-        slowest = sorted(self.slow.values(), key=lambda each: -each.load_us)
+        slowest = sorted(self.slow.values(), key=lambda each: -each.own_us)
         return StackCounts(list(places), stacks, slowest, self.pictures.sizes(), self.agent_samples)
 
     def _drop_rare(self) -> None:

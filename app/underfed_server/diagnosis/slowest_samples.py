@@ -24,14 +24,28 @@ def slowest(samples: Sequence[SlowSample]) -> list[Evidence]:
     rows = [Evidence(what=f"Loading {name}", value=sample.load_us, unit="us") for name, sample in known]
     if not known:
         return []
-    file_bytes = known[0][1].file_bytes
-    if file_bytes is not None:
-        rows.insert(1, Evidence(what="Size of that file", value=file_bytes, unit="bytes"))
+    rows[1:1] = _parts_of(known[0][1])
     limit, alike = files_alike(samples)
     if limit is not None:
         what = f"Of the {len(samples)} slowest samples, with a file of {size(limit)} or more"
         rows.append(Evidence(what=what, value=alike, unit="count"))
     return rows
+
+
+def _parts_of(sample: SlowSample) -> list[Evidence]:
+    """Of the slowest: how large its file is, and what it waited for."""
+    rows = [
+        Evidence(what="Size of that file", value=sample.file_bytes, unit="bytes"),
+        Evidence(what="On the CPU, of that load", value=_share(sample.cpu_us, sample), unit="fraction"),
+        Evidence(
+            what="Ready to run, no core free, of that load", value=_share(sample.runqueue_us, sample), unit="fraction"
+        ),
+    ]
+    return [row for row in rows if row.value is not None]
+
+
+def _share(part_us: int | None, sample: SlowSample) -> float | None:
+    return None if part_us is None or not sample.load_us else part_us / sample.load_us
 
 
 def files_alike(samples: Sequence[SlowSample]) -> tuple[int | None, int]:

@@ -42,6 +42,8 @@ def callers_of(chains: Mapping[Chain, Looks]) -> list[tuple[Place, Looks]]:
     least = LEAST_OF_LINE * sum(looks.sum() for looks in chains.values())
     ways = list(chains.items())
     for depth in range(max(map(len, chains), default=0)):
+        if len(ways) == 1:
+            return []
         by_place: dict[Place, list[tuple[Chain, Looks]]] = defaultdict(list)
         for chain, looks in ways:
             if depth < len(chain):

@@ -60,10 +60,10 @@ class CostlyLine:
 
 def costliest_line(loading: LoaderHotspots, is_meant: IsMeant | None = None) -> CostlyLine | None:
     """Of the stacks that are meant, that which most of them are in. ``None``: none is, or too little was seen."""
-    return next(iter(costly_lines(loading, is_meant)), None)
+    return next(iter(costly_lines(loading, is_meant, most=1)), None)
 
 
-def costly_lines(loading: LoaderHotspots, is_meant: IsMeant | None = None) -> list[CostlyLine]:
+def costly_lines(loading: LoaderHotspots, is_meant: IsMeant | None = None, *, most: int) -> list[CostlyLine]:
     """Most first; each stack counts for one. None where too little was seen."""
     if loading.seen < LEAST_SAMPLES:
         return []
@@ -73,8 +73,9 @@ def costly_lines(loading: LoaderHotspots, is_meant: IsMeant | None = None) -> li
             line, at = _line_of(places, loading.own_files)
             chains[line][chain_to(places, at, loading.own_files)] += looks
     whole = loading.whole
-    found = [_costly(line, ways, whole) for line, ways in chains.items()]
-    return sorted(found, key=lambda line: -line.fraction)
+    counts = {line: int(sum(ways.values(), none_seen()).sum()) for line, ways in chains.items()}
+    often = sorted(counts, key=lambda line: -counts[line])[:most]
+    return [_costly(line, chains[line], whole) for line in often]
 
 
 def name_of(place: Place) -> str:

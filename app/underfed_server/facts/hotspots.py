@@ -79,7 +79,7 @@ def hot_lines(loading: LoaderHotspots) -> list[HotLine]:
             fraction=_told(line.fraction), margin_fraction=line.margin_fraction, sentence=str(line),
             callers=[*map(_caller, line.callers)],
         )
-        for line in costly_lines(loading)[:MOST_LINES]
+        for line in costly_lines(loading, most=MOST_LINES)
         if line.fraction >= LEAST_FRACTION
     ]  # fmt: skip
 

@@ -274,6 +274,8 @@ class SlowSample(Part, frozen=True, kw_only=True):
     file: Name | None = None
     file_bytes: Count | None = None
     worker: Count | None = None
+    cpu_us: Count | None = None
+    runqueue_us: Count | None = None
 
 
 class PictureSize(Part, frozen=True, kw_only=True):

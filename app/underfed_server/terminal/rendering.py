@@ -27,7 +27,7 @@ from underfed_server.model import (
     SharedCause,
 )
 from underfed_server.terminal.tuning import render_tuning
-from underfed_server.terminal.verdict import has_some_wait, verdict_word
+from underfed_server.terminal.verdict import has_some_wait, is_well, verdict_word
 
 WAIT, WORK, QUIET, LOUD = "dark_orange3", "steel_blue", "bright_black", "bold"
 BAR_COLUMNS = 28
@@ -71,7 +71,9 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
         ("Where loading spends its time", diagnosis.hot_lines, diagnosis.looks),
         ("Where the program spends its time between batches", diagnosis.step_lines, diagnosis.step_looks),
     ):
-        if lines or 0 < looks < diagnosis.needed_looks:
+        if is_well(diagnosis.bound, diagnosis.level):
+            parts += [_costliest(title, line) for line in lines[:1]]
+        elif lines or 0 < looks < diagnosis.needed_looks:
             parts += ["", _hot_lines(title, lines) if lines else _few_looks(title, looks, diagnosis.needed_looks)]
     if (diagnosis.agent_fraction or 0.0) >= LEAST_OF_AGENT and (diagnosis.hot_lines or diagnosis.step_lines):
         of_agent = f"{figures.fraction(diagnosis.agent_fraction)} of all looks found Underfed itself: in no share here"
@@ -256,6 +258,11 @@ def _hot_lines(title: str, lines: Sequence[HotLine]) -> RenderableType:
         for one in line.callers:
             table.add_row(_share(one, QUIET), Text(f"  through {one.sentence}", QUIET))
     return Group(Text(title, LOUD), Padding(table, (0, 0, 0, 2)))
+
+
+def _costliest(title: str, line: HotLine) -> Text:
+    """Where nothing waits for it."""
+    return Text.assemble(f"{title}: ", _share(line, QUIET), f" {line.sentence}", style=QUIET)
 
 
 def _share(one: HotLine | Caller, style: str) -> Text:

@@ -11,9 +11,13 @@ def verdict_word(bound: Bound, level: Level, status: Status, no_loader: str | No
         return "no loader seen"
     if "unknown" in (bound, level):
         return "measuring" if status == "running" else "no verdict"
-    if (bound, level) == ("compute", "healthy"):
+    if is_well(bound, level):
         return "healthy"
     return "some wait" if has_some_wait(bound, level) else f"{bound}-bound"
+
+
+def is_well(bound: Bound, level: Level) -> bool:
+    return bound == "compute" and level == "healthy"
 
 
 def has_some_wait(bound: Bound, level: Level) -> bool:

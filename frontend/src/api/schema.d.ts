@@ -1,5 +1,165 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 2553cdefe8514108c4d74aa3260491fa97f4c46d1cd5b96ccb4f3fa1ac9cb439. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 f82c64d6a9639ef9428f951f05d55c5d5eb5728f9d875266bcfce23a4422dade. Not edited by hand.
 export interface paths {
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alerts
+         * @description Channels and rules; a token that is bound to a project sees those of the project.
+         */
+        get: operations["alerts_api_v1_alerts_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make Channel
+         * @description Add a channel. Of a webhook this answer holds the secret that its messages are signed with.
+         */
+        post: operations["make_channel_api_v1_alerts_channels_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/channels/{channel_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Channel
+         * @description Remove a channel and its rules; what waits to be sent there is not sent.
+         */
+        delete: operations["delete_channel_api_v1_alerts_channels__channel_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/channels/{channel_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Channel
+         * @description Send a message that says only that it came. The log says, under the id in this answer, whether it did.
+         */
+        post: operations["test_channel_api_v1_alerts_channels__channel_id__test_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Log
+         * @description Messages that were sent, wait, or failed, newest first.
+         */
+        get: operations["log_api_v1_alerts_log_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/log/{alert_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Logged
+         * @description One message, and what became of it.
+         */
+        get: operations["logged_api_v1_alerts_log__alert_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make Rule
+         * @description Add a rule: which condition of whose runs is told to which channel.
+         */
+        post: operations["make_rule_api_v1_alerts_rules_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/rules/{rule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Rule
+         * @description Remove a rule; what it has told already is still sent.
+         */
+        delete: operations["delete_rule_api_v1_alerts_rules__rule_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -243,6 +403,8 @@ export interface paths {
         /**
          * Diagnosis
          * @description The last verdict, with the status that the run had when it was given; of another loader, one on that alone.
+         *
+         *     Of a run that has ended and was not judged since, the last verdict is then given before others.
          */
         get: operations["diagnosis_api_v1_runs__run_id__diagnosis_get"];
         put?: never;
@@ -703,6 +865,166 @@ export interface components {
             why: string;
         };
         /**
+         * Alert
+         * @description One message to one channel, and what became of it.
+         */
+        Alert: {
+            /** Alert Id */
+            alert_id: string;
+            /** Attempts */
+            attempts: number;
+            /** Channel */
+            channel: string | null;
+            /** Channel Id */
+            channel_id: string;
+            /** Due At */
+            due_at: string | null;
+            /** Error */
+            error: string | null;
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            message: components["schemas"]["AlertMessage"];
+            /** Rule Id */
+            rule_id: string | null;
+            /** Run Id */
+            run_id: string | null;
+            /** Sent At */
+            sent_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "sent" | "failed";
+        };
+        /**
+         * AlertFix
+         * @description The first advice for a run.
+         */
+        AlertFix: {
+            /** Evidence */
+            evidence: string[];
+            /** Gain */
+            gain: string;
+            /** High */
+            high: number | null;
+            /** Low */
+            low: number | null;
+            /** Predicted Speedup */
+            predicted_speedup: number | null;
+            /** Title */
+            title: string;
+        };
+        /**
+         * AlertMessage
+         * @description What is told: the same to every channel. Figures are those of the run when it became due.
+         */
+        AlertMessage: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bound */
+            bound?: ("data" | "transfer" | "compute" | "host" | "unknown") | null;
+            /** Cause */
+            cause?: ("cpu_limited" | "dispatched_batches" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "state_snapshot" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
+            /** Cause Label */
+            cause_label?: string | null;
+            /** Condition */
+            condition: ("data_bound" | "hours_lost" | "verdict_changed" | "memory" | "straggler" | "host_offline") | null;
+            /** Condition Label */
+            condition_label?: string | null;
+            /** Data Stall Fraction */
+            data_stall_fraction?: number | null;
+            fix?: components["schemas"]["AlertFix"] | null;
+            /** Hours Lost */
+            hours_lost?: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "raised" | "recovered" | "test";
+            /** Project */
+            project?: string | null;
+            /** Run Id */
+            run_id?: string | null;
+            /** Run Name */
+            run_name?: string | null;
+            /** Sentence */
+            sentence: string;
+            /** Status */
+            status?: ("running" | "finished" | "crashed" | "lost") | null;
+            /** Title */
+            title: string;
+            /** Url */
+            url: string;
+            /** User */
+            user?: string | null;
+            /** Why */
+            why?: string | null;
+        };
+        /**
+         * AlertRule
+         * @description When an alert is due, and to which channel it goes.
+         */
+        AlertRule: {
+            /** Channel Id */
+            channel_id: string;
+            /**
+             * Condition
+             * @enum {string}
+             */
+            condition: "data_bound" | "hours_lost" | "verdict_changed" | "memory" | "straggler" | "host_offline";
+            /**
+             * Condition Label
+             * @default
+             */
+            condition_label: string;
+            /** Cool Down Us */
+            cool_down_us: number;
+            /** For Us */
+            for_us: number;
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            /** Made By */
+            made_by: string;
+            /** Project */
+            project: string | null;
+            /** Rule Id */
+            rule_id: string;
+            /** Tells Recovery */
+            tells_recovery: boolean;
+            /** Threshold */
+            threshold: number | null;
+            /** User */
+            user: string | null;
+        };
+        /**
+         * Alerts
+         * @description Who is told of what.
+         */
+        Alerts: {
+            /** Channels */
+            channels: components["schemas"]["Channel"][];
+            /** Rules */
+            rules: components["schemas"]["AlertRule"][];
+            /** Sends Email */
+            sends_email: boolean;
+        };
+        /** AlertsPage */
+        AlertsPage: {
+            /** Alerts */
+            alerts: components["schemas"]["Alert"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * Anatomy
          * @description Mean judged step, in parts that add up to ``step_us``; below them, what a part is known to consist of.
          */
@@ -731,7 +1053,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted";
+            action: "renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted" | "channel_created" | "channel_deleted" | "alert_rule_created" | "alert_rule_deleted";
             /** After */
             after: string | {
                 [key: string]: string;
@@ -817,8 +1139,44 @@ export interface components {
             function: string;
             /** Line */
             line: number | null;
+            /** Margin Fraction */
+            margin_fraction?: number | null;
             /** Sentence */
             sentence: string;
+        };
+        /**
+         * Candidate
+         * @description A setting worth a trial.
+         */
+        Candidate: {
+            /** High */
+            high: number | null;
+            /** Low */
+            low: number | null;
+            /** Predicted Speedup */
+            predicted_speedup: number | null;
+            /** Settings */
+            settings: {
+                [key: string]: boolean | number | string | null;
+            };
+            /** Why */
+            why: string;
+        };
+        /**
+         * Candidates
+         * @description What ``--tune`` is to try with a loader.
+         */
+        Candidates: {
+            /** Candidates */
+            candidates: components["schemas"]["Candidate"][];
+            /** Loader */
+            loader: string;
+            /** Settings */
+            settings: {
+                [key: string]: boolean | number | string | null;
+            };
+            /** Why None */
+            why_none: string | null;
         };
         /** CauseFinding */
         CauseFinding: {
@@ -884,6 +1242,60 @@ export interface components {
              * @enum {string}
              */
             unit: "us" | "fraction" | "bytes" | "bytes_per_s" | "per_s" | "count" | "cores" | "factor" | "setting" | "w";
+        };
+        /**
+         * Channel
+         * @description Where alerts go; its address and secret are not told.
+         */
+        Channel: {
+            /** Channel Id */
+            channel_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "webhook" | "slack" | "email";
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            /** Made By */
+            made_by: string;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string | null;
+            /** Target */
+            target: string;
+        };
+        /**
+         * ChannelMade
+         * @description The one answer that has the secret: it cannot be read again.
+         */
+        ChannelMade: {
+            /** Channel Id */
+            channel_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "webhook" | "slack" | "email";
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            /** Made By */
+            made_by: string;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string | null;
+            /** Secret */
+            secret: string | null;
+            /** Target */
+            target: string;
         };
         /**
          * ComparedHotspot
@@ -1053,6 +1465,7 @@ export interface components {
              * @default
              */
             bound_label: string;
+            candidates?: components["schemas"]["Candidates"] | null;
             /** Causes */
             causes: components["schemas"]["CauseFinding"][];
             /**
@@ -1183,6 +1596,12 @@ export interface components {
             steps: number;
             /** Steps Per S */
             steps_per_s: number | null;
+            /**
+             * Trials
+             * @default []
+             */
+            trials: components["schemas"]["Trial"][];
+            tuning?: components["schemas"]["Tuning"] | null;
             /** Warmup Steps */
             warmup_steps: number;
             /** Why */
@@ -1231,6 +1650,8 @@ export interface components {
             iterator_us: number | null;
             /** Loader */
             loader: string;
+            /** Program Epoch */
+            program_epoch?: number | null;
             /** Rank */
             rank: number;
             /** Sampler Us */
@@ -1272,6 +1693,8 @@ export interface components {
          * @description One measured number. ``series`` names the metric of ``/series`` that shows it over time.
          */
         Evidence: {
+            /** Margin Fraction */
+            margin_fraction?: number | null;
             /** Series */
             series?: string | null;
             /**
@@ -1699,6 +2122,8 @@ export interface components {
             function: string;
             /** Line */
             line: number | null;
+            /** Margin Fraction */
+            margin_fraction?: number | null;
             /** Sentence */
             sentence: string;
         };
@@ -1725,6 +2150,8 @@ export interface components {
             line: number | null;
             /** Self Fraction */
             self_fraction: number;
+            /** Self Margin Fraction */
+            self_margin_fraction?: number | null;
             /**
              * Stage
              * @enum {string}
@@ -1732,6 +2159,8 @@ export interface components {
             stage: "getitem" | "collate" | "other" | "step";
             /** Total Fraction */
             total_fraction: number;
+            /** Total Margin Fraction */
+            total_margin_fraction?: number | null;
         };
         /**
          * HotspotsPage
@@ -1894,6 +2323,10 @@ export interface components {
             not_measured: {
                 [key: string]: string;
             };
+            /** Overrides */
+            overrides?: {
+                [key: string]: boolean | number | string | null;
+            } | null;
             /** Repeated Batches */
             repeated_batches: number | null;
             /** Sampler Type */
@@ -2005,6 +2438,56 @@ export interface components {
             real_steps_per_s: number;
             /** Run Id */
             run_id: string;
+        };
+        /**
+         * NewAlertRule
+         * @description What is not given is as the condition has it by default.
+         */
+        NewAlertRule: {
+            /** Channel Id */
+            channel_id: string;
+            /**
+             * Condition
+             * @enum {string}
+             */
+            condition: "data_bound" | "hours_lost" | "verdict_changed" | "memory" | "straggler" | "host_offline";
+            /**
+             * Cool Down Us
+             * @default 14400000000
+             */
+            cool_down_us: number;
+            /** For Us */
+            for_us?: number | null;
+            /** Project */
+            project?: string | null;
+            /**
+             * Tells Recovery
+             * @default true
+             */
+            tells_recovery: boolean;
+            /** Threshold */
+            threshold?: number | null;
+            /** User */
+            user?: string | null;
+        };
+        /** NewChannel */
+        NewChannel: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "webhook" | "slack" | "email";
+            /** Name */
+            name: string;
+            /** Project */
+            project?: string | null;
+            /**
+             * To
+             * @default []
+             */
+            to: string[];
+            /** Url */
+            url?: string | null;
         };
         /** NewToken */
         NewToken: {
@@ -2364,6 +2847,11 @@ export interface components {
             };
             /** Torch Version */
             torch_version: string | null;
+            /**
+             * Trackers
+             * @default []
+             */
+            trackers: components["schemas"]["TrackerRun"][];
             /** User */
             user: string;
             /** World Size */
@@ -2713,6 +3201,8 @@ export interface components {
          * @description Known to about a tenth of a second.
          */
         SlowSample: {
+            /** Cpu Us */
+            cpu_us?: number | null;
             /** File */
             file: string | null;
             /** File Bytes */
@@ -2723,6 +3213,8 @@ export interface components {
             load_us: number;
             /** Rank */
             rank: number;
+            /** Runqueue Us */
+            runqueue_us?: number | null;
             /** Worker */
             worker?: number | null;
         };
@@ -2944,6 +3436,120 @@ export interface components {
             /** Token Id */
             token_id: string;
         };
+        /**
+         * TrackerRun
+         * @description The same run in W&B, MLflow or TensorBoard.
+         */
+        TrackerRun: {
+            /** Run */
+            run: string;
+            /** Tracker */
+            tracker: string;
+            /** Url */
+            url?: string | null;
+        };
+        /**
+         * Trial
+         * @description One setting that ``--tune`` measured, in blocks that alternate with those of the search's other trials.
+         */
+        Trial: {
+            /** Blocks */
+            blocks: components["schemas"]["TrialBlock"][];
+            /** High */
+            high: number | null;
+            /** Kept */
+            kept: boolean;
+            /** Low */
+            low: number | null;
+            /** Number */
+            number: number;
+            /** Predicted High */
+            predicted_high: number | null;
+            /** Predicted Low */
+            predicted_low: number | null;
+            /** Predicted Speedup */
+            predicted_speedup: number | null;
+            /** Rank */
+            rank: number;
+            /** Reason */
+            reason: string | null;
+            /** Search */
+            search: number;
+            /** Settings */
+            settings: {
+                [key: string]: boolean | number | string | null;
+            };
+            /** Speedup */
+            speedup: number | null;
+            /** Steps */
+            steps: number;
+            /** Steps Per S */
+            steps_per_s: number | null;
+        };
+        /**
+         * TrialBlock
+         * @description Consecutive steps with one setting, those in which it started included. Instants are on the run's clock.
+         */
+        TrialBlock: {
+            /** End Us */
+            end_us: number;
+            /** First Step Index */
+            first_step_index: number;
+            /** Start Us */
+            start_us: number;
+            /** Steps */
+            steps: number;
+        };
+        /**
+         * Tuning
+         * @description How far ``underfed run --tune`` has come with a loader, and what it gained.
+         */
+        Tuning: {
+            /** Began With */
+            began_with: {
+                [key: string]: boolean | number | string | null;
+            };
+            /** Gained Us */
+            gained_us: number;
+            /** High */
+            high: number | null;
+            /** Kept */
+            kept: {
+                [key: string]: boolean | number | string | null;
+            } | null;
+            /** Kept From Step */
+            kept_from_step: number | null;
+            /** Lines */
+            lines: string[];
+            /** Loader */
+            loader: string;
+            /** Lost Us */
+            lost_us: number;
+            /** Low */
+            low: number | null;
+            /** Rank */
+            rank: number;
+            /** Reason */
+            reason: string | null;
+            /** Searches */
+            searches: number;
+            /** Speedup */
+            speedup: number | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "waiting" | "searching" | "kept" | "left_alone" | "refused" | "failed";
+            /**
+             * Status Label
+             * @default
+             */
+            status_label: string;
+            /** Trial Steps */
+            trial_steps: number;
+            /** Trial Us */
+            trial_us: number;
+        };
         /** UserInfo */
         UserInfo: {
             /** Archived Runs */
@@ -3111,15 +3717,25 @@ export interface components {
     pathItems: never;
 }
 export type Advice = components['schemas']['Advice'];
+export type Alert = components['schemas']['Alert'];
+export type AlertFix = components['schemas']['AlertFix'];
+export type AlertMessage = components['schemas']['AlertMessage'];
+export type AlertRule = components['schemas']['AlertRule'];
+export type Alerts = components['schemas']['Alerts'];
+export type AlertsPage = components['schemas']['AlertsPage'];
 export type Anatomy = components['schemas']['Anatomy'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditPage = components['schemas']['AuditPage'];
 export type BestAdvice = components['schemas']['BestAdvice'];
 export type Caller = components['schemas']['Caller'];
+export type Candidate = components['schemas']['Candidate'];
+export type Candidates = components['schemas']['Candidates'];
 export type CauseFinding = components['schemas']['CauseFinding'];
 export type CauseHours = components['schemas']['CauseHours'];
 export type Caution = components['schemas']['Caution'];
 export type ChangedSetting = components['schemas']['ChangedSetting'];
+export type Channel = components['schemas']['Channel'];
+export type ChannelMade = components['schemas']['ChannelMade'];
 export type ComparedHotspot = components['schemas']['ComparedHotspot'];
 export type ComparedRun = components['schemas']['ComparedRun'];
 export type ComparedSetting = components['schemas']['ComparedSetting'];
@@ -3160,6 +3776,8 @@ export type LoaderLine = components['schemas']['LoaderLine'];
 export type LoadHeatmap = components['schemas']['LoadHeatmap'];
 export type Losses = components['schemas']['Losses'];
 export type MeasuredReplay = components['schemas']['MeasuredReplay'];
+export type NewAlertRule = components['schemas']['NewAlertRule'];
+export type NewChannel = components['schemas']['NewChannel'];
 export type NewToken = components['schemas']['NewToken'];
 export type NewView = components['schemas']['NewView'];
 export type Outlook = components['schemas']['Outlook'];
@@ -3197,6 +3815,10 @@ export type TimelineStep = components['schemas']['TimelineStep'];
 export type TokenInfo = components['schemas']['TokenInfo'];
 export type TokenList = components['schemas']['TokenList'];
 export type TokenMade = components['schemas']['TokenMade'];
+export type TrackerRun = components['schemas']['TrackerRun'];
+export type Trial = components['schemas']['Trial'];
+export type TrialBlock = components['schemas']['TrialBlock'];
+export type Tuning = components['schemas']['Tuning'];
 export type UserInfo = components['schemas']['UserInfo'];
 export type View = components['schemas']['View'];
 export type ViewChanges = components['schemas']['ViewChanges'];
@@ -3206,10 +3828,861 @@ export type WorkerLife = components['schemas']['WorkerLife'];
 export type WorkersPage = components['schemas']['WorkersPage'];
 export type $defs = Record<string, never>;
 export interface operations {
+    alerts_api_v1_alerts_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alerts"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    make_channel_api_v1_alerts_channels_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewChannel"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelMade"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is another one of this name, or too many, or the service lacks a part */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_channel_api_v1_alerts_channels__channel_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    test_channel_api_v1_alerts_channels__channel_id__test_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is another one of this name, or too many, or the service lacks a part */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    log_api_v1_alerts_log_get: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertsPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    logged_api_v1_alerts_log__alert_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alert_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    make_rule_api_v1_alerts_rules_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAlertRule"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertRule"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is another one of this name, or too many, or the service lacks a part */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_rule_api_v1_alerts_rules__rule_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     audit_api_v1_audit_get: {
         parameters: {
             query?: {
-                action?: ("renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted") | null;
+                action?: ("renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted" | "channel_created" | "channel_deleted" | "alert_rule_created" | "alert_rule_deleted") | null;
                 /** @description As an entry names who made the change */
                 by?: string | null;
                 /** @description `next_cursor` of the page before */
@@ -3760,6 +5233,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         next_window_index: number;
+                        /** @description What was last judged of the run */
+                        verdict?: Record<string, never>;
                         wants_run: boolean;
                     };
                 };

@@ -3,7 +3,7 @@ import { get } from '../api/client'
 import type { HotspotsPage } from '../api/schema'
 import { openResource } from './resource'
 
-/** A burst of samples comes every 20 s at most. */
+/** Bursts of samples are handed over every 20 s. */
 const REST_MS = 15_000
 
 export interface HotspotsOf {

@@ -51,7 +51,7 @@ export const hotspots = {
   },
   fewLooks: (count: string) => `only ${count} looks: shares say little`,
   isRunning:
-    'Each worker is sampled for one second in twenty, more often at first: shares come while it trains.',
+    'Each worker is sampled for one second in twenty, in short bursts, and more often at first: shares come while it trains.',
   hasEnded: 'The run ended before it was sampled more often.',
 } as const
 
@@ -82,4 +82,5 @@ export const slowSamples = {
   title: 'Slowest samples',
   detail: (loader: string) => `${loader}, known to about a tenth of a second`,
   noFile: 'none seen open',
+  runqueue: 'Waiting for a core',
 } as const

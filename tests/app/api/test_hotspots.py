@@ -104,6 +104,15 @@ def test_ranks_are_added_up(client: TestClient, store: Store) -> None:
     assert shown(client, "&rank=5").missing == "its loading was sampled 0 times, 100 are needed"
 
 
+def test_samples_that_waited_for_a_core_are_not_slow_for_it(client: TestClient, store: Store) -> None:
+    waited = {"index": 7, "load_us": 2_000_000, "cpu_us": 150_000, "runqueue_us": 1_800_000}
+    crowded = {"index": 8, "load_us": 900_000, "cpu_us": 50_000, "runqueue_us": 850_000}
+    own = {"index": 9, "load_us": 800_000, "cpu_us": 700_000, "runqueue_us": 0}
+    post(store, [made_window(0, stacks=[seen(slow_samples=[waited, crowded, own])])])
+    slowest = [(each.index, each.runqueue_us) for each in shown(client).slow_samples]
+    assert slowest == [(9, 0), (7, 1_800_000)], "of itself the other took less than a tenth of a second"
+
+
 def test_samples_of_less_than_a_tenth_of_a_second_are_not_named_as_slow(client: TestClient, store: Store) -> None:
     samples = [{"index": index, "load_us": load_us} for index, load_us in ((7, 99_999), (8, 100_000), (9, 60_000))]
     post(store, [made_window(0, stacks=[seen(slow_samples=samples)])])

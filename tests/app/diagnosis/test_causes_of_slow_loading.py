@@ -104,7 +104,7 @@ def test_workers_that_wait_for_programs_of_their_own_on_full_cores_are_told_so()
     )  # fmt: skip
     decoding = with_batches(run, process_cpu_us=run.ranks[0].batches.cpu_us + 32_000.0)
     told = [finding(facts, "too_few_workers").sentence for facts in (run, decoding)]
-    assert told[0].endswith("; they wait more than they compute.")
+    assert told[0].endswith("; loading waits more than it computes.")
     assert "programs of their own that compute, on cores that are full" in told[1]
     gains = {each.change: each.predicted_speedup for each in advise(decoding, judge(decoding)).advice}
     assert gains["num_workers"] is None, "nothing is promised of more of them"

@@ -130,6 +130,16 @@ def test_slow_samples_are_named_with_index_file_and_size() -> None:
     assert finding(uneven(), "slow_samples").sentence.endswith("The slowest sample is index 18,233, scans/0481.dcm.")
 
 
+def test_what_the_slowest_sample_waited_for_is_told() -> None:
+    parts = {"cpu_us": 420_000, "runqueue_us": 105_000}
+    measured = [SLOW[0].model_copy(update=parts), *SLOW[1:]]
+    facts = replace(uneven(), loading=made_loading({}, slow_samples=measured))
+    evidence = told(facts, "slow_samples")
+    assert evidence["On the CPU, of that load"] == pytest.approx(0.2)
+    assert evidence["Ready to run, no core free, of that load"] == pytest.approx(0.05)
+    assert "On the CPU, of that load" not in told(uneven(), "slow_samples"), "not measured"
+
+
 def test_where_no_sample_was_told_the_batches_speak() -> None:
     assert "slowest sample is" not in finding(uneven([]), "slow_samples").sentence
     assert not any(what.startswith("Loading index") for what in told(uneven([]), "slow_samples"))

@@ -369,6 +369,16 @@ def test_a_share_is_printed_with_how_well_it_is_known() -> None:
     ]
 
 
+def test_of_a_run_that_waits_for_nothing_the_costliest_line_alone_is_printed() -> None:
+    loading = [hot_line(0.4 / number, f"part_{number}") for number in (1, 2)]
+    well: dict[str, Any] = {"bound": "compute", "level": "healthy", "causes": [], "advice": []}
+    lines = shown(render_diagnosis(made_diagnosis(hot_lines=loading, **well)))
+    (told,) = [line for line in lines if "part_" in line]
+    assert told == "Where loading spends its time: 40% part_1 at data.py:41, in Photos.__getitem__"
+    few = shown(render_diagnosis(made_diagnosis(looks=14, needed_looks=100, **well)))
+    assert not any("spends its time" in line for line in few)
+
+
 def test_a_line_that_several_places_call_is_printed_with_its_callers() -> None:
     callers = [
         {"function": name, "file": "data.py", "line": at, "fraction": share, "sentence": f"{name} at data.py:{at}"}

@@ -27,6 +27,7 @@ from underfed.trainer.loading.resized_pictures import resized_at
 from underfed.trainer.loading.seen_code import SeenCode
 from underfed.trainer.loading.slow_samples import SlowSamples
 from underfed.trainer.loading.stack_sampler import StackSampler
+from underfed.trainer.loading.thread_times import ThreadTimes
 
 SAMPLES, BEGINS = "_next_index", ("__init__", "_reset")
 """Torch's methods of iterators that ask a sampler for indices, and that ask it for its iterator."""
@@ -72,7 +73,8 @@ class Profiler:
         self._ident = _thread.get_ident()
         if loader.index not in self._seen:
             code = SeenCode(training_stacks_file(self.directory, loader.index))
-            self._seen[loader.index] = _Seen(loader, code, SlowSamples(code.seen), loader.steps)
+            slow = SlowSamples(code.seen, times=ThreadTimes(_thread.get_native_id()))
+            self._seen[loader.index] = _Seen(loader, code, slow, loader.steps)
         self._seen[loader.index].steps = loader.steps
         if self._sampler is None:
             from torch.utils.data import dataloader

@@ -40,7 +40,7 @@ WORKER_SHIFT = 7
 SWITCH_S = 0.0001
 
 HANDED_OVER = 4
-"""Bursts of which what was seen is handed over together, from the second on: writing it takes milliseconds."""
+"""Periods of which what was seen is handed over together: writing it takes milliseconds. The first is by itself."""
 
 MOST_MISSED = 10_000
 """Looks that one stands for at most."""
@@ -78,8 +78,9 @@ class Bursts:
     turn: int = 0
     """A worker's number."""
     _phase: float = 0.0
-    count: int = 0
-    """That have ended."""
+    _has_counted: bool = False
+    _handed_over_ns: int = 0
+    """When what was counted is handed over next."""
     _before_s: float | None = None
     """The switch interval before this burst; ``None``: there is none."""
 
@@ -108,14 +109,17 @@ class Bursts:
     def end(self) -> None:
         """The interval stays as it is where the program has set it meanwhile."""
         before_s, self._before_s = self._before_s, None
-        self.count += before_s is not None
         if before_s is not None and abs(sys.getswitchinterval() - SWITCH_S) < SWITCH_S / 10:
             sys.setswitchinterval(before_s)
 
-    @property
-    def is_to_be_kept(self) -> bool:
-        """What was seen, now that a burst has ended."""
-        return self.is_always or self.count % HANDED_OVER == 1
+    def hands_over(self, now_ns: int) -> bool:
+        """Whether what was counted since the last time is handed over now: not within a burst."""
+        if self.is_on or not self._has_counted or now_ns < self._handed_over_ns:
+            return False
+        self._has_counted = False
+        pause_ns = 0 if self.is_always else HANDED_OVER * period_ns(now_ns - self.since_ns)
+        self._handed_over_ns = now_ns + pause_ns
+        return True
 
     def looks(self, due_ns: int, looked_ns: int) -> int:
         """For how many a look counts that was due then: what kept the interpreter lock through a burst was there all
@@ -124,7 +128,9 @@ class Bursts:
             return 0
         pause_ns = max(LOOK_NS, (looked_ns - due_ns) // MOST_MISSED)
         missed = sum(self._is_due(at) for at in range(due_ns + LOOK_NS, looked_ns + 1, pause_ns))
-        return self.is_on + missed * pause_ns // LOOK_NS
+        count = self.is_on + missed * pause_ns // LOOK_NS
+        self._has_counted = self._has_counted or count > 0
+        return count
 
     def group(self, looked_ns: int) -> int:
         """That the burst is counted in."""

@@ -16,6 +16,7 @@ from underfed.trainer.loading.own_frames import Places
 from underfed.trainer.loading.resized_pictures import resized_at
 from underfed.trainer.loading.seen_code import SeenCode
 from underfed.trainer.loading.slow_samples import Sample, SlowSamples, sample_of
+from underfed.trainer.loading.thread_times import ThreadTimes
 
 ENTRY = str(Path(__file__).with_name("worker.py"))
 """The file whose function calls torch's loop."""
@@ -33,6 +34,7 @@ class LoadingThread:
     """The file with torch's fetchers."""
     _names: FrameNames = field(default_factory=FrameNames)
     _ident: int = field(default_factory=_thread.get_ident)
+    _native_id: int = field(default_factory=_thread.get_native_id)
 
     def look(self, due_ns: int, looked_ns: int, bursts: Bursts) -> None:
         slow, timer = self._slow, self.timer
@@ -64,7 +66,8 @@ class LoadingThread:
         """By then torch's fetchers are imported."""
         from torch.utils.data._utils import fetch
 
-        self._fetchers, self._slow = str(fetch.__file__), SlowSamples(self.code.seen, self.worker)
+        self._fetchers = str(fetch.__file__)
+        self._slow = SlowSamples(self.code.seen, self.worker, ThreadTimes(self._native_id))
         return self._slow
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from underfed.exchange.stacks import TEXT_LENGTH, SeenStacks, SlowSample
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.loading.frame_names import working_directory
+from underfed.trainer.loading.thread_times import ThreadTimes, Times
 
 Position = tuple[int, int, int]
 """Pass, batch, and what tells a sample from the others of its batch."""
@@ -38,6 +39,8 @@ class SlowSamples:
     seen: SeenStacks
     worker: int | None = None
     """Whose samples these are; ``None``: the training process's."""
+    times: ThreadTimes | None = None
+    """Of the thread that loads them."""
     _here: tuple[str, ...] = field(default_factory=lambda: tuple(f"{place}/" for place in working_directory()))
     _open_before: set[str] = field(default_factory=lambda: set(open_files()))
     """Logs, archives: they are open while other samples are loaded, too."""
@@ -50,6 +53,10 @@ class SlowSamples:
     _last_ns: int = 0
     _gap_ns: int = 0
     """Before it was first seen."""
+    _before_ns: int = 0
+    _before_times: Times | None = None
+    """At the look before it was first seen: one that holds the interpreter lock is seen when it is nearly over."""
+    _last_times: Times | None = None
 
     def look(self, position: Position | None, index: int | None, due_ns: int, now_ns: int) -> None:
         """``position`` ``None``: no sample is being loaded, or it is not known which. ``due_ns``: since when this look
@@ -60,13 +67,14 @@ class SlowSamples:
             self._position, self._index, self._looks = position, index, 0
             self._file = self._file_bytes = None
             self._first_ns, self._gap_ns = due_ns, gap_ns
+            self._before_ns, self._before_times = self._last_ns, self._last_times
         elif self._file is None and self._looks < MOST_LOOKS:
             self._looks += 1
             opened = next((path for path in open_files() if path not in self._open_before), None)
             if opened is not None:
                 shown = next((opened.removeprefix(here) for here in self._here), opened)
                 self._file, self._file_bytes = shown, _size_of(opened)
-        self._last_ns = now_ns
+        self._last_ns, self._last_times = now_ns, None if self.times is None else self.times.read()
 
     def _end(self, gap_ns: int) -> None:
         """It began and ended in the middle between two looks, on average."""
@@ -74,7 +82,16 @@ class SlowSamples:
         if self._position is not None and seen_ns >= LEAST_NS:
             unseen_ns = (min(self._gap_ns, seen_ns) + min(gap_ns, seen_ns)) // 2
             load_us = (seen_ns + unseen_ns) // 1000
-            self.seen.add_slow(SlowSample(load_us, self._index, self._file, self._file_bytes, self.worker))
+            parts = self._parts_us(load_us)
+            self.seen.add_slow(SlowSample(load_us, self._index, self._file, self._file_bytes, self.worker, *parts))
+
+    def _parts_us(self, load_us: int) -> tuple[int | None, int | None]:
+        """On a CPU and waiting for one: of all of the load as between the look before it and the last."""
+        before, last, between_ns = self._before_times, self._last_times, self._last_ns - self._before_ns
+        if before is None or last is None:
+            return None, None
+        cpu, runqueue = (min(1.0, (end - begin) / between_ns) for begin, end in zip(before, last, strict=True))
+        return round(load_us * cpu), round(load_us * min(runqueue, 1 - cpu))
 
 
 def sample_of(frame: FrameType) -> Sample | None:

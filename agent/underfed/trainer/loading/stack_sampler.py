@@ -41,8 +41,6 @@ class StackSampler:
     guard: Guard
     _lock: _thread.LockType = field(default_factory=_thread.allocate_lock)
     _is_over: bool = False
-    _was_on: bool = False
-    """A burst, at the last look."""
 
     def start(self) -> None:
         """In a worker once the first batch is on its way: by then torch's own thread that sends batches is there,
@@ -81,7 +79,6 @@ class StackSampler:
             if self._is_over:
                 return False
             self.looked.look(due_ns, now_ns(), self.bursts)
-            if self._was_on and not self.bursts.is_on and self.bursts.is_to_be_kept:
+            if self.bursts.hands_over(now_ns()):
                 self.looked.keep()
-            self._was_on = self.bursts.is_on
             return True

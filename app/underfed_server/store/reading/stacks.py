@@ -97,10 +97,10 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         sent = unpacked_stacks(body)
         places = [_place(frame) for frame in sent.frames]
         own_files |= {frame.file for frame in sent.frames if frame.is_own}
-        for stack in sent.stacks:
+        counts = np.array([stack.samples for stack in sent.stacks], dtype=np.int64).reshape(-1, GROUPS)
+        for stack, looks in zip(sent.stacks, np.roll(counts, of * RANK_SHIFT, axis=1), strict=True):
             samples = step if stack.stage == "step" else loading
-            key = stack.stage, tuple(places[frame] for frame in stack.frames)
-            samples[key] += np.roll(stack.samples, of * RANK_SHIFT)
+            samples[stack.stage, tuple(places[frame] for frame in stack.frames)] += looks
         for size in sent.picture_sizes:
             sizes[size.decoded_width, size.decoded_height, size.used_width, size.used_height] += size.count
         agent_samples += sent.agent_samples
@@ -112,6 +112,8 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
                 load_us=each.load_us,
                 rank=of,
                 worker=each.worker,
+                cpu_us=each.cpu_us,
+                runqueue_us=each.runqueue_us,
             )
             for each in sent.slow_samples
         )
@@ -129,8 +131,8 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
 
 
 def _slowest(samples: list[SlowSample]) -> tuple[SlowSample, ...]:
-    """Each once: another rank or incarnation may have loaded it too."""
-    ordered = sorted((each for each in samples if each.load_us >= LEAST_SLOW_US), key=lambda each: -each.load_us)
+    """Each once: another rank or incarnation may have loaded it too. What waited for a core is not slow by itself."""
+    ordered = sorted((each for each in samples if each.own_us >= LEAST_SLOW_US), key=lambda each: -each.own_us)
     first = {(each.index, each.file): each for each in reversed(ordered)}
     return tuple([each for each in ordered if first[each.index, each.file] is each][:MOST_SLOW])
 

@@ -23,6 +23,12 @@ function columnsOf(loader: string | null, hasRanks: boolean): readonly FigureCol
     },
     { name: 'load_us', label: 'Loaded in', unit: 'us' },
     {
+      name: 'runqueue_us',
+      label: say.runqueue,
+      unit: 'us',
+      value: ({ runqueue_us: waited = null }) => waited,
+    },
+    {
       name: 'worker',
       label: 'By',
       value: ({ worker = null }) => worker,
