@@ -31,7 +31,7 @@ describe('the head of a run', () => {
       { tracker: 'tensorboard', run: 'logs/first', url: null },
       { tracker: 'newer', run: 'n1', url: null },
     ]
-    render(<RunHead run={run({ trackers })} />)
+    render(<RunHead run={run({ trackers })} loader={null} />)
     const link = screen.getByRole('link', { name: 'W&B' })
     expect(link.getAttribute('href')).toBe('https://wandb.ai/t/p/runs/w1')
     expect(link.getAttribute('rel')).toContain('noopener')

@@ -11,12 +11,11 @@ import sys
 import threading
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing import current_process
 from typing import TYPE_CHECKING, Any
 
 from underfed.exchange import launch, run_files, tuning
-from underfed.exchange.config import Value
 from underfed.exchange.guard import Guard
 from underfed.exchange.launch import Say
 from underfed.host import cgroup
@@ -28,7 +27,6 @@ from underfed.trainer.hooks.registry import kind_of
 from underfed.trainer.hooks.session import Session
 from underfed.trainer.hooks.watched_loader import KEPT_IN_TRIALS, WatchedLoader
 from underfed.trainer.settings.training_loaders import TrainingLoaders
-from underfed.trainer.settings.tunable import parse_settings
 from underfed.trainer.tuning.conductor import Conductor, Order, steps_for_trials
 from underfed.trainer.tuning.epoch_edges import EpochEdges
 from underfed.trainer.tuning.feeders import Feeder, Feeders
@@ -53,8 +51,6 @@ class TuneOptions:
     """``--tune-steps``; ``None``: by the length of the training."""
     ends_after: bool = False
     """``--trial-only``."""
-    fixed: Mapping[str, Value] = field(default_factory=dict)
-    """What ``--set`` sets."""
 
 
 class Tuner:
@@ -258,7 +254,7 @@ class Tuner:
         self.conductor = Conductor(
             setting,
             steps_for_trials(self.options.most_steps, length),
-            self.options.fixed,
+            facts.overrides or {} if facts is not None else {},
             self.options.ends_after,
             proposed=lambda: tuning.read_proposed(str(watched.directory / tuning.PROPOSED), watched.name),
             plain=_plainly,
@@ -494,7 +490,6 @@ def read_tuner(environ: Mapping[str, str], say: Say) -> Tuner | None:
     """The launcher's options, which it validated; ``None`` without ``--tune``."""
     if environ.get(launch.TUNE) != "1":
         return None
-    steps, words = environ.get(launch.TUNE_STEPS), environ.get(launch.SET)
-    fixed = parse_settings(words.split(",")) if words else {}
-    options = TuneOptions(int(steps) if steps else None, environ.get(launch.TRIAL_ONLY) == "1", fixed)
+    steps = environ.get(launch.TUNE_STEPS)
+    options = TuneOptions(int(steps) if steps else None, environ.get(launch.TRIAL_ONLY) == "1")
     return Tuner(options, launch.first_rank_only(environ, say))
