@@ -18,12 +18,11 @@ from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, Weig
 import underfed
 from tests.agent.test_signal_handlers import Handler, Interrupting
 from tests.agent.tuning.switching_plans import Indices, Pairs, Plan, alike, seen, switch, tuned
-from tests.fakes.service import wait_until
 from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import switched_of
 
-PLANS = 120
+PLANS = 40
 WORKERS = LoaderSetting(2, 2)
 
 
@@ -64,7 +63,7 @@ def check(seed: int) -> int:
 
 @pytest.mark.long
 def test_any_plan_of_switches_gives_the_same_batches_and_random_numbers() -> None:
-    assert sum(map(check, range(PLANS))) > PLANS
+    assert sum(map(check, range(PLANS))) > 2 * PLANS
 
 
 @pytest.mark.soak(passes=1, of=1)
@@ -112,7 +111,7 @@ def test_a_batch_may_be_none() -> None:
     iterator = iter(tuned(DataLoader(Indices(12), batch_size=2, collate_fn=none)))
     next(iterator)
     switch(iterator, WORKERS)
-    assert [batch for batch in iterator] == [None] * 5
+    assert list(iterator) == [None] * 5
 
 
 def test_workers_end_with_the_iterator_that_they_load_for() -> None:
@@ -194,7 +193,8 @@ class InterruptingTuning(Interrupting):
     """Before line number ``at`` of ours that belongs to a switch or a request within it."""
 
     def __call__(self, frame: Any, event: str, argument: object) -> Any:
-        if "tuning" not in frame.f_code.co_filename:
+        # What runs after torch has loaded a batch may lose it, as torch's own next() does.
+        if "tuning" not in frame.f_code.co_filename or frame.f_code.co_name == "left":
             return None
         return super().__call__(frame, event, argument)
 
@@ -225,12 +225,13 @@ def interrupted_pass(at: int) -> tuple[list[int], tuple[str, int] | None]:
             return found, tracer.place
 
 
-@pytest.mark.parametrize("first", [pytest.param(0, id="some lines")])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of one constructed in part
+@pytest.mark.parametrize("first", [0, pytest.param(11, marks=pytest.mark.soak(passes=1, of=1))])
 def test_what_a_handler_raises_in_a_switch_loses_no_batch(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNDERFED_STRICT", "0")
     before = signal.getsignal(signal.SIGUSR1)
     reached = 0
-    for at in range(first, 2000, 23):
+    for at in range(first, 2000, 47):
         found, place = interrupted_pass(at)
         assert found == list(range(0, 24, 2)), str(place)
         if place is None:

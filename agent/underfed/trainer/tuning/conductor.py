@@ -31,7 +31,8 @@ LOOK_NS = SECOND // 4
 """Between two looks at what was measured, or proposed."""
 
 PATIENCE_NS = 10 * SECOND
-"""So long the service is waited for: it judges a run every second, from its twentieth step on."""
+JUDGED_STEPS = 30
+"""So long the service is waited for: it judges a run every second, from its 25th step on, which has to reach it."""
 
 BLOCK_NS = SECOND // 2
 """A block takes at least this long: shorter ones measure the host's scheduler."""
@@ -222,6 +223,8 @@ class Conductor:
         if self._asked_ns is None:
             self._asked_ns = now_ns
             self.refuse(ASKING, tuning.WAITING)
+        elif self.steps <= JUDGED_STEPS:
+            self._asked_ns = now_ns
         candidates = self._candidates(now_ns, step_ns, wait_ns)
         return self._begin(candidates, now_ns, first_step) if candidates else self._end_if_asked()
 

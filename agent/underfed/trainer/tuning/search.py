@@ -154,7 +154,8 @@ class Search:
                 return True
             if is_last and ratio.low > 1.0:
                 return True
-        if ratio.high < 1.0 or (ratio.high < WORTH and (rounds >= 2 or is_last)):
+        worst = 1 / WORTH if is_cheaper else 1.0
+        if ratio.high < worst or (ratio.high < WORTH and not is_cheaper and (rounds >= 2 or is_last)):
             challenger.reason = SLOWER if ratio.high < 1.0 else TIE
             return False
         if is_last:

@@ -1,0 +1,233 @@
+"""Which setting stays, and when nothing is tried: by a training loop of known speeds, on a clock moved by hand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from underfed.exchange import tuning
+from underfed.exchange.tuning import Proposed
+from underfed.trainer.tuning.blocks import Block, compare
+from underfed.trainer.tuning.conductor import RETRY_NS, SECOND, Conductor, Order, steps_for_trials
+from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.plain_rule import plain_candidates
+from underfed.trainer.tuning.report import end_lines, kept_line
+
+MS = 1_000_000
+NONE, TWO, FOUR = (LoaderSetting(count, 2 if count else None) for count in (0, 2, 4))
+
+
+@dataclass(slots=True)
+class Loop:
+    """A training loop: a step takes ``work_ms``, and waits as long as its setting has it wait."""
+
+    wait_ms: dict[LoaderSetting, float]
+    work_ms: float = 10.0
+    noise: float = 0.0
+    candidates: list[Mapping[str, Any]] | None = field(default_factory=list)
+    why_none: str | None = None
+    no_room: str | None = None
+    most_steps: int = 400
+    fixed: dict[str, Any] = field(default_factory=dict)
+    ends_after: bool = False
+    orders: list[Order] = field(default_factory=list)
+    step: int = 0
+    now_ns: int = SECOND
+    conductor: Conductor = field(init=False)
+    in_use: LoaderSetting = field(init=False)
+    random: random.Random = field(default_factory=lambda: random.Random(1))
+
+    def __post_init__(self) -> None:
+        self.in_use = next(iter(self.wait_ms))
+        self.conductor = Conductor(
+            self.in_use,
+            self.most_steps,
+            self.fixed,
+            self.ends_after,
+            proposed=self._proposed,
+            plain=lambda present, step, wait: plain_candidates(present, step, wait, cores=4),
+            why_no_room=lambda _: self.no_room,
+            changed=lambda: None,
+            concluded=lambda: None,
+        )
+
+    def run(self, steps: int) -> None:
+        waited = 0
+        for _ in range(steps):
+            order = self.conductor.request(self.now_ns, waited, self.step)
+            self.step += 1
+            if order is not None:
+                self.orders.append(order)
+                if order.setting != self.in_use:
+                    self.in_use = order.setting
+                    self.now_ns += 100 * MS
+                    self.step += 9
+                    self.conductor.taken_over(self.step)
+            spread = 1 + self.noise * (2 * self.random.random() - 1)
+            waited = round(self.wait_ms[self.in_use] * spread * MS)
+            self.now_ns += waited + round(self.work_ms * MS)
+
+    def _proposed(self) -> Proposed | None:
+        if self.candidates is None:
+            return None
+        return Proposed(self.conductor.setting.settings(), self.candidates, self.why_none)
+
+
+def workers(*counts: int) -> list[Mapping[str, Any]]:
+    return [{"settings": {"num_workers": count}, "predicted_speedup": 2.0} for count in counts]
+
+
+def test_the_setting_that_is_measured_to_be_fastest_stays() -> None:
+    loop = Loop({NONE: 90, TWO: 30, FOUR: 5}, candidates=workers(2, 4))
+    loop.run(600)
+    assert loop.in_use == FOUR
+    assert loop.conductor.status == tuning.KEPT
+    assert loop.conductor.speedup == pytest.approx(100 / 15, rel=0.02)
+    line = kept_line(loop.conductor)
+    assert line is not None
+    assert line.startswith("num_workers 0 → 4: 6.7 × as fast, measured, 95 % 6.7–6.7; ")
+    assert list(end_lines(loop.conductor, None, ends_after=False)) == [
+        "--tune, to write into the script: num_workers=4,"
+    ]
+
+
+def test_a_healthy_run_is_left_alone() -> None:
+    loop = Loop({TWO: 0.4}, candidates=workers(4))
+    loop.run(3000)
+    assert loop.orders == []
+    assert loop.conductor.status == tuning.WAITING
+
+
+def test_of_two_that_are_as_fast_the_cheaper_one_stays() -> None:
+    loop = Loop({NONE: 90, TWO: 30, FOUR: 30}, noise=0.05, candidates=workers(4, 2))
+    loop.run(1500)
+    assert loop.in_use == TWO
+
+
+def test_what_is_not_faster_gives_way_to_what_was_in_use() -> None:
+    loop = Loop({TWO: 30, FOUR: 60}, candidates=workers(4))
+    loop.run(600)
+    assert loop.in_use == TWO
+    assert loop.conductor.status == tuning.LEFT_ALONE
+    assert loop.conductor.kept_from_step is not None
+    assert list(end_lines(loop.conductor, None, ends_after=False)) == [
+        "--tune leaves the loader as it is: no other setting was measured to be faster"
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_noise_alone_makes_nothing_stay_that_is_much_slower(seed: int) -> None:
+    choose = random.Random(seed)
+    waits = {NONE: 40.0, TWO: choose.uniform(10, 90), FOUR: choose.uniform(10, 90)}
+    loop = Loop(waits, noise=0.4, candidates=workers(2, 4), random=choose, most_steps=600)
+    loop.run(2000)
+    assert loop.work_ms + waits[loop.in_use] <= 1.02 * (loop.work_ms + waits[NONE])
+
+
+def test_trials_end_when_their_steps_are_used_up() -> None:
+    loop = Loop({NONE: 40, TWO: 39, FOUR: 39}, noise=0.9, candidates=workers(2, 4), most_steps=100)
+    loop.run(1000)
+    assert loop.conductor.searches[0].used_steps < 160
+    assert not loop.conductor.is_searching
+
+
+def test_what_the_host_has_no_room_for_is_not_tried() -> None:
+    loop = Loop({NONE: 90}, candidates=workers(2, 4), no_room="it needs more than there is")
+    loop.run(300)
+    assert loop.orders[-1].setting == NONE
+    assert [trial.reason for trial in loop.conductor.searches[0].trials[1:]] == ["it needs more than there is"] * 2
+
+
+def test_what_was_set_is_not_tried() -> None:
+    loop = Loop({TWO: 90}, candidates=workers(4), fixed={"num_workers": 2})
+    loop.run(300)
+    assert loop.orders == []
+
+
+def test_candidates_for_other_settings_than_those_in_use_wait() -> None:
+    loop = Loop({TWO: 90}, candidates=None)
+    old = Proposed(NONE.settings(), workers(4), None)
+    loop.conductor.proposed = lambda: old
+    loop.run(60)
+    assert loop.orders == []
+
+
+def test_without_a_service_the_load_that_was_measured_tells_how_many_workers() -> None:
+    loop = Loop({NONE: 25, LoaderSetting(3, 2): 0.1, **dict.fromkeys((FOUR, LoaderSetting(1, 2)), 5)}, candidates=None)
+    loop.run(200)
+    assert loop.orders == []  # the service is waited for
+    loop.run(600)
+    assert loop.in_use == LoaderSetting(3, 2)
+
+
+def test_why_nothing_can_be_tried_is_told() -> None:
+    loop = Loop({NONE: 25}, candidates=[], why_none="storage gives no more")
+    loop.run(400)
+    assert (loop.conductor.status, loop.conductor.reason) == (tuning.WAITING, "storage gives no more")
+
+
+def test_it_is_tried_again_where_the_wait_comes_back_for_a_minute_ten_minutes_later() -> None:
+    loop = Loop({NONE: 90, TWO: 0.2, FOUR: 0.2}, candidates=workers(2))
+    loop.run(400)
+    assert loop.in_use == TWO
+    loop.wait_ms |= {TWO: 30, FOUR: 1}
+    loop.candidates = workers(4)
+    began = loop.now_ns
+    while loop.in_use == TWO:
+        loop.run(50)
+    assert RETRY_NS * 0.9 < loop.now_ns - began < RETRY_NS * 1.2
+    loop.run(400)
+    assert loop.conductor.searches[1].best.setting == FOUR
+
+
+def test_a_pause_between_two_steps_is_none() -> None:
+    loop = Loop({TWO: 0.1}, candidates=workers(4))
+    for _ in range(20):
+        loop.run(40)
+        loop.now_ns += 60 * SECOND
+    assert loop.conductor.status == tuning.WAITING
+
+
+def test_a_job_for_its_trials_alone_ends_with_them() -> None:
+    loop = Loop({NONE: 90, TWO: 1}, candidates=workers(2), ends_after=True)
+    loop.run(400)
+    assert any(order.is_end for order in loop.orders)
+
+
+def test_a_job_for_its_trials_alone_ends_where_there_is_nothing_to_try() -> None:
+    loop = Loop({TWO: 0.1}, ends_after=True, most_steps=100)
+    loop.run(400)
+    assert loop.orders[0].is_end
+
+
+def test_what_cannot_be_started_is_left_out() -> None:
+    loop = Loop({NONE: 90, FOUR: 5}, candidates=workers(2, 4))
+    while not loop.orders:
+        loop.orders += [order] if (order := loop.conductor.request(loop.now_ns, 90 * MS, loop.step)) is not None else []
+        loop.now_ns += 100 * MS
+        loop.step += 1
+    further = loop.conductor.failed(NONE, "no process can be started", loop.now_ns, loop.step)
+    assert further is not None
+    assert further.setting == FOUR
+
+
+@pytest.mark.parametrize(
+    ("asked", "length", "steps"), [(None, None, 100), (None, 20_000, 400), (None, 10**9, 2000), (7, 20_000, 7)]
+)
+def test_steps_for_trials_follow_the_length_of_the_training(asked: int | None, length: int | None, steps: int) -> None:
+    assert steps_for_trials(asked, length) == steps
+
+
+def blocks(*means: list[float]) -> list[Block]:
+    return [Block(0, 0, unit_ns=mean) for mean in means]
+
+
+def test_the_spread_of_blocks_counts_where_it_is_larger_than_that_within() -> None:
+    steady = compare(blocks([10, 10.1, 9.9], [20, 20.1, 19.9]), blocks([10, 10.1, 9.9], [20, 20.1, 19.9]))
+    assert steady is not None
+    assert steady.low < 0.7
+    assert steady.high > 1.4
