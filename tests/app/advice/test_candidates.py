@@ -1,4 +1,4 @@
-"""What a run that tunes itself is told to try: few settings, within what it may take, and nothing where it is no use."""
+"""What a run that tunes itself is told to try: few settings, within what it may take, and none where it is no use."""
 
 from __future__ import annotations
 
