@@ -100,7 +100,7 @@ def test_the_iterator_stays_the_same_object_of_the_same_type_and_length() -> Non
     assert first.tolist() == [0, 1]
     assert [batch.tolist() for batch in iterator] == [[each, each + 1] for each in range(2, 12, 2)]
     assert type(iterator) is dataloader._SingleProcessDataLoaderIter
-    assert len(iterator) == 6  # type: ignore[arg-type]
+    assert len(iterator) == 6
 
 
 def none(_samples: list[int]) -> None:
