@@ -1,4 +1,4 @@
-"""Measures the static settings of each pipeline, then trainings that tune themselves, from the worst and the default."""
+"""Measures the static settings of each pipeline, then trainings that tune themselves from the worst and the default."""
 
 from __future__ import annotations
 

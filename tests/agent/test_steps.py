@@ -97,6 +97,18 @@ def test_each_epoch_begins_a_new_object() -> None:
     assert (second.epoch_index, second.first_step_index, second.first_batch_index) == (1, 2, 0)
 
 
+def test_an_epoch_that_goes_on_under_other_settings_stays_the_programs_own() -> None:
+    loader = LoaderSteps("train", never)
+    loader.begin_epoch(begun(0))
+    loader.begin_epoch(begun(1))
+    loader.goes_on(1)
+    loader.begin_epoch(begun(2))
+    loader.begin_epoch(begun(3))
+    loader.goes_on(3)
+    told = {epoch.epoch_index: epoch.program_epoch for epoch in loader.take_epochs()}
+    assert told == {0: None, 1: 0, 2: 1, 3: 1}
+
+
 def test_a_pause_is_no_steps_time() -> None:
     loader = LoaderSteps("train", lambda left_us, ended_us: left_us < 1_000 < ended_us)
     loader.begin_epoch(begun())

@@ -64,7 +64,7 @@ def test_the_agent_has_five_functions_and_a_run() -> None:
     assert sorted(underfed.__all__) == ["Run", "finish", "init", "prefetch", "stats", "watch"]
     assert list(inspect.signature(underfed.prefetch).parameters) == ["loader", "device", "transform"]
     assert not inspect.signature(underfed.stats).parameters
-    assert list(inspect.signature(underfed.watch).parameters) == ["loader", "name"]
+    assert list(inspect.signature(underfed.watch).parameters) == ["loader", "name", "tune"]
     assert list(inspect.signature(underfed.init).parameters) == ["project", "name", "tags", "config"]
     assert all(inspect.getdoc(getattr(underfed, name)) for name in underfed.__all__)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import random
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -96,7 +96,6 @@ def seen(loader: DataLoader[Any], plan: Plan, passes: int = 1, leave_at: int | N
     ``leave_at``: so many batches are taken of each pass.
     """
     found: list[Any] = []
-    gc.collect()  # a worker's error keeps the iterator that raised it, which a forked process would end
     for _ in range(passes):
         iterator, taken = iter(loader), 0
         while leave_at is None or taken < leave_at:
@@ -106,6 +105,8 @@ def seen(loader: DataLoader[Any], plan: Plan, passes: int = 1, leave_at: int | N
                 break
             except ValueError as error:
                 batch = str(error).split()[-1]  # a worker's says where it came from, too
+                # Torch's frame that raises it holds it, and by that the iterator, which a forked process would end.
+                traceback.clear_frames(error.__traceback__)
             taken += 1
             found.append(batch.tolist() if isinstance(batch, Tensor) else batch)
             plan.carry_out(iterator)

@@ -22,7 +22,7 @@ from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import switched_of
 
-PLANS = 40
+PLANS = 25
 WORKERS = LoaderSetting(2, 2)
 
 
@@ -100,7 +100,7 @@ def test_the_iterator_stays_the_same_object_of_the_same_type_and_length() -> Non
     assert first.tolist() == [0, 1]
     assert [batch.tolist() for batch in iterator] == [[each, each + 1] for each in range(2, 12, 2)]
     assert type(iterator) is dataloader._SingleProcessDataLoaderIter
-    assert len(iterator) == 6  # type: ignore[arg-type]
+    assert len(iterator) == 6
 
 
 def none(_samples: list[int]) -> None:
@@ -225,12 +225,13 @@ def interrupted_pass(at: int) -> tuple[list[int], tuple[str, int] | None]:
             return found, tracer.place
 
 
-@pytest.mark.parametrize("first", [pytest.param(0, id="some lines")])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of one constructed in part
+@pytest.mark.parametrize("first", [0, pytest.param(11, marks=pytest.mark.soak(passes=1, of=1))])
 def test_what_a_handler_raises_in_a_switch_loses_no_batch(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNDERFED_STRICT", "0")
     before = signal.getsignal(signal.SIGUSR1)
     reached = 0
-    for at in range(first, 2000, 23):
+    for at in range(first, 2000, 47):
         found, place = interrupted_pass(at)
         assert found == list(range(0, 24, 2)), str(place)
         if place is None:

@@ -36,6 +36,8 @@ class LoaderRecords:
         resume = resume or LoaderResume()
         self.steps = LoaderSteps(loader, is_pause, resume.next_step)
         self.steps.open = {epoch.epoch_index: epoch for epoch in resume.open_epochs}
+        known = (each.epoch_index - each.program_epoch for each in resume.open_epochs if each.program_epoch is not None)
+        self.steps.continued = max(known, default=0)
         self.batches = LoaderBatches(loader)
         self._dispatched: dict[int, DispatchedRequests] = {}
         for epoch in resume.open_epochs:

@@ -123,7 +123,7 @@ class LoaderSteps:
         self._stretches: list[Stretch] = []
         self._growing: dict[int, Stretch] = {}
         self._unsent: dict[int, Epoch] = {}
-        self._continued = 0
+        self.continued = 0
         """Epochs so far that went on with the one before them."""
         self._device: dict[int, DeviceTimes] = {}
         self._numbers: dict[int, int] = {}
@@ -139,8 +139,8 @@ class LoaderSteps:
         for other in list(self.open.values()):
             self._leave(other)
         self.open[epoch.epoch_index] = epoch
-        if self._continued:
-            epoch.program_epoch = epoch.epoch_index - self._continued
+        if self.continued:
+            epoch.program_epoch = epoch.epoch_index - self.continued
         self._report(epoch)
 
     def step(self, epoch_index: int, request: Request) -> None:
@@ -217,8 +217,8 @@ class LoaderSteps:
         """This epoch is a part of the program's epoch that the one before it is of."""
         epoch = self.open.get(epoch_index)
         if epoch is not None:
-            self._continued += 1
-            epoch.program_epoch = epoch.epoch_index - self._continued
+            self.continued += 1
+            epoch.program_epoch = epoch.epoch_index - self.continued
             self._report(epoch)
 
     def later(self, step_index: int, times: DeviceTimes) -> None:

@@ -12,7 +12,6 @@ import threading
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from multiprocessing import current_process
 from typing import TYPE_CHECKING, Any
 
 from underfed.exchange import launch, run_files, tuning
@@ -26,7 +25,9 @@ from underfed.trainer.batch import measure_batch
 from underfed.trainer.hooks.registry import kind_of
 from underfed.trainer.hooks.session import Session
 from underfed.trainer.hooks.watched_loader import KEPT_IN_TRIALS, WatchedLoader
+from underfed.trainer.settings.overrides import why_not_so_many
 from underfed.trainer.settings.training_loaders import TrainingLoaders
+from underfed.trainer.settings.verified_sharding import VerifiedSharding
 from underfed.trainer.tuning.conductor import Conductor, Order, steps_for_trials
 from underfed.trainer.tuning.epoch_edges import EpochEdges
 from underfed.trainer.tuning.feeders import Feeder, Feeders
@@ -66,6 +67,7 @@ class Tuner:
         self._pid = os.getpid()
         self._training = TrainingLoaders()
         self._edges = EpochEdges()
+        self._sharding = VerifiedSharding()
         self._loader: weakref.ref[Any] | None = None
         self._kind: str | None = None
         self._watched: WatchedLoader | None = None
@@ -403,8 +405,9 @@ class Tuner:
     # What is told
 
     def _why_no_room(self, setting: LoaderSetting) -> str | None:
-        if setting.num_workers and current_process().daemon:
-            return "this process may not start others"
+        loader = self._loader() if self._loader is not None else None
+        if loader is not None and (why := why_not_so_many(loader, setting.num_workers, self._sharding.why_not)):
+            return why
         iterator = self._current() if self._current is not None else None
         switched = switched_of(iterator) if iterator is not None else None
         active = switched.state.active.of(iterator) if switched is not None else None
