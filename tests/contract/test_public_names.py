@@ -17,7 +17,7 @@ from tests.app.serving import IMPORTED
 from tests.fakes.forkserver import start
 from tests.fakes.jobs import end, environment
 from underfed.commands.cli import help_text
-from underfed_server.model import Bound, Level, Status
+from underfed_server.model import Bound, Level, Status, TuningStatus
 from underfed_server.names import CAUSES, CHANGES, all_labels
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +56,7 @@ def test_every_name_has_a_label_of_its_own_kind() -> None:
     assert set(labels["bound"]) == set(get_args(Bound))
     assert set(labels["level"]) == set(get_args(Level))
     assert set(labels["status"]) == set(get_args(Status))
+    assert set(labels["tuning"]) == set(get_args(TuningStatus))
     for kind in ("cause", "change", "status"):
         assert len(set(labels[kind].values())) == len(labels[kind]), kind
 
@@ -64,7 +65,7 @@ def test_the_agent_has_five_functions_and_a_run() -> None:
     assert sorted(underfed.__all__) == ["Run", "finish", "init", "prefetch", "stats", "watch"]
     assert list(inspect.signature(underfed.prefetch).parameters) == ["loader", "device", "transform"]
     assert not inspect.signature(underfed.stats).parameters
-    assert list(inspect.signature(underfed.watch).parameters) == ["loader", "name"]
+    assert list(inspect.signature(underfed.watch).parameters) == ["loader", "name", "tune"]
     assert list(inspect.signature(underfed.init).parameters) == ["project", "name", "tags", "config"]
     assert all(inspect.getdoc(getattr(underfed, name)) for name in underfed.__all__)
 
