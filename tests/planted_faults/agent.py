@@ -6,6 +6,20 @@ from tests.planted_faults.fault import Fault
 
 AGENT = (
     Fault(
+        "two iterators of torch's ask one sampler after a switch",
+        "agent/underfed/trainer/tuning/switching.py",
+        "before._sampler_iter = EMPTY",
+        "pass",
+        ("tests/agent/tuning/test_switching.py",),
+    ),
+    Fault(
+        "of two settings that are as fast the one with more workers may stay",
+        "agent/underfed/trainer/tuning/search.py",
+        "if ratio.low > WORTH or (is_cheaper and ratio.low > 1 / WORTH):",
+        "if ratio.low > WORTH:",
+        ("tests/agent/tuning/test_search.py",),
+    ),
+    Fault(
         "a reader that was lapped counts one lost record, however many there were",
         "agent/underfed/exchange/ring.py",
         "self.lost += number - self.next",

@@ -22,7 +22,7 @@ from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import switched_of
 
-PLANS = 40
+PLANS = 25
 WORKERS = LoaderSetting(2, 2)
 
 

@@ -50,6 +50,7 @@ MOST_CANDIDATES = 5
 LEAST_STEPS, MOST_STEPS, STEPS_FRACTION = 100, 2000, 0.02
 
 HEALTHY = "less than 5 % of the time is waiting for data"
+NOTHING_FASTER = "no other setting was measured to be faster"
 ASKING = "for candidates"
 WhyNoRoom = Callable[[LoaderSetting], "str | None"]
 
@@ -311,7 +312,9 @@ class Conductor:
             self.speedup = before * ratio.speedup
             self.interval = before * ratio.low, before * ratio.high
         if best.setting == self.began_with:
-            self.status, self.reason = tuning.LEFT_ALONE, "no other setting was measured to be faster"
+            others = [trial for trial in search.trials[1:] if trial.setting != self.began_with]
+            why_none = next((trial.reason for trial in others), None) if not any(t.blocks for t in others) else None
+            self.status, self.reason = tuning.LEFT_ALONE, why_none or NOTHING_FASTER
             self.speedup, self.interval = 1.0, None
         else:
             self.status, self.reason = tuning.KEPT, None

@@ -1,0 +1,171 @@
+"""``--tune`` in a training process: what it tries of a real loader, what it tells, and when it leaves it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+import underfed
+from tests.agent.tuning.switching_plans import Indices, tuned
+from tests.fakes.datasets import Numbers, Stream, Unsharded
+from underfed.errors import ConfigError
+from underfed.exchange import launch, tuning
+from underfed.exchange.tuning import TuningFacts, read_tuning
+from underfed.launcher.options import make_parser, read_variables
+from underfed.trainer import control
+from underfed.trainer.settings.tunable import NAMES
+from underfed.trainer.tuning import conductor
+from underfed.trainer.tuning.loader_setting import TRIED, LoaderSetting
+from underfed.trainer.tuning.tuner import TuneOptions, Tuner, read_tuner
+
+
+@pytest.fixture(autouse=True)
+def no_tuner_left() -> Iterator[None]:
+    yield
+    underfed.finish()
+    control._state.tuner = None
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is waited for, and blocks have as few steps as they may."""
+    for name in ("PATIENCE_NS", "LOOK_NS", "BLOCK_NS"):
+        monkeypatch.setattr(conductor, name, 0)
+
+
+def facts_now() -> TuningFacts:
+    recording = control._state.recording
+    assert recording is not None
+    return read_tuning(recording.directory / tuning.FILE)
+
+
+def first(batch: Any) -> float:
+    return float(batch.flatten()[0])
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_loader_that_is_waited_for_is_tried_under_other_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    loader = DataLoader(Numbers(400, sleep_s=0.002))
+    control._state.tuner = Tuner(TuneOptions(most_steps=60), print)
+    underfed.watch(loader, name="train", tune=True)
+    assert [first(batch) for batch in loader] == list(range(400))
+    told = facts_now()
+    assert told.status in (tuning.KEPT, tuning.LEFT_ALONE)
+    assert told.began_with == LoaderSetting(0).settings()
+    assert told.kept_from_step is not None
+    assert len([trial for trial in told.trials if trial.blocks]) >= 2
+    assert told.trial_us > 0
+    underfed.finish()
+    assert ("to write into the script" if told.status == tuning.KEPT else "as it is") in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("quick")
+def test_trials_alone_end_the_program_with_them() -> None:
+    loader = DataLoader(Numbers(4000, sleep_s=0.002))
+    control._state.tuner = Tuner(TuneOptions(most_steps=60, ends_after=True), lambda _: None)
+    underfed.watch(loader, tune=True)
+    with pytest.raises(SystemExit) as ended:
+        for _ in loader:
+            pass
+    assert ended.value.code == 0
+
+
+def test_a_healthy_loader_is_told_to_be_healthy_and_left_alone() -> None:
+    loader = DataLoader(TensorDataset(torch.arange(400.0)))
+    underfed.watch(loader, tune=True)
+    work = torch.rand(120, 120)
+    for _ in loader:
+        for _ in range(20):
+            work = (work @ work).clamp(0, 1)
+    told = facts_now()
+    assert (told.status, told.trials) == (tuning.WAITING, [])
+
+
+def test_after_an_error_of_ours_the_loader_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNDERFED_STRICT", "0")
+    loader = tuned(DataLoader(Indices(20)))
+    tuner = control._state.tuner
+    assert tuner is not None
+    iterator = iter(loader)
+    assert tuner.conductor is not None
+    monkeypatch.setattr(conductor.Conductor, "request", lambda *_: 1 / 0)
+    assert [int(batch) for batch in iterator] == list(range(20))
+    told = facts_now()
+    assert told.status == tuning.FAILED
+    assert told.reason == "ZeroDivisionError: division by zero"
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_iterable_data_set_is_switched_between_two_passes(workers: int) -> None:
+    loader = tuned(DataLoader(Stream(24), num_workers=2 - workers))
+    tuner = control._state.tuner
+    assert tuner is not None
+    assert len(list(loader)) == (24 if workers else 21)
+    tuner._setting = LoaderSetting(workers, 2 if workers else None)
+    assert len(list(loader)) == (21 if workers else 24)  # with workers the first one's share is smaller
+    assert loader.num_workers == workers
+
+
+def test_a_data_set_that_workers_would_repeat_gets_no_more_of_them() -> None:
+    loader = tuned(DataLoader(Unsharded(24), batch_size=2))
+    list(loader)
+    tuner = control._state.tuner
+    assert tuner is not None
+    assert "each worker would load all of it" in str(tuner._why_no_room(LoaderSetting(2, 2)))
+
+
+@pytest.mark.filterwarnings("ignore:'set_vital':UserWarning")
+def test_a_stateful_loader_is_left_alone() -> None:
+    stateful = pytest.importorskip("torchdata.stateful_dataloader")
+    loader = tuned(stateful.StatefulDataLoader(Indices(6)))
+    assert [int(batch) for batch in loader] == list(range(6))
+    told = facts_now()
+    assert told.status == tuning.REFUSED
+    assert "no iterator of torch's own" in str(told.reason)
+
+
+def test_only_settings_that_can_be_set_are_tried() -> None:
+    assert set(TRIED) <= set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--tune"], {launch.TUNE: "1"}),
+        (["--tune", "--tune-steps", "300"], {launch.TUNE: "1", launch.TUNE_STEPS: "300"}),
+        (["--tune", "--trial-only"], {launch.TUNE: "1", launch.TRIAL_ONLY: "1"}),
+        ([], {}),
+    ],
+)
+def test_the_options_reach_the_training_process(words: list[str], told: dict[str, str]) -> None:
+    variables = read_variables(make_parser().parse_args(words))
+    assert variables == told
+    assert (read_tuner(variables, print) is not None) == ("--tune" in words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--tune-steps", "5"], ["--trial-only"], ["--tune", "--tune-steps", "0"], ["--tune", "--replay", "5"]],
+)
+def test_options_that_do_not_go_together_are_refused(words: list[str]) -> None:
+    with pytest.raises(ConfigError):
+        read_variables(make_parser().parse_args(words))
+
+
+def test_what_is_set_is_known_to_the_trials() -> None:
+    tuner = read_tuner({launch.TUNE: "1", launch.SET: "num_workers=2"}, print)
+    assert tuner is not None
+    assert tuner.options.fixed == {"num_workers": 2}
+
+
+def test_nothing_is_tried_unless_it_is_asked_for(tmp_path: Path) -> None:
+    loader = DataLoader(Indices(8))
+    underfed.watch(loader)
+    list(loader)
+    assert control._state.tuner is None
+    assert not list(tmp_path.rglob(tuning.FILE))
