@@ -17,8 +17,8 @@ FAILURES = 20
 """Failures in a row after which a tracker is left alone."""
 
 LONGEST_S = 900
-"""How long a line may take, the first with the import of a library, which takes minutes where others fill the cores. The
-collector may be gone by then: a process that hangs ends itself."""
+"""How long a line may take, the first with the import of a library: minutes, where others fill the cores. The collector
+may be gone by then: a process that hangs ends itself."""
 
 
 def mlflow_log(target: Target) -> Log:
