@@ -78,7 +78,7 @@ class ProcessTrackers:
         runs += [each for each in self._written.runs if each.tracker not in left]
         if runs and (runs != self._written.runs or self.is_told != self._written.is_told):
             places = [each for each in sys.path if os.path.isabs(each)][:PLACES]  # noqa: PTH117 of text
-            self._written = Targets(runs, sys.executable or "", places, self.is_told)
+            self._written = Targets(runs, sys.executable or "", places, str(Path.cwd()), self.is_told)
             trackers.write(self._directory, self._written)
 
     def _tell_wandb(self) -> bool:

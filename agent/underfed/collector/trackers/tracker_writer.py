@@ -128,7 +128,7 @@ def start(targets: Targets, runs: Sequence[Target]) -> subprocess.Popen[bytes]:
     here = str(Path(__file__).parents[3])
     process = subprocess.Popen(
         [targets.interpreter, "-I", "-c", START, *targets.places, here],
-        cwd="/",
+        cwd=targets.directory,
         env={**LIMITS, **os.environ, TARGETS: trackers.as_text(Targets(list(runs))), "UNDERFED_DISABLED": "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
