@@ -90,7 +90,7 @@ def imported() -> dict[str, Any]:
     return {
         "mlflow": SimpleNamespace(get_tracking_uri=lambda: "sqlite:///ml.db"),
         "mlflow.tracking.fluent": SimpleNamespace(active_run=lambda: run),
-        of_process.EVENT_WRITERS[0]: SimpleNamespace(),
+        of_process.EVENT_WRITER: SimpleNamespace(),
     }
 
 

@@ -186,8 +186,9 @@ def test_a_training_is_logged_to_the_run_that_it_names(
     monkeypatch.setitem(sys.modules, "mlflow", ModuleType("mlflow"))
     from underfed.integrations import mlflow
 
+    monkeypatch.chdir(tmp_path)
     log = tmp_path / "logged.jsonl"
-    mlflow.log_to("m1", str(log), "7")
+    mlflow.log_to("m1", log.name, "7")
     for _ in underfed.watch(DataLoader(TensorDataset(torch.zeros(30)))):
         pass
     wait_until(lambda: underfed.stats()["steps"], "the collector has read the steps")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-STEPS, EVERY = 1_200, 10
+STEPS, EVERY = 800, 10
 LOAD_S = WORK_S = 0.01
 
 

@@ -41,6 +41,7 @@ def read_back(program: list[str]) -> dict[str, Any]:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1_800)
 def test_the_trackers_have_the_figures_that_a_clock_in_the_training_has(python: str, tmp_path: Path) -> None:
     logged = tmp_path / "logged"
     logged.mkdir()

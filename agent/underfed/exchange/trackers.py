@@ -44,6 +44,8 @@ class Targets:
     """The Python that has these libraries, ..."""
     places: list[str] = field(default_factory=list)
     """... and the directories that it finds them in."""
+    directory: str = "/"
+    """What addresses such as ``sqlite:///mlflow.db`` are relative to."""
     is_told: bool = False
     """The program logs the figures itself, by a callback or tracker of ours."""
 

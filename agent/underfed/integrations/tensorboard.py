@@ -1,7 +1,7 @@
 """TensorBoard: figures, the verdict and the page's address as events of their own, in ``underfed`` below the program's.
 
-The directory of a ``SummaryWriter`` (PyTorch's, or tensorboardX's on disk) is found where an iterator starts, and needs
-no line. Another one is named:
+The directory of PyTorch's ``SummaryWriter`` is found where an iterator starts, and needs no line. Another one, such as
+tensorboardX's, is named:
 
     underfed.integrations.tensorboard.log_to("runs/first")
 

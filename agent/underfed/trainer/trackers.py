@@ -25,7 +25,7 @@ PAUSE_S = 5.0
 TELLING_PAUSE_S = 60.0
 """Least time between two writes to W&B's summary, which take up to milliseconds."""
 
-EVENT_WRITERS = ("tensorboard.summary.writer.event_file_writer", "tensorboardX.event_file_writer")
+EVENT_WRITER = "tensorboard.summary.writer.event_file_writer"
 PLACES = 100
 
 
@@ -78,7 +78,7 @@ class ProcessTrackers:
         runs += [each for each in self._written.runs if each.tracker not in left]
         if runs and (runs != self._written.runs or self.is_told != self._written.is_told):
             places = [each for each in sys.path if os.path.isabs(each)][:PLACES]  # noqa: PTH117 of text
-            self._written = Targets(runs, sys.executable or "", places, self.is_told)
+            self._written = Targets(runs, sys.executable or "", places, str(Path.cwd()), self.is_told)
             trackers.write(self._directory, self._written)
 
     def _tell_wandb(self) -> bool:
@@ -101,7 +101,7 @@ def _seen() -> Iterator[Target]:
     if (fluent := sys.modules.get("mlflow.tracking.fluent")) is not None and (run := fluent.active_run()) is not None:
         uri = sys.modules["mlflow"].get_tracking_uri()
         yield Target(MLFLOW, str(run.info.run_id), str(uri), str(run.info.experiment_id))
-    if any(name in sys.modules for name in EVENT_WRITERS) and (directory := _events_directory()) is not None:
+    if EVENT_WRITER in sys.modules and (directory := _events_directory()) is not None:
         yield events_in(directory)
 
 
@@ -114,7 +114,7 @@ def _events_directory() -> str | None:
     (``gs://…``) are left alone."""
     for thread in threading.enumerate():
         writer = getattr(getattr(thread, "_record_writer", None), "_writer", None)
-        file = getattr(writer, "filename", None) or getattr(writer, "name", None)
+        file = getattr(writer, "filename", None)
         if isinstance(file, (str, bytes)) and "://" not in (name := os.fsdecode(file)) and "tfevents" in name:
             return str(Path(name).parent)
     return None

@@ -16,8 +16,9 @@ from underfed.exchange.trackers import MLFLOW, TARGETS, TENSORBOARD, Target
 FAILURES = 20
 """Failures in a row after which a tracker is left alone."""
 
-LONGEST_S = 120
-"""How long a line may take. The collector may be gone by then: a process that hangs ends itself."""
+LONGEST_S = 900
+"""How long a line may take, the first with the import of a library: minutes, where others fill the cores. The collector
+may be gone by then: a process that hangs ends itself."""
 
 
 def mlflow_log(target: Target) -> Log:

@@ -64,6 +64,7 @@ class TrackerWriter:
         )
         if runs != self._logged:
             self._restart(runs)
+        self._notice_end()
         if self._process is not None and told["steps"]:
             self._last = as_line(told)
             if time.monotonic() >= self._due:
@@ -93,6 +94,12 @@ class TrackerWriter:
             except OSError as error:
                 print(f"trackers: {self.targets.interpreter} cannot be started: {error}", file=sys.stderr)
 
+    def _notice_end(self) -> None:
+        """It is not started again: what ended it would end it again."""
+        if self._process is not None and (status := self._process.poll()) is not None:
+            print(f"trackers: the process that logs has ended with {status}", file=sys.stderr)
+            self._process = None
+
     def _write(self) -> None:
         """A line at a time, and none while the process does not read: its pipe holds some minutes of them."""
         if self._process is None or self._process.stdin is None or not self._last:
@@ -121,7 +128,7 @@ def start(targets: Targets, runs: Sequence[Target]) -> subprocess.Popen[bytes]:
     here = str(Path(__file__).parents[3])
     process = subprocess.Popen(
         [targets.interpreter, "-I", "-c", START, *targets.places, here],
-        cwd="/",
+        cwd=targets.directory,
         env={**LIMITS, **os.environ, TARGETS: trackers.as_text(Targets(list(runs))), "UNDERFED_DISABLED": "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
