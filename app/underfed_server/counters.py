@@ -6,6 +6,8 @@ from typing import Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
+from underfed_server.model import ChannelKind
+
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 SIZES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 
@@ -48,6 +50,9 @@ class Counters:
         self.alerts = self._counter(
             "alert_attempts", "Attempts to send an alert, by the kind of channel and how they ended", "kind", "result"
         )
+        for kind in get_args(ChannelKind):
+            for result in ("sent", "failed"):
+                self.alerts.labels(kind, result)
         self.group_size = self._histogram("writer_group_size", "Writes committed together", buckets=SIZES)
         self.commit_seconds = self._histogram(
             "writer_commit_seconds", "From the begin of a transaction until it is on disk"

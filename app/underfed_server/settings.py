@@ -309,7 +309,7 @@ def _public_url(text: str | None) -> str | None:
 
 
 def _mail_server(environ: Mapping[str, str]) -> MailServer | None:
-    url = environ.get("UNDERFED_SMTP_URL")
+    url, sender = environ.get("UNDERFED_SMTP_URL"), environ.get("UNDERFED_SMTP_FROM", "")
     if not url:
         return None
     # The value is not repeated: it may hold a password.
@@ -328,7 +328,6 @@ def _mail_server(environ: Mapping[str, str]) -> MailServer | None:
     security, usual = known
     if security == "none" and parts.username is not None:
         raise SettingsError("UNDERFED_SMTP_URL: with smtp+plain:// a password would be read on the way; leave it out")
-    sender = environ.get("UNDERFED_SMTP_FROM", "")
     if not MAIL_ADDRESS.fullmatch(sender):
         raise SettingsError("UNDERFED_SMTP_FROM must be the address that alerts come from, as in underfed@example.org")
     user, password = (each and unquote(each) for each in (parts.username, parts.password))

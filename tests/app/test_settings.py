@@ -95,3 +95,63 @@ def test_how_long_deleted_runs_and_the_audit_log_are_kept() -> None:
     assert (told.keep_deleted_us, told.keep_audit_us) == (7 * days_us, 56 * days_us)
     with pytest.raises(SettingsError, match="--keep-deleted"):
         read_settings(["--keep-deleted", "soon"], {})
+
+
+MAIL = {"UNDERFED_SMTP_FROM": "underfed@example.org"}
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("smtp://ada:p%40ss@smtp.example.org", ("smtp.example.org", 587, "starttls", "ada", "p@ss")),
+        ("smtps://smtp.example.org:4650/", ("smtp.example.org", 4650, "tls", None, None)),
+        ("smtp+plain://localhost", ("localhost", 25, "none", None, None)),
+    ],
+)
+def test_a_mail_server_is_named_by_its_url(url: str, expected: tuple[object, ...]) -> None:
+    server = read_settings([], MAIL | {"UNDERFED_SMTP_URL": url}).alerts.mail_server
+    assert server is not None
+    assert (server.host, server.port, server.security, server.user, server.password) == expected
+    assert server.sender == "underfed@example.org"
+    assert "p@ss" not in repr(server)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "smtp.example.org",
+        "http://smtp.example.org",
+        "smtp://",
+        "smtp://h:x",
+        "smtp://h/path",
+        "smtp+plain://a:hidden@h",
+    ],
+)
+def test_a_url_of_no_mail_server_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(SettingsError, match="UNDERFED_SMTP_URL") as raised:
+        read_settings([], MAIL | {"UNDERFED_SMTP_URL": url})
+    assert "hidden" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "named"),
+    [
+        ([], {"UNDERFED_SMTP_URL": "smtp://h"}, "UNDERFED_SMTP_FROM"),
+        ([], {"UNDERFED_SMTP_URL": "smtp://h", "UNDERFED_SMTP_FROM": "a@b\nBcc: c@d"}, "UNDERFED_SMTP_FROM"),
+        ([], {"UNDERFED_SECRET_KEY": "short"}, "UNDERFED_SECRET_KEY"),
+        ([], {"UNDERFED_SECRET_KEY": f"{'x' * 32},short"}, "UNDERFED_SECRET_KEY"),
+        (["--alert-networks", "10.0.0.0/99"], {}, "--alert-networks"),
+        (["--public-url", "underfed.example.org"], {}, "--public-url"),
+        (["--public-url", "https://x/?q=1"], {}, "--public-url"),
+        (["--keep-alerts", "soon"], {}, "--keep-alerts"),
+    ],
+)
+def test_how_alerts_are_sent_is_refused_by_name(words: list[str], environ: dict[str, str], named: str) -> None:
+    with pytest.raises(SettingsError, match=named):
+        read_settings(words, environ)
+
+
+def test_a_key_of_its_own_is_for_a_service_with_a_file_of_its_own() -> None:
+    assert read_settings([], {"UNDERFED_DIR": "/data"}).alerts.key_path == Path("/data/secret-key")
+    shared = read_settings(["--db", "postgresql+psycopg://h/d"], {"UNDERFED_SECRET_KEY": f"{'x' * 32}, {'y' * 32}"})
+    assert (shared.alerts.key_path, shared.alerts.keys) == (None, ("x" * 32, "y" * 32))

@@ -77,7 +77,7 @@ def test_the_command_has_the_documented_sub_commands() -> None:
         == commands_of_the_help()
         == {
             *("demo", "serve", "run", "runs", "show", "compare", "push", "doctor", "token", "backup", "migrate"),
-            *("export", "delete", "restore", "check"),
+            *("export", "delete", "restore", "check", "alerts"),
         }
     )
 

@@ -89,7 +89,8 @@ def bound(application: Application) -> TestClient:
 
 def ask(client: TestClient, method: str, path: str, run_id: str, project: str, /, **query: str) -> Any:
     """The operation for this run, with the query and body that it requires."""
-    address = path.format(run_id=run_id, project=project, token_id="nothing", user="hidden-user", name="x", view_id="x")
+    others = dict.fromkeys(("token_id", "view_id", "channel_id", "rule_id", "alert_id"), "nothing")
+    address = path.format(run_id=run_id, project=project, user="hidden-user", name="x", **others)
     sent: dict[str, Any] = {"json": {}} if method in ("post", "put", "patch") else {}
     return client.request(method.upper(), address, params=NEEDED | query, **sent)
 

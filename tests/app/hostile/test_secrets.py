@@ -17,7 +17,7 @@ from tests.app.made_windows import made_window, posted
 from underfed_server.store.databases import tables
 
 READABLE = [
-    path.format(run_id="run-1", project="vision", token_id="x")
+    path.format(run_id="run-1", project="vision", token_id="x", alert_id="x")
     for path, methods in PATHS.items()
     if "get" in methods and path != "/api/v1/events"
 ]

@@ -60,7 +60,7 @@ def own_services(own_database: str) -> Iterator[list[Service]]:
 @contextmanager
 def two_on(database: str, **environment: str) -> Iterator[list[Service]]:
     with TemporaryDirectory() as directory:
-        running = [start_service(database, UNDERFED_DIR=directory, **environment) for _ in range(2)]
+        running = [start_service(database, port=0, UNDERFED_DIR=directory, **environment) for _ in range(2)]
         try:
             yield running
         finally:
