@@ -18,6 +18,7 @@ import pytest
 from tests.fakes.launching import own_lines, run_under
 from tests.fakes.service import wait_until
 from underfed.errors import ConfigError
+from underfed.exchange.config import Value
 from underfed.launcher.advice import Service, take_advice
 from underfed.trainer.settings.wanted import NOT_FOUND, Identity, Wanted, decode
 
@@ -125,7 +126,7 @@ BESIDE = Wanted("loader-2", {"num_workers": 1}, "resnet-3")
 @pytest.mark.parametrize("wanted", ["resnet-3", "resnet", "res", "latest"])
 def test_the_first_advice_that_can_be_set_is_taken_for_its_loader(known: Service, wanted: str) -> None:
     advised = take_advice(known, wanted, None, None)
-    settings = {"num_workers": 4, "prefetch_factor": 2}
+    settings: dict[str, Value] = {"num_workers": 4, "prefetch_factor": 2}
     assert (advised.run_id, advised.advice) == ("resnet-3", [WORKERS])
     assert advised.wanted == [Wanted("loader-1", settings, "resnet-3", FOUND), BESIDE]
 
@@ -171,7 +172,7 @@ def test_the_command_is_told_what_is_applied_and_so_is_the_user(known: Service) 
         variables={"UNDERFED_URL": known.url, "UNDERFED_TOKEN": "secret"},
     )
     encoded, advice_of = done.stdout.decode().splitlines()
-    settings = {"num_workers": 3, "prefetch_factor": 6, "in_order": False}
+    settings: dict[str, Value] = {"num_workers": 3, "prefetch_factor": 6, "in_order": False}
     given = Wanted("loader-1", settings, "resnet-3", FOUND), BESIDE, Wanted("loader-9", {"num_workers": 1})
     assert (decode(encoded), advice_of) == (({}, given), "resnet-3")
     assert own_lines(done.stderr)[0] == (

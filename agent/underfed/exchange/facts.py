@@ -137,8 +137,6 @@ class LoaderFacts:
     loader: str
     settings: dict[str, Value]
     watched_at: str | None
-    overrides: dict[str, Value] | None = None
-    """Of the settings: what ``--set`` or ``--apply`` set of this loader; ``None``: nothing."""
     dataset_type: str | None = None
     dataset_kind: str | None = None
     dataset_length: int | None = None
@@ -170,6 +168,8 @@ class LoaderFacts:
     """Found by the collector, like the one that follows: first batches of several workers, ..."""
     repeated_batches: int | None = None
     """... and those of them that another worker gave too."""
+    overrides: dict[str, Value] | None = None
+    """Of the settings: what ``--set`` or ``--apply`` set of this loader; ``None``: nothing."""
     constructed_at: str | None = None
     """``data/loaders.py:41``: the call of its class, where that is the program's own."""
     constructed_by: str | None = None

@@ -76,7 +76,8 @@ def test_what_is_not_known_of_one_run_is_no_difference() -> None:
 
 def in_turn(**workers: int) -> RunFacts:
     """A loop that asks several loaders, the first of which is judged."""
-    made = run()
+    made: RunFacts = run()
+    assert made.loader is not None
     lines = tuple(
         LoaderFacts(name, made.loader.model_copy(update={"loader": name, "settings": {"num_workers": number}}),
                     "train", 0, made.ranks)

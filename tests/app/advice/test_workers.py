@@ -117,12 +117,13 @@ def test_a_queue_is_refused_only_where_batches_are_not_loaded_in_time() -> None:
     assert "prefetch_factor" not in {refusal.change for refusal in found.refusals}
 
 
-def test_no_workers_at_all_are_not_advised_where_a_timeout_needs_them() -> None:
+def test_a_timeout_goes_with_the_workers_that_it_is_for() -> None:
     facts = altered(two_workers(), settings={"timeout_s": 30.0})
     best = of(
         "num_workers", recommend(made_case(facts, made_verdict(ipc_copy=0.3), lambda one: 2 - one.num_workers / 9))
     )
-    assert best.to == 1
+    assert best.to == 0
+    assert "-    timeout=30.0," in best.diff
 
 
 def test_workers_and_queue_are_chosen_together_where_workers_alone_leave_something_to_gain() -> None:

@@ -21,7 +21,7 @@ def test_settings_differ_by_value_and_by_kind() -> None:
 
 
 def test_what_one_run_has_and_the_other_has_not_stands_beside_nothing() -> None:
-    sides = [made_side("a", config={"lr": 0.1}, tags={"team": "x"}), made_side("b", overrides={"in_order": False})]
+    sides = [made_side("a", config={"lr": 0.1}, tags={"team": "x"}), made_side("b", settings={"in_order": False})]
     found = {(one.group, one.name): one.values for one in settings_of(sides) if one.differs}
     assert found == {
         ("loader", "in_order"): [None, False],
