@@ -151,7 +151,7 @@ def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> C
         return Crowd(others)
     if not are_cores_full(rank, facts.host, loads.runqueue):
         return Crowd(others)
-    by_others = others / (others + own)
+    by_others = 1.0 if _have_cores_alone(facts, rank) else others / (others + own)
     wanted = loads.runqueue + (loads.cpu or 0.0)
     queued = loads.runqueue / wanted if wanted > 0 else 0.0
     own_tail = load_tail(rank, of_its_own=True)
@@ -161,6 +161,17 @@ def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> C
     held, delivery = min(held, ready), min(delivery, ready + (rank.process.main_runqueue_fraction or 0.0))
     return Crowd(others, wait.loading * loads.runqueue * by_others, delivery * by_others, held * by_others)
 
+
+def _have_cores_alone(facts: RunFacts, rank: RankFacts) -> bool:
+    """No more of the run's processes want a core at once than there are: by themselves they would not wait for one."""
+    ranks, usable = facts.on_host_of(rank), facts.host.usable_cores or 0.0
+    training = sum((each.process.main_cores or 0.0) + (each.process.main_runqueue_fraction or 0.0) for each in ranks)
+    workers = ((facts.loader.num_workers if facts.loader else None) or 0) * len(ranks)
+    return training + workers <= usable + SPARE_CORES
+
+
+SPARE_CORES = 0.1
+"""Of a core: what a training process takes to receive batches is no task beside its workers."""
 
 LARGE_BATCH_BYTES = 10_000_000
 """A batch of which unmapping alone takes 2 ms in the training process, and copying it into shared memory 6–8 ms in

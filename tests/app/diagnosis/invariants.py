@@ -307,6 +307,80 @@ def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[s
             yield f"{said.why!r} does not begin with {sentence!r}"
 
 
+@invariant
+def sizes_have_one_unit(said: Diagnosis) -> Iterator[str]:
+    """Bytes are told in binary units in every sentence, as figures are."""
+    texts = [said.sentence, said.why or "", *(each.sentence for each in said.causes)]
+    texts += [text for each in said.advice for text in (each.title, each.why, each.assumption or "")]
+    texts += [text for each in said.refusals for text in (each.title, each.why)]
+    texts += [row.what for part in _told(said) for row in part.evidence]
+    yield from (f"it is said: {text!r}" for text in texts if re.search(r"\d ?[kMGT]B\b", text))
+
+
+@invariant
+def a_healthy_run_is_left_alone(said: Diagnosis) -> Iterator[str]:
+    """A run that hardly waits gets no advice, unless it will fail or trains on the same data twice."""
+    warned = any(all_causes()[each.cause].at_any_bound for each in said.causes)
+    if said.bound == "compute" and not warned:
+        yield from (f"{each.change} is advised" for each in said.advice)
+        yield from (f"{each.cause} is a cause" for each in said.causes)
+
+
+@invariant
+def an_event_is_no_cause(said: Diagnosis) -> Iterator[str]:
+    """A wait that is told as a single event is told with no cause of every step, and with steps that were judged."""
+    told = re.match(r"(\d+) of ([\d,]+) steps accounts? for most", said.why or "")
+    if told is None:
+        return
+    if said.bound not in ("compute", "host") or int(told[1]) > max(1, int(told[2].replace(",", "")) // 1_000):
+        yield f"the run is {said.bound}-bound: {said.why!r}"
+
+
+@invariant
+def waiting_for_storage_and_for_a_core_are_two_things(said: Diagnosis) -> Iterator[str]:
+    """What loading waits for storage and what it is ready to run are parts of its time."""
+    for each in said.causes:
+        rows = {row.what: row.value for row in each.evidence if isinstance(row.value, float)}
+        share = rows.get("Reading from storage, of load time that is waited for")
+        ready = rows.get("Ready to run, no core free, of load time that is waited for")
+        if each.cause == "storage_wait" and share is not None and ready is not None and share + ready > 1 + 1e-6:
+            yield f"they are {share} and {ready} of it"
+
+
+@invariant
+def what_is_said_of_joining_is_its_figure(said: Diagnosis) -> Iterator[str]:
+    """How much of a load joining takes is said as the evidence has it."""
+    for each in said.causes:
+        told = re.search(r"takes ([\d.]+%) of", each.sentence) if each.cause == "slow_collate" else None
+        rows = {row.what: row.value for row in each.evidence}
+        share = rows.get("Joining samples, of load time without waits for a core")
+        if told is not None and (not isinstance(share, float) or percent(share) != told[1]):
+            yield f"{each.sentence!r}, and the evidence says {share}"
+
+
+@invariant
+def what_others_use_is_said_first_and_as_measured(said: Diagnosis) -> Iterator[str]:
+    """Other jobs that are named use most of the cores, as much as the evidence says."""
+    for each in said.causes:
+        told = re.match(r"Other jobs use ([\d.]+) of the ([\d.]+) cores", each.sentence)
+        rows = {row.what: row.value for row in each.evidence}
+        if told is None:
+            continue
+        others, usable = (rows.get(f"Cores {name}") for name in ("used by other jobs", "this run may use"))
+        if others is None or usable is None or f"{others:.1f} {usable:g}" != f"{told[1]} {told[2]}":
+            yield f"{each.sentence!r}, and the evidence says {others} of {usable}"
+
+
+@invariant
+def what_is_foretold_was_seen_for_five_minutes(said: Diagnosis) -> Iterator[str]:
+    """That memory will be used up is said with for how long it grew, and of no less than five minutes."""
+    for each in said.causes:
+        if "is used up" in each.sentence:
+            told = re.search(r"an hour, as it did for ([\d,.]+) minutes", each.sentence)
+            if told is None or float(told[1].replace(",", "")) < 5:
+                yield f"it is said: {each.sentence!r}"
+
+
 def _considered(said: Diagnosis) -> list[Advice | Refusal]:
     return [*said.advice, *said.refusals]
 

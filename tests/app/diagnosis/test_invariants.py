@@ -209,6 +209,18 @@ def test_figures_of_advice_that_was_kept_do_not_contradict_a_later_verdict(then:
     assert [each for check in INVARIANTS if "evidence" not in check.__name__ for each in check(found)] == []
 
 
+@settings(FOUND, max_examples=EXAMPLES // 2)
+@given(single_runs())
+def test_the_cpu_costs_no_more_than_loading_computed_and_was_ready_to(facts: RunFacts) -> None:
+    """By itself, and for handing over also what the training thread was ready to."""
+    rank = facts.ranks[0]
+    parts = [getattr(rank.batches, f"{name}_us") for name in ("cpu", "runqueue")]
+    ready = sum(float(np.nansum(part)) for part in parts) / len(rank.batches) / rank.step_us
+    costs = [each.cost_fraction for each in judge(facts).causes if each.cause == "cpu_limited"]
+    if (facts.loader.num_workers if facts.loader else 0) and not rank.has_device_clock:
+        assert sum(costs) <= 3 * ready + (rank.process.main_runqueue_fraction or 0.0) + 1e-9
+
+
 # --- each invariant is one that can be broken -----------------------------------------------------
 
 STEP = Anatomy(step_us=100_000, data_wait_us=40_000, h2d_exposed_us=None, compute_us=60_000)
@@ -231,6 +243,13 @@ def advised(**changes: object) -> Diagnosis:
 
 def said(**changes: object) -> Diagnosis:
     return SOUND.model_copy(update=changes)
+
+
+def caused(cause: str, sentence: str, figures: dict[str, float]) -> Diagnosis:
+    """A cause of its figures."""
+    rows = [Evidence(what=what, value=value, unit="fraction") for what, value in figures.items()]
+    known = {"cause": cause, "sentence": sentence, "evidence": rows}
+    return said(causes=[SOUND.causes[0].model_copy(update=known)])
 
 
 BROKEN: dict[str, Diagnosis] = {
@@ -257,6 +276,18 @@ BROKEN: dict[str, Diagnosis] = {
     "the_sentence_has_the_figure_of_its_field": said(sentence="The training loop waits for data 41% of every step."),
     "the_rates_are_the_fields": said(why="So. The loop gets 320 samples/s and could take 634."),
     "a_leading_cause_is_what_the_sentence_is_about": said(why="The loop gets 320 samples/s."),
+    "sizes_have_one_unit": advised(why="Each batch has 200 MB."),
+    "a_healthy_run_is_left_alone": said(bound="compute", causes=[]),
+    "an_event_is_no_cause": said(why="2 of 300 steps account for most of the 12% of step time spent waiting."),
+    "waiting_for_storage_and_for_a_core_are_two_things": caused("storage_wait", "Loading waits for a disk.", {
+        "Reading from storage, of load time that is waited for": 0.7,
+        "Ready to run, no core free, of load time that is waited for": 0.6}),
+    "what_is_said_of_joining_is_its_figure": caused("slow_collate", "Joining samples takes 70% of a load.", {
+        "Joining samples, of load time without waits for a core": 0.4}),
+    "what_others_use_is_said_first_and_as_measured": caused("cpu_limited", "Other jobs use 1.8 of the 2 cores.", {
+        "Cores used by other jobs": 0.7, "Cores this run may use": 2.0}),
+    "what_is_foretold_was_seen_for_five_minutes": caused("memory_pressure", "In 2 hours memory is used up: this run "
+        "takes 8 GiB more an hour, as it did for 4.2 minutes.", {}),
 }  # fmt: skip
 
 

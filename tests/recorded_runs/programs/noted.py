@@ -12,9 +12,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset
+from torch.utils.data import Dataset, get_worker_info
 
 BEGAN = time.perf_counter()
+MOST_WORKERS = 8
 
 
 class Samples(Dataset[Tensor]):
@@ -69,6 +70,27 @@ class Loop:
             "waited_s": round(self.waited_s, 3),
             "spent_s": round(self.spent_s, 3),
         }
+
+
+class SharedClock:
+    """Time that workers spend in a part of their work, by the clock and on a CPU: all of them together."""
+
+    def __init__(self) -> None:
+        self.spent = torch.zeros(MOST_WORKERS, 2, dtype=torch.float64).share_memory_()
+        self._began = 0.0, 0.0
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter(), time.thread_time()
+
+    def __exit__(self, *_raised: object) -> None:
+        worker, (wall_s, cpu_s) = get_worker_info(), self._began
+        self.spent[worker.id if worker else 0] += torch.tensor(
+            [time.perf_counter() - wall_s, time.thread_time() - cpu_s], dtype=torch.float64
+        )
+
+    def told(self) -> dict[str, float]:
+        wall_s, cpu_s = self.spent.sum(0).tolist()
+        return {"wall_s": round(wall_s, 3), "cpu_s": round(cpu_s, 3)}
 
 
 PAUSES: list[dict[str, Any]] = []

@@ -13,12 +13,13 @@ from underfed_server.advice.prediction.altered import changed
 from underfed_server.advice.prediction.company import CONFIDENCE
 from underfed_server.advice.prediction.processor import WORST_FULL
 from underfed_server.advice.prediction.ranks import ALONE, Ranks
-from underfed_server.advice.prediction.regime import Place, place_of
+from underfed_server.advice.prediction.regime import COMPUTED_SHARE, Place, computed_share, place_of
 from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import UNLIMITED, Handover, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, is_crowded, read_workload, usable_cores
 from underfed_server.diagnosis.instant_data import Ceiling, read_ceiling
+from underfed_server.diagnosis.measures import mean
 from underfed_server.diagnosis.storage_rate import UNKNOWN, Elsewhere, most_readers_seen, usual_readers
 from underfed_server.facts.record import HostShare, RankFacts
 from underfed_server.model import LoaderInfo, StoragePlace
@@ -97,6 +98,8 @@ class Predictor:
         outcome = self._of(setting)
         speedup = self.recorded.step_us / outcome.step_us
         unseen = [self._under(reading, setting) for reading in self._readings(setting)]
+        if self.gets_no_more_cores(setting):
+            unseen.append(self._with_as_many_cores(outcome))
         place = self.place(setting)
         # What differs from run to run, from part to part of this one, and between the run and its model.
         own = min(self.own_error, abs(math.log(speedup))) / 2
@@ -108,6 +111,22 @@ class Predictor:
         ceiling = self._ceiling(setting)
         speedup, low = min(ceiling.speedup, speedup), min(ceiling.speedup, low)
         return Prediction(setting, speedup, low, min(ceiling.highest, high), outcome)
+
+    def gets_no_more_cores(self, setting: SimulatedSetting) -> bool:
+        """Perhaps: loading computes on cores that other jobs fill. These may want more of them than they use, and a
+        scheduler that divides cores among groups of processes gives more processes of one group nothing.
+        """
+        is_more = setting.num_workers > self.workload.setting.num_workers
+        return self.otherwise is not None and is_more and computed_share(self.workload) >= COMPUTED_SHARE
+
+    def _with_as_many_cores(self, outcome: Outcome) -> float:
+        """The speed-up where all processes of the run together get of the cores what one of them that is ready does."""
+        batches, worked = self.rank.batches, self.workload
+        computed, queued = mean(batches.cpu_us) or 0.0, mean(batches.runqueue_us) or 0.0
+        cpu_us = float(np.mean([each.cpu_us + each.helpers_us for each in worked.batches]))
+        cpu_us += float(np.mean([each.cpu_us for each in worked.works])) + worked.handover.receive_us
+        least_us = min(self.recorded.step_us, cpu_us * (computed + queued) / max(computed, 1.0))
+        return self.recorded.step_us / max(outcome.step_us, least_us)
 
     def _ceiling(self, setting: SimulatedSetting) -> Ceiling:
         """Without workers each step loads its batch first: what that takes at least comes on top of instant data."""

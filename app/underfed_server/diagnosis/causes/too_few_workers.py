@@ -53,7 +53,7 @@ def find(examined: Examination) -> Found | None:
 
 def is_outnumbered(examined: Examination) -> bool:
     """Others use more of the cores than this run, which has fewer workers than there are cores: the scheduler divides
-    these among all that are ready, so that one more worker is given some of them.
+    these among all that are ready, so that one more worker may be given some of them.
     """
     others, usable = examined.crowd.cores, examined.facts.host.usable_cores
     own = sum(measures.own_cores(each.process) for each in examined.facts.on_host_of(examined.rank))
@@ -62,7 +62,7 @@ def is_outnumbered(examined: Examination) -> bool:
 
 def _share_of_others(examined: Examination) -> str:
     others, usable = examined.crowd.cores or 0.0, examined.facts.host.usable_cores or 0.0
-    return f"; other jobs use {others:.1f} of the {usable:g} cores, of which one more worker gets a share"
+    return f"; other jobs use {others:.1f} of the {usable:g} cores, of which one more worker may get a share"
 
 
 def _are_behind(examined: Examination) -> bool:
