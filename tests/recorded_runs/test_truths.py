@@ -246,6 +246,59 @@ def test_a_prediction_on_crowded_cores_holds_what_the_other_run_showed(
         assert predictor.rank.step_us / found.high >= predictor.rank.rest_us / 1.3 + 16 * 5_000, "16 samples take 5 ms"
 
 
+def told_of(found: Diagnosis, cause: str) -> dict[str, float]:
+    (evidence,) = [each.evidence for each in found.causes if each.cause == cause]
+    return {row.what: row.value for row in evidence if isinstance(row.value, float)}
+
+
+def test_others_cost_what_loading_took_longer_than_it_computed(store: Store) -> None:
+    """By the program's own clock in its samples, on cores of which it got a fourth of what it wanted."""
+    found, (truth,) = judged(store, "crowded_pictures"), truth_of("crowded_pictures")
+    loading, loop = truth["loading"], truth["loaders"][0]
+    waited = 1 - loading["cpu_s"] / loading["wall_s"]
+    stall = loop["waited_s"] / loop["spent_s"]
+    (crowded, few) = found.causes
+    assert (crowded.cause, few.cause) == ("cpu_limited", "too_few_workers")
+    assert crowded.sentence.startswith("Other jobs use 1.7 of the 2 cores that this run may use")
+    assert crowded.cost_fraction == pytest.approx(waited * stall, abs=0.08)
+    ready = told_of(found, "cpu_limited")["Ready to run, no core free, of load time that is waited for"]
+    assert ready == pytest.approx(waited, abs=0.05)
+
+
+@pytest.mark.parametrize(("name", "workers", "other"), [
+    ("crowded_pictures", 2, "crowded_pictures_by_two"), ("crowded_pictures_by_two", 1, "crowded_pictures"),
+])  # fmt: skip
+def test_no_gain_is_promised_of_sharing_crowded_cores_with_itself(
+    name: str, workers: int, other: str, store: Store
+) -> None:
+    """Two workers together got hardly more of the cores than one had."""
+    found = predictor_of(store, name).predict(SimulatedSetting(workers))
+    assert found.low <= step_s(name) / step_s(other) <= found.high
+    assert found.low < 1
+    Diagnoser()(store, windows_of(name)[0]["run_id"])
+    said = store.diagnosis(windows_of(name)[0]["run_id"])
+    assert said is not None
+    assert [each.change for each in said.advice if each.change == "num_workers" and each.predicted_speedup] == []
+
+
+def test_joining_is_judged_without_its_waits_for_a_core_and_these_are_others(store: Store) -> None:
+    found, (truth,) = judged(store, "joined_volumes"), truth_of("joined_volumes")
+    joining, loop = truth["joining"], truth["loaders"][0]
+    told, stall = told_of(found, "slow_collate"), loop["waited_s"] / loop["spent_s"]
+    assert told["Joining one batch"] == pytest.approx(joining["cpu_s"] / loop["steps"] * 1e6, rel=CLOCKS)
+    assert told["Loading one batch"] == pytest.approx(joining["wall_s"] / loop["steps"] * 1e6, rel=CLOCKS)
+    costs = {each.cause: each.cost_fraction for each in found.causes}
+    computed = joining["cpu_s"] / joining["wall_s"]
+    assert costs["slow_collate"] == pytest.approx(computed * stall, abs=0.05)
+    assert costs["cpu_limited"] == pytest.approx((1 - computed) * stall, abs=0.05)
+    assert "its waits for a free core left out" in next(
+        each.sentence for each in found.causes if each.cause == "slow_collate"
+    )
+    assert "no cause" not in (found.why or "")
+    refused = {each.change: each.why for each in found.refusals}
+    assert "copies no faster" in refused["vectorize_collate"]
+
+
 def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_newest(store: Store) -> None:
     found, told = judged(store, "shell_loop"), truth_of("shell_loop")
     newest = told[-1]["loaders"][0]

@@ -238,7 +238,7 @@ def _assumption(case: Case, gain: Prediction) -> str | None:
     workload = case.predicting().workload
     if case.predicting().adds_readers(gain.setting):
         return "What the storage gives to more readers at once than this run had was not seen: it may be no more."
-    if case.predicting().gets_no_more_cores(gain.setting):
+    if case.predicting().may_keep_its_cores(gain.setting):
         return "Whether more processes are given more of the cores that other jobs fill was not seen: it may be none."
     if not workload.slowdown_measured:
         return "How much busy cores slow each other down was not measured on this host, so the interval is wide."

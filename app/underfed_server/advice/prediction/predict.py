@@ -13,7 +13,7 @@ from underfed_server.advice.prediction.altered import changed
 from underfed_server.advice.prediction.company import CONFIDENCE
 from underfed_server.advice.prediction.processor import WORST_FULL
 from underfed_server.advice.prediction.ranks import ALONE, Ranks
-from underfed_server.advice.prediction.regime import COMPUTED_SHARE, Place, computed_share, place_of
+from underfed_server.advice.prediction.regime import COMPUTED_SHARE, Place, place_of
 from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import UNLIMITED, Handover, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
@@ -98,8 +98,8 @@ class Predictor:
         outcome = self._of(setting)
         speedup = self.recorded.step_us / outcome.step_us
         unseen = [self._under(reading, setting) for reading in self._readings(setting)]
-        if self.gets_no_more_cores(setting):
-            unseen.append(self._with_as_many_cores(outcome))
+        if self.may_keep_its_cores(setting):
+            unseen.append(self._with_as_many_cores(setting, outcome))
         place = self.place(setting)
         # What differs from run to run, from part to part of this one, and between the run and its model.
         own = min(self.own_error, abs(math.log(speedup))) / 2
@@ -112,16 +112,21 @@ class Predictor:
         speedup, low = min(ceiling.speedup, speedup), min(ceiling.speedup, low)
         return Prediction(setting, speedup, low, min(ceiling.highest, high), outcome)
 
-    def gets_no_more_cores(self, setting: SimulatedSetting) -> bool:
-        """Perhaps: loading computes on cores that other jobs fill. These may want more of them than they use, and a
-        scheduler that divides cores among groups of processes gives more processes of one group nothing.
+    def may_keep_its_cores(self, setting: SimulatedSetting) -> bool:
+        """With another number of workers: loading computes on cores that other jobs fill. These may want more of them
+        than they use, and a scheduler that divides cores among groups of processes gives more processes of one group
+        nothing.
         """
-        is_more = setting.num_workers > self.workload.setting.num_workers
-        return self.otherwise is not None and is_more and computed_share(self.workload) >= COMPUTED_SHARE
+        is_other = setting.num_workers not in (0, self.workload.setting.num_workers)
+        computed, blocked = (mean(part) or 0.0 for part in (self.rank.batches.cpu_us, self.rank.batches.blocked_us))
+        return self.otherwise is not None and is_other and computed >= COMPUTED_SHARE * (computed + blocked)
 
-    def _with_as_many_cores(self, outcome: Outcome) -> float:
-        """The speed-up where all processes of the run together get of the cores what one of them that is ready does."""
+    def _with_as_many_cores(self, setting: SimulatedSetting, outcome: Outcome) -> float:
+        """The speed-up where all processes of the run together get as much of the cores as before: with more workers
+        what one of them that is ready got."""
         batches, worked = self.rank.batches, self.workload
+        if setting.num_workers < worked.setting.num_workers:
+            return 1.0
         computed, queued = mean(batches.cpu_us) or 0.0, mean(batches.runqueue_us) or 0.0
         cpu_us = float(np.mean([each.cpu_us + each.helpers_us for each in worked.batches]))
         cpu_us += float(np.mean([each.cpu_us for each in worked.works])) + worked.handover.receive_us
