@@ -206,6 +206,21 @@ def test_memory_mapped_reads_count_as_storage_though_no_call_asked_for_them() ->
     assert causes(facts)[0] == "storage_wait"
 
 
+def test_what_is_read_for_nothing_of_a_mapped_file_is_told() -> None:
+    """Each touched page brings its neighbours."""
+
+    def said(asked_bytes: float, read_bytes: float) -> str:
+        facts = starved(
+            wait_ms=400.0, load_cpu_ms=20.0, load_blocked_ms=380.0, asked_bytes=asked_bytes, read_bytes=read_bytes,
+            batch_bytes=2 << 20,
+        )  # fmt: skip
+        return finding(facts, "storage_wait").sentence
+
+    assert "102 MiB are read for a batch of 2 MiB" in said(66.0, 102 * 2.0**20)
+    assert "madvise" not in said(66.0, 3 * 2.0**20)
+    assert "madvise" not in said(102 * 2.0**20, 102 * 2.0**20), "calls ask for it"
+
+
 def test_reads_of_a_network_file_system_count_though_none_shows_as_read_from_storage() -> None:
     facts = starved(wait_ms=400.0, load_cpu_ms=20.0, load_blocked_ms=380.0, read_bytes=0.0)
     remote = with_storage(facts, "network")

@@ -7,14 +7,20 @@ from underfed_server.diagnosis.cause import Cause, Found, Shared, load_signal, s
 from underfed_server.diagnosis.costly_evidence import costliest, reads
 from underfed_server.diagnosis.examination import Examination, read_from, waits_only_at_first
 from underfed_server.diagnosis.measures import are_cores_full
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.sentence import percent, size
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.places import storage_place
+from underfed_server.facts.record import RankFacts
 from underfed_server.model import Evidence
 
 LEAST_SHARE = 0.25
 """Share of load time blocked on reads that reach storage from which storage is a cause: with less, decoding is what
 even an instant disk would leave."""
+
+
+MUCH_MORE = 4.0
+"""Bytes read for each of a batch, from which most of what is read of a mapped file is not used. Files are more often
+smaller than what is decoded from them."""
 
 
 def find(examined: Examination) -> Found | None:
@@ -29,7 +35,7 @@ def find(examined: Examination) -> Found | None:
     sentence = f"{who} for {where}: the page cache does not serve the reads."
     if waits_only_at_first(rank):
         sentence = f"{who} for {where} in the first epoch; later epochs find the files in the page cache."
-    sentence += _beside(examined)
+    sentence += _read_ahead(examined) + _beside(examined)
     read_per_s = measures.read_bytes_per_s(rank)
     return Found(
         min(examined.unexplained, examined.wait.loading * share),
@@ -38,7 +44,7 @@ def find(examined: Examination) -> Found | None:
             Evidence(what=f"Reading from storage, {evidence.WAITED_FOR}", value=share, unit="fraction"),
             Evidence(what="Blocked, of load time", value=blocked, unit="fraction", series="blocked_us"),
             evidence.runqueue_share(examined.loads.runqueue),
-            *costliest(examined, reads),
+            *costliest(examined, None if _is_mapped(rank) else reads),
             evidence.storage_reads(rank),
             Evidence(what="Read from storage", value=read_per_s, unit="bytes_per_s", series="read_bytes"),
             Evidence(what="Read from storage for one batch", value=measures.mean(batches.read_bytes), unit="bytes"),
@@ -53,6 +59,22 @@ def find(examined: Examination) -> Found | None:
 def _who(share: float) -> str:
     """``share``: of load time that is waited for."""
     return "Loading waits" if share >= 0.5 else f"Loading waits {percent(share)} of its time"
+
+
+def _is_mapped(rank: RankFacts) -> bool:
+    """No call asks for what is read: touching its pages does."""
+    return (measures.mean(rank.batches.asked_bytes) or 0.0) < measures.READS_BYTES
+
+
+def _read_ahead(examined: Examination) -> str:
+    rank, whole = examined.rank, examined.loader.batch_bytes if examined.loader else None
+    read = measures.mean(rank.batches.read_bytes) or 0.0
+    if not whole or not _is_mapped(rank) or read < MUCH_MORE * whole:
+        return ""
+    return (
+        f" {size(read)} are read for a batch of {size(whole)}: of a mapped file each page brings its neighbours, "
+        "unless it is mapped with madvise(MADV_RANDOM)."
+    )
 
 
 def _beside(examined: Examination) -> str:
