@@ -97,6 +97,7 @@ def foretelling(case: Case, speedup: Callable[[SimulatedSetting], float], *, add
         return Prediction(setting, factor, factor * 0.95, factor * 1.05, Outcome(100.0 / factor, 10.0))
 
     answers = {"quick": speedup, "predict": predict, "adds_readers": lambda _setting: adds_readers}
+    answers["may_keep_its_cores"] = lambda _setting: False
     same = case.predictor
     known = {"workload": same.workload, "place": same.place, "recorded": same.recorded, "ceiling": 3.0}
     return cast(Predictor, SimpleNamespace(**known, **answers))

@@ -17,7 +17,7 @@ from tests.app.made_loading import made_loading, resized, slow_sample
 from underfed_server.advice.advise import recommend
 from underfed_server.advice.known_costs import KNOWN_COSTS
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Advice, Bound, SlowSample
+from underfed_server.model import Advice, Bound, Setting, SlowSample
 
 DECODE = "Photos.__getitem__ data.py:40 > Image.convert PIL/Image.py:1067 > ImageFile.load PIL/ImageFile.py:425"
 RESIZE = "Photos.__getitem__ data.py:41 > Image.resize PIL/Image.py:2440 > resize PIL/Image.py:2440"
@@ -228,7 +228,7 @@ def test_numbers_that_a_byte_cannot_hold_stay_as_they_are() -> None:
 def test_copies_of_bytes_are_no_computing_in_floating_point() -> None:
     """Rows of a mapped file, which np.array reads."""
 
-    def advised(dtypes: dict[str, int] | None) -> list[str]:
+    def advised(dtypes: dict[str, int] | None) -> list[Setting | None]:
         facts = waiting({f"{OWN} > np.array data.py:17": 60})
         return [one.to for one in cheaper(altered(facts, loader={"batch_dtypes": dtypes}))]
 
