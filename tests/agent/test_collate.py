@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
 
 from underfed.exchange.ring_format import NOT_MEASURED
+from underfed.host import procfs
 from underfed.trainer.loading import collate
 from underfed.trainer.loading.collate import CollateTimer
-from underfed.trainer.loading.probe import Probe
+from underfed.trainer.loading.probe import Probe, process_cpu_ns
 
 MS = 1_000_000
 
@@ -49,3 +53,18 @@ def test_what_the_timer_reads_of_proc_is_not_counted_as_the_programs() -> None:
         return probe.end().asked_bytes
 
     assert asked(looks=20) <= asked(looks=0)
+
+
+COMPUTING = "import time\nwhile time.process_time() < 0.1: pass"
+
+
+def test_what_a_program_computed_that_a_worker_ran_is_its_process_and_not_its_thread() -> None:
+    """Of the training process it is not counted: workers that have ended are programs of it, too."""
+    worker, training = Probe(process_cpu_ns), Probe()
+    for probe in (worker, training):
+        probe.begin()
+    subprocess.run([sys.executable, "-S", "-E", "-c", COMPUTING], check=True)
+    of_worker, of_training = worker.end(), training.end()
+    assert of_worker.process_cpu_ns >= of_training.process_cpu_ns + 90 * MS
+    ran = procfs.usage(os.getpid())
+    assert ran is not None and ran.children_cpu_us >= 90_000

@@ -27,6 +27,7 @@ ONE_READ_BYTES = 4096
 
 SWAPS = PROC / "swaps"
 STATE, PARENT, USER_TICKS, SYSTEM_TICKS, THREADS, START_TICKS, RESIDENT_PAGES, EXIT_CODE = 0, 1, 11, 12, 17, 19, 21, 49
+CHILDREN_USER_TICKS, CHILDREN_SYSTEM_TICKS = 13, 14
 """Positions after the command name in /proc/PID/stat; proc_pid_stat(5) counts them from 3."""
 
 
@@ -38,6 +39,8 @@ class ProcessUsage:
     start_ticks: int
     cpu_us: int
     """In ticks of 10 ms on most systems."""
+    children_cpu_us: int
+    """Of the programs that it ran, as far as these have ended."""
     threads: int
     rss_bytes: int
 
@@ -125,10 +128,13 @@ def usage(pid: int) -> ProcessUsage | None:
     if not fields or fields[STATE] in ("Z", "X"):
         return None
     ticks = int(fields[USER_TICKS]) + int(fields[SYSTEM_TICKS])
+    children = int(fields[CHILDREN_USER_TICKS]) + int(fields[CHILDREN_SYSTEM_TICKS])
+    tick_us = 1_000_000 // os.sysconf("SC_CLK_TCK")
     return ProcessUsage(
         pid=pid,
         start_ticks=int(fields[START_TICKS]),
-        cpu_us=ticks * 1_000_000 // os.sysconf("SC_CLK_TCK"),
+        cpu_us=ticks * tick_us,
+        children_cpu_us=children * tick_us,
         threads=int(fields[THREADS]),
         rss_bytes=int(fields[RESIDENT_PAGES]) * os.sysconf("SC_PAGE_SIZE"),
     )

@@ -60,6 +60,9 @@ class Loads:
     """Blocked on reads that reach storage, and what else those take longer than cached ones."""
     blocked_else: float | None
     """Blocked on something else: a service, a lock, a sleep, a thread pool."""
+    helped: float | None
+    """Blocked while other threads of the loading process, or programs that it ran, may have been at it: for as long as
+    they computed, and waited for a core as the loading thread did."""
     collate: float | None
     """Joining samples, whether it computed or waited."""
     helpers: float | None
@@ -202,6 +205,7 @@ def _split_loads(facts: RunFacts, rank: RankFacts, weights: Column) -> Loads:
         runqueue=share(batches.runqueue_us),
         storage=storage,
         blocked_else=None if blocked is None else max(0.0, blocked - (storage or 0.0)),
+        helped=share(np.minimum(batches.blocked_us, _helped_us(batches) * slowed_by_queue(batches))),
         collate=share(batches.collate_us),
         helpers=share(np.maximum(0.0, batches.process_cpu_us - batches.cpu_us), batches.process_cpu_us),
     )
@@ -254,6 +258,12 @@ def _longer_than_cached(batches: BatchRows, reaches: Mask) -> Column:
     cached = own_us[~reaches & np.isfinite(batches.read_bytes) & np.isfinite(own_us)]
     usual = float(np.median(cached)) if len(cached) >= max(CACHED_BATCHES, len(batches) // 10) else np.inf
     return np.where(reaches & np.isfinite(batches.blocked_us), np.maximum(0.0, own_us - usual), np.nan)
+
+
+def slowed_by_queue(batches: BatchRows) -> float:
+    """Time ready to run or on a CPU, relative to that on a CPU."""
+    computed, queued = mean(batches.cpu_us) or 0.0, mean(batches.runqueue_us) or 0.0
+    return (computed + queued) / computed if computed > 0 else 1.0
 
 
 def _helped_us(batches: BatchRows) -> Column:

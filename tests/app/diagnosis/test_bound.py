@@ -75,7 +75,9 @@ def test_two_events_are_told_as_two_and_an_epochs_beginning_as_none() -> None:
     waits = [0.2] * 2_000
     waits[5], waits[700], waits[1400] = 4_000.0, 3_000.0, 2_500.0
     facts = made_run(wait_ms=waits, work_ms=20.0, steps=2_000, num_workers=2, load_cpu_ms=15.0)
-    begins = with_steps(facts, batch_index=np.arange(2_000.0) - 5, epoch_index=np.where(np.arange(2_000.0) < 5, 0.0, 1.0))
+    begins = with_steps(
+        facts, batch_index=np.arange(2_000.0) - 5, epoch_index=np.where(np.arange(2_000.0) < 5, 0.0, 1.0)
+    )
     verdict = judge(begins)
     assert verdict.bound == "compute"
     assert verdict.why is not None and "2 of 2,000 steps account for most of the" in verdict.why

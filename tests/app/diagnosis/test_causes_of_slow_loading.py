@@ -19,6 +19,7 @@ from tests.app.diagnosis.altered import (
 from tests.app.diagnosis.found import causes, finding, is_growing
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
+from underfed_server.advice.advise import advise
 from underfed_server.diagnosis.judge import judge
 from underfed_server.facts.record import RunFacts
 
@@ -93,6 +94,22 @@ def test_workers_that_wait_are_too_few_also_where_others_fill_the_cores() -> Non
         wait_ms=14.0, work_ms=20.0, num_workers=1, load_cpu_ms=33.0, usable_cores=2.0, busy_cores=1.95, queue_depth=0,
     )  # fmt: skip
     assert "too_few_workers" not in causes(computing)
+
+
+def test_workers_that_wait_for_programs_of_their_own_on_full_cores_are_told_so() -> None:
+    """As a decoder in a process of its own, which waits for a core as its worker does."""
+    run = Played(load_ms=200, work_ms=30).facts(
+        load_blocked_ms=170.0, load_cpu_ms=4.0, load_runqueue_ms=26.0, usable_cores=2.0, busy_cores=2.0,
+        process_cores=0.05, workers_cores=0.3,
+    )  # fmt: skip
+    decoding = with_batches(run, process_cpu_us=run.ranks[0].batches.cpu_us + 32_000.0)
+    told = [finding(facts, "too_few_workers").sentence for facts in (run, decoding)]
+    assert told[0].endswith("; they wait more than they compute.")
+    assert "programs of their own that compute, on cores that are full" in told[1]
+    gains = {each.change: each.predicted_speedup for each in advise(decoding, judge(decoding)).advice}
+    assert gains["num_workers"] is None, "nothing is promised of more of them"
+    asleep = {each.change: each.predicted_speedup for each in advise(run, judge(run)).advice}
+    assert asleep["num_workers"] is not None
 
 
 def test_too_few_workers_is_found_where_the_runs_own_use_of_the_cores_was_not_measured() -> None:

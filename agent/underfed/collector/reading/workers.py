@@ -136,7 +136,7 @@ class Workers:
             usage, life = self.living[ring], self._lives[ring]
             row = {"rss_bytes": usage.rss_bytes, "pss_bytes": life.pss_bytes, "threads": usage.threads}
             columns = self._samples.setdefault((ring.loader, ring.worker or 0), Columns())
-            columns.add(at_us, {**row, "cpu_us": usage.cpu_us, **_network(life)})
+            columns.add(at_us, {**row, "cpu_us": usage.cpu_us + usage.children_cpu_us, **_network(life)})
             life.pss_bytes = None
 
     def sample_costly(self, at_us: int) -> bool:

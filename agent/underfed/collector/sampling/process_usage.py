@@ -26,7 +26,9 @@ def usage_of(pid: int) -> ProcessUsage | None:
         process = psutil.Process(pid)
         cpu = process.cpu_times()
         started, resident = int(process.create_time()), process.memory_info().rss
-        return ProcessUsage(pid, started, int((cpu.user + cpu.system) * 1e6), process.num_threads(), resident)
+        children = int((cpu.children_user + cpu.children_system) * 1e6)
+        own = int((cpu.user + cpu.system) * 1e6)
+        return ProcessUsage(pid, started, own, children, process.num_threads(), resident)
     except psutil.Error:
         return None
 
@@ -51,7 +53,7 @@ class ProcessSampler:
             return None
         schedstat = procfs.schedstat(self._pid)
         self._see(recorded_cpu_us)
-        self._see({ring: usage.cpu_us for ring, usage in workers.items()})
+        self._see({ring: usage.cpu_us + usage.children_cpu_us for ring, usage in workers.items()})
         self._samples += 1
         return {
             "main_cpu_us": schedstat and schedstat[0] // 1000,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +11,7 @@ from underfed.exchange.ring_format import RECEIVED, head
 from underfed.host.clock import now_ns
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.loading.collate import CollateTimer, awaited
-from underfed.trainer.loading.probe import write_batch, write_batch_detail
+from underfed.trainer.loading.probe import process_cpu_ns, write_batch, write_batch_detail
 from underfed.trainer.loading.received import Received
 
 NO_BATCHES = ("_IterableDatasetStopIteration", "ExceptionWrapper")
@@ -67,7 +66,7 @@ class BatchTimer:
             return False
         ring, epoch, index, collate = self.ring, self.pass_index, self.batch_index, self.collate
         write_batch(ring, epoch, index, self.started_ns, ended_ns, usage, collate.elapsed_ns)
-        write_batch_detail(ring, epoch, index, usage, collate.samples, time.process_time_ns())
+        write_batch_detail(ring, epoch, index, usage, collate.samples, process_cpu_ns())
         return True
 
     def handed_over(self) -> None:

@@ -23,7 +23,7 @@ from underfed.trainer.loading.batch_timer import BatchTimer
 from underfed.trainer.loading.bursts import Bursts
 from underfed.trainer.loading.collate import CollateTimer, awaited, splice_fetchers
 from underfed.trainer.loading.loading_thread import LoadingThread
-from underfed.trainer.loading.probe import Probe
+from underfed.trainer.loading.probe import Probe, process_cpu_ns
 from underfed.trainer.loading.seen_code import SeenCode
 from underfed.trainer.loading.stack_sampler import StackSampler
 
@@ -211,7 +211,7 @@ def apply_threads(count: int) -> None:
 
 def _await_fetcher(bound: Mapping[str, Any]) -> CollateTimer:
     """Torch's loop is about to create its fetcher. The class is spliced again: in a worker it is as torch has it."""
-    timer = CollateTimer(Probe())
+    timer = CollateTimer(Probe(process_cpu_ns))
     splice_fetchers()
     holder = bound.get("dataset_holder")  # torch 2.15: a list of one, which the loop empties
     dataset = holder[0] if holder else bound.get("dataset")

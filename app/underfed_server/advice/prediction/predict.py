@@ -18,6 +18,7 @@ from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import UNLIMITED, Handover, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, is_crowded, read_workload, usable_cores
+from underfed_server.diagnosis.examination import slowed_by_queue
 from underfed_server.diagnosis.instant_data import Ceiling, read_ceiling
 from underfed_server.diagnosis.measures import mean
 from underfed_server.diagnosis.storage_rate import UNKNOWN, Elsewhere, most_readers_seen, usual_readers
@@ -118,8 +119,11 @@ class Predictor:
         nothing.
         """
         is_other = setting.num_workers not in (0, self.workload.setting.num_workers)
-        computed, blocked = (mean(part) or 0.0 for part in (self.rank.batches.cpu_us, self.rank.batches.blocked_us))
-        return self.otherwise is not None and is_other and computed >= COMPUTED_SHARE * (computed + blocked)
+        batches = self.rank.batches
+        computed, blocked = mean(batches.cpu_us) or 0.0, mean(batches.blocked_us) or 0.0
+        helped = max(0.0, (mean(batches.process_cpu_us) or computed) - computed) * slowed_by_queue(batches)
+        mostly = computed + min(blocked, helped) >= COMPUTED_SHARE * (computed + blocked)
+        return self.otherwise is not None and is_other and mostly
 
     def _with_as_many_cores(self, setting: SimulatedSetting, outcome: Outcome) -> float:
         """The speed-up where all processes of the run together get as much of the cores as before: with more workers

@@ -17,6 +17,10 @@ WAITING_FRACTION = 0.8
 """Of load time, blocked. Such loading needs next to none of the cores, whoever else fills them."""
 
 
+HELPED_FRACTION = 0.25
+"""Of load time, from which what loading waits for computes, and so may wait for a core itself."""
+
+
 def find(examined: Examination) -> Found | None:
     rank, host, workers = examined.rank, examined.facts.host, examined.workers
     used = measures.used_cores_fraction(rank, host)
@@ -27,7 +31,7 @@ def find(examined: Examination) -> Found | None:
     waits = blocked is not None and blocked >= WAITING_FRACTION
     if is_full and not waits and not is_outnumbered(examined):
         return None
-    whose = "" if not is_full else "; they wait more than they compute" if waits else _share_of_others(examined)
+    whose = "" if not is_full else _what_for(examined) if waits else _share_of_others(examined)
     busy = measures.busy_workers_fraction(rank, workers)
     return Found(
         examined.beside_crowd * measures.recoverable_share(rank, host, examined.wait.loading),
@@ -58,6 +62,13 @@ def is_outnumbered(examined: Examination) -> bool:
     others, usable = examined.crowd.cores, examined.facts.host.usable_cores
     own = sum(measures.own_cores(each.process) for each in examined.facts.on_host_of(examined.rank))
     return others is not None and bool(usable) and others > own and examined.workers < (usable or 0.0)
+
+
+def _what_for(examined: Examination) -> str:
+    """Of workers that wait on full cores."""
+    if (examined.loads.helped or 0.0) >= HELPED_FRACTION:
+        return "; what they wait for are threads or programs of their own that compute, on cores that are full"
+    return "; they wait more than they compute"
 
 
 def _share_of_others(examined: Examination) -> str:

@@ -15,7 +15,7 @@ GB_PER_HOUR: dict[Strength, float] = {"none": 0, "weak": 0.8, "clear": 4, "stron
 def windows(strength: Strength, run_id: str) -> Iterator[dict[str, Any]]:
     run = SyntheticRun(
         steps=200,
-        step_us=600_000,
+        step_us=1_800_000,
         data_wait_us=1_200,
         load_us=60_000,
         worker_bytes_per_s=round(GB_PER_HOUR[strength] * GB / 3_600),
