@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.app.store.posting import post
 from tests.scenarios.pipelines.synthetic import storage_limit
 from underfed_server.diagnose import Diagnoser
+from underfed_server.diagnosis.sentence import size
 from underfed_server.model import Diagnosis
 from underfed_server.store.store import Store
 
@@ -28,4 +29,4 @@ def test_what_another_run_read_from_the_same_share_is_told(store: Store) -> None
     assert first.read_rate.place == "filer:/export"
     assert "other run" not in first.causes[0].sentence
     assert second.causes[0].cause == "storage_limit"
-    assert f"One other run read {first.read_rate.bytes_per_s / 1e6:.3g} MB/s" in second.causes[0].sentence
+    assert f"One other run read {size(first.read_rate.bytes_per_s)}/s" in second.causes[0].sentence

@@ -226,6 +226,13 @@ AGENT = (
         escapes_before=True,
     ),
     Fault(
+        "a worker that the training stopped in the middle of a slow load has died",
+        "agent/underfed/collector/reading/workers.py",
+        "iterator = gone_us - TOGETHER_US,",
+        "iterator = gone_us - 10 * TOGETHER_US,",
+        ("tests/agent/test_workers.py",),
+    ),
+    Fault(
         "a worker that is found gone while the training ends has died",
         "agent/underfed/collector/reading/workers.py",
         "if gone and is_training():",
