@@ -172,7 +172,7 @@ def diagnosis_of(
         warmup_steps=facts.warmup_steps,
         advice=with_run_gains(advice, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0),
         refusals=list(recommendation.refusals),
-        beside_loader=None if advice else free_cores(facts, slow.judged, verdict.causes),
+        beside_loader=None if advice or not verdict.causes else free_cores(facts, slow.judged, verdict.causes),
         ledger=list(ledger),
         judged_at=None,
     )
