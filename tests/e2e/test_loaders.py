@@ -49,17 +49,18 @@ def test_one_choice_switches_verdict_advice_charts_and_address(page: Page, serve
     expect(page.get_by_text("the run’s verdict")).to_have_count(1)
     expect(verdict(page)).to_have_text(re.compile(r"Data-bound.*a validation loader without workers", re.DOTALL))
     expect(
-        page.get_by_role("img", name=re.compile("^Mean step: 50 ms: 40 ms data wait, 10 ms compute"))
+        page.get_by_role("img", name=re.compile("^Mean step of val: 50 ms: 40 ms data wait, 10 ms compute"))
     ).to_be_visible()
-    expect(page.locator(".fix summary").first).to_have_text(re.compile("num_workers.*of the loader val", re.DOTALL))
+    expect(page.locator(".fix summary").first).to_have_text(
+        re.compile("num_workers.*for the run; × .* in the loop over val alone", re.DOTALL)
+    )
     expect(page.locator("#settings")).to_contain_text("val, as found")
-    expect(page.locator(".fix summary").first).to_contain_text("The run as a whole: × 1.")
 
     loader(page, "val").press("ArrowLeft")
     expect(loader(page, "train")).to_be_checked()
     expect(page).to_have_url(re.compile(r"\?loader=train$"))
     expect(verdict(page)).to_contain_text("Healthy")
-    expect(page.get_by_role("img", name=re.compile("^Mean step: 50.5 ms: 500 µs data wait"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Mean step of train: 50.5 ms: 500 µs data wait"))).to_be_visible()
     expect(page.get_by_text("None needed")).to_be_visible()
     expect(page.locator("#settings")).to_contain_text("train, as found")
     expect(page.locator("#workers")).to_contain_text("Worker by worker")
@@ -75,13 +76,13 @@ def test_one_choice_switches_verdict_advice_charts_and_address(page: Page, serve
 
 def test_waits_for_other_loaders_are_a_part_of_the_step_of_their_own(page: Page, served: Service) -> None:
     open_run(page, served, ZIPPED)
-    told = r"^Mean step: 101 ms: 40 ms data wait, (1 ms|99\d µs) waiting for other loaders, 60 ms compute$"
+    told = r"^Mean step of labels: 101 ms: 40 ms data wait, (1 ms|99\d µs) waiting for other loaders, 60 ms compute$"
     expect(page.get_by_role("img", name=re.compile(told))).to_be_visible()
     expect(page.get_by_text("of the step go to waiting for other loaders")).to_be_visible()
     told = r"^Stacked step time.*data wait 40 ms, waiting for other loaders (1 ms|\d+ µs), compute (60|59\.\d) ms"
     expect(page.get_by_role("img", name=re.compile(told))).to_be_visible()
     loader(page, "images").check(force=True)
-    told = r"^Mean step: 101 ms: .* data wait, (40|39.\d) ms waiting for other loaders, 60 ms compute$"
+    told = r"^Mean step of images: 101 ms: .* data wait, (40|39.\d) ms waiting for other loaders, 60 ms compute$"
     expect(page.get_by_role("img", name=re.compile(told))).to_be_visible()
 
 

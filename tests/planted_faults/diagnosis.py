@@ -82,7 +82,7 @@ DIAGNOSIS = (
     Fault(
         "what one step in two waits is said of every step",
         "app/underfed_server/diagnosis/sentence.py",
-        'return "every step" if is_every else "the time"',
+        'return "every step" if is_every else _time(rank)',
         'return "every step"',
         ("tests/app/test_diagnose_loaders.py",),
     ),

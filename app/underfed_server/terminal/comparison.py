@@ -74,7 +74,7 @@ def _legend(found: Comparison) -> Text:
     each = "sample" if found.per == "samples" else "step"
     starts = "included" if found.basis == "epochs" else "left out"
     note = (f"  of the mean {each}, starts of epochs {starts}", QUIET)
-    return Text.assemble(("▨", WAIT), " data wait  ", ("█", WORK), " the rest", note)
+    return Text.assemble(("▨", WAIT), " data wait  ", ("█", WORK), " compute", note)
 
 
 def _loading(found: Comparison) -> RenderableType:

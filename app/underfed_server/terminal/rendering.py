@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Literal
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -41,6 +44,11 @@ LEAST_OF_AGENT = 0.01
 
 LEAST_OF_WAIT = 0.05
 """What the sampler takes of the wait, from which it is told; the page has the same."""
+
+LEAST_NAME = 24
+"""Characters that the names of runs have room for at least: columns beside them give way first."""
+WIDEST = 400
+"""Characters that no table takes."""
 
 MARKS = {
     "data": ("◆", WAIT),
@@ -98,38 +106,58 @@ def render_runs(page: RunsPage, expression: str, *, are_deleted: bool = False) -
         return Text("No run yet. To record one: underfed run -- python train.py; to see one: underfed demo")
     rest = page.counts.all - len(page.runs)
     more = [Text(f"{rest:,} more; --limit shows more of them", QUIET)] if rest > 0 else []
-    return Group(_runs_table(page.runs), *more)
+    return Group(_RunsTable(page.runs), *more)
 
 
-def _runs_table(runs: Sequence[RunSummary]) -> Table:
+@dataclass(frozen=True, slots=True)
+class _RunsTable:
+    """As many columns as there is room for: none is cut, and a run's name that is too long goes on in the next line."""
+
+    runs: Sequence[RunSummary]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        folded = max(0, max(len(run.run_id) for run in self.runs) - LEAST_NAME)
+        whole = options.update(width=max(options.max_width, WIDEST))
+        tables = [_runs_table(self.runs, frozenset(GIVING_WAY[:count])) for count in range(len(GIVING_WAY) + 1)]
+        fits = (each for each in tables if Measurement.get(console, whole, each).maximum - folded <= options.max_width)
+        yield next(fits, tables[-1])
+
+
+GIVING_WAY = ("steps", "step", "change", "cause", "status")
+"""What a narrow terminal leaves out, the first first; ``change``: which fix it is that gains."""
+
+
+def _runs_table(runs: Sequence[RunSummary], left_out: AbstractSet[str]) -> Table:
     table = Table(box=None, pad_edge=False, header_style=QUIET)
-    for name in ("run", "status", "verdict", "cause"):
-        table.add_column(name, no_wrap=True)
-    for name in ("data wait", "step", "steps"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("fix gains", no_wrap=True)
+    # Of the others no figure is cut: this one alone is folded.
+    table.add_column("run", overflow="fold", min_width=8)
+    names = ("status", "verdict", "cause", "data wait", "step", "steps", "fix gains")
+    shown = [name for name in names if name not in left_out]
+    for name in shown:
+        table.add_column(name, justify="right" if name in ("data wait", "step", "steps") else "left", no_wrap=True)
     for run in runs:
         mark, style = mark_of(run)
-        table.add_row(
-            run.run_id,
-            run.status_label,
-            Text(f"{mark} {verdict_word(run.bound, run.level, run.status, run.no_loader)}", style),
-            run.cause_label or "",
-            figures.fraction(run.data_stall_fraction),
-            figures.duration(run.step_us),
-            f"{run.steps:,}",
-            _fix(run.best_advice),
-        )
+        cells: dict[str, str | Text] = {
+            "status": run.status_label,
+            "verdict": Text(f"{mark} {verdict_word(run.bound, run.level, run.status, run.no_loader)}", style),
+            "cause": run.cause_label or "",
+            "data wait": figures.fraction(run.data_stall_fraction),
+            "step": figures.duration(run.step_us),
+            "steps": f"{run.steps:,}",
+            "fix gains": _fix(run.best_advice, names_change="change" not in left_out),
+        }
+        table.add_row(run.run_id, *(cells[name] for name in shown))
     return table
 
 
-def _fix(advice: BestAdvice | None) -> Text:
+def _fix(advice: BestAdvice | None, *, names_change: bool) -> Text:
     """What the run gains by its best advice, which that is, and of which loop where the run has others."""
     if advice is None:
         return Text(figures.NOT_MEASURED)
-    text = Text.assemble(
-        (figures.gain_of_run(advice), LOUD if advice.is_promised else QUIET), f" {advice.change_label}"
-    )
+    text = Text(figures.gain_of_run(advice), LOUD if advice.is_promised else QUIET)
+    if not names_change:
+        return text
+    text.append(f" {advice.change_label}", "not bold")
     return text.append(f" of {advice.loader}, its loop {figures.gain(advice)}", QUIET) if advice.run_speedup else text
 
 
@@ -147,8 +175,18 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
         Text.assemble((f"{mark} {word[0].upper()}{word[1:]}", f"bold {style}"), "  ", (basis, QUIET)),
         Text(diagnosis.sentence, LOUD),
     ]
-    lines += [Text(text) for text in (diagnosis.why, diagnosis.reason) if text]
+    lines += [Text(text) for text in (diagnosis.why, diagnosis.reason, _lost(diagnosis)) if text]
     return Group(*lines)
+
+
+def _lost(diagnosis: Diagnosis) -> str | None:
+    """Of the whole run, as the page has it."""
+    if diagnosis.hours_lost is None or diagnosis.hours_used is None or diagnosis.bound == "unknown":
+        return None
+    copies = " and copies" if diagnosis.copy_hours_lost else ""
+    by_ranks = f" by {len(diagnosis.ranks)} ranks" if len(diagnosis.ranks) > 1 else ""
+    lost, used = figures.hours(diagnosis.hours_lost), figures.hours(diagnosis.hours_used)
+    return f"{lost} lost to waiting for data{copies}, of {used} used{by_ranks}."
 
 
 def _judged(diagnosis: Diagnosis) -> str:
@@ -312,7 +350,7 @@ def _at_best(ceiling: float, diagnosis: Diagnosis) -> str:
 
 def _possible(advice: Advice) -> str:
     interval = figures.factors(advice.low, advice.high)
-    return "gain not computed" if interval == figures.NOT_MEASURED else f"it may be {interval}"
+    return "gain not computed" if interval == figures.NOT_MEASURED else f"may be {interval}"
 
 
 def _reservation(advice: Advice) -> str | None:

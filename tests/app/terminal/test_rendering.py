@@ -162,6 +162,11 @@ def test_the_gain_of_one_loop_is_said_beside_that_of_the_run() -> None:
     assert "Use workers   × 1.15–1.22 for the run, × 1.50–1.80 between its pauses" in lines
 
 
+def test_what_a_run_lost_is_said_with_what_it_used() -> None:
+    lost = made_diagnosis(hours_lost=48 / 3600, hours_used=115 / 3600)
+    assert "48 s lost to waiting for data, of 2 min used." in shown(render_diagnosis(lost))
+
+
 def test_what_to_do_beside_the_loader_is_said_where_no_change_of_it_helps() -> None:
     lines = shown(render_diagnosis(made_diagnosis(advice=[], beside_loader="Move the other jobs.")))
     assert "Nothing at the loader. Move the other jobs." in lines
@@ -171,7 +176,7 @@ def test_an_advice_whose_interval_holds_1_is_one_to_try_and_shortens_no_step() -
     anatomy = Anatomy(step_us=62_500, data_wait_us=2_500, h2d_exposed_us=None, compute_us=60_000)
     to_try = gaining(1.3, 0.94, 1.6, anatomy=anatomy)
     text = "\n".join(shown(render_diagnosis(made_diagnosis(advice=[to_try]))))
-    assert "Use workers   try it   it may be × 0.94–1.60" in text
+    assert "Use workers   try it   may be × 0.94–1.60" in text
     assert "Predicted" not in text
 
 
@@ -253,6 +258,22 @@ def test_the_runs_table_fits_its_words() -> None:
     ):
         row = shown(render_runs(page(summary(status=status, no_loader=why)), ""), width=120)[1]
         assert row.split()[:5] == ["r1", status, "◌", *word.split()]
+
+
+@pytest.mark.parametrize(
+    ("width", "left_out"), [(110, ["1,234"]), (80, ["1,234", "193 ms", "number of workers", "no workers"])]
+)
+def test_a_narrow_terminal_leaves_columns_out_and_cuts_none(width: int, left_out: list[str]) -> None:
+    starved = summary(
+        run_id="photographs-of-a-long-week-1", status="finished", bound="data", level="bound", cause="no_workers",
+        steps=1_234, data_stall_fraction=0.634, step_us=193_000,
+        best_advice={"change": "num_workers", "from": 0, "to": 2, "predicted_speedup": 1.85, "low": 1.5, "high": 2.1},
+    )  # fmt: skip
+    lines = shown(render_runs(page(starved), ""), width=width)
+    told = ["◆ data-bound", "no workers", "63%", "193 ms", "1,234", "× 1.50–2.10", "number of workers"]
+    assert [each for each in told if each not in lines[1]] == sorted(left_out, key=told.index)
+    assert "…" not in "".join(lines)
+    assert "".join(line.split("  ")[0].strip() for line in lines[1:]) == "photographs-of-a-long-week-1"
 
 
 def test_no_run_yet_is_a_sentence_and_not_an_empty_table() -> None:

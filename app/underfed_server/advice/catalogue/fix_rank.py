@@ -70,7 +70,7 @@ def _diff(case: Case, slow: RankFacts) -> str:
     hosts = {each.hostname for each in case.facts.ranks}
     where = f"on {slow.hostname or 'its host'}, and on one of the others"
     if len(hosts) == 1:
-        where = f"for a path that rank {slow.rank} reads, and for one that another rank reads"
+        where = f"on rank {slow.rank}'s path, and on another rank's"
     return f" # {where}:\n+underfed doctor {path}".rstrip()
 
 
