@@ -80,7 +80,8 @@ def train(
             save_checkpoint()
             if is_enough():
                 break
-        after_pass()
+        else:  # of a pass that is left what follows counts
+            after_pass()
         assert time.monotonic() < deadline, functions(service)
     underfed.finish()
     wait_until(service.ends, "the end arrives")
