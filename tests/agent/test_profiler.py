@@ -16,6 +16,12 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 import underfed
 from tests.fakes.service import Service, wait_until
+from underfed.exchange.guard import Guard
+from underfed.host.clock import now_ns
+from underfed.trainer.hooks.profiler import Profiler, _Seen
+from underfed.trainer.loading.bursts import Bursts
+from underfed.trainer.loading.seen_code import SeenCode
+from underfed.trainer.loading.slow_samples import SlowSamples
 from underfed.trainer.loading.stack_sampler import StackSampler
 
 Seen = set[tuple[str, str, str]]
@@ -74,7 +80,8 @@ def train(
             save_checkpoint()
             if is_enough():
                 break
-        after_pass()
+        else:  # of a pass that is left what follows counts
+            after_pass()
         assert time.monotonic() < deadline, functions(service)
     underfed.finish()
     wait_until(service.ends, "the end arrives")
@@ -101,6 +108,40 @@ def test_waiting_for_workers_is_no_step_and_what_follows_a_pass_is_none_either(s
     steps = {name for _, name, stage in functions(service) if stage == "step"}
     assert [name for _, name, _ in functions(service) if name.endswith("_get_data")] == []
     assert [name for name in steps if name.endswith(("validate", "_next_data", "__next__"))] == []
+
+
+class Ending:
+    """A loader whose pass ends while it is looked at: at the first look between batches."""
+
+    index = 0
+    profiler: Profiler
+    given = 0
+
+    @property
+    def steps(self) -> int:
+        given, self.given = self.given, 7
+        if not given and self.profiler._seen:
+            self.profiler.pass_ended(self)  # type: ignore[arg-type]
+        return 7
+
+
+def test_a_pass_that_ends_while_it_is_looked_at_has_ended(tmp_path: Path) -> None:
+    profiler, loader = Profiler(tmp_path, Guard(), is_always=True), Ending()
+    loader.profiler = profiler
+    code = SeenCode(tmp_path / "loader-0.stacks")
+    profiler._seen[0] = _Seen(loader, code, SlowSamples(code.seen), steps=6)  # type: ignore[arg-type]
+    go = threading.Event()
+    trains = threading.Thread(target=go.wait)
+    trains.start()
+    profiler._ident = trains.ident or 0
+    bursts = Bursts(now_ns(), is_always=True)
+    bursts.begin()
+    for _ in range(3):
+        profiler.look(now_ns(), now_ns(), bursts)
+    bursts.end()
+    go.set()
+    trains.join()
+    assert not code._looks, "what follows the pass is no step of it"
 
 
 has_validated = threading.Event()

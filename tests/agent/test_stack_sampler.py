@@ -220,6 +220,11 @@ def test_what_keeps_the_lock_through_bursts_counts_for_all_their_looks() -> None
         on = sum(is_burst(at, 0) for at in range(due, looked, S // 1000)) / 1000
         assert bursts.looks(due, looked) == pytest.approx(on * 100, abs=2)
     assert bursts.looks(27 * S, 27 * S + 1_000) == 0, "between bursts"
+    always = Bursts(0, is_always=True)
+    always.begin()
+    half = sum(always.looks(at * S // 100, at * S // 100 + S // 200) for at in range(0, 80, 2))
+    always.end()
+    assert half == 60, "forty looks that waited for half a pause each"
     assert bursts.hands_over(90 * S), "though nobody looked while a burst was on"
     assert not bursts.hands_over(91 * S), "nothing is new"
     bursts.looks(91 * S, 99 * S)

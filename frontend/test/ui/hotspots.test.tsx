@@ -371,5 +371,8 @@ describe('the slowest samples', () => {
     cleanup()
     await show({ slow_samples: slow })
     expect(document.querySelectorAll('#slow-samples th[scope=col]')).toHaveLength(5)
+    cleanup()
+    await show({ slow_samples: slow.map(one => ({ ...one, runqueue_us: 600_000 })) })
+    expect(document.querySelector('#slow-samples tbody tr')?.textContent).toContain('600 ms')
   })
 })

@@ -42,6 +42,8 @@ class _Seen:
     slow: SlowSamples
     steps: int
     """That it had at the last look."""
+    ended_at_steps: int = -1
+    """That it had when a pass ended: what follows is none of its steps, until it has more."""
 
 
 @dataclass(slots=True, eq=False)
@@ -85,10 +87,9 @@ class Profiler:
             self._sampler.start()
 
     def pass_ended(self, loader: WatchedLoader) -> None:
+        # One value, written by this thread alone: the one that looks may be anywhere within a look.
         if loader.index in self._seen:
-            self._seen[loader.index].steps = loader.steps
-        if self._giving == loader.index:
-            self._giving = None
+            self._seen[loader.index].ended_at_steps = loader.steps
 
     def close(self) -> None:
         if self._sampler is not None:
@@ -116,7 +117,13 @@ class Profiler:
         request, places, is_sampling = self._request(frame)
         if request is None:
             between = None if self._giving is None else self._seen.get(self._giving)
-            if between is not None and count and (is_own_cost(places) or not any(is_ours(code) for code, _ in places)):
+            is_step = between is not None and between.ended_at_steps != between.loader.steps
+            if (
+                between is not None
+                and is_step
+                and count
+                and (is_own_cost(places) or not any(is_ours(code) for code, _ in places))
+            ):
                 # Within the prefetcher, which is ours, a program waits for its batch.
                 between.code.add("step", places, count, group)
             return None

@@ -78,6 +78,8 @@ class Bursts:
     turn: int = 0
     """A worker's number."""
     _phase: float = 0.0
+    _left_ns: int = 0
+    """Of what looks have waited, less than one counts for: with the next it may."""
     _has_counted: bool = False
     _handed_over_ns: int = 0
     """When what was counted is handed over next."""
@@ -127,7 +129,9 @@ class Bursts:
         if not self.is_on and looked_ns - due_ns < LOOK_NS:
             return 0
         pause_ns = max(LOOK_NS, (looked_ns - due_ns) // MOST_MISSED)
-        missed = sum(self._is_due(at) for at in range(due_ns + LOOK_NS, looked_ns + 1, pause_ns))
+        waited_ns = self._left_ns + looked_ns - due_ns
+        self._left_ns = waited_ns % pause_ns
+        missed = sum(self._is_due(looked_ns - at) for at in range(self._left_ns, waited_ns - pause_ns + 1, pause_ns))
         count = self.is_on + missed * pause_ns // LOOK_NS
         self._has_counted = self._has_counted or count > 0
         return count

@@ -13,7 +13,11 @@ import './SlowSamples.css'
 const FIRST = 4
 
 /** `loader`: all of them are of that one. */
-function columnsOf(loader: string | null, hasRanks: boolean): readonly FigureColumn<SlowSample>[] {
+function columnsOf(
+  loader: string | null,
+  hasRanks: boolean,
+  hasWaits: boolean,
+): readonly FigureColumn<SlowSample>[] {
   return [
     { name: 'loader', value: () => loader },
     {
@@ -24,7 +28,7 @@ function columnsOf(loader: string | null, hasRanks: boolean): readonly FigureCol
     { name: 'load_us', label: 'Loaded in', unit: 'us' },
     {
       name: 'runqueue_us',
-      label: say.runqueue,
+      label: hasWaits ? say.runqueue : undefined,
       unit: 'us',
       value: ({ runqueue_us: waited = null }) => waited,
     },
@@ -45,6 +49,10 @@ function columnsOf(loader: string | null, hasRanks: boolean): readonly FigureCol
   ]
 }
 
+function waited({ runqueue_us: us = null }: SlowSample): boolean {
+  return us !== null && us > 0
+}
+
 interface SlowSamplesProps {
   page: HotspotsPage
   /** Of one rank alone its number says nothing. */
@@ -54,7 +62,7 @@ interface SlowSamplesProps {
 export function SlowSamples({ page: { slow_samples: samples, loader }, hasRanks }: SlowSamplesProps) {
   const showsAll = useSignal(false)
   const shown = showsAll.value ? samples : samples.slice(0, FIRST)
-  const { file, tables } = figuresOf(columnsOf(loader, hasRanks), samples, shown)
+  const { file, tables } = figuresOf(columnsOf(loader, hasRanks, samples.some(waited)), samples, shown)
   return (
     <Panel title={say.title} name="slow-samples" detail={say.detail(loader ?? '')} figures={{ file }}>
       {tables().map(({ columns, rows }) => (
