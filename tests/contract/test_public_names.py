@@ -17,7 +17,7 @@ from tests.app.serving import IMPORTED
 from tests.fakes.forkserver import start
 from tests.fakes.jobs import end, environment
 from underfed.commands.cli import help_text
-from underfed_server.model import Bound, Level, Status
+from underfed_server.model import Bound, Level, Status, TuningStatus
 from underfed_server.names import CAUSES, CHANGES, all_labels
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +56,7 @@ def test_every_name_has_a_label_of_its_own_kind() -> None:
     assert set(labels["bound"]) == set(get_args(Bound))
     assert set(labels["level"]) == set(get_args(Level))
     assert set(labels["status"]) == set(get_args(Status))
+    assert set(labels["tuning"]) == set(get_args(TuningStatus))
     for kind in ("cause", "change", "status"):
         assert len(set(labels[kind].values())) == len(labels[kind]), kind
 
