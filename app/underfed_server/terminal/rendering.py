@@ -75,6 +75,20 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     if diagnosis.causes:
         parts += ["", Text("Why", LOUD), _evidence_of(diagnosis)]
     parts += [_shared(each, diagnosis.run_id) for each in diagnosis.shared]
+    parts += _hotspots(diagnosis)
+    for advice in diagnosis.advice:
+        parts += ["", _advice(advice, diagnosis)]
+    if diagnosis.beside_loader:
+        parts += ["", Text.assemble(("Nothing at the loader. ", LOUD), diagnosis.beside_loader)]
+    for refusal in diagnosis.refusals:
+        parts += ["", _refusal(refusal)]
+    if diagnosis.ledger:
+        parts += ["", render_ledger(diagnosis.ledger)]
+    return Group(*parts)
+
+
+def _hotspots(diagnosis: Diagnosis) -> list[RenderableType]:
+    parts: list[RenderableType] = []
     for title, lines, looks in (
         ("Where loading spends its time", diagnosis.hot_lines, diagnosis.looks),
         ("Where the program spends its time between batches", diagnosis.step_lines, diagnosis.step_looks),
@@ -86,15 +100,7 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     if (diagnosis.agent_fraction or 0.0) >= LEAST_OF_AGENT and (diagnosis.hot_lines or diagnosis.step_lines):
         of_agent = f"{figures.fraction(diagnosis.agent_fraction)} of all looks found Underfed itself: in no share here"
         parts.append(Padding(Text(of_agent, QUIET), (0, 0, 0, 2)))
-    for advice in diagnosis.advice:
-        parts += ["", _advice(advice, diagnosis)]
-    if diagnosis.beside_loader:
-        parts += ["", Text.assemble(("Nothing at the loader. ", LOUD), diagnosis.beside_loader)]
-    for refusal in diagnosis.refusals:
-        parts += ["", _refusal(refusal)]
-    if diagnosis.ledger:
-        parts += ["", render_ledger(diagnosis.ledger)]
-    return Group(*parts)
+    return parts
 
 
 def render_runs(page: RunsPage, expression: str, *, are_deleted: bool = False) -> RenderableType:

@@ -18,6 +18,7 @@ from underfed.exchange import launch, tuning
 from underfed.exchange.tuning import TuningFacts, read_tuning
 from underfed.launcher.options import make_parser, read_variables
 from underfed.trainer import control
+from underfed.trainer.settings.overrides import Overrides
 from underfed.trainer.settings.tunable import NAMES
 from underfed.trainer.tuning import conductor
 from underfed.trainer.tuning.loader_setting import TRIED, LoaderSetting
@@ -157,10 +158,13 @@ def test_options_that_do_not_go_together_are_refused(words: list[str]) -> None:
         read_variables(make_parser().parse_args(words))
 
 
-def test_what_is_set_is_known_to_the_trials() -> None:
-    tuner = read_tuner({launch.TUNE: "1", launch.SET: "num_workers=2"}, print)
-    assert tuner is not None
-    assert tuner.options.fixed == {"num_workers": 2}
+def test_what_is_set_of_a_loader_is_not_tried() -> None:
+    control._state.overrides = Overrides({"num_workers": 1}, lambda _: None)
+    loader = tuned(DataLoader(Indices(6)))
+    assert [int(batch) for batch in loader] == list(range(6))
+    tuner = control._state.tuner
+    assert tuner is not None and tuner.conductor is not None
+    assert tuner.conductor.fixed == {"num_workers": 1}
 
 
 def test_nothing_is_tried_unless_it_is_asked_for(tmp_path: Path) -> None:
