@@ -13,7 +13,7 @@ const FLOORS = [
   ['charts'],
   ['store'],
   ['ui/parts'],
-  ['ui/runs', 'ui/run', 'ui/compare', 'ui/hosts', 'ui/team', 'ui/frame'],
+  ['ui/runs', 'ui/run', 'ui/compare', 'ui/hosts', 'ui/team', 'ui/alerts', 'ui/frame'],
   ['pages'],
   ['app'],
   ['main'],

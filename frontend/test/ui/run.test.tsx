@@ -40,7 +40,9 @@ describe('the head of a run', () => {
   })
 
   test('shows notes as Markdown, and HTML in them as it was typed', () => {
-    render(<RunHead run={run({ notes: '**slow** on `node-1`\n- <img src=x onerror=alert(1)>' })} loader={null} />)
+    render(
+      <RunHead run={run({ notes: '**slow** on `node-1`\n- <img src=x onerror=alert(1)>' })} loader={null} />,
+    )
     expect(document.querySelector('.notes strong')?.textContent).toBe('slow')
     expect(document.querySelector('.notes code')?.textContent).toBe('node-1')
     expect(document.querySelector('.notes li')?.textContent).toBe('<img src=x onerror=alert(1)>')
