@@ -30,7 +30,8 @@ def run(**changes: Any) -> Run:
         "level": "bound", "steps": 7_000, "spark": [], "world_size": 2, "hostnames": ["h"], "user": "mira",
         "started_at": "2026-11-21T10:00:00Z", "last_seen_at": "2026-11-21T11:00:00Z", "command": ["python", "train.py"],
         "config": {}, "overrides": {}, "ranks": [0, 1], "loaders": [loader | LOADER], "hosts": [], "devices": [],
-        "epochs": [], "storage": [], "died_workers": [], "losses": losses, "not_measured": {}, "notes": "",
+        "epochs": [], "storage": [], "trackers": [], "died_workers": [],
+        "losses": losses, "not_measured": {}, "notes": "",
     }  # fmt: skip
     return Run.model_validate(known | changes)
 
