@@ -300,7 +300,7 @@ def workers_page(*workers: WorkerInfo, pin_us: int | None = None) -> WorkersPage
 
 
 def run(**said: Any) -> Run:
-    listed = ("command", "ranks", "loaders", "hosts", "devices", "epochs", "storage", "died_workers")
+    listed = ("command", "ranks", "loaders", "hosts", "devices", "epochs", "storage", "died_workers", "trackers")
     lists: dict[str, list[Any]] = {name: [] for name in listed}
     usual: dict[str, Any] = {"config": {}, "overrides": {}, "not_measured": {}, "notes": ""}
     usual["losses"] = dict.fromkeys(Losses.model_fields, 0)
