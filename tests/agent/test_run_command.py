@@ -24,6 +24,7 @@ from underfed.host.clock import now_ns, wall_clock
 from underfed.launcher.command import StartedCommand, name_of
 from underfed.launcher.command_end import report_end
 from underfed.launcher.run import split
+from underfed.trainer.settings.wanted import encode
 
 COUNTING = """
 import signal, sys, time
@@ -424,11 +425,14 @@ def test_a_recording_that_began_was_seen_even_if_its_name_is_lost(
     assert launch.RECORDING in launch.read_reports(tmp_path)
 
 
+ENCODED = encode({"num_workers": 2}, [])
+
+
 @pytest.mark.parametrize(
     ("settings", "news", "said"),
     [
-        ("num_workers=2", {}, ["--set num_workers=2: no training loader was iterated, so nothing was set"]),
-        ("num_workers=2", {launch.SETTLED: [""]}, []),
+        (ENCODED, {}, ["--set num_workers=2: no training loader was iterated, so nothing was set"]),
+        (ENCODED, {launch.SETTLED: [""]}, []),
         (None, {}, []),
     ],
 )
