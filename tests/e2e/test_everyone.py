@@ -114,6 +114,7 @@ KEYS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "g c": ("g c", stands_at("**/compare*")),
     "g h": ("g h", stands_at("**/hosts*")),
     "g t": ("g t", stands_at("**/team*")),
+    "g a": ("g a", stands_at("**/alerts*")),
     "t": ("t", is_dressed),
     "?": ("?", shows("dialog.keys h2")),
 }

@@ -104,6 +104,7 @@ def test_the_mended_run_shows_predicted_and_observed(page: Page, gallery: Servic
 
 
 def test_the_runs_table_lists_both(page: Page, gallery: Service, starved: Diagnosis, mended: Diagnosis) -> None:
+    page.set_viewport_size({"width": 1440, "height": 3000})  # only rows in view are drawn
     page.goto(gallery.address)
     for run in (starved, mended):
         expect(page.locator(f'a[href="/runs/{run.run_id}"]').first).to_be_visible()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import time
 from pathlib import Path
 
 from tensorboard.compat.proto.event_pb2 import Event
@@ -17,6 +16,7 @@ from tensorboard.summary.writer.record_writer import RecordWriter
 
 from underfed.collector.trackers.line import Line, Log
 from underfed.exchange.trackers import Target
+from underfed.host.clock import wall_clock_ms
 
 DIRECTORY = "underfed"
 VERSION = "brain.Event:2"
@@ -26,11 +26,12 @@ VERSION = "brain.Event:2"
 def open_events(target: Target) -> Log:
     directory = Path(target.directory or target.run, DIRECTORY)
     directory.mkdir(parents=True, exist_ok=True)
-    name = f"events.out.tfevents.{int(time.time()):010}.{platform.node()}.{os.getpid()}.underfed"
+    now = wall_clock_ms()
+    name = f"events.out.tfevents.{now // 1000:010}.{platform.node()}.{os.getpid()}.underfed"
     file = (directory / name).open("ab")
     # Ours, not ``EventFileWriter``: that one would import TensorFlow where it is installed.
     records = RecordWriter(file)
-    records.write(Event(wall_time=time.time(), file_version=VERSION).SerializeToString())
+    records.write(Event(wall_time=now / 1000, file_version=VERSION).SerializeToString())
     logged: dict[str, str] = {}
 
     def log(line: Line) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from underfed.exchange import figures, trackers
 from underfed.exchange.trackers import MLFLOW, TARGETS, TENSORBOARD, Target, Targets
+from underfed.host.clock import wall_clock_ms
 from underfed.host.files import Changes
 
 EVERY_S = 10.0
@@ -112,7 +113,7 @@ class TrackerWriter:
 def as_line(told: Mapping[str, Any]) -> bytes:
     """Shorter than what a pipe takes as a whole, 4,096 bytes."""
     line = {
-        "at_ms": time.time_ns() // 1_000_000,
+        "at_ms": wall_clock_ms(),
         "steps": told["steps"],
         "scalars": figures.scalars(told),
         "words": {name: told[name] for name in ("page", "bound", "cause") if told[name] is not None},
