@@ -133,11 +133,13 @@ def test_the_timeline_is_walked_through_and_measured(page: Page, gallery: Servic
     lanes.focus()
     page.keyboard.press(".")
     expect(panel(page, "timeline").get_by_text(re.compile(r"batch \d+, worker \d"))).to_be_visible()
-    box = lanes.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + 300, box["y"] + 20)
+    # What is dragged over has come to rest: panels above it may have been drawn since it was focused.
+    expect(page.locator(".footnote")).to_be_visible()
+    lanes.scroll_into_view_if_needed()
+    settle(page)
+    lanes.hover(position={"x": 300, "y": 20})
     page.mouse.down()
-    page.mouse.move(box["x"] + 700, box["y"] + 20, steps=3)
+    lanes.hover(position={"x": 700, "y": 20})
     page.mouse.up()
     expect(panel(page, "timeline").get_by_text(re.compile(r"In these .* the GPU waits .*%"))).to_be_visible()
 
