@@ -19,7 +19,7 @@ from underfed_server.errors import SettingsError, UnderfedError
 from underfed_server.model import Alert, AlertRule, Alerts, Channel, ChannelKind, ChannelMade, Condition, Model
 from underfed_server.names import LABELS
 from underfed_server.terminal.client import Client, client_from_environment
-from underfed_server.terminal.console import PlainConsole, answered, json_of
+from underfed_server.terminal.console import answered, print_answer
 
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 TEST_S = 30.0
@@ -47,10 +47,7 @@ def alerts(argv: Sequence[str]) -> int:
 
     def answer() -> None:
         model, shown = does[arguments.does](arguments, client_from_environment())
-        if arguments.json:
-            print("{}" if model is None else json_of(model))
-        else:
-            PlainConsole().print(shown, soft_wrap=True)
+        print_answer(model, shown, as_json=arguments.json)
 
     return answered(answer)
 

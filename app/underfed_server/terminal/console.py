@@ -64,6 +64,14 @@ def json_of(model: BaseModel) -> str:
     return json.dumps(model.model_dump(mode="json", by_alias=True), indent=2)
 
 
+def print_answer(model: BaseModel | None, shown: RenderableType, *, as_json: bool) -> None:
+    """``model``: the API's object, ``None`` where it answers nothing; ``shown``: the same for people."""
+    if as_json:
+        print("{}" if model is None else json_of(model))
+    else:
+        PlainConsole().print(shown, soft_wrap=True)
+
+
 def plain(text: str) -> str:
     """``text`` with U+FFFD for every character of these categories but the end of a line."""
     if text.isascii() and text.replace("\n", "").isprintable():

@@ -21,7 +21,7 @@ from underfed_server.model import TokenInfo, TokenList, TokenMade
 from underfed_server.store.store import Store
 from underfed_server.store.team import access_tokens
 from underfed_server.terminal.client import client_from_environment
-from underfed_server.terminal.console import PlainConsole, answered, json_of
+from underfed_server.terminal.console import answered, print_answer
 
 _WRITTEN = ("name", "scopes", "project")
 UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -60,10 +60,7 @@ def token(argv: Sequence[str]) -> int:
     def answer() -> None:
         with _opened(arguments.db) as tokens:
             model, shown = _done(arguments, tokens)
-        if arguments.json:
-            print("{}" if model is None else json_of(model))
-        else:
-            PlainConsole().print(shown, soft_wrap=True)
+        print_answer(model, shown, as_json=arguments.json)
 
     return answered(answer)
 
