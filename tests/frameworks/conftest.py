@@ -16,7 +16,7 @@ from tests.fakes.environment import clean_environment
 from tests.fakes.forkserver import start
 from tests.fakes.received import Received, agent_errors, names, received
 from tests.fakes.service import Service, running_service, wait_until
-from tests.frameworks.program import AUTOMATIC, BARE, WATCHED
+from tests.frameworks.program import AUTOMATIC, BARE, PAGE, WATCHED
 
 LONGEST_S = 500
 
@@ -50,6 +50,10 @@ class Ran:
         """What arrived of its loader over a data set of this type, recorded automatically."""
         (one,) = [each for each in self.automatic_all(training) if each.facts["dataset_type"] == data_set]
         return one
+
+    def steps_of_page(self) -> int:
+        """How many arrived of the program on the framework's page in docs/frameworks."""
+        return sum(len(each.steps) for each in self.automatic_all(PAGE))
 
     def both(self, training: str, loader: str, data_set: str) -> list[Received]:
         return [self.received(training, loader), self.automatic(training, data_set)]

@@ -32,6 +32,8 @@ SAMPLES, SLOW = 8, 5
 SLOW_S = 0.06
 WORK_S = 0.002
 BARE, WATCHED, AUTOMATIC = "bare", "watched", "automatic"
+PAGE = "page"
+"""Of the training that is on the framework's page in docs/frameworks."""
 COVERED = ("torchdata.stateful_dataloader.stateful_dataloader",)
 
 
@@ -97,10 +99,10 @@ def draw(loader: Any, work_s: float = WORK_S) -> dict[str, Any]:
     return {"batches": batches, "waits_s": steps.waits_s}
 
 
-def main(trainings: Mapping[str, Training]) -> None:
+def main(trainings: Mapping[str, Training], page: Callable[[], None] | None = None) -> None:
     """Print what each training saw each time, after its name and one of ``BARE``, ``WATCHED``, ``AUTOMATIC``.
 
-    All that are watched are one run, in which loaders have their training's name before their own.
+    All that are watched are one run, in which loaders have their training's name before their own. ``page`` runs last.
     """
     seen = {name: {BARE: training(leave)} for name, training in trainings.items()}
     os.environ["UNDERFED_RUN_ID"] = WATCHED
@@ -111,6 +113,10 @@ def main(trainings: Mapping[str, Training]) -> None:
         os.environ["UNDERFED_RUN_ID"] = f"{AUTOMATIC}-{name}"
         with recording_everything():
             seen[name][AUTOMATIC] = training(leave)
+    if page is not None:
+        os.environ["UNDERFED_RUN_ID"] = f"{AUTOMATIC}-{PAGE}"
+        page()
+        seen[PAGE] = {}
     print(json.dumps(seen))
 
 

@@ -8,6 +8,7 @@ import pytest
 from torch.utils.data import DataLoader
 
 from tests.frameworks.conftest import Ran
+from tests.frameworks.pages import STEPS, run_page
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, Checks, Samples, Stream, Watch, draw, main
 
 # The program
@@ -73,7 +74,7 @@ TRAININGS = {
 }
 
 if __name__ == "__main__":
-    main(TRAININGS)
+    main(TRAININGS, lambda: run_page("accelerate"))
 
 # The tests
 
@@ -126,3 +127,7 @@ def test_nor_does_a_data_set_that_iterates_another_loader(ran: Ran) -> None:
     for received in ran.both("nested", "inner", "Checks"):
         assert received.places == [(epoch, batch) for epoch in range(2) for batch in range(3)]
         assert min(received.wait_s(epoch, 1) for epoch in range(2)) >= SLOW_S
+
+
+def test_the_program_of_its_page_is_recorded(ran: Ran) -> None:
+    assert ran.steps_of_page() == STEPS["accelerate"]

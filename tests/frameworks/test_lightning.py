@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader
 
 from tests.fakes.received import Place
 from tests.frameworks.conftest import Ran
+from tests.frameworks.pages import STEPS, run_page
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, WATCHED, Checks, Samples, Steps, Stream, Watch, main
 
 pytestmark = pytest.mark.long
@@ -114,7 +115,7 @@ TRAININGS: dict[str, Callable[[Watch], Any]] = {
 }
 
 if __name__ == "__main__":
-    main(TRAININGS)
+    main(TRAININGS, lambda: run_page("lightning"))
 
 # The tests
 
@@ -172,3 +173,7 @@ def test_with_a_limit_none_is_requested_ahead(ran: Ran) -> None:
     for received in ran.both("limited_stream", "train", "Stream"):
         assert received.places == epochs(SAMPLES - 1, SAMPLES - 1)
         assert min(received.wait_s(epoch, SLOW) for epoch in range(2)) >= SLOW_S
+
+
+def test_the_program_of_its_page_is_recorded(ran: Ran) -> None:
+    assert ran.steps_of_page() == STEPS["lightning"]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.fakes.received import Received
 from tests.frameworks.conftest import Ran
+from tests.frameworks.pages import STEPS, run_page
 from tests.frameworks.program import SAMPLES, Samples, Stream, Watch, draw, main
 
 LEFT_AT = 3
@@ -54,7 +55,7 @@ DATA_SETS = {
 }
 
 if __name__ == "__main__":
-    main(TRAININGS)
+    main(TRAININGS, lambda: run_page("torchdata"))
 
 # The tests
 
@@ -104,3 +105,7 @@ def test_batches_that_are_skipped_to_get_there_are_no_steps(ran: Ran) -> None:
     skipped = sorted(set(received.batches) - set(received.places))
     assert skipped == [(0, batch) for batch in range(LEFT_AT)]
     assert all("received_us" not in received.batches[place] for place in skipped)
+
+
+def test_the_program_of_its_page_is_recorded(ran: Ran) -> None:
+    assert ran.steps_of_page() == STEPS["torchdata"]

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset, SequentialSampler
 
 from tests.frameworks.conftest import Ran
+from tests.frameworks.pages import STEPS, run_page
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, Checks, Samples, Steps, Watch, main
 
 pytestmark = pytest.mark.long
@@ -126,7 +127,7 @@ TRAININGS = {
 }
 
 if __name__ == "__main__":
-    main(TRAININGS)
+    main(TRAININGS, lambda: run_page("transformers"))
 
 # The tests
 
@@ -173,3 +174,7 @@ def test_batches_of_a_stream_are_requested_ahead_too(ran: Ran) -> None:
     for received in ran.both("stream", "train", "LabelledStream"):
         assert received.places == [(0, batch) for batch in range(UPDATES)]
         assert received.wait_s(0, 1) >= SLOW_S
+
+
+def test_the_program_of_its_page_is_recorded(ran: Ran) -> None:
+    assert ran.steps_of_page() == STEPS["transformers"]

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from tests.frameworks.conftest import Ran
+from tests.frameworks.pages import STEPS, run_page
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, Samples, Watch, draw, main
 from underfed.trainer.hooks.install import LOADING_FACTS
 from underfed.trainer.hooks.iterable import NO_DATALOADER
@@ -56,7 +57,7 @@ TRAININGS = {training.__name__: training for training in (without_workers, with_
 EVERY_STEP = [(epoch, batch) for epoch in range(2) for batch in range(SAMPLES)]
 
 if __name__ == "__main__":
-    main(TRAININGS)
+    main(TRAININGS, lambda: run_page("webdataset"))
 
 # The tests
 
@@ -89,3 +90,7 @@ def test_recorded_automatically_the_inner_loader_has_everything(ran: Ran, traini
     assert not {"load_us", "data_wait_us", "samples"} & set(received.not_measured)
     workers = {batch.get("worker") for batch in received.batches.values()}
     assert workers == ({0, 1} if training == "with_workers" else {None})
+
+
+def test_the_program_of_its_page_is_recorded(ran: Ran) -> None:
+    assert ran.steps_of_page() == STEPS["webdataset"]
