@@ -11,7 +11,7 @@ RUN npm run build
 
 FROM python:3.11-slim AS installed
 WORKDIR /source
-COPY pyproject.toml constraints.txt hatch_build.py README.md LICENSE CHANGELOG.md ./
+COPY pyproject.toml constraints.txt hatch_build.py hatch_metadata.py README.md LICENSE CHANGELOG.md ./
 COPY agent/ agent/
 COPY app/ app/
 COPY --from=page /source/app/underfed_server/static/ app/underfed_server/static/

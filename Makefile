@@ -54,7 +54,7 @@ faults:
 	$(MAKE) --no-print-directory --jobs 3 ready
 	$(BIN)/python -m tests.planted_faults
 
-$(VENV)/.demo: pyproject.toml constraints.txt hatch_build.py $(PAGE)
+$(VENV)/.demo: pyproject.toml constraints.txt hatch_build.py hatch_metadata.py $(PAGE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --constraint constraints.txt --editable ".[demo]"
 	touch $@
@@ -65,7 +65,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt
 	UNDERFED_SKIP_FRONTEND=1 $(PIP) install --no-compile --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
-$(VENV)/.page: $(VENV)/.dev frontend/node_modules/.stamp hatch_build.py $(PAGE)
+$(VENV)/.page: $(VENV)/.dev frontend/node_modules/.stamp hatch_build.py hatch_metadata.py $(PAGE)
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	touch $@
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 import venv
 import zipfile
 from email import message_from_bytes
+from email.message import Message
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from hatch_metadata import addresses, from_elsewhere
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,11 +36,39 @@ def test_the_wheel_holds_both_packages_the_page_the_migrations_and_the_photograp
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"underfed", "underfed_server"}
 
 
-def test_the_agent_alone_needs_two_small_packages(wheel: Path) -> None:
+@pytest.fixture(scope="module")
+def metadata(wheel: Path) -> Message:
     with zipfile.ZipFile(wheel) as archive:
-        metadata = message_from_bytes(archive.read(next(n for n in archive.namelist() if n.endswith("METADATA"))))
+        return message_from_bytes(archive.read(next(n for n in archive.namelist() if n.endswith("METADATA"))))
+
+
+def test_the_agent_alone_needs_two_small_packages(metadata: Message) -> None:
     base = {line.split(">")[0] for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line}
     assert base == {"nvidia-ml-py", "psutil"}
+
+
+def test_an_index_is_told_what_it_is_and_under_which_licence(metadata: Message) -> None:
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert len(metadata.get_all("License-File", [])) == 2
+    classifiers = metadata.get_all("Classifier", [])
+    assert {"Operating System :: POSIX :: Linux", "Typing :: Typed"} <= set(classifiers)
+    oldest = metadata["Requires-Python"].removeprefix(">=")
+    assert min((c for c in classifiers if re.search(r":: 3\.\d+$", c)), key=minor).endswith(f":: {oldest}")
+
+
+def minor(classifier: str) -> int:
+    return int(classifier.rpartition(".")[2])
+
+
+def test_an_index_shows_no_link_that_leads_nowhere_there() -> None:
+    text = "![seen](docs/run.png) [page](docs/a.md#b) [site](https://a.b) [c](#c)"
+    assert from_elsewhere(text, "") == " page [site](https://a.b) [c](#c)"
+    assert from_elsewhere(text, "https://r") == (
+        "![seen](https://r/raw/HEAD/docs/run.png) [page](https://r/blob/HEAD/docs/a.md#b) [site](https://a.b) [c](#c)"
+    )
+    assert addresses("") == {}
+    pointed = [path.partition("/HEAD/")[2] for path in addresses("https://r").values() if "/HEAD/" in path]
+    assert pointed and all(ROOT.joinpath(path).is_file() for path in pointed)
 
 
 def test_installed_without_extras_it_imports_beside_nothing_else(wheel: Path, tmp_path: Path) -> None:

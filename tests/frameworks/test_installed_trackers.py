@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,8 @@ import pytest
 
 from tests.fakes.launching import run_under
 from tests.fakes.service import running_service, wait_until
-from tests.soak.trying import INSTALL, ROOT
+from tests.frameworks.fetched import python_with
+from tests.soak.trying import ROOT
 
 TRACKERS = ("wandb", "mlflow", "tensorboard")
 VERDICT = {"bound": "data", "level": "bound", "cause": "no_workers", "max_data_stall_fraction": 0.5}
@@ -22,16 +21,7 @@ VERDICT = {"bound": "data", "level": "bound", "cause": "no_workers", "max_data_s
 @pytest.fixture
 def python(tmp_path: Path) -> str:
     """Of an environment with the trackers, and behind them with what this one has."""
-    environment = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    python = environment / "bin" / "python"
-    had = subprocess.run([python, *INSTALL, *TRACKERS], capture_output=True, text=True, check=False)
-    if had.returncode != 0:
-        pytest.skip(f"not had: {had.stderr[-300:]}")
-    (site,) = environment.glob("lib/python*/site-packages")
-    places = [sysconfig.get_path("purelib"), str(ROOT / "agent"), str(ROOT)]
-    (site / "places.pth").write_text("\n".join(places))
-    return str(python)
+    return python_with(*TRACKERS, place=tmp_path)
 
 
 def read_back(program: list[str]) -> dict[str, Any]:

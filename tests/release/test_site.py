@@ -1,0 +1,45 @@
+"""The site that is built from the docs: no link leads nowhere, and nothing of it is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.release.conftest import run
+from tests.soak.trying import ROOT
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
+
+LOADED = re.compile(
+    r"""<(?:script|img|iframe|source)[^>]+src="([^"]+)"|<link[^>]+rel="(?!canonical)[^>]*href="([^"]+)"""
+)
+
+
+@pytest.fixture(scope="module")
+def site(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built as docs.yml does."""
+    place = tmp_path_factory.mktemp("site")
+    workflow = (ROOT / ".github" / "workflows" / "docs.yml").read_text()
+    command = re.search(r"run: python -m (sphinx .*) docs site$", workflow, re.MULTILINE)
+    assert command is not None
+    run(tools / "python", "-m", *command[1].split(), "--doctree-dir", place / "trees", "docs", place / "html")
+    return place / "html"
+
+
+def test_it_begins_with_the_first_page_and_has_all_others(site: Path) -> None:
+    first = (site / "index.html").read_text()
+    assert "It calls nowhere" in first
+    pages = {path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")}
+    assert [page for page in pages if not (site / page).is_file()] == []
+    assert [page for page in pages if page.name != "README.html" and f'href="{page.as_posix()}"' not in first] == []
+
+
+def test_it_loads_nothing_from_elsewhere(site: Path) -> None:
+    pages = [*site.rglob("*.html")]
+    loaded = {next(filter(None, found)) for page in pages for found in LOADED.findall(page.read_text())}
+    assert loaded
+    assert [each for each in loaded if re.match(r"(https?:)?//", each)] == []
+    styles = [*site.rglob("*.css")]
+    assert [style for style in styles if re.search(r"(@import|url\()[\"' ]*(https?:)?//", style.read_text())] == []
