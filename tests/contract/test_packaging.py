@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import yaml
 
 from hatch_metadata import addresses, from_elsewhere
 
@@ -69,6 +70,16 @@ def test_an_index_shows_no_link_that_leads_nowhere_there() -> None:
     assert addresses("") == {}
     pointed = [path.partition("/HEAD/")[2] for path in addresses("https://r").values() if "/HEAD/" in path]
     assert pointed and all(ROOT.joinpath(path).is_file() for path in pointed)
+
+
+def test_what_publishes_has_no_password_and_starts_what_there_is() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    jobs = yaml.safe_load(text)["jobs"]
+    assert "secrets." not in text
+    assert jobs["pypi"]["permissions"] == {"id-token": "write"}
+    assert jobs["pypi"]["environment"] == "pypi"
+    started = set(re.findall(r"\b(?:deploy|docs)/[\w./-]+", text))
+    assert started and all(ROOT.joinpath(path).is_file() for path in started)
 
 
 def test_installed_without_extras_it_imports_beside_nothing_else(wheel: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -70,3 +71,16 @@ def built(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def wheel(built: Path) -> Path:
     return next(built.glob("*.whl"))
+
+
+@pytest.fixture(scope="session")
+def bundle(wheel: Path, tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("bundle") / "underfed-offline"
+    settings = {"PYTHON": str(tools / "python"), "SOURCE_DATE_EPOCH": COMMITTED_AT}
+    run("bash", ROOT / "deploy" / "offline" / "bundle.sh", wheel, place, **settings)
+    return place.with_name("underfed-offline.tar")
+
+
+def unpack(bundle: Path, place: Path) -> None:
+    with tarfile.open(bundle) as archive:
+        archive.extractall(place, filter="data")

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import tarfile
-import time
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 
-from tests.app.listening import free_port
-from tests.release.conftest import COMMITTED_AT, release, run
+from tests.release.conftest import release, run, unpack
+from tests.release.serving import assert_it_serves
 from tests.soak.trying import ROOT
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1_800)]
-
-LONGEST_S = 300
 
 
 def test_built_again_elsewhere_by_somebody_else_it_has_the_same_bytes(built: Path, tools: Path, tmp_path: Path) -> None:
@@ -55,14 +48,6 @@ def test_the_service_runs_without_being_installed(way: str, wheel: Path, tools: 
     assert_it_serves([str(tools / program), *options, f"{wheel}[server]", "underfed"], tmp_path, places)
 
 
-@pytest.fixture(scope="module")
-def bundle(wheel: Path, tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("bundle") / "underfed-offline"
-    settings = {"PYTHON": str(tools / "python"), "SOURCE_DATE_EPOCH": COMMITTED_AT}
-    run("bash", ROOT / "deploy" / "offline" / "bundle.sh", wheel, place, **settings)
-    return place.with_name("underfed-offline.tar")
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be without a network")
 def test_the_service_is_installed_and_runs_where_there_is_no_network(bundle: Path, tmp_path: Path) -> None:
     unpack(bundle, tmp_path)
@@ -85,34 +70,3 @@ def test_a_bundle_that_was_changed_on_its_way_is_not_installed(bundle: Path, tmp
     done = subprocess.run(installer, capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "psutil" in done.stdout + done.stderr
     assert not (tmp_path / "opt").exists()
-
-
-def unpack(bundle: Path, place: Path) -> None:
-    with tarfile.open(bundle) as archive:
-        archive.extractall(place, filter="data")
-
-
-def assert_it_serves(command: list[str], place: Path, variables: dict[str, str]) -> None:
-    port = free_port()
-    settings = {**os.environ, **variables, "UNDERFED_DIR": str(place / "data")}
-    served = subprocess.Popen([*command, "serve", "--port", str(port)], cwd=place, env=settings, start_new_session=True)
-    try:
-        assert_it_is_ready(port, served)
-    finally:
-        os.killpg(served.pid, signal.SIGTERM)
-        served.wait(60)
-
-
-def assert_it_is_ready(port: int, served: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + LONGEST_S
-    while time.monotonic() < end and served.poll() is None:
-        try:
-            with urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
-                assert answer.status == 200
-            with urlopen(f"http://127.0.0.1:{port}/", timeout=5) as page:
-                assert b"<script" in page.read()
-        except URLError:
-            time.sleep(0.5)
-        else:
-            return
-    pytest.fail(f"it did not serve: {served.poll()}")
