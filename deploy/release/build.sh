@@ -24,7 +24,9 @@ wheel=$out/underfed-$version-py3-none-any.whl
 environment=$(mktemp -d)
 trap 'rm -rf "$environment"' EXIT
 "$python" -m venv --without-pip "$environment"
-"$python" -m pip --python "$environment/bin/python" install --quiet --only-binary=:all: "$wheel[parquet,postgresql]"
+# By its name: of a file the bill would say where it lay.
+"$python" -m pip --python "$environment/bin/python" install --quiet --only-binary=:all: --find-links "$out" \
+  "underfed[parquet,postgresql]==$version"
 "$python" -m cyclonedx_py environment --output-reproducible --output-file "$out/underfed-$version-python.cdx.json" \
   "$environment/bin/python"
 

@@ -76,8 +76,9 @@ def wheel(built: Path) -> Path:
 @pytest.fixture(scope="session")
 def bundle(wheel: Path, tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("bundle") / "underfed-offline"
-    settings = {"PYTHON": str(tools / "python"), "SOURCE_DATE_EPOCH": COMMITTED_AT}
-    run("bash", ROOT / "deploy" / "offline" / "bundle.sh", wheel, place, **settings)
+    python = str(tools / "python")
+    script = ROOT / "deploy" / "offline" / "bundle.sh"
+    run("bash", script, wheel, place, PYTHON=python, SOURCE_DATE_EPOCH=COMMITTED_AT)
     return place.with_name("underfed-offline.tar")
 
 
