@@ -39,6 +39,7 @@ from underfed_server.store.runs.config_values import read_config_keys
 from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.runs.read_rates import read_rates
+from underfed_server.store.team.counted import read_counted
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
 from underfed_server.store.team.observed_gains import read_observed
 from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy
@@ -355,6 +356,7 @@ class Store:
     first_ended = _reads(diagnoses.first_ended)
     unjudged = _reads_now(diagnoses.unjudged)
     team_runs = _reads(read_team_runs)
+    counted = _reads(read_counted)
     team_history = _reads(read_history)
     team_run = _reads(read_team_run)
     proven = _reads(read_proven)

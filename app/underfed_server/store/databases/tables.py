@@ -508,6 +508,29 @@ removed_run = Table(
     Index(None, "ended_at"),
 )
 
+counted_run = Table(
+    "counted_run",
+    metadata,
+    # Of every run that used GPUs or ended, also of one that was removed for good: see store/team/counted.py.
+    _key("run_id", Text),
+    Column("project", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    # The verdict that it was counted by when it had ended.
+    Column("bound", Text),
+    Column("gpu_us", BigInteger, nullable=False),
+)
+
+counted_loss = Table(
+    "counted_loss",
+    metadata,
+    # What such a run lost, by the causes that led when it did.
+    _key("run_id", Text),
+    _key("cause", Text),
+    Column("project", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("gpu_lost_us", BigInteger, nullable=False),
+)
+
 audit = Table(
     "audit",
     metadata,
@@ -624,6 +647,8 @@ for _table, _column in _COMPRESSED:
     event.listen(_table, "after_create", _external.execute_if(dialect="postgresql"))
 
 RUN_TABLES = tuple(
-    table for table in metadata.sorted_tables if "run_id" in table.c and table not in (removed_run, audit, alert)
+    table
+    for table in metadata.sorted_tables
+    if "run_id" in table.c and table not in (removed_run, counted_run, counted_loss, audit, alert)
 )
 """Tables that hold what was recorded of runs."""
