@@ -19,7 +19,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import CollectorRegistry
 
 from underfed_server.api.dependencies import ALLOWED, Parts, PartsDep, PermissionDep
-from underfed_server.store.team.counted import Amounts, Counted
+from underfed_server.store.runs.counted import Amounts, Counted
 from underfed_server.store.team.gauges import RunGauges, StoreGauges
 
 router = APIRouter(tags=["service"], dependencies=ALLOWED)

@@ -36,10 +36,10 @@ from underfed_server.store.reading.worker_lives import WorkerRecord, newest_load
 from underfed_server.store.runs import diagnoses, jobs, listing, removal, summaries
 from underfed_server.store.runs.audit_log import UNKNOWN, Author, read_audit, trim_audit
 from underfed_server.store.runs.config_values import read_config_keys
+from underfed_server.store.runs.counted import read_counted
 from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.runs.read_rates import read_rates
-from underfed_server.store.team.counted import read_counted
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
 from underfed_server.store.team.observed_gains import read_observed
 from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy

@@ -22,8 +22,8 @@ from tests.app.store.posting import post
 from underfed_server.api import exposition
 from underfed_server.api.exposition import RUN_GAUGES
 from underfed_server.main import Application
+from underfed_server.store.runs.counted import read_counted
 from underfed_server.store.store import Store
-from underfed_server.store.team.counted import read_counted
 from underfed_server.store.team.gauges import RunGauges
 
 

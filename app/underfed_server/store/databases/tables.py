@@ -511,7 +511,7 @@ removed_run = Table(
 counted_run = Table(
     "counted_run",
     metadata,
-    # Of every run that used GPUs or ended, also of one that was removed for good: see store/team/counted.py.
+    # Of every run that used GPUs or ended, also of one that was removed for good: see store/runs/counted.py.
     _key("run_id", Text),
     Column("project", Text, nullable=False),
     Column("user", Text, nullable=False),

@@ -13,10 +13,10 @@ from underfed_server.ingest.posted import RunVerdict
 from underfed_server.model import BestAdvice, Diagnosis
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
+from underfed_server.store.runs.counted import count_run
 from underfed_server.store.runs.read_rates import save_read_rate
 from underfed_server.store.runs.status import LOST_AFTER, status_column
 from underfed_server.store.runs.summaries import is_final, run_row
-from underfed_server.store.team.counted import count_run
 
 
 def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) -> bool:

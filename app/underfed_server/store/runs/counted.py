@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, select, true
+from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, true
 
 from underfed_server.model import Diagnosis
 from underfed_server.store.databases import tables
@@ -47,9 +46,8 @@ def count_run(connection: Connection, row: RowMapping, diagnosis: Diagnosis) -> 
         return
     run_id = diagnosis.run_id
     # Project and user stay those that it was first counted for, as the amounts do.
-    known: Mapping[str, Any] = connection.execute(
-        select(tables.counted_run).where(_run.run_id == run_id)
-    ).mappings().first() or {"project": row["project"], "user": row["user"], "bound": None, "gpu_us": 0}
+    found = connection.execute(select(tables.counted_run).where(_run.run_id == run_id)).mappings().first()
+    known = dict(found or {"project": row["project"], "user": row["user"], "bound": None, "gpu_us": 0})
     bound = known["bound"] or (diagnosis.bound if has_ended else None)
     gpu_us = known["gpu_us"] if lost_us is None else max(known["gpu_us"], used_us or 0)
     of_run = {"run_id": run_id, "project": known["project"], "user": known["user"]}
@@ -91,7 +89,7 @@ def _largest(
 ) -> tuple[Amounts, int]:
     """Sums of ``amount``, or counts of rows, and how many there are beyond the limit."""
     total = (func.count() if amount is None else func.sum(amount)).label("total")
-    sums: Select[Any] = select(*by, total).where(condition).group_by(*by).order_by(total.desc(), *by)
+    sums = select(*by, total).where(condition).group_by(*by).order_by(total.desc(), *by)
     rows = connection.execute(sums).all()
     return {tuple(row[:-1]): int(row[-1]) for row in rows[:limit]}, max(0, len(rows) - limit)
 
