@@ -26,6 +26,8 @@ SELECT create_reference_table('alert');
 SELECT create_reference_table('alert_rule');
 SELECT create_reference_table('audit');
 SELECT create_reference_table('channel');
+SELECT create_reference_table('counted_loss');
+SELECT create_reference_table('counted_run');
 SELECT create_reference_table('project');
 SELECT create_reference_table('removed_run');
 SELECT create_reference_table('session');

@@ -1042,6 +1042,14 @@ class Run(RunSummary):
     started_by: str | None
     launcher: str | None
     restart_count: int | None
+    slurm_job_id: str | None = None
+    namespace: str | None = None
+    """Of Kubernetes, like ``pods`` and ``train_job``."""
+    pods: list[str] = []
+    """Of its ranks, in their order."""
+    train_job: str | None = None
+    queue: str | None = None
+    """Of Kueue; in SLURM the partition."""
     agent_version: str | None
     python_version: str | None
     torch_version: str | None

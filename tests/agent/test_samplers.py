@@ -17,7 +17,8 @@ from underfed.collector.sampling.host_sampler import HostSampler, host_facts, nu
 from underfed.collector.sampling.process_usage import ProcessSampler, usage_of
 from underfed.collector.sampling.samples import Columns, Pace
 from underfed.exchange.run_files import RingName
-from underfed.host import procfs
+from underfed.host import memory, procfs
+from underfed.host.memory import Memory, read_memory
 from underfed.host.procfs import ProcessUsage
 
 RING = RingName(0, 0, 0)
@@ -124,6 +125,23 @@ def test_what_psutil_tells_stands_in_where_there_is_no_proc(monkeypatch: pytest.
     assert by_psutil.rss_bytes == pytest.approx(by_proc.rss_bytes, rel=0.05)
     assert by_psutil.threads == by_proc.threads
     assert usage_of(2**22) is None
+
+
+def test_memory_is_as_psutil_says_also_where_that_has_to_stand_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_proc = read_memory()
+    monkeypatch.setattr(memory, "PROC", tmp_path)
+    by_psutil = read_memory()
+    assert (by_proc.total_bytes, by_proc.swap_total_bytes) == (by_psutil.total_bytes, by_psutil.swap_total_bytes)
+    assert by_proc.available_bytes == pytest.approx(by_psutil.available_bytes, rel=0.3)
+    (tmp_path / "meminfo").write_text("MemTotal:  2048 kB\nMemAvailable: 1024 kB\nSwapTotal: 8 kB\nSwapFree: 5 kB\n")
+    assert read_memory() == Memory(2 << 20, 1 << 20, 8 << 10, 3 << 10)
+    (tmp_path / "meminfo").write_text("MemTotal:  2048 kB\n")
+    assert read_memory() == Memory(2 << 20, None, None, None)
+    (tmp_path / "meminfo").unlink()
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    assert read_memory() == Memory(None, None, None, None)
 
 
 def test_the_host_is_described(tmp_path: Path) -> None:

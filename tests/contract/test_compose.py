@@ -17,6 +17,7 @@ import yaml
 from starlette.testclient import TestClient
 
 from tests.app.described import PATHS
+from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream
 from tests.app.serving import application_in
 from tests.app.store.posting import post
@@ -184,6 +185,7 @@ def exposed(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     application = application_in(tmp_path_factory.mktemp("metrics"))
     try:
         post(application.parts.store, made_stream(5))
+        application.parts.store.save_diagnosis(made_diagnosis(status="finished", gpu_hours_lost=1.0))
         client = TestClient(application, base_url="http://127.0.0.1:7077")
         client.get("/api/v1/runs/nobody")
         said = client.get("/metrics").text
@@ -294,6 +296,26 @@ def test_caddy_reads_its_file() -> None:
     checked("caddy", "adapt", "--config", "deploy/Caddyfile", UNDERFED_SITE=":80")
 
 
+RULES = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yml").read_text())
+
+
+def test_each_alert_says_something_of_labels_that_its_series_have() -> None:
+    """What ``promtool check rules`` would refuse, and what it lets pass: a label in a sentence that no series has."""
+    assert set(RULES) == {"groups"}
+    names = [rule["alert"] for group in RULES["groups"] for rule in group["rules"]]
+    assert len(names) == len(set(names))
+    for group in RULES["groups"]:
+        assert set(group) == {"name", "rules"}
+        for rule in group["rules"]:
+            assert {"alert", "expr", "annotations"} <= set(rule) <= {"alert", "expr", "for", "labels", "annotations"}
+            assert re.fullmatch(r"\d+[smhd]", rule.get("for", "0s"))
+            assert rule["expr"].count("(") == rule["expr"].count(")")
+            told = set(re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values())))
+            kept = re.match(r"\(*\s*(?:max|sum) by \(([\w, ]+)\)", rule["expr"])
+            assert told <= (set(kept[1].split(", ")) if kept else {"instance"}), rule["alert"]
+
+
 def test_prometheus_reads_its_files() -> None:
+    checked("promtool", "test", "rules", "tests/contract/alerts.test.yml")
     checked("promtool", "check", "config", "--syntax-only", "deploy/prometheus/prometheus.yml")
     checked("promtool", "check", "rules", "deploy/prometheus/alerts.yml")

@@ -159,8 +159,8 @@ API = (
     Fault(
         "what was not measured of a run is exposed as 0",
         "app/underfed_server/api/exposition.py",
-        "            if value is not None:\n                family.add_metric(_labels(run), value * factor)",
-        "            family.add_metric(_labels(run), (value or 0.0) * factor)",
+        "            if value is not None:\n                family.add_metric([run.run_id], value * factor)",
+        "            family.add_metric([run.run_id], (value or 0.0) * factor)",
         ("tests/app/operations/test_exposition.py",),
     ),
     Fault(

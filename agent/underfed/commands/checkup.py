@@ -14,6 +14,7 @@ from underfed.collector.wire import Device, HostFacts
 from underfed.exchange import config
 from underfed.host import cgroup, procfs
 from underfed.host.calibration import calibrate_once
+from underfed.host.memory import read_memory
 from underfed.host.mounts import holding, locate, read_mounts
 
 GIB = 1 << 30
@@ -70,8 +71,6 @@ class Checkup:
 
 def examine(paths: Sequence[str]) -> Checkup:
     """Examine the host as this process may use it, and these paths."""
-    import psutil
-
     data_directory = config.data_directory(os.environ)
     calibrate_once(data_directory)
     gpus = open_gpus(os.environ.get("CUDA_VISIBLE_DEVICES"), os.environ.get("CUDA_DEVICE_ORDER"))
@@ -79,7 +78,7 @@ def examine(paths: Sequence[str]) -> Checkup:
         host=host_facts(os.getpid(), data_directory),
         throttled_us=cgroup.throttled_us(cgroup.cpu_group()),
         memory_used_bytes=cgroup.memory_used_bytes(cgroup.limiting_memory_group()),
-        swap_used_bytes=psutil.swap_memory().used,
+        swap_used_bytes=read_memory().swap_used_bytes,
         open_files_hard_limit=open_files_limit(is_hard=True),
         pressure_fractions={name: share for name in PRESSED if (share := pressure_fraction(name)) is not None},
         gpus=gpus.devices,

@@ -94,6 +94,14 @@ class RunFacts:
     config: dict[str, Value]
     launcher: str | None = None
     restart_count: int | None = None
+    slurm_job_id: str | None = None
+    namespace: str | None = None
+    """Of Kubernetes, like the two that follow."""
+    pod: str | None = None
+    """Of this rank."""
+    train_job: str | None = None
+    queue: str | None = None
+    """Of Kueue; in SLURM the partition."""
     overrides: dict[str, Value] = field(default_factory=dict)
     advice_of: str | None = None
     replay: Replayed | None = None

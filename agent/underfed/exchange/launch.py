@@ -17,6 +17,9 @@ from underfed.host.signal_handlers import passing
 LAUNCH = "UNDERFED_LAUNCH"
 """The directory. Set in every process below ``underfed run``."""
 
+AUTOLOAD = "UNDERFED_AUTOLOAD"
+"""``1``: as below ``underfed run``, without one: a cluster sets it with PYTHONPATH for all that it starts."""
+
 SET, REPLAY, ADVICE_OF = "UNDERFED_SET", "UNDERFED_REPLAY", "UNDERFED_ADVICE_OF"
 """Settings by loader, number of batches, and the run whose advice ``--apply`` took."""
 

@@ -26,6 +26,7 @@ from underfed.host import cgroup, handover, procfs
 from underfed.host.files import write_atomically
 from underfed.host.handover import Handover
 from underfed.host.lock import locked
+from underfed.host.memory import read_memory
 
 Curve = list[tuple[float, float]]
 """``(busy cores, CPU time relative to one busy core)``, rising in cores, the first factor 1.0."""
@@ -148,9 +149,7 @@ def _relative(levels: Sequence[int], times: Sequence[float]) -> Curve:
 
 
 def _left_bytes() -> int:
-    import psutil  # not at the top: every start of a launcher would pay for it
-
-    available, limit = int(psutil.virtual_memory().available), cgroup.memory_limit_bytes()
+    available, limit = read_memory().available_bytes or 0, cgroup.memory_limit_bytes()
     used = cgroup.memory_used_bytes(cgroup.limiting_memory_group())
     return available if limit is None or used is None else min(available, max(0, limit - used))
 

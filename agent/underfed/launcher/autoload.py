@@ -1,7 +1,8 @@
 """Hooks torch's DataLoader right after it is imported, and imports nothing of torch itself.
 
-``site/sitecustomize.py`` loads this file by its path into every Python below ``underfed run``, also where the package
-is not installed. So nothing is imported here that is not loaded already when a Python starts.
+``site/sitecustomize.py`` loads this file by its path into every Python below ``underfed run``, or of a cluster that
+sets ``UNDERFED_AUTOLOAD``, also where the package is not installed. So nothing is imported here that is not loaded
+already when a Python starts.
 """
 
 # ruff: noqa: PTH110, PTH118, PTH120
@@ -66,11 +67,12 @@ class Finder:
         return None
 
 
-def arm(launch: str) -> None:
-    """Report to the launcher that this Python loaded our ``sitecustomize``, and wait for torch."""
-    reports = os.path.join(launch, "python")
-    if not os.path.exists(reports):
-        os.close(os.open(reports, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+def arm(launch: str | None) -> None:
+    """Report to the launcher, if there is one, that this Python loaded our ``sitecustomize``, and wait for torch."""
+    if launch:
+        reports = os.path.join(launch, "python")
+        if not os.path.exists(reports):
+            os.close(os.open(reports, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
     finder = Finder()
     sys.meta_path.insert(0, finder)
     for name in list(finder.awaited):

@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 import traceback
+from dataclasses import asdict
 from pathlib import Path
 
 from underfed.exchange import launch
@@ -16,6 +17,7 @@ from underfed.exchange.rank import Rank
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
 from underfed.host.signal_handlers import let_through
+from underfed.trainer.scheduled import read_scheduled
 
 TEXT_LENGTH = 2000
 """Most characters of a word of the command line, and of an exit reason."""
@@ -68,6 +70,7 @@ def make_run_facts(config: Config, rank: Rank, started_by: str) -> RunFacts:
         launcher=rank.launcher,
         restart_count=rank.restart_count,
         advice_of=os.environ.get(launch.ADVICE_OF) or None,
+        **asdict(read_scheduled(os.environ)),
         not_measured=_not_measured(config, rank),
     )
 

@@ -226,13 +226,20 @@ def make_place(config: Config) -> Place:
     return Place(rank, run_id, _make_directory(config, rank, run_id))
 
 
+def started_by(environ: Mapping[str, str]) -> str:
+    """``run``: below ``underfed run``; ``autoload``: by a cluster's environment; ``watch``: by the program itself."""
+    if environ.get(launch.LAUNCH):
+        return "run"
+    return "autoload" if environ.get(launch.AUTOLOAD) == "1" else "watch"
+
+
 def make_recording(config: Config, place: Place) -> Recording:
     """
     Raises:
         RunDirectoryError: nothing can be written there.
     """
     try:
-        return Recording(config, place, "run" if os.environ.get(launch.LAUNCH) else "watch")
+        return Recording(config, place, started_by(os.environ))
     except Exception as error:
         let_through(error)
         remove_directory(place.directory)

@@ -178,6 +178,11 @@ class Run(Part, frozen=True, kw_only=True):
     started_by: Name | None = None
     launcher: Name | None = None
     restart_count: Count | None = None
+    slurm_job_id: Name | None = None
+    namespace: Name | None = None
+    pod: Name | None = None
+    train_job: Name | None = None
+    queue: Name | None = None
     tags: Annotated[dict[Name, Text], Meta(max_length=MOST_ENTRIES)] = {}
     config: NamedValues = {}
     overrides: NamedValues = {}

@@ -36,6 +36,7 @@ from underfed_server.store.reading.worker_lives import WorkerRecord, newest_load
 from underfed_server.store.runs import diagnoses, jobs, listing, removal, summaries
 from underfed_server.store.runs.audit_log import UNKNOWN, Author, read_audit, trim_audit
 from underfed_server.store.runs.config_values import read_config_keys
+from underfed_server.store.runs.counted import read_counted
 from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.runs.read_rates import read_rates
@@ -355,6 +356,7 @@ class Store:
     first_ended = _reads(diagnoses.first_ended)
     unjudged = _reads_now(diagnoses.unjudged)
     team_runs = _reads(read_team_runs)
+    counted = _reads(read_counted)
     team_history = _reads(read_history)
     team_run = _reads(read_team_run)
     proven = _reads(read_proven)

@@ -80,3 +80,19 @@ def _launch(run: Run) -> Iterator[tuple[str, str]]:
     again = "" if not restarts else "restarted once" if restarts == 1 else f"restarted {restarts} times"
     if run.launcher or again:
         yield "Launched", ", ".join(filter(None, (f"by {run.launcher}" if run.launcher else "", again)))
+    scheduled = ", ".join(_scheduled(run))
+    if scheduled:
+        yield "Scheduled", f"as {scheduled}"
+
+
+def _scheduled(run: Run) -> Iterator[str]:
+    if run.slurm_job_id:
+        yield f"SLURM job {run.slurm_job_id}"
+    if run.train_job:
+        yield f"train job {run.train_job}"
+    if run.pods:
+        yield f"pod {run.pods[0]}" if len(run.pods) == 1 else f"{len(run.pods)} pods from {run.pods[0]} on"
+    if run.namespace:
+        yield f"namespace {run.namespace}"
+    if run.queue:
+        yield f"queue {run.queue}"

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 f82c64d6a9639ef9428f951f05d55c5d5eb5728f9d875266bcfce23a4422dade. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 7278d996e4782f572a5e2cc65df33a9621f1c3fca1cc21a632455ae6d5c79c76. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -2778,6 +2778,8 @@ export interface components {
             losses: components["schemas"]["Losses"];
             /** Name */
             name: string;
+            /** Namespace */
+            namespace?: string | null;
             /** No Loader */
             no_loader: string | null;
             /** Not Measured */
@@ -2799,10 +2801,17 @@ export interface components {
             overrides: {
                 [key: string]: boolean | number | string | null;
             };
+            /**
+             * Pods
+             * @default []
+             */
+            pods: string[];
             /** Project */
             project: string;
             /** Python Version */
             python_version: string | null;
+            /** Queue */
+            queue?: string | null;
             /** Ranks */
             ranks: number[];
             replay: components["schemas"]["Replay"] | null;
@@ -2814,6 +2823,8 @@ export interface components {
             samples_per_s: number | null;
             /** Script */
             script: string | null;
+            /** Slurm Job Id */
+            slurm_job_id?: string | null;
             /** Spark */
             spark: (number | null)[];
             /**
@@ -2852,6 +2863,8 @@ export interface components {
              * @default []
              */
             trackers: components["schemas"]["TrackerRun"][];
+            /** Train Job */
+            train_job?: string | null;
             /** User */
             user: string;
             /** World Size */

@@ -8,6 +8,7 @@ const KEYS = [
   'project: user: host: name: tag: status: bound: level: cause: is:',
   'num_workers< stall> hours_lost> gain> gained> step_us> steps_per_s< ranks> step>',
   'started< ended< seen< id: job: loader: gpu: dataset: mount: tracker: notes: reason:',
+  'slurm: train_job: pod: namespace: queue:',
 ].flatMap(line => line.split(' '))
 
 /** What some keys take. */

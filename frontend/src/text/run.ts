@@ -19,6 +19,14 @@ export const run = {
   trackers: { wandb: 'W&B', mlflow: 'MLflow', tensorboard: 'TensorBoard' } as Readonly<
     Record<string, string>
   >,
+  /** Where a cluster's scheduler has it. */
+  scheduled: {
+    slurm: (id: string) => `SLURM job ${id}`,
+    trainJob: (name: string) => `train job ${name}`,
+    namespace: (name: string) => `namespace ${name}`,
+    queue: (name: string) => `queue ${name}`,
+    pods: (count: number, first: string) => (count === 1 ? `pod ${first}` : plural(count, 'pod')),
+  },
   restarted: (count: number) => (count === 1 ? 'restarted once' : `restarted ${plural(count, 'time')}`),
   noLoaderDetail: 'Input that does not come from a PyTorch DataLoader can be watched from the script:',
   advised: 'applies the advice of',

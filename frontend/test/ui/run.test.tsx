@@ -39,6 +39,21 @@ describe('the head of a run', () => {
     expect(seen()).toContain('newer n1')
   })
 
+  test('says where a scheduler has it, and nothing of one that did not start it', () => {
+    const { unmount } = render(<RunHead run={run()} loader={null} />)
+    expect(seen()).not.toMatch(/SLURM|pod|queue/)
+    unmount()
+    const pods = ['llama-0-x', 'llama-1-y']
+    render(
+      <RunHead
+        run={run({ slurm_job_id: '4711', queue: 'gpu', namespace: 'team-a', train_job: 'llama', pods })}
+        loader={null}
+      />,
+    )
+    for (const words of ['SLURM job 4711', 'queue gpu', 'namespace team-a', 'train job llama', '2 pods'])
+      expect(seen()).toContain(words)
+  })
+
   test('shows notes as Markdown, and HTML in them as it was typed', () => {
     render(
       <RunHead run={run({ notes: '**slow** on `node-1`\n- <img src=x onerror=alert(1)>' })} loader={null} />,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
+from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
+from tests.app.made_diagnosis import made_cause, made_diagnosis
 from tests.app.made_windows import RUN, made_stream, made_window, posted
 from tests.app.operations.asking import ask, scraped, send
 from tests.app.operations.running import Running, running
@@ -17,6 +22,7 @@ from tests.app.store.posting import post
 from underfed_server.api import exposition
 from underfed_server.api.exposition import RUN_GAUGES
 from underfed_server.main import Application
+from underfed_server.store.runs.counted import read_counted
 from underfed_server.store.store import Store
 from underfed_server.store.team.gauges import RunGauges
 
@@ -86,27 +92,17 @@ def test_a_running_run_has_its_figures_and_what_was_not_measured_has_no_series(
 ) -> None:
     named(store, "resnet")
     said = text_of(client)
-    labels = 'name="resnet",project="vision",run_id="run-1"'
-    assert 'underfed_runs{status="running"} 1.0' in said
-    verdict = f'bound="unknown",cause="",level="unknown",{labels}'
-    assert f"underfed_run_verdict{{{verdict}}} 1.0" in "".join(sorted_labels(said))
-    assert "underfed_run_data_stall_fraction{" not in said
-
-
-def sorted_labels(text: str) -> Iterator[str]:
-    for line in text.splitlines(keepends=True):
-        if "{" in line and not line.startswith("#"):
-            name, rest = line.split("{", 1)
-            labels, value = rest.rsplit("}", 1)
-            yield f"{name}{{{','.join(sorted(labels.split(',')))}}}{value}"
+    assert 'underfed_runs_by_status{status="running"} 1.0' in said
+    assert 'underfed_run_verdict{bound="unknown",cause="",level="unknown",run_id="run-1"} 1.0' in said
+    assert "underfed_run_data_stall_ratio{" not in said
 
 
 def test_a_judged_run_shows_its_stall_in_the_units_of_prometheus(service: Running) -> None:
     for window in made_stream(20):
         send(service.address, window)
-    poll(lambda: "underfed_run_data_stall_fraction" in scraped(service.address))
+    poll(lambda: "underfed_run_data_stall_ratio" in scraped(service.address))
     found = scraped(service.address)
-    (stall,) = found["underfed_run_data_stall_fraction"].values()
+    (stall,) = found["underfed_run_data_stall_ratio"].values()
     (lost,) = found["underfed_run_lost_seconds"].values()
     run = ask(service.address, "/api/v1/runs/run-1/diagnosis").json
     assert stall == pytest.approx(run["data_stall_fraction"])
@@ -116,21 +112,124 @@ def test_a_judged_run_shows_its_stall_in_the_units_of_prometheus(service: Runnin
     poll(lambda: scraped(service.address)["underfed_judgement_seconds_count"][()] >= 1)
 
 
-def test_only_the_newest_running_runs_have_series_and_the_rest_is_counted(
+def test_what_a_run_is_joined_by_stands_in_one_series_of_it(client: TestClient, store: Store) -> None:
+    told = RUN | {"slurm_job_id": "4711", "queue": "gpu", "namespace": "team-a", "train_job": "llama"}
+    for rank in (1, 0):
+        post(store, [made_window(0, rank=rank, run=told | {"pod": f"llama-{rank}", "hostname": f"node-{rank}"})])
+    (family,) = (each for each in families_of(client) if each.name == "underfed_run_info")
+    (sample,) = family.samples
+    assert sample.value == 1
+    assert sample.labels == {
+        "run_id": "run-1", "project": "vision", "name": "resnet", "user": "ada", "host": "node-0",
+        "slurm_job_id": "4711", "namespace": "team-a", "pod": "llama-0", "train_job": "llama", "queue": "gpu",
+    }  # fmt: skip
+    of_runs = [each for each in families_of(client) if each.name.startswith("underfed_run_")]
+    wide = {each.name for each in of_runs for sample in each.samples if len(sample.labels) > 1}
+    assert wide == {"underfed_run_info", "underfed_run_verdict"}
+
+
+def families_of(client: TestClient) -> list[Metric]:
+    """As Prometheus' own parsers read them: neither refuses a name or a series, and none is there twice."""
+    plain = list(text_string_to_metric_families(text_of(client)))
+    asked = {"Accept": "application/openmetrics-text;version=1.0.0"}
+    strict: list[Metric] = list(open_metrics(client.get("/metrics", headers=asked).text))  # type: ignore[no-untyped-call]
+    for families in (plain, strict):
+        series = [(each.name, *sorted(each.labels.items())) for family in families for each in family.samples]
+        assert len(series) == len(set(series))
+    assert len({family.name for family in strict}) == len(strict)
+    return strict
+
+
+def test_only_the_costliest_running_runs_have_series_and_the_rest_is_counted(
     client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exposition, "MOST_RUNS", 3)
     for index in range(5):
         post(store, [made_window(0, run_id=f"run-{index}", started_at=f"2026-11-20T10:00:0{index}Z", run=RUN)])
+    store.save_diagnosis(made_diagnosis("run-0", hours_lost=1.0, gpu_hours_lost=1.0))
+    store.save_diagnosis(made_diagnosis("run-2", hours_lost=5.0))
     said = text_of(client)
     assert "underfed_runs_left_out 2.0" in said
-    assert [f'run_id="run-{index}"' in said for index in range(5)] == [False, False, True, True, True]
+    assert re.findall(r'underfed_run_info{.*run_id="([^"]+)"', said) == ["run-0", "run-2", "run-4"]
+
+
+def totals(client: TestClient) -> dict[tuple[str, ...], float]:
+    """The counters that outlive runs, by name and values of labels."""
+    kinds = {"underfed_gpu_lost_seconds": ("project", "user", "cause"), "underfed_gpu_seconds": ("project", "user"),
+             "underfed_runs": ("project", "bound")}  # fmt: skip
+    return {
+        (family.name, *(sample.labels[name] for name in kinds[family.name])): sample.value
+        for family in families_of(client)
+        if family.name in kinds
+        for sample in family.samples
+    }
+
+
+def test_counters_of_all_runs_never_fall_whatever_becomes_of_a_run(client: TestClient, store: Store) -> None:
+    def judged(hours: float, cause: str, status: str = "running", run_id: str = "run-1") -> None:
+        figures = {"hours_lost": hours, "gpu_hours_lost": hours, "hours_used": 4 * hours, "status": status}
+        store.save_diagnosis(made_diagnosis(run_id, **figures, causes=[made_cause(cause)]))
+
+    post(store, [made_window(0, run=RUN)])
+    post(store, [made_window(0, run_id="run-2", run=RUN | {"project": "speech", "user": ""})])
+    lost, used = ("underfed_gpu_lost_seconds", "vision", "ada"), ("underfed_gpu_seconds", "vision", "ada")
+    judged(1.0, "too_few_workers")
+    assert totals(client) == {(*lost, "too_few_workers"): 3_600, used: 14_400}
+    # Another cause leads: what was lost until then stays where it was counted.
+    judged(1.5, "storage_wait")
+    assert totals(client) == {(*lost, "too_few_workers"): 3_600, (*lost, "storage_wait"): 1_800, used: 21_600}
+    # Judged anew, by which it lost less.
+    judged(0.5, "too_few_workers")
+    judged(1.25, "storage_wait")
+    assert totals(client) == {(*lost, "too_few_workers"): 3_600, (*lost, "storage_wait"): 1_800, used: 21_600}
+    judged(2.0, "storage_wait", "finished")
+    judged(2.0, "storage_wait", "crashed")
+    judged(3.0, "cpu_limited", "lost", "run-2")
+    after = {
+        (*lost, "too_few_workers"): 3_600,
+        (*lost, "storage_wait"): 3_600,
+        ("underfed_gpu_lost_seconds", "speech", "", "cpu_limited"): 10_800,
+        used: 28_800,
+        ("underfed_gpu_seconds", "speech", ""): 43_200,
+        ("underfed_runs", "vision", "data"): 1,
+        ("underfed_runs", "speech", "data"): 1,
+    }
+    assert totals(client) == after
+    with store.reading() as reader:
+        assert read_counted(reader.connection, "speech", 9).gpu_lost_us == {
+            ("speech", "", "cpu_limited"): 10_800_000_000
+        }
+        assert read_counted(reader.connection, None, 1).left_out == 4
+
+
+def test_counters_of_all_runs_outlive_those_that_are_removed(
+    client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post(store, [made_window(0, run=RUN), made_window(1, end={"status": "finished"})])
+    said = {"status": "finished", "hours_lost": 1.0, "gpu_hours_lost": 1.0}
+    store.save_diagnosis(made_diagnosis("run-1", **said))
+    before = totals(client)
+    assert len(before) == 3
+    store.delete_run("run-1")
+    assert totals(client) == before
+    monkeypatch.setattr(store, "keep_deleted", timedelta(0))
+    while store.forgettable() is not None:
+        store.forget_some("run-1")
+    with store.reading() as reader:
+        assert reader.connection.exec_driver_sql("SELECT count(*) FROM run").scalar() == 0
+    assert totals(client) == before
+
+
+def test_a_run_without_gpus_counts_among_those_that_ended_alone(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, run=RUN)])
+    store.save_diagnosis(made_diagnosis("run-1", status="finished", bound="compute"))
+    assert totals(client) == {("underfed_runs", "vision", "compute"): 1}
 
 
 def test_a_run_that_ended_leaves(client: TestClient, store: Store) -> None:
     post(store, [made_window(0, run=RUN, end={"status": "finished", "exit_reason": None, "exit_code": 0})])
     said = text_of(client)
-    assert 'underfed_runs{status="finished"} 1.0' in said
+    assert 'underfed_runs_by_status{status="finished"} 1.0' in said
     assert "underfed_run_verdict{" not in said
 
 
@@ -142,13 +241,14 @@ def test_a_name_cannot_add_a_line_of_its_own(client: TestClient, store: Store) -
         "underfed_ingest_windows_total 1.0"
     ]
     assert "y" * 101 not in said
+    families_of(client)
 
 
 def test_open_metrics_are_given_to_who_asks_for_them(client: TestClient, store: Store) -> None:
     named(store, "resnet")
     response = client.get("/metrics", headers={"Accept": "application/openmetrics-text;version=1.0.0"})
     assert response.headers["content-type"].startswith("application/openmetrics-text")
-    families = {family.name for family in open_metrics(response.text)}  # type: ignore[no-untyped-call]
+    families = {family.name for family in families_of(client)}
     assert {"underfed_build", "underfed_ingest_windows", "underfed_run_verdict"} <= families
 
 

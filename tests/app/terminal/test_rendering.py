@@ -300,7 +300,10 @@ def workers_page(*workers: WorkerInfo, pin_us: int | None = None) -> WorkersPage
 
 
 def run(**said: Any) -> Run:
-    listed = ("command", "ranks", "loaders", "hosts", "devices", "epochs", "storage", "died_workers", "trackers")
+    listed = (
+        *("command", "ranks", "pods", "loaders", "hosts", "devices", "epochs", "storage"),
+        *("died_workers", "trackers"),
+    )
     lists: dict[str, list[Any]] = {name: [] for name in listed}
     usual: dict[str, Any] = {"config": {}, "overrides": {}, "not_measured": {}, "notes": ""}
     usual["losses"] = dict.fromkeys(Losses.model_fields, 0)
@@ -321,6 +324,9 @@ def test_what_a_run_ran_on_is_told_in_a_few_lines_of_80_columns() -> None:
         epochs=[dict.fromkeys(EpochInfo.model_fields) | epoch],
         launcher="torchrun",
         restart_count=2,
+        slurm_job_id="4711",
+        queue="gpu",
+        pods=["llama-0", "llama-1"],
     )
     page = workers_page(
         worker(0, rss_bytes=1.2e9, pss_bytes=0.4e9),
@@ -338,6 +344,7 @@ def test_what_a_run_ran_on_is_told_in_a_few_lines_of_80_columns() -> None:
         "  Data of train     /mnt/imagenet (ext4, NVMe on nvme0n1p2), 1,204 files seen",
         "  Data of train     /nfs, 1 file seen",
         "  Launched          by torchrun, restarted 2 times",
+        "  Scheduled         as SLURM job 4711, 2 pods from llama-0 on, queue gpu",
     ]
     assert max(map(len, lines)) <= 80
 

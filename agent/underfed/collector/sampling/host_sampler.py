@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-import psutil
-
+from underfed.collector.sampling.optional import psutil
 from underfed.collector.sampling.samples import Row
 from underfed.collector.sampling.traffic import Traffic
 from underfed.collector.wire import HostFacts
@@ -17,6 +17,7 @@ from underfed.exchange.run_files import SHARED_MEMORY
 from underfed.host import cgroup, procfs
 from underfed.host.calibration import read_cached
 from underfed.host.files import read_text
+from underfed.host.memory import read_memory
 
 CPU_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
 """Columns of /proc/stat. psutil has them too, but not which CPU a line is about when some are offline."""
@@ -31,7 +32,7 @@ def host_facts(pid: int, data_directory: Path) -> HostFacts:
     """For the process ``pid``, whose affinity and control groups hold."""
     allowed, quota = cgroup.allowed_cpus(pid), cgroup.quota_cores(pid)
     shm_total_bytes, shm_free_bytes = _shared_memory()
-    memory = psutil.virtual_memory()
+    memory = read_memory()
     calibration = read_cached(data_directory)
     return HostFacts(
         cpu_model=procfs.cpu_model(),
@@ -39,10 +40,10 @@ def host_facts(pid: int, data_directory: Path) -> HostFacts:
         allowed_cpus=allowed,
         quota_cores=quota,
         usable_cores=cgroup.usable_cores(allowed, quota),
-        memory_total_bytes=memory.total,
+        memory_total_bytes=memory.total_bytes,
         memory_limit_bytes=cgroup.memory_limit_bytes(pid),
-        memory_available_bytes=memory.available,
-        swap_total_bytes=_swap("total"),
+        memory_available_bytes=memory.available_bytes,
+        swap_total_bytes=memory.swap_total_bytes,
         shm_total_bytes=shm_total_bytes,
         shm_free_bytes=shm_free_bytes,
         open_files_limit=open_files_limit(pid),
@@ -57,8 +58,8 @@ def host_facts(pid: int, data_directory: Path) -> HostFacts:
 def open_files_limit(pid: int = 0, is_hard: bool = False) -> int | None:
     """How many files the process may have open, or to what it may raise that; 0: the calling process."""
     try:
-        limit: int = psutil.Process(pid or None).rlimit(psutil.RLIMIT_NOFILE)[is_hard]
-    except (AttributeError, psutil.Error):
+        limit = resource.prlimit(pid, resource.RLIMIT_NOFILE)[is_hard]
+    except (AttributeError, OSError):
         return None  # no Linux, or the process is gone
     return limit if limit >= 0 else None  # negative: unlimited
 
@@ -83,15 +84,16 @@ class HostSampler:
         self._traffic = Traffic()
 
     def sample(self) -> Row:
+        memory = read_memory()
         return {
             "busy_cores": self._busy_cores(),
             "cpu_pressure_us": procfs.pressure("cpu", "total"),
             "io_pressure_us": procfs.pressure("io", "total"),
             "memory_pressure_us": procfs.pressure("memory", "total"),
             "throttled_us": cgroup.throttled_us(self._cpu_group),
-            "memory_available_bytes": psutil.virtual_memory().available,
+            "memory_available_bytes": memory.available_bytes,
             "memory_used_bytes": cgroup.memory_used_bytes(self._memory_group),
-            "swap_used_bytes": _swap("used"),
+            "swap_used_bytes": memory.swap_used_bytes,
             "shm_free_bytes": _shared_memory()[1],
             **self._traffic.sample(),
         }
@@ -111,6 +113,8 @@ class HostSampler:
     def _cpu_seconds(self) -> dict[int, tuple[float, float]]:
         """``(busy, total)`` of each allowed CPU since the machine started. Time stolen by other machines is busy."""
         if not hasattr(os, "sched_getaffinity"):
+            if psutil is None:
+                return {}
             return {cpu: _split(times._asdict()) for cpu, times in enumerate(psutil.cpu_times(percpu=True))}
         allowed = os.sched_getaffinity(self._pid)
         lines = re.findall(r"^cpu(\d+) (.+)$", Path("/proc/stat").read_text(), re.MULTILINE)
@@ -134,10 +138,3 @@ def _shared_memory() -> tuple[int, int] | tuple[None, None]:
     except OSError:
         return None, None
     return usage.total, usage.free
-
-
-def _swap(quantity: str) -> int | None:
-    try:
-        return int(getattr(psutil.swap_memory(), quantity))
-    except (OSError, RuntimeError):
-        return None  # some containers hide it

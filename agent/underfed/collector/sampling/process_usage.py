@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import psutil
-
+from underfed.collector.sampling.optional import psutil
 from underfed.collector.sampling.samples import Row
 from underfed.exchange.run_files import RingName
 from underfed.host import procfs
@@ -19,8 +18,8 @@ LivingWorkers = Mapping[RingName, ProcessUsage]
 
 
 def usage_of(pid: int) -> ProcessUsage | None:
-    """From ``procfs``, or from psutil where there is no /proc. ``None``: the process is gone."""
-    if procfs.is_here():
+    """From ``procfs``, or from psutil where there is no /proc. ``None``: the process is gone, or neither is here."""
+    if procfs.is_here() or psutil is None:
         return procfs.usage(pid)
     try:
         process = psutil.Process(pid)

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import psutil
-
+from underfed.collector.sampling.optional import NO_PSUTIL, psutil
 from underfed.collector.sampling.samples import Row
 
 SYS = Path("/sys")
@@ -29,6 +28,8 @@ class Traffic:
     @property
     def missing(self) -> dict[str, str]:
         """Why there is nothing to sample."""
+        if psutil is None:
+            return dict.fromkeys(("disks", "networks"), NO_PSUTIL)
         reasons = {"disks": None if self._disks else NO_DISKS, "networks": None if self._networks else NO_NETWORKS}
         return {name: reason for name, reason in reasons.items() if reason is not None}
 
@@ -67,7 +68,7 @@ def _network_counters() -> Mapping[str, Any]:
 
 def _known(counters: Callable[[], Mapping[str, Any] | None]) -> Mapping[str, Any]:
     try:
-        return counters() or {}
+        return (counters() or {}) if psutil is not None else {}
     except (OSError, RuntimeError, ValueError):
         return {}  # some containers hide them; psutil raises NotImplementedError, a RuntimeError, where it finds none
 

@@ -1,4 +1,5 @@
-"""Runs when a Python below ``underfed run`` starts: arms ``autoload``, then gives way to the sitecustomize behind it.
+"""Runs when a Python below ``underfed run`` starts, or one of a cluster that sets ``UNDERFED_AUTOLOAD=1``: arms
+``autoload``, then gives way to the sitecustomize behind it.
 
 Every Python of the command comes by here, so it is written for all of them, 2.7 included, and imports nothing.
 """
@@ -10,8 +11,11 @@ import sys
 
 HERE = os.path.dirname(__file__)
 LAUNCH = os.environ.get("UNDERFED_LAUNCH")
+IS_WANTED = LAUNCH or os.environ.get("UNDERFED_AUTOLOAD") == "1"
+# A user's own `underfed run` where the cluster has one too: its site comes first, and the cluster's is behind it.
+IS_ARMED = any(type(finder).__module__ == "underfed.launcher.autoload" for finder in sys.meta_path)
 
-if LAUNCH and os.environ.get("UNDERFED_DISABLED", "") in ("", "0"):
+if IS_WANTED and not IS_ARMED and os.environ.get("UNDERFED_DISABLED", "") in ("", "0"):
     try:
         if sys.version_info >= (3, 10):  # noqa: UP036
             # By its path, as this file was loaded: importing the package would cost every helper process 10 ms.
@@ -19,7 +23,7 @@ if LAUNCH and os.environ.get("UNDERFED_DISABLED", "") in ("", "0"):
             autoload.__file__ = os.path.join(os.path.dirname(HERE), "autoload.py")
             type(__loader__)(autoload.__name__, autoload.__file__).exec_module(autoload)  # type: ignore[name-defined]
             autoload.arm(LAUNCH)
-        else:
+        elif LAUNCH:
             with open(os.path.join(LAUNCH, "old-python"), "a") as reports:
                 reports.write("%d.%d\n" % sys.version_info[:2])  # noqa: UP031
     except Exception:

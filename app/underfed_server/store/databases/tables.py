@@ -99,6 +99,11 @@ run = Table(
     Column("started_by", Text),
     Column("launcher", Text),
     Column("restart_count", BigInteger),
+    # Where a cluster's scheduler has it. Pods are of ranks.
+    Column("slurm_job_id", Text),
+    Column("namespace", Text),
+    Column("train_job", Text),
+    Column("queue", Text),
     Column("world_size", Integer, nullable=False),
     Column("started_at", Instant, nullable=False),
     Column("last_seen_at", Instant, nullable=False),
@@ -186,6 +191,7 @@ rank = Table(
     _key("rank", Integer),
     Column("incarnation", BigInteger, nullable=False),
     Column("hostname", Text),
+    Column("pod", Text),
     Column("local_rank", Integer),
     Column("host", JSON(none_as_null=True)),
     Column("devices", JSON, nullable=False),
@@ -502,6 +508,29 @@ removed_run = Table(
     Index(None, "ended_at"),
 )
 
+counted_run = Table(
+    "counted_run",
+    metadata,
+    # Of every run that used GPUs or ended, also of one that was removed for good: see store/runs/counted.py.
+    _key("run_id", Text),
+    Column("project", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    # The verdict that it was counted by when it had ended.
+    Column("bound", Text),
+    Column("gpu_us", BigInteger, nullable=False),
+)
+
+counted_loss = Table(
+    "counted_loss",
+    metadata,
+    # What such a run lost, by the causes that led when it did.
+    _key("run_id", Text),
+    _key("cause", Text),
+    Column("project", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("gpu_lost_us", BigInteger, nullable=False),
+)
+
 audit = Table(
     "audit",
     metadata,
@@ -618,6 +647,8 @@ for _table, _column in _COMPRESSED:
     event.listen(_table, "after_create", _external.execute_if(dialect="postgresql"))
 
 RUN_TABLES = tuple(
-    table for table in metadata.sorted_tables if "run_id" in table.c and table not in (removed_run, audit, alert)
+    table
+    for table in metadata.sorted_tables
+    if "run_id" in table.c and table not in (removed_run, counted_run, counted_loss, audit, alert)
 )
 """Tables that hold what was recorded of runs."""

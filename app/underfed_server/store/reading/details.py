@@ -53,6 +53,7 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
         **dict(summary),
         **{name: row[name] for name in same},
         ranks=sorted({stream["rank"] for stream in streams}),
+        pods=list(dict.fromkeys(rank["pod"] for rank in ranks if rank["pod"])),
         loaders=_loaders(connection, run_id),
         hosts=_hosts(ranks),
         devices=[Device(**device) for device in devices_by_host(ranks).values()],

@@ -13,6 +13,7 @@ from underfed_server.ingest.posted import RunVerdict
 from underfed_server.model import BestAdvice, Diagnosis
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
+from underfed_server.store.runs.counted import count_run
 from underfed_server.store.runs.read_rates import save_read_rate
 from underfed_server.store.runs.status import LOST_AFTER, status_column
 from underfed_server.store.runs.summaries import is_final, run_row
@@ -24,17 +25,18 @@ def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) 
     Raises:
         NotFoundError: there is no such run.
     """
-    run_row(connection, diagnosis.run_id)
+    row = run_row(connection, diagnosis.run_id)
     body = diagnosis.model_dump_json(by_alias=True, exclude={"is_final"})
     known = tables.diagnosis.c
     same = update(tables.diagnosis).where(known.run_id == diagnosis.run_id, known.body == body)
     changed = not connection.execute(same.values(judged_at=now)).rowcount
     if changed:
         save_read_rate(connection, now, diagnosis.run_id, diagnosis.read_rate)
+        count_run(connection, row, diagnosis)
         found = diagnosis.candidates
         asked = {"candidates": [found.model_dump(mode="json")] if found else None}
-        row = {"run_id": diagnosis.run_id, "body": body, **asked, "judged_at": now, "changed_at": now}
-        connection.execute(upsert(connection, tables.diagnosis), row)
+        said = {"run_id": diagnosis.run_id, "body": body, **asked, "judged_at": now, "changed_at": now}
+        connection.execute(upsert(connection, tables.diagnosis), said)
     statement = update(tables.run).where(tables.run.c.run_id == diagnosis.run_id)
     connection.execute(statement.values(changed_at=now, **_figures(diagnosis)))
     return changed

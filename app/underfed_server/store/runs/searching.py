@@ -36,6 +36,7 @@ _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "name": NAME,
     "id": _run.run_id,
     "reason": _run.exit_reason,
+    "slurm": _run.slurm_job_id,
     "ranks": _run.world_size,
     "stall": _run.data_stall_fraction,
     "gain": _run.least_speedup,
@@ -175,6 +176,7 @@ _BESIDE: Mapping[str, Callable[[str, Any], Condition]] = {
     "tag": _tagged,
     "host": partial(_any_of, _rank.hostname),
     "gpu": partial(_any_of, _rank.gpu_name),
+    "pod": partial(_any_of, _rank.pod),
     "loader": partial(_any_of, _loader.loader),
     "dataset": _of_dataset,
     "mount": _on_mount,
@@ -186,7 +188,8 @@ _BESIDE: Mapping[str, Callable[[str, Any], Condition]] = {
 
 
 def _mentions(word: str) -> Condition:
-    own = [column.icontains(word, autoescape=True) for column in (NAME, _run.run_id, _run.project, _run.user)]
+    named = (NAME, _run.run_id, _run.project, _run.user, _run.train_job)
+    own = [column.icontains(word, autoescape=True) for column in named] + [_run.slurm_job_id == word]
     host = exists().where(_rank.run_id == _run.run_id, _rank.hostname.icontains(word, autoescape=True))
     tag = exists().where(_tag.run_id == _run.run_id, (_tag.key + "=" + _tag.value).icontains(word, autoescape=True))
     causes = [name for name, label in all_labels()["cause"].items() if _begins_a_word(word, label)]

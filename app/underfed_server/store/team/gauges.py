@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import ColumnElement, Connection, func, select, text
 
 from underfed_server.model import Status
 from underfed_server.store.databases import tables
@@ -22,6 +23,14 @@ class RunGauges:
     run_id: str
     project: str
     name: str
+    user: str
+    hostname: str | None
+    slurm_job_id: str | None
+    namespace: str | None
+    pod: str | None
+    """Of its lowest rank, as its host is."""
+    train_job: str | None
+    queue: str | None
     bound: str
     level: str
     cause: str | None
@@ -45,15 +54,27 @@ class StoreGauges:
 
 
 def read_running(connection: Connection, limit: int, project: str | None, now: datetime) -> list[RunGauges]:
-    """The ``limit`` newest running runs, of one project where one is named."""
+    """The ``limit`` running runs that have lost most, of one project where one is named: time of GPUs before time of
+    hosts, and the newest of those that lost nothing, or have no verdict yet."""
     run = tables.run.c
-    name = func.coalesce(run.edited_name, run.name)
-    columns = [name if field == "name" else run[field] for field in RunGauges.__slots__]
+    others = {
+        "name": func.coalesce(run.edited_name, run.name),
+        "hostname": _of_lowest_rank(tables.rank.c.hostname),
+        "pod": _of_lowest_rank(tables.rank.c.pod),
+    }
+    columns = [others[field] if field in others else run[field] for field in RunGauges.__slots__]
     statement = select(*columns).where(
         run.deleted_at.is_(None), status_column(now) == "running", tables.of_project(project)
     )
-    newest = statement.order_by(run.started_at.desc(), run.run_id).limit(limit)
-    return [RunGauges(*row) for row in connection.execute(newest)]
+    lost = [func.coalesce(hours, 0.0).desc() for hours in (run.gpu_hours_lost, run.hours_lost)]
+    costliest = statement.order_by(*lost, run.started_at.desc(), run.run_id).limit(limit)
+    return [RunGauges(*row) for row in connection.execute(costliest)]
+
+
+def _of_lowest_rank(column: ColumnElement[str | None]) -> ColumnElement[Any]:
+    rank = tables.rank.c
+    found = select(column).where(rank.run_id == tables.run.c.run_id).order_by(rank.rank).limit(1)
+    return found.correlate(tables.run).scalar_subquery()
 
 
 def read_store(connection: Connection, database: Path | None, project: str | None, now: datetime) -> StoreGauges:

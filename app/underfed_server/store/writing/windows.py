@@ -265,6 +265,7 @@ def _rank_row(window: Window, run: Run) -> dict[str, Any]:
         "rank": window.rank,
         "incarnation": window.incarnation,
         "hostname": run.hostname,
+        "pod": run.pod,
         "local_rank": run.local_rank,
         "host": None if run.host is None else msgspec.to_builtins(run.host),
         "devices": msgspec.to_builtins(run.devices),

@@ -77,6 +77,7 @@ export function RunHead({ run, loader }: { run: Run; loader: string | null }) {
           )}
         </span>
       )}
+      <Scheduled run={run} />
       {run.trackers.length > 0 && (
         <span class="meta detail">
           {run.trackers.map(each => (
@@ -97,6 +98,28 @@ export function RunHead({ run, loader }: { run: Run; loader: string | null }) {
       </span>
       {run.notes && <Notes text={run.notes} />}
     </div>
+  )
+}
+
+/** Where a cluster's scheduler has it, in one line; nothing for a run that none started. */
+function Scheduled({ run: { slurm_job_id, train_job, pods, namespace, queue } }: { run: Run }) {
+  const of = say.scheduled
+  const parts: readonly (readonly [string, string])[] = [
+    ...(slurm_job_id ? [[of.slurm(slurm_job_id), slurm_job_id] as const] : []),
+    ...(train_job ? [[of.trainJob(train_job), train_job] as const] : []),
+    ...(pods[0] ? [[of.pods(pods.length, pods[0]), pods.join(', ')] as const] : []),
+    ...(namespace ? [[of.namespace(namespace), namespace] as const] : []),
+    ...(queue ? [[of.queue(queue), queue] as const] : []),
+  ]
+  if (parts.length === 0) return null
+  return (
+    <span class="meta detail">
+      {parts.map(([words, whole]) => (
+        <span key={words} class="cut" title={whole}>
+          {words}
+        </span>
+      ))}
+    </span>
   )
 }
 

@@ -24,6 +24,10 @@ CREATE TABLE run (
   started_by TEXT,
   launcher TEXT,
   restart_count BIGINT,
+  slurm_job_id TEXT,
+  namespace TEXT,
+  train_job TEXT,
+  queue TEXT,
   world_size INTEGER NOT NULL,
   started_at BIGINT NOT NULL,
   last_seen_at BIGINT NOT NULL,
@@ -83,6 +87,7 @@ CREATE TABLE rank (
   rank INTEGER NOT NULL,
   incarnation BIGINT NOT NULL,
   hostname TEXT,
+  pod TEXT,
   local_rank INTEGER,
   host JSON,
   devices JSON NOT NULL,
@@ -350,6 +355,22 @@ CREATE TABLE removed_run (
   CONSTRAINT pk_removed_run PRIMARY KEY (run_id)
 );
 CREATE INDEX ix_removed_run_ended_at ON removed_run (ended_at);
+CREATE TABLE counted_run (
+  run_id TEXT NOT NULL,
+  project TEXT NOT NULL,
+  user TEXT NOT NULL,
+  bound TEXT,
+  gpu_us BIGINT NOT NULL,
+  CONSTRAINT pk_counted_run PRIMARY KEY (run_id)
+);
+CREATE TABLE counted_loss (
+  run_id TEXT NOT NULL,
+  cause TEXT NOT NULL,
+  project TEXT NOT NULL,
+  user TEXT NOT NULL,
+  gpu_lost_us BIGINT NOT NULL,
+  CONSTRAINT pk_counted_loss PRIMARY KEY (run_id, cause)
+);
 CREATE TABLE audit (
   entry_id TEXT NOT NULL,
   at BIGINT NOT NULL,

@@ -114,6 +114,15 @@ def test_places_are_replaced_and_each_host_names_its_own_once(store: Store) -> N
     ]
 
 
+def test_where_a_scheduler_has_a_run_is_kept_and_pods_are_those_of_its_ranks(store: Store) -> None:
+    told = RUN | {"slurm_job_id": "4711", "namespace": "team-a", "train_job": "llama", "queue": "gpu"}
+    for rank in (1, 0, 2):
+        post(store, [made_window(0, rank=rank, run=told | {"pod": f"llama-{rank % 2}"})])
+    run = store.run("run-1")
+    assert (run.slurm_job_id, run.namespace, run.train_job, run.queue) == ("4711", "team-a", "llama", "gpu")
+    assert run.pods == ["llama-0", "llama-1"]
+
+
 def test_what_launched_a_run_and_what_its_host_has_is_kept(store: Store) -> None:
     host = {"cpu_count": 8, "open_files_limit": 1_024, "numa_nodes": 2, "memory_available_bytes": 2**33}
     host_told = host | {"gpu_driver": "580.95.05"}

@@ -30,12 +30,14 @@ def three(shared_store: Store) -> Store:
     ended, crashed = {"status": "finished"}, {"status": "crashed", "exit_reason": "CUDA out of memory"}
     old = (clock.now - timedelta(days=8)).isoformat()
     told = {"name": "alpha", "hostname": "node-1", "tags": {"team": "vision", "imagenet": ""}, "world_size": 8}
+    told |= {"slurm_job_id": "4711", "queue": "gpu"}
     told["trackers"] = [{"tracker": "wandb", "run": "w1x"}]
     loader = workers(4) | {"dataset_type": "ImageFolder"}
     place = {"loader": "train", "mount": "/data", "device": "nas:/imagenet", "kind": "network"}
     post(store, list(made_stream(3, run_id="alpha", run=RUN | told, started_at=old, loaders=[loader], storage=[place])))
     post(store, [made_window(3, run_id="alpha", started_at=old, end_us=3_600_000_000, end=ended)])
     told = {"name": "beta", "hostname": "gpu-03", "tags": {"team": "my vision"}, "user": "Grace", "devices": [DEVICE]}
+    told |= {"namespace": "team-a", "pod": "llama-node-0-0-x7", "train_job": "llama"}
     post(store, [made_window(0, run_id="beta", run=RUN | told, loaders=[workers(0), workers(16, "val")], end=crashed)])
     told = {"name": "gamma", "project": "speech", "user": "", "hostname": None, "tags": {}}
     post(store, [made_window(0, run_id="gamma", run=RUN | told, loaders=[workers("auto")])])
@@ -84,6 +86,17 @@ def found(store: Store, q: str) -> str:
         ("tracker=w1", ""),
         ("tracker=w1x", "a"),
         ("tracker!=w1x", "bg"),
+        ("slurm=4711", "a"),
+        ("slurm=471", ""),
+        ("slurm:471", "a"),
+        ("-slurm:4711", "bg"),
+        ("4711", "a"),
+        ("queue:gpu", "a"),
+        ("namespace=team-a", "b"),
+        ("pod:node-0", "b"),
+        ("pod!=llama-node-0-0-x7", "ag"),
+        ("train_job=llama", "b"),
+        ("llama", "b"),
         ("gpu:h100", "b"),
         ("-gpu:h100", "ag"),
         ("notes:again", "b"),

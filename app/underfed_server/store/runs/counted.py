@@ -1,0 +1,102 @@
+"""What runs used and lost and how many ended, counted so that no figure ever falls: not when a run is judged anew, is
+deleted or removed for good, nor when the service starts again. Prometheus takes a smaller value for a new beginning and
+would count all of it again.
+
+Amounts are integers, as sums of floats depend on their order. What a run lost is at least what was counted of it
+before, and what it loses more is counted for the cause that leads then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, true
+
+from underfed_server.model import Diagnosis
+from underfed_server.store.databases import tables
+from underfed_server.store.databases.dialects import upsert
+
+US_PER_HOUR = 3_600_000_000
+
+_run, _loss = tables.counted_run.c, tables.counted_loss.c
+
+Amounts = Mapping[tuple[str, ...], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """All runs that there have ever been, the greatest amounts first."""
+
+    gpu_lost_us: Amounts
+    """By project, user and cause; an empty cause: none was found."""
+    gpu_us: Amounts
+    """By project and user: time of GPUs in training loops."""
+    runs: Amounts
+    """By project and verdict: runs that ended, counted once, by the first verdict from then on."""
+    left_out: int
+    """Amounts beyond the limit."""
+
+
+def count_run(connection: Connection, row: RowMapping, diagnosis: Diagnosis) -> None:
+    """Add what this verdict tells that was not counted yet. ``row``: the run's."""
+    has_ended = diagnosis.status != "running"
+    lost_us, used_us = (_us(hours) for hours in (diagnosis.gpu_hours_lost, diagnosis.hours_used))
+    if lost_us is None and not has_ended:
+        return
+    run_id = diagnosis.run_id
+    # Project and user stay those that it was first counted for, as the amounts do.
+    found = connection.execute(select(tables.counted_run).where(_run.run_id == run_id)).mappings().first()
+    known = dict(found or {"project": row["project"], "user": row["user"], "bound": None, "gpu_us": 0})
+    bound = known["bound"] or (diagnosis.bound if has_ended else None)
+    gpu_us = known["gpu_us"] if lost_us is None else max(known["gpu_us"], used_us or 0)
+    of_run = {"run_id": run_id, "project": known["project"], "user": known["user"]}
+    connection.execute(upsert(connection, tables.counted_run), of_run | {"bound": bound, "gpu_us": gpu_us})
+    if lost_us:
+        cause = diagnosis.causes[0].cause if diagnosis.causes else ""
+        _count_loss(connection, of_run | {"cause": cause}, lost_us)
+
+
+def _count_loss(connection: Connection, key: Mapping[str, str], lost_us: int) -> None:
+    statement = select(_loss.cause, _loss.gpu_lost_us).where(_loss.run_id == key["run_id"])
+    counted = {cause: int(amount) for cause, amount in connection.execute(statement)}
+    more_us = lost_us - sum(counted.values())
+    if more_us > 0:
+        amount = counted.get(key["cause"], 0) + more_us
+        connection.execute(upsert(connection, tables.counted_loss), {**key, "gpu_lost_us": amount})
+
+
+def read_counted(connection: Connection, project: str | None, limit: int) -> Counted:
+    """At most ``limit`` amounts of each kind; of one project where one is named."""
+    lost, lost_beyond = _largest(
+        connection, _loss.gpu_lost_us, (_loss.project, _loss.user, _loss.cause), _of(_loss.project, project), limit
+    )
+    used, used_beyond = _largest(
+        connection, _run.gpu_us, (_run.project, _run.user), _of(_run.project, project) & (_run.gpu_us > 0), limit
+    )
+    ended, ended_beyond = _largest(
+        connection, None, (_run.project, _run.bound), _of(_run.project, project) & _run.bound.is_not(None), limit
+    )
+    return Counted(lost, used, ended, lost_beyond + used_beyond + ended_beyond)
+
+
+def _largest(
+    connection: Connection,
+    amount: ColumnElement[int] | None,
+    by: tuple[ColumnElement[str], ...],
+    condition: ColumnElement[bool],
+    limit: int,
+) -> tuple[Amounts, int]:
+    """Sums of ``amount``, or counts of rows, and how many there are beyond the limit."""
+    total = (func.count() if amount is None else func.sum(amount)).label("total")
+    sums = select(*by, total).where(condition).group_by(*by).order_by(total.desc(), *by)
+    rows = connection.execute(sums).all()
+    return {tuple(row[:-1]): int(row[-1]) for row in rows[:limit]}, max(0, len(rows) - limit)
+
+
+def _of(column: ColumnElement[str], project: str | None) -> ColumnElement[bool]:
+    return true() if project is None else column == project
+
+
+def _us(hours: float | None) -> int | None:
+    return None if hours is None else round(hours * US_PER_HOUR)

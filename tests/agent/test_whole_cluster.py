@@ -1,0 +1,113 @@
+"""An agent that a cluster lays beside a training: nothing installed, no `underfed run`, no line changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.agent.test_autoload import STAND_IN, packages
+from tests.agent.test_scheduled import POD_TEMPLATE, SBATCH
+from tests.fakes.jobs import ROOT
+from tests.fakes.service import Service, wait_until
+from underfed.collector.sampling.optional import NO_PSUTIL
+from underfed.exchange import launch
+from underfed.launcher.autoload import DATALOADER
+from underfed.launcher.run import SITE
+
+__all__ = ["packages"]
+
+SCRIPT = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+import torch.utils.data.dataloader as module
+loader = DataLoader(TensorDataset(torch.arange(80)), batch_size=4)
+print(sum(int(batch.sum()) for _ in range(2) for (batch,) in loader))
+"""
+FITS_NOWHERE = "raise ImportError('_psutil_linux.abi3.so: Error loading shared library libc.so.6')\n"
+
+
+@pytest.fixture
+def laid(tmp_path: Path) -> Iterator[Path]:
+    """The agent as an init container copies it, with a psutil for another C library beside it."""
+    shutil.copytree(SITE.parents[1], tmp_path / "laid/underfed", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "laid/psutil").mkdir()
+    (tmp_path / "laid/psutil/__init__.py").write_text(FITS_NOWHERE)
+    pynvml = find_spec("pynvml")
+    assert pynvml is not None
+    assert pynvml.origin is not None
+    shutil.copy(pynvml.origin, tmp_path / "laid/pynvml.py")
+    yield tmp_path / "laid"
+
+
+def site_of(laid: Path) -> str:
+    return str(laid / "underfed/launcher/site")
+
+
+def run(script: str, path: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "PYTHONPATH": path, launch.COLLECTOR: "", **variables}
+    return subprocess.run(
+        [sys.executable, "-c", script], env=environ, cwd="/", capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+def test_an_unchanged_script_is_recorded_with_its_job_by_an_agent_whose_psutil_fits_nowhere(
+    laid: Path, service: Service
+) -> None:
+    done = run(SCRIPT, site_of(laid), UNDERFED_AUTOLOAD="1", **SBATCH, **POD_TEMPLATE)
+    assert (done.returncode, done.stdout) == (0, "6320\n"), done.stderr
+    wait_until(lambda: any("end" in window for window in service.windows), "it has ended")
+    assert sum(len(steps["step_us"]) for window in service.windows for steps in window.get("steps", [])) == 40
+    (told,) = (window["run"] for window in service.windows if "run" in window)
+    assert told["started_by"] == "autoload"
+    named = {name: told[name] for name in ("slurm_job_id", "namespace", "pod", "train_job", "queue")}
+    assert named == {
+        "slurm_job_id": "4711", "namespace": "team-a", "pod": "llama-node-0-1-x7", "train_job": "llama",
+        "queue": "research",
+    }  # fmt: skip
+    assert told["host"]["memory_total_bytes"] > 0
+    assert told["not_measured"]["disks"] == told["not_measured"]["networks"] == NO_PSUTIL
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"UNDERFED_AUTOLOAD": "1"}, ["attached to DataLoader", "done"]),
+        ({"UNDERFED_AUTOLOAD": "1", "UNDERFED_DISABLED": "1"}, ["done"]),
+        ({"UNDERFED_AUTOLOAD": "0"}, ["done"]),
+        ({}, ["done"]),
+    ],
+)
+def test_only_what_the_cluster_switches_on_is_hooked(
+    packages: Path,
+    variables: dict[str, str],
+    expected: list[str],
+) -> None:
+    path = os.pathsep.join(map(str, (SITE, ROOT, packages)))
+    done = run(STAND_IN + f"import {DATALOADER}\nprint('done')", path, **variables)
+    assert done.stdout.splitlines() == expected, done.stderr
+
+
+def test_a_users_own_launcher_on_such_a_cluster_is_the_one_that_counts(
+    laid: Path,
+    packages: Path,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "launch").mkdir()
+    path = os.pathsep.join([str(SITE), site_of(laid), str(packages)])
+    said = f"""
+import sys, {DATALOADER}
+print([type(finder).__name__ for finder in sys.meta_path].count("Finder"))
+import underfed; print(underfed.__file__)
+"""
+    done = run(STAND_IN + said, path, UNDERFED_AUTOLOAD="1", UNDERFED_LAUNCH=str(tmp_path / "launch"))
+    attached, armed, own = done.stdout.splitlines()
+    assert attached == "attached to DataLoader"
+    assert armed == "1"
+    assert Path(own).parent == SITE.parents[1]
