@@ -84,12 +84,14 @@ function Loaded({ store, run }: { store: RunStore; run: Still }) {
       {run.status === 'lost' && <Moving store={store} part={NoSignalBanner} />}
       <DiedBanner run={run} page={store.workers.value} />
       {run.status === 'crashed' && <Moving store={store} part={CrashBanner} />}
-      {isOneOfSeveral && <Judged store={store} run={run} diagnosis={own} isOfRun />}
+      {isOneOfSeveral && (
+        <Judged store={store} run={run} diagnosis={own} isOfRun leadsToFixes={shown?.loader === own.loader} />
+      )}
       {isOneOfSeveral && <LoaderSwitch store={store} own={own} />}
       <div class={state} aria-busy={isPending}>
         {shown && (shown.loader !== own?.loader || !isOneOfSeveral) && (
           <Fence>
-            <Judged store={store} run={run} diagnosis={shown} isOfRun={!isOneOfSeveral} />
+            <Judged store={store} run={run} diagnosis={shown} isOfRun={!isOneOfSeveral} leadsToFixes />
           </Fence>
         )}
         {run.no_loader === null && <Recorded store={store} run={run} diagnosis={shown} />}
@@ -115,11 +117,12 @@ interface JudgedProps {
   run: Still
   diagnosis: Diagnosis
   isOfRun: boolean
+  leadsToFixes: boolean
 }
 
-function Judged({ store, run, diagnosis, isOfRun }: JudgedProps) {
+function Judged({ store, run, diagnosis, ...of }: JudgedProps) {
   const outlook = useComputed(() => store.run.value?.outlook ?? null)
-  return <Verdict run={{ ...run, outlook: outlook.value }} diagnosis={diagnosis} isOfRun={isOfRun} />
+  return <Verdict run={{ ...run, outlook: outlook.value }} diagnosis={diagnosis} {...of} />
 }
 
 /** Charts come while the figures that they draw are asked for. */

@@ -105,7 +105,7 @@ export const advice = {
   /** Whose lines a diff shows; the terminal says the same. */
   originOfDiff: (file: string | null, sketch: string | null | undefined, diff: string) =>
     sketch ? `A sketch${file ? ` of ${file}` : ''}: ${sketch}.` : `${file ?? ''}${unread(diff)}`,
-  title: 'Fixes, best first',
+  title: (count: number) => (count > 1 ? 'Fixes, best first' : 'Fixes'),
   none: 'None needed',
   noneYet: 'None yet',
   noneYetDetail: 'Advice is computed from the measured steps, as soon as there are enough.',
@@ -119,7 +119,7 @@ export const advice = {
   ceiling: (factor: string) => `${factor} ceiling`,
   rangeLabel: (gain: string, low: string, high: string, ceiling: string) =>
     `Predicted speed-up ${gain}, interval ${low} to ${high}, ceiling ${ceiling}`,
-  tryIt: 'try it:',
+  tryIt: 'try it',
   unpredicted: 'gain not computed',
   possible: (interval: string) => `may be ${interval}`,
   loopGain: (loader: string | null, gain: string) =>

@@ -198,4 +198,6 @@ test('a change is told by whom, of what, before and after; markup in it is text'
   expect(seen()).toContain('empty → <img src=x>')
   expect(document.querySelector('img')).toBeNull()
   expect(seen()).toContain('somebody deleted the view slow')
+  // In one zone, whichever the browser's is.
+  expect(document.querySelector('time')?.title).toBe('20 Nov 2026, 10:00:00 UTC')
 })

@@ -60,13 +60,13 @@ function LinkState() {
 
 /**
  * The user that the proxy names, who signs out there; or a sign-out button for a session opened with a token; or,
- * where anybody may read, a sign-in button for who may change.
+ * where anybody may read, a sign-in button for who may change, which a run's page has in the place of what changes it.
  */
 function WhoAsks() {
   const info = service.value
   if (!info?.signed_in) return null
   if (!info.token_required && !info.scopes.includes('admin'))
-    return (
+    return route.value.page === 'run' ? null : (
       <Button kind="plain wide-only" title={signInPage.leadOfOwner} onClick={() => askForOwner(true)}>
         {frame.signIn}
       </Button>

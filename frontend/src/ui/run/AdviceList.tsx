@@ -11,6 +11,7 @@ import { Panel } from '../parts/Panel'
 import { place, RangeLine } from '../parts/RangeLine'
 import { Snippet } from '../parts/Snippet'
 import { Diff } from './Diff'
+import { fixId } from './fixId'
 import './AdviceList.css'
 
 export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosis }) {
@@ -18,7 +19,7 @@ export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosi
   // Of a run with one loader it needs no name.
   const loaderOf = (one: Advice) => (run.loaders.length > 1 ? (one.loader ?? null) : null)
   return (
-    <Panel title={say.title} class="advice">
+    <Panel title={say.title(advice.length)} class="advice">
       {advice.length === 0 && <None diagnosis={diagnosis} run={run} />}
       {advice.map((one, index) => (
         <Card key={`${one.change}=${String(one.to)}`} advice={one} index={index} loader={loaderOf(one)} />
@@ -46,7 +47,7 @@ function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Still }) {
   const judged = isWell ? [say.none, say.noneDetail] : (elsewhere ?? [say.noneFound, say.noneFoundDetail])
   const [title, detail] = isUndecided ? yet : judged
   return (
-    <div class="fix">
+    <div id={fixId(0)} class="fix">
       <h3>{title}</h3>
       {detail && <p>{detail}</p>}
     </div>
@@ -58,7 +59,7 @@ const Card = memo(AdviceCard)
 function AdviceCard({ advice, index, loader }: { advice: Advice; index: number; loader: string | null }) {
   const isFirst = index === 0
   return (
-    <details class={`fix ${isFirst ? 'first' : ''}`} open={isFirst} data-fix={index + 1}>
+    <details id={fixId(index)} class={`fix ${isFirst ? 'first' : ''}`} open={isFirst} data-fix={index + 1}>
       <summary>
         <h3>{advice.title}</h3>
         <Gain advice={advice} />
@@ -87,7 +88,7 @@ function Gain({ advice }: { advice: Advice }) {
   const { low, high } = advice
   return (
     <span class="to-try">
-      <b>{say.tryIt}</b>{' '}
+      <b>{say.tryIt}:</b>{' '}
       <span class="detail">
         {low === null || high === null ? say.unpredicted : say.possible(formatFactors(low, high))}
       </span>

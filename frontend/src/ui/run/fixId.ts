@@ -1,0 +1,4 @@
+/** By what an address leads to a fix. `index`: its place in the list. */
+export function fixId(index: number): string {
+  return `fix-${index + 1}`
+}
