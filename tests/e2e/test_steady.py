@@ -152,7 +152,9 @@ def test_a_crash_shows_what_the_error_was(page: Page, wide: Service) -> None:
     expect(page.locator(".error-text")).to_be_hidden()
 
 
-def test_on_a_phone_the_cause_the_first_fix_and_what_the_table_is_sorted_by_are_seen(phone: Page, gallery: Service) -> None:
+def test_on_a_phone_the_cause_the_first_fix_and_what_the_table_is_sorted_by_are_seen(
+    phone: Page, gallery: Service
+) -> None:
     phone.goto(f"{gallery.address}/")
     row = phone.locator("tr", has=phone.locator('a[href="/runs/vit-b16-in1k-aug2"]'))
     expect(row).to_contain_text("too few workers")

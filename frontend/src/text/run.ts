@@ -110,6 +110,7 @@ export const advice = {
   noneYet: 'None yet',
   noneYetDetail: 'Advice is computed from the measured steps, as soon as there are enough.',
   noneDetail: 'No change of the loader would make this run noticeably faster.',
+  besideFirst: 'First, outside this run',
   notTheLoader: 'Nothing at the loader',
   noneFound: 'None found',
   noneFoundDetail:

@@ -10,7 +10,7 @@ import {
   formatNumber,
   formatRange,
 } from '../../format'
-import { bestOf, loopFactors, runFactors, runGainOf } from '../../gain'
+import { besideFirst, bestOf, loopFactors, runFactors, runGainOf } from '../../gain'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
 import { run as say, advice as sayAdvice, shared as sayShared } from '../../text/run'
@@ -19,7 +19,7 @@ import { isOpen, oneOfSeveral, verdictTone, verdictWord } from '../../verdict'
 import { AnatomyBars } from '../parts/AnatomyBars'
 import { VerdictGlyph } from '../parts/Glyph'
 import { Snippet } from '../parts/Snippet'
-import { fixId } from './fixId'
+import { fixId, INSTEAD } from './fixId'
 import './Verdict.css'
 
 interface VerdictProps {
@@ -81,15 +81,15 @@ export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }:
 
 /** Where fixes stand below the fold: what to do, leading there. */
 function FirstFix({ diagnosis }: { diagnosis: Diagnosis }) {
-  const { advice, beside_loader } = diagnosis
-  const best = bestOf(advice)
-  const what = best?.title ?? beside_loader
-  if (!what) return null
+  const { advice } = diagnosis
+  const beside = besideFirst(diagnosis)
+  const best = beside === null ? bestOf(advice) : null
+  if (!best && beside === null) return null
   const loader = oneOfSeveral(diagnosis)
   return (
-    <a class="first-fix framed" href={`#${fixId(best ? advice.indexOf(best) : 0)}`}>
+    <a class="first-fix framed" href={`#${best ? fixId(advice.indexOf(best)) : INSTEAD}`}>
       <span>
-        {what}
+        {best?.title ?? beside}
         {best && loader !== null && <small> {sayAdvice.ofLoader(best.loader ?? loader)}</small>}
       </span>
       {best && <b>{runGainOf(best) ?? sayAdvice.tryIt}</b>}
