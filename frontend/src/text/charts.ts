@@ -24,6 +24,7 @@ export const charts = {
   showRank: (rank: number) => `Show rank ${rank}`,
   crosshair: 'Position in the charts: arrow keys move along all of them',
   newest: 'newest',
+  beforeFirst: 'before the first batch',
   epoch: (index: number) => `epoch ${index}`,
   none: 'No steps were recorded yet.',
   eventsTitle: 'What happened',

@@ -36,6 +36,7 @@ export const jobs = {
     wait: 'Wait per step',
     trend: 'Wait, run by run',
     lost: 'Time lost',
+    lostGpu: 'GPU time lost',
     step: 'Step',
     started: `Newest, ${ZONE}`,
   },
