@@ -23,6 +23,7 @@ import { ChartsSkeleton, Skeleton } from '../ui/parts/Skeleton'
 import { useRuns, useStore } from '../ui/parts/stores'
 import { AdviceList } from '../ui/run/AdviceList'
 import { Footnote } from '../ui/run/Footnote'
+import { FIXES } from '../ui/run/fixId'
 import { LoaderSwitch } from '../ui/run/LoaderSwitch'
 import { RunHead } from '../ui/run/RunHead'
 import { Verdict } from '../ui/run/Verdict'
@@ -153,7 +154,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
       )}
       {ledger.length > 0 && <Ledger run={run} entries={ledger} />}
       <div class="columns">
-        <div class="do">
+        <div id={FIXES} class="do">
           {diagnosis && (
             <Fence>
               <AdviceList run={run} diagnosis={diagnosis} />

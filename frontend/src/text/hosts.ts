@@ -38,7 +38,7 @@ export const hosts = {
   noGpu: 'none',
   gpu: (index: number, busy: string, wait: string | null) =>
     `GPU ${index}: busy ${busy}${wait === null ? '' : `, its run waits ${wait} of the time`}`,
-  own: 'runs',
+  own: 'by runs',
   others: 'others',
   idle: 'idle',
   ofUsed: (used: string, limit: string) => `${used} of ${limit}`,

@@ -105,12 +105,11 @@ export const advice = {
   /** Whose lines a diff shows; the terminal says the same. */
   originOfDiff: (file: string | null, sketch: string | null | undefined, diff: string) =>
     sketch ? `A sketch${file ? ` of ${file}` : ''}: ${sketch}.` : `${file ?? ''}${unread(diff)}`,
-  title: (count: number) => (count > 1 ? 'Fixes, best first' : 'Fixes'),
+  title: 'Fixes, best first',
   none: 'None needed',
   noneYet: 'None yet',
   noneYetDetail: 'Advice is computed from the measured steps, as soon as there are enough.',
   noneDetail: 'No change of the loader would make this run noticeably faster.',
-  besideFirst: 'First, outside this run',
   notTheLoader: 'Nothing at the loader',
   noneFound: 'None found',
   noneFoundDetail:
@@ -120,7 +119,7 @@ export const advice = {
   ceiling: (factor: string) => `${factor} ceiling`,
   rangeLabel: (gain: string, low: string, high: string, ceiling: string) =>
     `Predicted speed-up ${gain}, interval ${low} to ${high}, ceiling ${ceiling}`,
-  tryIt: 'try it',
+  tryIt: 'try it:',
   unpredicted: 'gain not computed',
   possible: (interval: string) => `may be ${interval}`,
   loopGain: (loader: string | null, gain: string) =>

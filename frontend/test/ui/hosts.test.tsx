@@ -48,7 +48,7 @@ function show(changes: Partial<Host> = {}): void {
 describe('a host in the table', () => {
   test('says who keeps its cores busy, and how full it is', () => {
     show()
-    expect(seen()).toContain('2 runs · 3 others · 3 idle')
+    expect(seen()).toContain('2 by runs · 3 others · 3 idle')
     expect(seen()).toContain('25% 64 GiB')
     expect(seen()).toContain('95 MiB/s')
     expect(screen.getByRole('link', { name: 'gpu-03' }).getAttribute('href')).toBe('/hosts?host=gpu-03')

@@ -83,11 +83,11 @@ describe('the verdict', () => {
     rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [advice(untried), advice()] })} />)
     expect(link()?.getAttribute('href')).toBe('#fix-2')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [advice(untried)] })} />)
-    expect(told()).toBe('Raise num_workers from 4 to 8try it')
+    expect(told()).toBe('Raise num_workers from 4 to 8Worth a try')
     const elsewhere = { advice: [], beside_loader: 'Other jobs use the cores: move them.' }
     rerender(<Verdict run={run()} diagnosis={diagnosis(elsewhere)} />)
     expect(told()).toBe('Other jobs use the cores: move them.')
-    expect(link()?.getAttribute('href')).toBe('#fix-0')
+    expect(link()?.getAttribute('href')).toBe('#fixes')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ ...elsewhere, advice: [advice(untried)] })} />)
     expect(told()).toBe('Other jobs use the cores: move them.')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ ...elsewhere, advice: [advice()] })} />)
@@ -99,7 +99,6 @@ describe('the verdict', () => {
     cleanup()
     render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [advice(untried), advice()] })} />)
     expect(document.querySelector('#fix-2 h3')?.textContent).toBe('Raise num_workers from 4 to 8')
-    expect(screen.getByRole('heading', { level: 2 }).textContent).toBe('Fixes, best first')
   })
 
   test('says how much of what was lost went to copies, where they were measured', () => {
@@ -277,10 +276,6 @@ describe('advice', () => {
     rerender(<AdviceList run={run()} diagnosis={diagnosis(elsewhere)} />)
     expect(seen()).toContain('Nothing at the loaderOther jobs use the cores: move them.')
     expect(seen()).not.toContain('None found')
-    expect(document.querySelector('#fix-0')?.textContent).toContain('move them')
-    const untried = advice({ is_promised: false, predicted_speedup: null })
-    rerender(<AdviceList run={run()} diagnosis={diagnosis({ ...elsewhere, advice: [untried] })} />)
-    expect(seen()).toContain('First, outside this runOther jobs use the cores: move them.Raise num_workers')
     rerender(<AdviceList run={run()} diagnosis={undecided()} />)
     expect(seen()).toContain('None yet')
   })

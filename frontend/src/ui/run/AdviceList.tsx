@@ -2,7 +2,7 @@
 
 import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/schema'
 import { formatDuration, formatEvidence, formatFactor, formatFactors } from '../../format'
-import { besideFirst, gainOf, runCeiling, runFactors, runGainOf } from '../../gain'
+import { gainOf, runCeiling, runFactors, runGainOf } from '../../gain'
 import type { Still } from '../../store/run'
 import { advice as say } from '../../text/run'
 import { isOpen } from '../../verdict'
@@ -11,21 +11,16 @@ import { Panel } from '../parts/Panel'
 import { place, RangeLine } from '../parts/RangeLine'
 import { Snippet } from '../parts/Snippet'
 import { Diff } from './Diff'
-import { fixId, INSTEAD } from './fixId'
+import { fixId } from './fixId'
 import './AdviceList.css'
 
 export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosis }) {
   const { advice, refusals } = diagnosis
-  const beside = besideFirst(diagnosis)
   // Of a run with one loader it needs no name.
   const loaderOf = (one: Advice) => (run.loaders.length > 1 ? (one.loader ?? null) : null)
   return (
-    <Panel title={say.title(advice.length)} class="advice">
-      {advice.length === 0 ? (
-        <None diagnosis={diagnosis} run={run} />
-      ) : (
-        beside && <Instead title={say.besideFirst} detail={beside} />
-      )}
+    <Panel title={say.title} class="advice">
+      {advice.length === 0 && <None diagnosis={diagnosis} run={run} />}
       {advice.map((one, index) => (
         <Card key={`${one.change}=${String(one.to)}`} advice={one} index={index} loader={loaderOf(one)} />
       ))}
@@ -51,13 +46,8 @@ function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Still }) {
   const elsewhere = diagnosis.beside_loader ? [say.notTheLoader, diagnosis.beside_loader] : null
   const judged = isWell ? [say.none, say.noneDetail] : (elsewhere ?? [say.noneFound, say.noneFoundDetail])
   const [title, detail] = isUndecided ? yet : judged
-  return <Instead title={title ?? ''} detail={detail ?? null} />
-}
-
-/** In the place of a fix. */
-function Instead({ title, detail }: { title: string; detail: string | null }) {
   return (
-    <div id={INSTEAD} class="fix">
+    <div class="fix">
       <h3>{title}</h3>
       {detail && <p>{detail}</p>}
     </div>
@@ -98,7 +88,7 @@ function Gain({ advice }: { advice: Advice }) {
   const { low, high } = advice
   return (
     <span class="to-try">
-      <b>{say.tryIt}:</b>{' '}
+      <b>{say.tryIt}</b>{' '}
       <span class="detail">
         {low === null || high === null ? say.unpredicted : say.possible(formatFactors(low, high))}
       </span>

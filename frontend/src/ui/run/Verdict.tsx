@@ -19,7 +19,7 @@ import { isOpen, oneOfSeveral, verdictTone, verdictWord } from '../../verdict'
 import { AnatomyBars } from '../parts/AnatomyBars'
 import { VerdictGlyph } from '../parts/Glyph'
 import { Snippet } from '../parts/Snippet'
-import { fixId, INSTEAD } from './fixId'
+import { FIXES, fixId } from './fixId'
 import './Verdict.css'
 
 interface VerdictProps {
@@ -87,12 +87,12 @@ function FirstFix({ diagnosis }: { diagnosis: Diagnosis }) {
   if (!best && beside === null) return null
   const loader = oneOfSeveral(diagnosis)
   return (
-    <a class="first-fix framed" href={`#${best ? fixId(advice.indexOf(best)) : INSTEAD}`}>
+    <a class="first-fix framed" href={`#${best ? fixId(advice.indexOf(best)) : FIXES}`}>
       <span>
         {best?.title ?? beside}
         {best && loader !== null && <small> {sayAdvice.ofLoader(best.loader ?? loader)}</small>}
       </span>
-      {best && <b>{runGainOf(best) ?? sayAdvice.tryIt}</b>}
+      {best && <b>{runGainOf(best) ?? say.toTry}</b>}
     </a>
   )
 }
@@ -211,8 +211,8 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
         </p>
       )}
       {best && !best.is_promised && (
-        <p class="to-try-first">
-          <b>{say.toTry}</b>
+        <p>
+          <b class="try-first">{say.toTry}</b>
           {fix}
         </p>
       )}

@@ -1,5 +1,5 @@
-/** By what an address leads to what is said in the place of a fix. */
-export const INSTEAD = 'fix-0'
+/** By what an address leads to the list of fixes, or to what is said in their place. */
+export const FIXES = 'fixes'
 
 /** By what an address leads to a fix. `index`: its place in the list. */
 export function fixId(index: number): string {
