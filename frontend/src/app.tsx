@@ -11,7 +11,7 @@ import { openRuns } from './store/runs'
 import { frame } from './text/frame'
 import { nextTheme } from './theme'
 import { Toast } from './ui/frame/Toast'
-import { TopBar } from './ui/frame/TopBar'
+import { TopBar, WhoAsks } from './ui/frame/TopBar'
 import { FaultBanner, GoneBanner } from './ui/parts/Banner'
 import { Fence } from './ui/parts/Fence'
 import { onDemand } from './ui/parts/onDemand'
@@ -62,6 +62,10 @@ export function App() {
           </Fence>
         )}
       </main>
+      {/* Where the bar has no room for it. */}
+      <div class="page narrow-only screen-only">
+        <WhoAsks />
+      </div>
       <Toast />
       {showsKeys.value && <KeysDialog onClose={() => (showsKeys.value = false)} />}
     </RunsContext.Provider>

@@ -243,6 +243,19 @@ export function inZone(instant: string): string {
 export function formatClockSeconds(at: Date | number): string {
   return inZone(clockSeconds(at))
 }
+const dateAndSeconds = instant({
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
+
+/** `"21 Nov 2026, 17:48:05 UTC"` */
+export function formatInstant(at: Date): string {
+  return inZone(dateAndSeconds(at))
+}
 const weekday = instant({ weekday: 'short' })
 const weekdayDate = instant({ weekday: 'short', day: 'numeric', month: 'short' })
 const date = instant({ day: 'numeric', month: 'short' })

@@ -1,5 +1,5 @@
 /** What an advice gains, in the words of a cell. The service decides whether a gain is promised, and which is the run's. */
-import type { Advice, BestAdvice } from './api/schema'
+import type { Advice, BestAdvice, Diagnosis } from './api/schema'
 import { formatFactor, formatFactors } from './format'
 
 type Gains = Pick<BestAdvice, 'predicted_speedup' | 'low' | 'high' | 'is_promised'> &
@@ -8,6 +8,14 @@ type Gains = Pick<BestAdvice, 'predicted_speedup' | 'low' | 'high' | 'is_promise
 /** The first that promises a gain; where none does, the first to try. */
 export function bestOf(advice: readonly Advice[]): Advice | null {
   return advice.find(one => one.is_promised) ?? advice[0] ?? null
+}
+
+/** What to do first lies outside the run: the cause does, and no change of the loader promises a gain. */
+export function besideFirst({
+  advice,
+  beside_loader,
+}: Pick<Diagnosis, 'advice' | 'beside_loader'>): string | null {
+  return advice.some(one => one.is_promised) ? null : (beside_loader ?? null)
 }
 
 /** As predicted, at least, at most. */

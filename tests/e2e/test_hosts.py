@@ -53,10 +53,10 @@ def is_accessible(page: Page) -> bool:
 def test_one_look_tells_who_uses_each_host_and_where_runs_compete(address: str, page: Page) -> None:
     page.goto(f"{address}/hosts")
     expect(page.get_by_role("heading", level=1)).to_contain_text(
-        "Runs are active on all 2 hosts. On gpu-03 they compete."
+        "Runs are active on both hosts. On gpu-03 they compete."
     )
     crowded = page.get_by_role("row").filter(has=page.get_by_role("link", name="gpu-03"))
-    expect(crowded).to_contain_text("7.5 runs · 0.4 others · 0.1 idle")
+    expect(crowded).to_contain_text("7.5 by runs · 0.4 others · 0.1 idle")
     expect(crowded).to_contain_text("95.4 MiB/s")
     expect(page.get_by_text("alpha and beta compete for 8 cores, of which 0.1 are idle.")).to_be_visible()
     assert is_accessible(page)

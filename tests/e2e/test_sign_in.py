@@ -37,6 +37,7 @@ def opened(tmp_path: Path) -> Iterator[Service]:
 def test_who_only_reads_is_told_in_one_sentence_why_and_how_to_change(page: Page, opened: Service) -> None:
     page.goto(f"{opened.address}/runs/run-1")
     asking = page.locator(".run-head").get_by_role("button", name="Sign in to change runs")
+    expect(page.get_by_role("button", name="Sign in to change runs")).to_have_count(1)
     expect(asking).to_have_attribute("title", re.compile(r"owner.*“underfed serve” printed.*owner-token"))
     expect(page.get_by_role("button", name="Archive")).to_have_count(0)
     asking.click()

@@ -152,7 +152,9 @@ def test_a_crash_shows_what_the_error_was(page: Page, wide: Service) -> None:
     expect(page.locator(".error-text")).to_be_hidden()
 
 
-def test_on_a_phone_the_cause_and_what_the_table_is_sorted_by_are_seen(phone: Page, gallery: Service) -> None:
+def test_on_a_phone_the_cause_the_first_fix_and_what_the_table_is_sorted_by_are_seen(
+    phone: Page, gallery: Service
+) -> None:
     phone.goto(f"{gallery.address}/")
     row = phone.locator("tr", has=phone.locator('a[href="/runs/vit-b16-in1k-aug2"]'))
     expect(row).to_contain_text("too few workers")
@@ -164,6 +166,11 @@ def test_on_a_phone_the_cause_and_what_the_table_is_sorted_by_are_seen(phone: Pa
             each.offsetParent && each.scrollWidth > each.clientWidth + 1 && !each.closest('.choices')).length"""
     )
     assert clipped == 0
+    phone.goto(f"{gallery.address}/runs/vit-b16-in1k-aug2")
+    first_fix = phone.get_by_role("link", name="Raise num_workers")
+    expect(first_fix).to_be_in_viewport(ratio=1)
+    first_fix.click()
+    expect(phone.locator("[data-fix='1'] > summary")).to_be_in_viewport()
     for key in ("-hours_lost", "-predicted_speedup", "-data_stall_fraction"):
         phone.goto(f"{gallery.address}/?project=vision&sort={key}")
         expect(phone.locator("th[aria-sort]")).to_be_visible()

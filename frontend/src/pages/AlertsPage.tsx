@@ -1,8 +1,7 @@
 /** Who is told when a run loses time, by which channel, and what was sent. */
 import { useSignal } from '@preact/signals'
-import { NoAnswer, ServiceError, serviceNow } from '../api/client'
+import { NoAnswer, ServiceError } from '../api/client'
 import type { Alert, AlertRule, Alerts, Channel, ChannelMade, AlertsPage as Log } from '../api/schema'
-import { formatDay } from '../format'
 import { runHref } from '../router'
 import { mayChange } from '../store/actions'
 import { type AlertsStore, openAlerts, removeChannel, removeRule, testChannel } from '../store/alerts'
@@ -18,6 +17,7 @@ import { Panel } from '../ui/parts/Panel'
 import { usePage } from '../ui/parts/page'
 import { Skeleton } from '../ui/parts/Skeleton'
 import { useStore } from '../ui/parts/stores'
+import { When } from '../ui/parts/When'
 import './AlertsPage.css'
 
 export function AlertsPage() {
@@ -268,13 +268,7 @@ function SentList({ log: { alerts } }: { log: Log }) {
     <ol class="alerts-sent">
       {alerts.map(alert => (
         <li key={alert.alert_id}>
-          <time
-            class="faint"
-            dateTime={alert.made_at}
-            title={new Date(alert.made_at).toLocaleString('en-GB')}
-          >
-            {formatDay(new Date(alert.made_at), new Date(serviceNow()))}
-          </time>
+          <When at={alert.made_at} />
           <div>
             {alert.run_id === null ? (
               alert.message.title

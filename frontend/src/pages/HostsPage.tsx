@@ -8,6 +8,7 @@ import { openHosts } from '../store/hosts'
 import { hosts as say } from '../text/hosts'
 import { text } from '../text/shared'
 import { HostRow } from '../ui/hosts/HostRow'
+import { SilentHosts } from '../ui/hosts/SilentHosts'
 import { TroubleBanner } from '../ui/parts/Banner'
 import { Choice } from '../ui/parts/Choice'
 import { DataTable } from '../ui/parts/DataTable'
@@ -47,6 +48,8 @@ function Loaded(props: { page: Page; hostname: string | null; spanS: number; que
     )
   }
   const project = service.value?.project ?? null
+  const silent = hostname === null ? page.hosts.filter(host => !host.is_live) : []
+  const told = page.hosts.filter(host => !silent.includes(host))
   return (
     <>
       <div class="page-head hosts-head">
@@ -59,13 +62,16 @@ function Loaded(props: { page: Page; hostname: string | null; spanS: number; que
           </>
         )}
         {project !== null && <p class="detail">{say.bound(project)}</p>}
-        <Legend entries={Object.entries(say.legend)} />
+        {told.length > 0 && <Legend entries={Object.entries(say.legend)} />}
       </div>
-      <DataTable caption={say.caption} columns={Object.values(say.columns)} class="hosts">
-        {page.hosts.map(host => (
-          <HostRow key={host.hostname} host={host} isLink={hostname === null} />
-        ))}
-      </DataTable>
+      {told.length > 0 && (
+        <DataTable caption={say.caption} columns={Object.values(say.columns)} class="hosts">
+          {told.map(host => (
+            <HostRow key={host.hostname} host={host} isLink={hostname === null} />
+          ))}
+        </DataTable>
+      )}
+      {silent.length > 0 && <SilentHosts hosts={silent} />}
       {page.history && (
         <HostPanels
           history={page.history}

@@ -23,6 +23,7 @@ import { ChartsSkeleton, Skeleton } from '../ui/parts/Skeleton'
 import { useRuns, useStore } from '../ui/parts/stores'
 import { AdviceList } from '../ui/run/AdviceList'
 import { Footnote } from '../ui/run/Footnote'
+import { FIXES } from '../ui/run/fixId'
 import { LoaderSwitch } from '../ui/run/LoaderSwitch'
 import { RunHead } from '../ui/run/RunHead'
 import { Verdict } from '../ui/run/Verdict'
@@ -84,12 +85,14 @@ function Loaded({ store, run }: { store: RunStore; run: Still }) {
       {run.status === 'lost' && <Moving store={store} part={NoSignalBanner} />}
       <DiedBanner run={run} page={store.workers.value} />
       {run.status === 'crashed' && <Moving store={store} part={CrashBanner} />}
-      {isOneOfSeveral && <Judged store={store} run={run} diagnosis={own} isOfRun />}
+      {isOneOfSeveral && (
+        <Judged store={store} run={run} diagnosis={own} isOfRun leadsToFixes={shown?.loader === own.loader} />
+      )}
       {isOneOfSeveral && <LoaderSwitch store={store} own={own} />}
       <div class={state} aria-busy={isPending}>
         {shown && (shown.loader !== own?.loader || !isOneOfSeveral) && (
           <Fence>
-            <Judged store={store} run={run} diagnosis={shown} isOfRun={!isOneOfSeveral} />
+            <Judged store={store} run={run} diagnosis={shown} isOfRun={!isOneOfSeveral} leadsToFixes />
           </Fence>
         )}
         {run.no_loader === null && <Recorded store={store} run={run} diagnosis={shown} />}
@@ -115,11 +118,12 @@ interface JudgedProps {
   run: Still
   diagnosis: Diagnosis
   isOfRun: boolean
+  leadsToFixes: boolean
 }
 
-function Judged({ store, run, diagnosis, isOfRun }: JudgedProps) {
+function Judged({ store, run, diagnosis, ...of }: JudgedProps) {
   const outlook = useComputed(() => store.run.value?.outlook ?? null)
-  return <Verdict run={{ ...run, outlook: outlook.value }} diagnosis={diagnosis} isOfRun={isOfRun} />
+  return <Verdict run={{ ...run, outlook: outlook.value }} diagnosis={diagnosis} {...of} />
 }
 
 /** Charts come while the figures that they draw are asked for. */
@@ -150,7 +154,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
       )}
       {ledger.length > 0 && <Ledger run={run} entries={ledger} />}
       <div class="columns">
-        <div class="do">
+        <div id={FIXES} class="do">
           {diagnosis && (
             <Fence>
               <AdviceList run={run} diagnosis={diagnosis} />

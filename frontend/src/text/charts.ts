@@ -24,6 +24,7 @@ export const charts = {
   showRank: (rank: number) => `Show rank ${rank}`,
   crosshair: 'Position in the charts: arrow keys move along all of them',
   newest: 'newest',
+  beforeFirst: 'before the first batch',
   epoch: (index: number) => `epoch ${index}`,
   none: 'No steps were recorded yet.',
   eventsTitle: 'What happened',
@@ -52,8 +53,8 @@ export const workers = {
       : slow.length === all
         ? 'All medians are above it: no single worker is to blame.'
         : `${slow.length} of ${all} medians ${slow.length === 1 ? 'is' : 'are'} above it: ${slow.join(', ')}.`,
-  memory: (size: string, own: string | null, threads: string | null) =>
-    `${size} of memory each${own ? ` (${own} unshared)` : ''}${threads ? `, ${threads}` : ''}.`,
+  memory: (size: string, isOfEach: boolean, own: string | null, threads: string | null) =>
+    `${size} of memory${isOfEach ? ' each' : ''}${own ? ` (${own} unshared)` : ''}${threads ? `, ${threads}` : ''}.`,
   threads: (low: number, high: number) =>
     low === high ? plural(low, 'thread') : `${low} to ${high} threads`,
   range: (low: string, high: string) => (low === high ? low : `${low} to ${high}`),

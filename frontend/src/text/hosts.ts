@@ -11,7 +11,7 @@ export const hosts = {
     live === 0
       ? `No run is active on any of ${plural(all, 'host')}.`
       : live === all
-        ? `Runs are active on ${all === 1 ? 'the one host' : `all ${plural(all, 'host')}`}.`
+        ? `Runs are active on ${all === 1 ? 'the one host' : all === 2 ? 'both hosts' : `all ${plural(all, 'host')}`}.`
         : `Runs are active on ${live} of ${plural(all, 'host')}.`,
   competing: (names: string) => `On ${names} they compete.`,
   bound: (project: string) =>
@@ -26,12 +26,19 @@ export const hosts = {
     network: 'Network in',
     runs: 'Runs now',
   },
+  silent: {
+    title: 'Hosts without a run now',
+    detail: (count: number) => `${count}, seen in the last seven days`,
+    columns: ['Host', 'Hardware', 'Last seen', 'Last run'],
+    all: (count: number) => `Show all ${count}`,
+    alike: (first: string, more: number) => `${first} and ${more} more`,
+  },
   lastSeen: (day: string) => `last seen ${day}`,
   lastRun: 'last run',
   noGpu: 'none',
   gpu: (index: number, busy: string, wait: string | null) =>
     `GPU ${index}: busy ${busy}${wait === null ? '' : `, its run waits ${wait} of the time`}`,
-  own: 'runs',
+  own: 'by runs',
   others: 'others',
   idle: 'idle',
   ofUsed: (used: string, limit: string) => `${used} of ${limit}`,

@@ -1,5 +1,5 @@
 /** What comes on demand in the list of runs: jobs, saved views, columns of the configuration. */
-import { plural } from '../format'
+import { plural, ZONE } from '../format'
 
 export const configColumns = {
   title: 'Configuration',
@@ -36,8 +36,9 @@ export const jobs = {
     wait: 'Wait per step',
     trend: 'Wait, run by run',
     lost: 'Time lost',
+    lostGpu: 'GPU time lost',
     step: 'Step',
-    started: 'Newest',
+    started: `Newest, ${ZONE}`,
   },
   open: (name: string) => `Show the runs of ${name}`,
   trendOf: (count: number) => `data wait of the newest ${plural(count, 'run')}`,

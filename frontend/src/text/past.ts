@@ -1,5 +1,5 @@
 /** What was before: the tries of a job, and who changed what. */
-import { plural } from '../format'
+import { plural, ZONE } from '../format'
 
 export const history = {
   title: 'Runs of this job',
@@ -10,7 +10,7 @@ export const history = {
   lostGpu: 'GPU time lost',
   columns: (lost: string) => [
     'Run',
-    'Started',
+    `Started, ${ZONE}`,
     'Wait per step',
     'Steps/s',
     lost,

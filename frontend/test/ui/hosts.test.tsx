@@ -1,7 +1,8 @@
-import { cleanup, render, screen } from '@testing-library/preact'
+import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { GroupHours, Host } from '../../src/api/schema'
 import { HostRow } from '../../src/ui/hosts/HostRow'
+import { alike, SilentHosts } from '../../src/ui/hosts/SilentHosts'
 import { HoursPanel } from '../../src/ui/team/HoursPanel'
 import { summary } from '../made'
 
@@ -47,7 +48,7 @@ function show(changes: Partial<Host> = {}): void {
 describe('a host in the table', () => {
   test('says who keeps its cores busy, and how full it is', () => {
     show()
-    expect(seen()).toContain('2 runs · 3 others · 3 idle')
+    expect(seen()).toContain('2 by runs · 3 others · 3 idle')
     expect(seen()).toContain('25% 64 GiB')
     expect(seen()).toContain('95 MiB/s')
     expect(screen.getByRole('link', { name: 'gpu-03' }).getAttribute('href')).toBe('/hosts?host=gpu-03')
@@ -88,6 +89,37 @@ describe('a host in the table', () => {
   test('what its runs compete for stands below it', () => {
     show({ competing: ['a and b compete for 8 cores: 0.1 are idle.'] })
     expect(seen()).toContain('a and b compete for 8 cores: 0.1 are idle.')
+  })
+})
+
+describe('hosts from which nothing comes', () => {
+  const silent = (index: number, runId = `run-${index}`) =>
+    host({
+      hostname: `gpu-${index}`,
+      is_live: false,
+      runs: host().runs.map(run => ({ ...run, run_id: runId, name: runId })),
+    })
+  const one = Array.from({ length: 32 }, (_, index) => silent(index, 'wide'))
+  const others = Array.from({ length: 15 }, (_, index) => silent(40 + index))
+
+  test('are one line for those alike, and few lines until all are asked for', () => {
+    expect(alike([...one, ...others]).map(line => line.length)).toEqual([32, ...others.map(() => 1)])
+    render(<SilentHosts hosts={[...one, ...others]} />)
+    expect(seen()).toContain('Hosts without a run now47, seen in the last seven days')
+    expect(seen()).toContain('gpu-0 and 31 more')
+    expect(screen.getByRole('link', { name: 'gpu-17', hidden: true }).getAttribute('href')).toBe(
+      '/hosts?host=gpu-17',
+    )
+    const rows = () => document.querySelectorAll('tbody tr').length
+    expect(rows()).toBe(8)
+    fireEvent.click(screen.getByText('Show all 47'))
+    expect(rows()).toBe(16)
+  })
+
+  test('say when they were seen and what ran there last', () => {
+    render(<SilentHosts hosts={[silent(3)]} />)
+    expect(seen()).toMatch(/gpu-38 cores.*13:06 UTC.*run-3 ?43%/)
+    expect(screen.queryByText(/Show all/)).toBeNull()
   })
 })
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { SeriesPage } from '../../src/api/schema'
 import { marksOf } from '../../src/ui/run/marks'
 import { run, series, seriesPage, trial } from '../made'
 
@@ -35,6 +36,18 @@ test('epochs of this rank and loader are marked, in order; a pass over another o
     { at: 0, label: 'epoch 0' },
     { at: 2, label: 'epoch 1' },
   ])
+})
+
+test('what comes before the first batch is a band, where there is enough of it to be seen', () => {
+  const late = series('step_us', [1, 1], { at_us: [8_000_000, 9_000_000] })
+  const marksAt = (pauses: SeriesPage['pauses'], end_us: number) =>
+    marksOf({ ...run(), shared: [], trials: [] }, { ...seriesPage(late), pauses, end_us })
+  expect(marksAt([], 20_000_000)).toEqual([{ at: 0, until: 8, label: 'before the first batch' }])
+  const pause = { start_us: 2_000_000, end_us: 8_000_000, label: 'validation', written_bytes: null }
+  expect(marksAt([pause] as SeriesPage['pauses'], 20_000_000)[0]).toMatchObject({ at: 0, until: 2 })
+  expect(marksAt([], 800_000_000)).toEqual([])
+  const zoomed = { ...series('step_us', [1, 1], { at_us: [8_000_000, 9_000_000] }), first_index: [700, 701] }
+  expect(marksOf({ ...run(), shared: [], trials: [] }, seriesPage(zoomed))).toEqual([])
 })
 
 test('a worker that died and others on the host are marked as what happened', () => {

@@ -89,6 +89,33 @@ describe('the verdict', () => {
     expect(screen.queryByLabelText(/With /)).toBeNull()
   })
 
+  test('leads to the first fix, where that stands far below', () => {
+    const link = () => document.querySelector<HTMLAnchorElement>('.first-fix')
+    const told = () => link()?.textContent
+    const untried = { is_promised: false, predicted_speedup: null }
+    const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis()} />)
+    expect(told()).toBe('Raise num_workers from 4 to 8× 1.48–1.71')
+    rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [advice(untried), advice()] })} />)
+    expect(link()?.getAttribute('href')).toBe('#fix-2')
+    rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [advice(untried)] })} />)
+    expect(told()).toBe('Raise num_workers from 4 to 8Worth a try')
+    const elsewhere = { advice: [], beside_loader: 'Other jobs use the cores: move them.' }
+    rerender(<Verdict run={run()} diagnosis={diagnosis(elsewhere)} />)
+    expect(told()).toBe('Other jobs use the cores: move them.')
+    expect(link()?.getAttribute('href')).toBe('#fixes')
+    rerender(<Verdict run={run()} diagnosis={diagnosis({ ...elsewhere, advice: [advice(untried)] })} />)
+    expect(told()).toBe('Other jobs use the cores: move them.')
+    rerender(<Verdict run={run()} diagnosis={diagnosis({ ...elsewhere, advice: [advice()] })} />)
+    expect(told()).toContain('Raise num_workers')
+    rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [] })} />)
+    expect(link()).toBeNull()
+    rerender(<Verdict run={run()} diagnosis={diagnosis()} leadsToFixes={false} />)
+    expect(link()).toBeNull()
+    cleanup()
+    render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [advice(untried), advice()] })} />)
+    expect(document.querySelector('#fix-2 h3')?.textContent).toBe('Raise num_workers from 4 to 8')
+  })
+
   test('says how much of what was lost went to copies, where they were measured', () => {
     render(<Verdict run={run()} diagnosis={diagnosis({ bound: 'transfer', copy_hours_lost: 9 })} />)
     expect(seen()).toContain(
@@ -450,6 +477,11 @@ describe('workers', () => {
       'Worker 1 grows by 512 MiB per hour.',
       '1 GiB to 2 GiB of memory each (256 MiB unshared), 5 threads.',
     ])
+  })
+
+  test('alone take memory, and not each', () => {
+    show(worker({ rss_bytes: 2 ** 28, threads: 3 }))
+    expect(document.querySelector('.worker-notes li')?.textContent).toBe('256 MiB of memory, 3 threads.')
   })
 
   test('of which nothing was sampled say nothing', () => {

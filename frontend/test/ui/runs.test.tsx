@@ -116,6 +116,15 @@ describe('the week', () => {
     )
     expect(sentence({ hours_lost: 0, hours_used: 0 })).toBe('No training was judged in the last seven days.')
   })
+  test('has a figure for the highest day and one for the last, and not the same twice', () => {
+    const days = week().days
+    const lost = (last: number) => days.map((day, at) => ({ ...day, hours_lost: at === 13 ? last : 2 }))
+    const figures = () => [...document.querySelectorAll('.days b')].map(figure => figure.textContent)
+    sentence({ days: lost(1) })
+    expect(figures()).toEqual(['2.0 h', '1.0 h'])
+    sentence({ days: lost(3) })
+    expect(figures()).toEqual(['3.0 h'])
+  })
   test('of runs on GPUs and others has one unit, and says what GPUs lost of it', () => {
     expect(sentence({ on_gpu: false, gpu_hours_lost: 400 })).toBe(
       'In seven days 412 of 2,290 hours, of them 400 GPU-hours, went to waiting for data and copies: 18%, down from 23%.',

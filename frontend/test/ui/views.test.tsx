@@ -1,3 +1,4 @@
+import type { Signal } from '@preact/signals'
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/preact'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { AuditEntry, HistoryRun, JobLine, ServiceInfo, View } from '../../src/api/schema'
@@ -6,6 +7,7 @@ import { service } from '../../src/store/connection'
 import { parseFilter } from '../../src/store/filter'
 import { openRuns, type RunsStore } from '../../src/store/runs'
 import { AuditList } from '../../src/ui/parts/AuditList'
+import { isMedium } from '../../src/ui/parts/media'
 import { RunsContext } from '../../src/ui/parts/stores'
 import { Past } from '../../src/ui/run/Past'
 import { JobsTable } from '../../src/ui/runs/JobsTable'
@@ -130,6 +132,28 @@ test('jobs are lines that open to their runs', async () => {
   ])
 })
 
+test('jobs on GPUs and others have a column for each, as their runs have', async () => {
+  ;(isMedium as Signal<boolean>).value = false
+  const query = new URLSearchParams('group=job')
+  const heads = async (gpuHours: readonly (number | null)[]) => {
+    cleanup()
+    const jobs = gpuHours.map((gpu_hours_lost, at) => ({ ...line, job: String(at), gpu_hours_lost }))
+    answers['/api/v1/jobs'] = { jobs, next_cursor: null }
+    render(
+      <RunsContext.Provider value={runs}>
+        <JobsTable filter={parseFilter(query)} query={query} />
+      </RunsContext.Provider>,
+    )
+    await screen.findAllByRole('link', { name: 'second' })
+    return [...document.querySelectorAll('th')]
+      .map(head => head.textContent)
+      .filter(head => /lost/.test(head))
+  }
+  expect(await heads([12, null])).toEqual(['Time lost ↓', 'GPU time lost'])
+  expect(await heads([12, 3])).toEqual(['GPU time lost ↓'])
+  expect(await heads([null])).toEqual(['Time lost ↓'])
+})
+
 function attempt(run_id: string, changes: Partial<HistoryRun> = {}): HistoryRun {
   const { status, bound, level, cause, user, name } = summary({ name: run_id })
   return {
@@ -198,4 +222,6 @@ test('a change is told by whom, of what, before and after; markup in it is text'
   expect(seen()).toContain('empty → <img src=x>')
   expect(document.querySelector('img')).toBeNull()
   expect(seen()).toContain('somebody deleted the view slow')
+  // In one zone, whichever the browser's is.
+  expect(document.querySelector('time')?.title).toBe('20 Nov 2026, 10:00:00 UTC')
 })

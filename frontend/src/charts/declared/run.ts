@@ -168,7 +168,9 @@ export function runCharts(shown: ShownRun, workers: WorkersPage | null): ChartSe
     source: shown,
     across,
     // What happened after the last step is shown at the right edge.
-    marks: isWhole ? shown.marks.map(mark => ({ ...mark, at: Math.min(mark.at, across.to) })) : shown.marks,
+    marks: isWhole
+      ? shown.marks.map(mark => ({ ...mark, at: Math.min(mark.at, across.to) }))
+      : shown.marks.filter(({ until = Number.POSITIVE_INFINITY }) => until > across.from),
     held: (metric, of) => (metric === UTIL ? heldSamples(of) : held(of, endS, gaps)),
     find: (metric, percentile) => find(page, metric, percentile),
     newest: value => newest(shown, value),

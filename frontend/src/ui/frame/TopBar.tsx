@@ -32,7 +32,9 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
       </nav>
       <div class="top-end row faint">
         <LinkState />
-        <WhoAsks />
+        <span class="wide-only">
+          <WhoAsks />
+        </span>
         {!onRuns && (
           <Button kind="plain wide-only search-runs" onClick={searchRuns}>
             {frame.search} <kbd>/</kbd>
@@ -60,20 +62,20 @@ function LinkState() {
 
 /**
  * The user that the proxy names, who signs out there; or a sign-out button for a session opened with a token; or,
- * where anybody may read, a sign-in button for who may change.
+ * where anybody may read, a sign-in button for who may change, which a run's page has in the place of what changes it.
  */
-function WhoAsks() {
+export function WhoAsks() {
   const info = service.value
   if (!info?.signed_in) return null
   if (!info.token_required && !info.scopes.includes('admin'))
-    return (
-      <Button kind="plain wide-only" title={signInPage.leadOfOwner} onClick={() => askForOwner(true)}>
+    return route.value.page === 'run' ? null : (
+      <Button kind="plain" title={signInPage.leadOfOwner} onClick={() => askForOwner(true)}>
         {frame.signIn}
       </Button>
     )
-  if (info.user !== null) return <span class="link-state with-glyph wide-only">{info.user}</span>
+  if (info.user !== null) return <span class="link-state with-glyph">{info.user}</span>
   return (
-    <Button kind="plain wide-only" onClick={() => void leave()}>
+    <Button kind="plain" onClick={() => void leave()}>
       {frame.signOut}
     </Button>
   )

@@ -33,19 +33,13 @@ export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
       <tr class={`host ${host.is_live ? '' : 'resting'}`}>
         <th scope="row">
           {isLink ? (
-            <a
-              class="mono-name cut"
-              title={host.hostname}
-              href={`/hosts?host=${encodeURIComponent(host.hostname)}`}
-            >
-              {host.hostname}
-            </a>
+            <HostLink hostname={host.hostname} />
           ) : (
             <span class="mono-name cut" title={host.hostname}>
               {host.hostname}
             </span>
           )}
-          <small>{hardware(host)}</small>
+          <small>{[hardware(host), lastSeen(host)].filter(Boolean).join(', ')}</small>
         </th>
         {Object.entries(cells).map(([column, cell]) => (
           <td key={column} data-label={say.columns[column as keyof typeof cells]}>
@@ -62,13 +56,26 @@ export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
   )
 }
 
-function hardware({ facts, gpus, is_live, last_seen_at }: Host): string {
+export function HostLink({ hostname }: Pick<Host, 'hostname'>) {
+  return (
+    <a class="mono-name cut" title={hostname} href={`/hosts?host=${encodeURIComponent(hostname)}`}>
+      {hostname}
+    </a>
+  )
+}
+
+export function hardware({ facts, gpus }: Host): string {
   const cores = facts.usable_cores === null ? null : plural(Number(facts.usable_cores.toFixed(1)), 'core')
   const gpu = gpus[0] ? `${gpus.length} × ${gpus[0].name.replace(/^NVIDIA /, '')}` : null
-  const seen = is_live
-    ? null
-    : say.lastSeen(inZone(formatDay(new Date(last_seen_at), new Date(serviceNow()))))
-  return [cores, gpu, seen].filter(Boolean).join(', ')
+  return [cores, gpu].filter(Boolean).join(', ')
+}
+
+function lastSeen({ is_live, last_seen_at }: Host): string | null {
+  return is_live ? null : say.lastSeen(seenAt(last_seen_at))
+}
+
+export function seenAt(at: string): string {
+  return inZone(formatDay(new Date(at), new Date(serviceNow())))
 }
 
 /** Filled from below by how busy it is; above that, hatched, the share that its run waits. */
@@ -153,7 +160,7 @@ function Runs({ host }: { host: Host }) {
   )
 }
 
-function RunLink({ run }: { run: HostRun }) {
+export function RunLink({ run }: { run: HostRun }) {
   const word = verdictWord(run)
   return (
     <span class={`host-run with-glyph verdict-word ${verdictTone(run)}`}>

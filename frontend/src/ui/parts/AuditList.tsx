@@ -1,9 +1,9 @@
 /** Who changed what, the newest first: of one run, or of all that the reader may see. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { get, serviceNow } from '../../api/client'
+import { get } from '../../api/client'
 import type { AuditEntry, AuditPage } from '../../api/schema'
-import { formatDay, formatTags } from '../../format'
+import { formatTags } from '../../format'
 import { runHref } from '../../router'
 import { openResource } from '../../store/resource'
 import { audit as say } from '../../text/past'
@@ -11,6 +11,7 @@ import './AuditList.css'
 import { TroubleBanner } from './Banner'
 import { Button } from './Button'
 import { useStore } from './stores'
+import { When } from './When'
 
 const PAGE = 20
 /** Changes of a person: read again a moment after runs report. */
@@ -59,9 +60,7 @@ function Entry({ entry, isOfAll }: { entry: AuditEntry; isOfAll: boolean }) {
   const hasContent = before !== null || after !== null
   return (
     <li>
-      <time class="faint" dateTime={at} title={new Date(at).toLocaleString('en-GB')}>
-        {formatDay(new Date(at), new Date(serviceNow()))}
-      </time>
+      <When at={at} />
       <div>
         <b>{by || say.unknown}</b> {isNamed ? say.actions[action] : say.actions[action].replace(/ of$/, '')}{' '}
         {isNamed &&

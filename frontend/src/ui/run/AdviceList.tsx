@@ -11,6 +11,7 @@ import { Panel } from '../parts/Panel'
 import { place, RangeLine } from '../parts/RangeLine'
 import { Snippet } from '../parts/Snippet'
 import { Diff } from './Diff'
+import { fixId } from './fixId'
 import './AdviceList.css'
 
 export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosis }) {
@@ -58,7 +59,7 @@ const Card = memo(AdviceCard)
 function AdviceCard({ advice, index, loader }: { advice: Advice; index: number; loader: string | null }) {
   const isFirst = index === 0
   return (
-    <details class={`fix ${isFirst ? 'first' : ''}`} open={isFirst} data-fix={index + 1}>
+    <details id={fixId(index)} class={`fix ${isFirst ? 'first' : ''}`} open={isFirst} data-fix={index + 1}>
       <summary>
         <h3>{advice.title}</h3>
         <Gain advice={advice} />

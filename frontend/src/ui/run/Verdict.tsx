@@ -10,15 +10,16 @@ import {
   formatNumber,
   formatRange,
 } from '../../format'
-import { bestOf, loopFactors, runFactors } from '../../gain'
+import { besideFirst, bestOf, loopFactors, runFactors, runGainOf } from '../../gain'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
-import { run as say, shared as sayShared } from '../../text/run'
+import { run as say, advice as sayAdvice, shared as sayShared } from '../../text/run'
 import { hourNoun, text } from '../../text/shared'
 import { isOpen, oneOfSeveral, verdictTone, verdictWord } from '../../verdict'
 import { AnatomyBars } from '../parts/AnatomyBars'
 import { VerdictGlyph } from '../parts/Glyph'
 import { Snippet } from '../parts/Snippet'
+import { FIXES, fixId } from './fixId'
 import './Verdict.css'
 
 interface VerdictProps {
@@ -26,9 +27,11 @@ interface VerdictProps {
   diagnosis: Diagnosis
   /** `false`: on another of the run's loaders than its own verdict. */
   isOfRun?: boolean
+  /** `false`: the fixes below are those of another loader. */
+  leadsToFixes?: boolean
 }
 
-export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
+export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }: VerdictProps) {
   const isUndecided = isOpen(diagnosis)
   const id = isOfRun ? 'verdict-sentence' : 'loader-verdict-sentence'
   return (
@@ -44,6 +47,7 @@ export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
           {diagnosis.sentence}
         </h2>
         {diagnosis.why && <p class="why">{diagnosis.why}</p>}
+        {leadsToFixes && <FirstFix diagnosis={diagnosis} />}
         {diagnosis.shared.map(one => (
           <Shared key={one.place} shared={one} runId={run.run_id} />
         ))}
@@ -72,6 +76,24 @@ export function Verdict({ run, diagnosis, isOfRun = true }: VerdictProps) {
         />
       )}
     </section>
+  )
+}
+
+/** Where fixes stand below the fold: what to do, leading there. */
+function FirstFix({ diagnosis }: { diagnosis: Diagnosis }) {
+  const { advice } = diagnosis
+  const beside = besideFirst(diagnosis)
+  const best = beside === null ? bestOf(advice) : null
+  if (!best && beside === null) return null
+  const loader = oneOfSeveral(diagnosis)
+  return (
+    <a class="first-fix framed" href={`#${best ? fixId(advice.indexOf(best)) : FIXES}`}>
+      <span>
+        {best?.title ?? beside}
+        {best && loader !== null && <small> {sayAdvice.ofLoader(best.loader ?? loader)}</small>}
+      </span>
+      {best && <b>{runGainOf(best) ?? say.toTry}</b>}
+    </a>
   )
 }
 
@@ -190,7 +212,7 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
       )}
       {best && !best.is_promised && (
         <p>
-          <b>{say.toTry}</b>
+          <b class="try-first">{say.toTry}</b>
           {fix}
         </p>
       )}

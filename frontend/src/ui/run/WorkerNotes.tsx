@@ -57,6 +57,7 @@ function memoryOf(workers: readonly WorkerInfo[]): string | null {
   const threads = measured(workers.map(worker => worker.threads))
   return say.memory(
     sizes(resident),
+    workers.length > 1,
     own.length > 0 ? sizes(own) : null,
     threads.length > 0 ? say.threads(Math.min(...threads), Math.max(...threads)) : null,
   )

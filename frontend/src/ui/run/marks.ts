@@ -11,6 +11,7 @@ export type Happened = Pick<Run, 'run_id' | 'started_at' | 'epochs' | 'died_work
 /** In order of time. Only those of the rank and loader that are shown, and what concerns all. */
 export function marksOf(run: Happened, page: SeriesPage): readonly Mark[] {
   const marks = [
+    ...beforeFirst(run, page),
     ...epochs(run, page),
     ...pauses(page),
     ...searches(run),
@@ -51,6 +52,22 @@ function searches({ trials }: Happened): readonly Mark[] {
         : []),
     ]
   })
+}
+
+/** Of what is drawn, from which a beginning without steps is named. */
+const LEAST_BEFORE = 0.03
+
+/** The program imports, builds its model, reads its index: it is neither waiting nor training. */
+function beforeFirst(run: Happened, page: SeriesPage): readonly Mark[] {
+  const epochs = run.epochs.filter(each => each.rank === page.rank && each.loader === page.loader)
+  const [step] = page.series
+  const begins = [step?.at_us[0], page.pauses[0]?.start_us, ...epochs.map(epoch => epoch.start_us)]
+  const first = Math.min(...begins.filter(us => us !== undefined))
+  const isBeginning = step?.first_index[0] === 0
+  const isSeen = first >= LEAST_BEFORE * (page.end_us ?? step?.at_us.at(-1) ?? 0)
+  return isBeginning && isSeen && first > 0 && Number.isFinite(first)
+    ? [{ at: 0, until: first / 1e6, label: say.beforeFirst }]
+    : []
 }
 
 /** In which nothing waits for this loader. */

@@ -31,6 +31,7 @@ const SORTS = {
   wait: '-data_stall_fraction',
   trend: null,
   lost: '-hours_lost',
+  lostGpu: null,
   step: '-step_us',
   started: '-started_at',
 } as const
@@ -38,7 +39,7 @@ type Column = keyof typeof SORTS
 const COLUMNS = Object.keys(SORTS) as Column[]
 const NARROW: readonly Column[] = ['job', 'wait', 'lost']
 const MEDIUM: readonly Column[] = ['job', 'runs', 'verdict', 'wait', 'lost', 'started']
-const FIGURES: readonly Column[] = ['runs', 'lost', 'step', 'started']
+const FIGURES: readonly Column[] = ['runs', 'lost', 'lostGpu', 'step', 'started']
 
 interface JobsProps {
   filter: RunsFilter
@@ -53,7 +54,11 @@ export function JobsTable({ filter, query }: JobsProps) {
   const asked = useMemo(() => ({ ...filter, sort: sort as RunsFilter['sort'] }), [filter, sort])
   const jobs = useStore(() => openJobs(asked), [asked])
   const lines = jobs.lines.value
-  const columns = isNarrow.value ? NARROW : isMedium.value ? MEDIUM : COLUMNS
+  const onGpu = (lines ?? []).map(line => line.gpu_hours_lost !== null)
+  const isGpu = onGpu.length > 0 && onGpu.every(Boolean)
+  const isMixed = !isGpu && onGpu.some(Boolean)
+  const fitting = isNarrow.value ? NARROW : isMedium.value ? MEDIUM : COLUMNS
+  const columns = isMixed ? fitting : fitting.filter(column => column !== 'lostGpu')
   const trouble = jobs.trouble.value
   return (
     <>
@@ -66,7 +71,7 @@ export function JobsTable({ filter, query }: JobsProps) {
           <thead>
             <tr>
               {columns.map(column => (
-                <Head key={column} column={column} sort={sort} query={query} />
+                <Head key={column} column={column} isGpu={isGpu} sort={sort} query={query} />
               ))}
             </tr>
           </thead>
@@ -90,7 +95,16 @@ export function JobsTable({ filter, query }: JobsProps) {
   )
 }
 
-function Head({ column, sort, query }: { column: Column; sort: string; query: URLSearchParams }) {
+interface HeadProps {
+  column: Column
+  /** All that is listed ran on GPUs. */
+  isGpu: boolean
+  sort: string
+  query: URLSearchParams
+}
+
+function Head({ column, isGpu, sort, query }: HeadProps) {
+  const label = say.columns[column === 'lost' && isGpu ? 'lostGpu' : column]
   const first = SORTS[column]
   const isSorted = first !== null && sort.replace(/^-/, '') === first.replace(/^-/, '')
   const direction = sort.startsWith('-') ? 'descending' : 'ascending'
@@ -103,10 +117,10 @@ function Head({ column, sort, query }: { column: Column; sort: string; query: UR
       aria-sort={isSorted ? direction : undefined}
     >
       {first === null ? (
-        say.columns[column]
+        label
       ) : (
         <button type="button" onClick={press}>
-          {say.columns[column]}
+          {label}
           {isSorted && <span aria-hidden="true">{direction === 'descending' ? ' ↓' : ' ↑'}</span>}
         </button>
       )}
@@ -147,6 +161,7 @@ function Job({ line, columns, filter, query }: JobProps) {
     wait: <Wait run={newest} />,
     trend: runs > 1 && <Trend values={line.trend} />,
     lost: <span class="strong">{formatHoursCell(line.hours_lost)}</span>,
+    lostGpu: formatHoursCell(line.gpu_hours_lost),
     step: formatDuration(newest.step_us),
     started: <span class="faint">{day(newest)}</span>,
   }
@@ -237,6 +252,8 @@ function cellOfRun(run: RunSummary, column: Column): preact.ComponentChildren {
       return <Wait run={run} />
     case 'lost':
       return formatHoursCell(run.hours_lost)
+    case 'lostGpu':
+      return formatHoursCell(run.gpu_hours_lost)
     case 'step':
       return formatDuration(run.step_us)
     case 'started':

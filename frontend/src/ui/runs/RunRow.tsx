@@ -2,7 +2,7 @@
 import type { Signal } from '@preact/signals'
 import { serviceNow } from '../../api/client'
 import type { RunSummary } from '../../api/schema'
-import { formatAgeCell, formatDay, formatTags } from '../../format'
+import { formatAgeCell, formatDay, formatTags, inZone } from '../../format'
 import { runHref, withQuery } from '../../router'
 import { keepDeletedUs } from '../../store/actions'
 import { runs, selecting } from '../../text/runs'
@@ -65,7 +65,7 @@ export function RunRow({ row, columns, query, index }: RunRowProps) {
 function deletion(at: string): string {
   const [deleted, keptUs, now] = [new Date(at), keepDeletedUs(), new Date(serviceNow())]
   const until = keptUs === null ? null : formatDay(new Date(deleted.getTime() + keptUs / 1_000), now)
-  return deleting.at(formatDay(deleted, now), until)
+  return deleting.at(inZone(formatDay(deleted, now)), until)
 }
 
 function Tick({ run }: { run: RunSummary }) {

@@ -181,10 +181,13 @@ function Days({ week, query }: WeekProps) {
             </button>
           </li>
         ))}
+        {/* The highest bar's figure stands above them all. */}
         <li class="last" aria-hidden="true">
-          <b class="firm" style={{ bottom: part(last ?? 0) }}>
-            {formatHoursCell(last, 0)}
-          </b>
+          {last !== most && (
+            <b class="firm" style={{ bottom: part(last ?? 0) }}>
+              {formatHoursCell(last, 0)}
+            </b>
+          )}
         </li>
       </ol>
       <div class="days-foot" aria-hidden="true">
