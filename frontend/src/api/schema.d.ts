@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 f82c64d6a9639ef9428f951f05d55c5d5eb5728f9d875266bcfce23a4422dade. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 50991357da6abab57c0220a6934d5e531df76f83779f3aaa1c13404a06244403. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1495,6 +1495,8 @@ export interface components {
             hours_lost: number | null;
             /** Hours Used */
             hours_used: number | null;
+            /** Instant Data High Steps Per S */
+            instant_data_high_steps_per_s?: number | null;
             /** Instant Data Steps Per S */
             instant_data_steps_per_s: number | null;
             /**
