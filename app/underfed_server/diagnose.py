@@ -176,7 +176,7 @@ def diagnosis_of(
         trials=list(facts.tuned.trials) if facts.tuned else [],
         tuning=facts.tuned.tuning if facts.tuned else None,
         candidates=recommendation.candidates,
-        beside_loader=None if advice or not verdict.causes else free_cores(facts, slow.judged, verdict.causes),
+        beside_loader=free_cores(facts, slow.judged, verdict.causes) if verdict.causes else None,
         ledger=list(ledger),
         judged_at=None,
     )

@@ -410,6 +410,9 @@ class Verdict(Model):
     samples_per_s: float | None
     instant_data_steps_per_s: float | None
     """Computed: from what the device or the host was busy with. Where copies bind the run, without these, too."""
+    instant_data_high_steps_per_s: float | None = None
+    """What it may turn out to be: more than that where it was not seen by how much loading slows the step itself, or
+    the step varies. Nothing that is predicted is above it."""
     hours_lost: float | None
     """Σ over ranks of stalled time, whatever the rank computes on: waits for data, and copies that are not hidden. In a
     run's own diagnosis of all its loaders, in that of a requested loader of this one alone; so are the hours below."""
@@ -548,8 +551,8 @@ class Diagnosis(Verdict):
     advice: list[Advice]
     refusals: list[Refusal]
     beside_loader: str | None = None
-    """Where no change of the loader is advised: what to do elsewhere, in one sentence. ``None``: nothing, or it is not
-    known."""
+    """Where the leading cause lies outside the run: what to do about it, in one sentence. ``None``: it does not, or it
+    is not known."""
     ledger: list[LedgerEntry]
     trials: list[Trial] = []
     """What ``--tune`` measured of that loader, oldest first."""
@@ -587,6 +590,11 @@ class Diagnosis(Verdict):
     def best_advice(self) -> Advice | None:
         """The first that promises a gain; where none does, the first to try."""
         return next((one for one in self.advice if one.is_promised), next(iter(self.advice), None))
+
+    @property
+    def is_beside_first(self) -> bool:
+        """What to do first lies outside the run: the cause does, and no change of the loader promises a gain."""
+        return self.beside_loader is not None and not any(one.is_promised for one in self.advice)
 
 
 # --- runs -----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from tests.app.diagnosis.invariants import contradictions
 from tests.app.store.posting import post
 from tests.recorded_runs import loops_of, names, truth_of, windows_of
 from tests.recorded_runs.answers import ANSWERS, ASKED, answer
@@ -66,8 +67,9 @@ def test_each_loader_lost_what_its_program_waited_for_it(name: str, store: Store
 
 
 @pytest.mark.parametrize("name", names())
-def test_the_loaders_of_a_run_add_up_to_it(name: str, store: Store) -> None:
+def test_the_loaders_of_a_run_add_up_to_it_and_no_figures_contradict(name: str, store: Store) -> None:
     found = judged(store, name)
+    assert contradictions(found) == []
     loops: dict[int, float] = {}
     for line in found.loaders:
         loops[line.loop] = max(loops.get(line.loop, 0.0), line.share_of_run_fraction)

@@ -102,17 +102,21 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
             yield f"of it through {', '.join(through)}"
     if is_profiled:
         yield from few_looks(diagnosis)
-    yield from first_fix(diagnosis["advice"])
+    beside = diagnosis.get("beside_loader")
+    is_beside_first = bool(beside) and not any(one.get("is_promised") for one in diagnosis["advice"])
+    if is_beside_first:
+        yield f"outside the loader: {beside}"
+    yield from first_fix(diagnosis["advice"], "worth a try" if is_beside_first else "first fix")
     yield f"why, and all else: {page}"
 
 
-def first_fix(advice: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def first_fix(advice: Sequence[Mapping[str, Any]], first_is: str = "first fix") -> Iterator[str]:
     """Where none is promised, the usual change of a costly line before what else may be tried."""
     is_open = not any(one.get("is_promised") for one in advice)
     of_lines = [one for one in advice if one.get("change") == OF_A_LINE]
     for first in (of_lines if is_open and of_lines else advice)[:1]:
         is_of_line = first.get("change") == OF_A_LINE
-        what = "no setting promises a gain; the usual change" if is_open and is_of_line else "first fix"
+        what = "no setting promises a gain; the usual change" if is_open and is_of_line else first_is
         at = f", {first['diff_file']}" if is_of_line and first.get("diff_file") else ""
         yield f"{what}: {first['title']}{at} ({saving_of(first) if is_of_line else gain_of(first)})"
         if first.get("command"):

@@ -1,4 +1,4 @@
-"""What to do where other jobs fill the cores and no setting of the loader helps: that lies outside this run."""
+"""What to do where other jobs fill the cores: that lies outside this run, and no setting of the loader changes it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def free_cores(facts: RunFacts, rank: RankFacts, causes: Sequence[CauseFinding])
     if not usable or others is None or others <= own:
         return None
     return (
-        f"Other jobs use {others:.1f} of the {usable:g} cores that this run may use: move them, or give this run cores "
-        "of its own."
+        f"Move the other jobs, which use {others:.1f} of the {usable:g} cores that this run may use, or give this run "
+        "cores of its own."
     )

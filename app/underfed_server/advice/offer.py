@@ -166,7 +166,7 @@ def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> 
         return nothing | {"assumption": f"{reason.rstrip('.')}."}
     assumption = _assumption(case, gain) if isinstance(gain, Prediction) else offer.assumption
     if _says_nothing(case, gain):
-        why = " ".join(text for text in (assumption, _try_it(case, gain)) if text)
+        why = " ".join(text for text in (assumption, _try_it(case)) if text)
         return nothing | {"low": gain.low, "high": gain.high, "assumption": why}
     return {
         "predicted_speedup": gain.speedup,
@@ -184,12 +184,12 @@ def _says_nothing(case: Case, gain: Prediction | Gain) -> bool:
     return gain.low <= 1 <= gain.high and gain.high > WIDE_FACTOR * gain.low
 
 
-def _try_it(case: Case, gain: Prediction | Gain) -> str:
+def _try_it(case: Case) -> str:
     seconds = TRIED_STEPS * case.rank.step_us / 1e6
     takes = f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
     return (
-        f"From this run it may be anything from × {gain.low:.2f} to × {gain.high:.2f}. Try it: a restart and "
-        f"{TRIED_STEPS} steps, {takes} at the present pace."
+        f"From this run it may be a loss as well as a gain. Try it: a restart and {TRIED_STEPS} steps, {takes} at the "
+        "present pace."
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from underfed_server import figures
 from underfed_server.alerts.conditions import CONDITIONS, Reading, Seen
-from underfed_server.model import Advice, AlertFix, AlertKind, AlertMessage, AlertRule, Diagnosis
+from underfed_server.model import Advice, AlertFix, AlertKind, AlertMessage, AlertRule, Diagnosis, Evidence
 
 MOST_EVIDENCE = 3
 MOST_CHARACTERS = 2_000
@@ -56,19 +57,37 @@ def test_message(channel: str, url: str, now: datetime) -> AlertMessage:
 
 def _fix(diagnosis: Diagnosis | None) -> AlertFix | None:
     advice = diagnosis.best_advice if diagnosis else None
+    if diagnosis is not None and diagnosis.beside_loader is not None and diagnosis.is_beside_first:
+        return _beside(diagnosis, diagnosis.beside_loader)
     if diagnosis is None or advice is None:
         return None
     gain, low, high = advice.gain_of_run
     proof = advice.evidence or (diagnosis.causes[0].evidence if diagnosis.causes else [])
-    known = [each for each in proof if each.value is not None]
     return AlertFix(
         title=_short(advice.title),
         gain=_gain(advice),
         predicted_speedup=gain,
         low=low,
         high=high,
-        evidence=[_short(f"{each.what}: {figures.evidence(each)}") for each in known[:MOST_EVIDENCE]],
+        evidence=_proof(proof),
     )
+
+
+def _beside(diagnosis: Diagnosis, what: str) -> AlertFix:
+    """Outside the run, and its gain is not predicted."""
+    return AlertFix(
+        title=_short(what.removesuffix(".")),
+        gain="no gain is predicted",
+        predicted_speedup=None,
+        low=None,
+        high=None,
+        evidence=_proof(diagnosis.causes[0].evidence if diagnosis.causes else []),
+    )
+
+
+def _proof(rows: Sequence[Evidence]) -> list[str]:
+    known = [each for each in rows if each.value is not None]
+    return [_short(f"{each.what}: {figures.evidence(each)}") for each in known[:MOST_EVIDENCE]]
 
 
 def _gain(advice: Advice) -> str:

@@ -23,6 +23,7 @@ from underfed_server.api.dependencies import (
 )
 from underfed_server.api.heatmap import COLUMNS, heatmap
 from underfed_server.facts.growth import growth_per_hour, is_growing
+from underfed_server.facts.recorded import goes_on
 from underfed_server.measurements import BatchRows, Column, StepRows, newest
 from underfed_server.model import LoaderInfo, Run, WorkerInfo, WorkersPage
 from underfed_server.store.columns.lanes import batches_lane, steps_lane
@@ -98,8 +99,10 @@ def _median(column: Column) -> int | None:
 
 
 def _limit(info: LoaderInfo | None, steps: StepRows) -> int | None:
-    """Workers × mean work of a step: loads that take longer on average cannot keep up, however deep the queue."""
-    work = steps.step_us - steps.data_wait_us
+    """Workers × mean work of a step, pauses of the program left out: loads that take longer on average cannot keep up,
+    however deep the queue.
+    """
+    work = (steps.step_us - steps.data_wait_us)[~goes_on(steps)]
     if info is None or not info.num_workers or not np.isfinite(work).any():
         return None
     return round(info.num_workers * float(np.nanmean(work)))

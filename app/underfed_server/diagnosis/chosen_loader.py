@@ -109,7 +109,8 @@ def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
     costly = [each for each in others if each.loop != own.loop and lost_share(each, facts.loaders) >= COSTLY_FRACTION]
     told = [_of_the_run(each, facts, _the_loader(each, facts.loaders)) for each in costly]
     if told:
-        found["why"] = " ".join(filter(None, (verdict.why, *told)))
+        alone = f"Causes and fixes are those of {own.loader}; each loader has a verdict of its own."
+        found["why"] = " ".join(filter(None, (verdict.why, *told, alone)))
     return verdict.model_copy(update=found)
 
 
@@ -161,9 +162,12 @@ def _a_loader(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> str:
 def _the_loader(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> str:
     noun = {"train": "the training loader", "validation": "the validation loader", "other": "the loader"}[each.role]
     is_only = [one for one in loaders if one.role == each.role and one.steps] == [each] and each.role != "other"
+    is_numbered = NUMBERED.fullmatch(each.loader) is not None
     # A number says less than its role.
-    name = "" if is_only and NUMBERED.fullmatch(each.loader) else f" {each.loader}"
-    return f"{noun}{name}{_with_workers(each)}"
+    if is_numbered and not is_only:
+        role = {"train": " (training)", "validation": " (validation)", "other": ""}[each.role]
+        return f"{each.loader}{role}{_with_workers(each)}"
+    return f"{noun}{'' if is_numbered else f' {each.loader}'}{_with_workers(each)}"
 
 
 def _with_workers(each: LoaderFacts) -> str:

@@ -31,7 +31,7 @@ def step(rank: RankFacts) -> Evidence:
 
 
 def work(rank: RankFacts) -> Evidence:
-    return Evidence(what="Step without its data wait", value=rank.rest_us, unit="us")
+    return Evidence(what="Step without its data wait", value=measures.work_us(rank), unit="us")
 
 
 def epoch_start(rank: RankFacts) -> Evidence:

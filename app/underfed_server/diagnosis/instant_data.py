@@ -26,6 +26,9 @@ was estimated)."""
 BLOCKS = 8
 """Of consecutive steps: neighbouring ones are not independent, blocks nearly are."""
 
+LEAST_TOLD = 0.02
+"""As a logarithm, from which what it may turn out to be is told beside the estimate: less reads as the same figure."""
+
 SURE = 2.0
 """Standard errors of the mean step without its wait."""
 
@@ -48,10 +51,17 @@ def read_ceiling(rank: RankFacts, host: HostShare, together: Lockstep | None = N
 
 
 def could_be(rank: RankFacts, host: HostShare, bound: Bound, together: Lockstep | None = None) -> Ceiling | None:
-    """What is said of a run that loses time to its input, as :func:`could_be_us` has it: no fix gains more. ``None``:
-    it loses none, or nothing shows it.
+    """What is said of a run that loses time to its input: no fix gains more. ``None``: it loses none, or nothing shows
+    it.
     """
-    instant_us = could_be_us(rank, host, bound, together) if bound in ("data", "transfer") else 0.0
+    return with_instant_data(rank, host, bound, together) if bound in ("data", "transfer") else None
+
+
+def with_instant_data(
+    rank: RankFacts, host: HostShare, bound: Bound, together: Lockstep | None = None
+) -> Ceiling | None:
+    """As :func:`could_be_us` has it, and what it may turn out to be. ``None``: nothing shows it."""
+    instant_us = could_be_us(rank, host, bound, together)
     if instant_us <= 0:
         return None
     speedup = rank.step_us / instant_us
@@ -62,7 +72,8 @@ def _strays(rank: RankFacts, host: HostShare, together: Lockstep | None) -> floa
     """As a logarithm."""
     is_of_device = together is None and rank.has_device_clock
     error = 0.0 if is_of_device else _error(rank.rests_us if together is None else together.work_us)
-    return math.hypot(error, PASSED if shares_cores(rank, host) else 0.0)
+    strays = math.hypot(error, PASSED if shares_cores(rank, host) else 0.0)
+    return strays if strays >= LEAST_TOLD else 0.0
 
 
 def _error(rests_us: Column) -> float:

@@ -8,7 +8,7 @@ from underfed_server.diagnosis import sentence
 from underfed_server.diagnosis.bound import Losses, find_bound, find_level, read_losses
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
-from underfed_server.diagnosis.instant_data import could_be_us
+from underfed_server.diagnosis.instant_data import with_instant_data
 from underfed_server.diagnosis.measures import anatomy_of, mean
 from underfed_server.diagnosis.overview import Overview, overview_of
 from underfed_server.diagnosis.slow_ranks import SlowRanks
@@ -52,7 +52,7 @@ def judge(facts: RunFacts, before: Before | None = None, overview: Overview | No
     causes = find_causes(examined, before.cause if before and facts.status == "running" else None)
     lost, copies, used = _hours(facts, overview.slow)
     step_s, samples = rank.step_us / 1e6, _samples_per_step(facts, rank)
-    instant_us = could_be_us(rank, facts.host, examined.bound, together)
+    instant = with_instant_data(rank, facts.host, examined.bound, together)
     return Verdict(
         bound=examined.bound,
         clock="gpu" if rank.has_device_clock else "host",
@@ -66,7 +66,8 @@ def judge(facts: RunFacts, before: Before | None = None, overview: Overview | No
         data_stall_fraction=losses.data,
         steps_per_s=1 / step_s,
         samples_per_s=samples / step_s if samples else None,
-        instant_data_steps_per_s=1e6 / instant_us if instant_us > 0 else None,
+        instant_data_steps_per_s=instant.speedup / step_s if instant else None,
+        instant_data_high_steps_per_s=instant.highest / step_s if instant else None,
         hours_lost=lost,
         copy_hours_lost=copies,
         gpu_hours_lost=lost if all(each.uses_gpu for each in facts.ranks) else None,

@@ -316,3 +316,9 @@ def anatomy_of(rank: RankFacts) -> Anatomy:
         gpu_idle_us=min(wait, round(rank.stall_us)) if rank.has_device_clock else None,
         sampler_us=None if sampler is None else min(wait, round(sampler)),
     )
+
+
+def work_us(rank: RankFacts) -> int:
+    """What is left of the mean step without waits, as :func:`anatomy_of` rounds its parts. ``rank``: as for that."""
+    step = anatomy_of(rank)
+    return step.compute_us + (step.h2d_exposed_us or 0)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from underfed_server.diagnosis.bound import Losses
 from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.instant_data import could_be_us
+from underfed_server.diagnosis.instant_data import with_instant_data
 from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction
 from underfed_server.diagnosis.slow_ranks import SlowWork
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -36,6 +36,9 @@ NEARLY_ALL, AS_MUCH = 0.9, 0.5
 both are late one step in two waits, and a slow sample in ten makes one step in ten wait: that is said of the time."""
 
 SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+TOLD_FRACTION = 0.10
+"""Of the wait, from which a cause beside the leading one is told with it: what is advised may be to cure that one."""
 
 PAUSED_FRACTION = 0.05
 """Of the loop's time, in what the program does beside training, from which a share that leaves it out says so."""
@@ -158,6 +161,21 @@ def _time(rank: RankFacts) -> str:
 
 def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
     """``samples``: in a step; ``None``: not known."""
+    return " ".join(filter(None, (_pauses(examined.rank, losses), _why(examined, losses, causes, samples)))) or None
+
+
+def _pauses(rank: RankFacts, losses: Losses) -> str | None:
+    """Where more of the loop's time goes to them than to waiting."""
+    paused = rank.paused_fraction
+    if paused < max(PAUSED_FRACTION, (1 - paused) * losses.data):
+        return None
+    return (
+        f"More time than waiting takes, {percent(paused)} of this loop's, goes to pauses: the program does something "
+        "else between steps, such as a validation or a checkpoint."
+    )
+
+
+def _why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
     cause = causes[0].sentence if causes else ""
     slow = examined.overview.slow.at_work
     if slow is not None:
@@ -166,8 +184,11 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
         if not cause:
             return _no_cause(examined)
         return " ".join(
-            text for text in (cause, _unexplained(examined, losses, causes), _rates(examined, samples)) if text
-        )
+            text
+            for text in (cause, *_further(losses, causes), _unexplained(examined, losses, causes),
+                         _rates(examined, samples))
+            if text
+        )  # fmt: skip
     if examined.bound == "transfer":
         return cause or "Copying batches to the device is not hidden behind the device's work."
     reason = (
@@ -179,6 +200,14 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
         or ("" if cause else _nothing_to_change(examined, losses))
     )
     return f"{cause} {reason}".strip()
+
+
+def _further(losses: Losses, causes: Sequence[CauseFinding]) -> Iterator[str]:
+    """Causes beside the leading one, which the fixes may be about; not those that it was told with."""
+    for each in causes[1:]:
+        is_part = each.cost_fraction >= TOLD_FRACTION * losses.data and not all_causes()[each.cause].is_of_copy
+        if is_part and each.sentence not in causes[0].sentence:
+            yield f"A further {percent(each.cost_fraction)} of step time: {each.sentence}"
 
 
 def _nothing_to_change(examined: Examination, losses: Losses) -> str:
@@ -209,7 +238,7 @@ def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFi
 
 def _works_longer(slow: SlowWork, facts: RunFacts) -> str:
     rank = slow.rank
-    where = f" (host {rank.hostname})" if rank.hostname else ""
+    where = host_of(rank, facts.ranks)
     hours = three_digits(slow.lost_us(facts.ranks) / US_PER_HOUR)
     return (
         f"Rank {rank.rank}{where} works longer in each step than the others, by {three_digits(slow.longer_us / 1e3)} "
@@ -217,6 +246,12 @@ def _works_longer(slow: SlowWork, facts: RunFacts) -> str:
         f"({hours} hours of all ranks) is lost to that: the others wait for input meanwhile, and with a faster loader "
         f"they would wait for rank {rank.rank}."
     )
+
+
+def host_of(rank: RankFacts, ranks: Sequence[RankFacts]) -> str:
+    """Empty where all of them are on one: then it tells them apart from nothing."""
+    hosts = {each.hostname for each in ranks}
+    return f" (host {rank.hostname})" if rank.hostname and len(hosts) > 1 else ""
 
 
 def judged_since(rank: RankFacts) -> str | None:
@@ -349,12 +384,15 @@ def _shared_cores(examined: Examination) -> str | None:
 
 
 def _rates(examined: Examination, samples: float | None) -> str:
-    step_s = examined.rank.step_us / 1e6
-    work_s = could_be_us(examined.rank, examined.facts.host, examined.bound, examined.together) / 1e6
+    instant = with_instant_data(examined.rank, examined.facts.host, examined.bound, examined.together)
     unit, per_step = ("samples/s", samples) if samples else ("steps/s", 1.0)
-    if work_s <= 0:
+    if instant is None:
         return ""
-    return f"The loop gets {_figure(per_step / step_s)} {unit} and could take {_figure(per_step / work_s)}."
+    now = per_step / (examined.rank.step_us / 1e6)
+    has_others = sum(bool(each.steps) for each in examined.facts.loaders) > 1
+    loop = f"loop over {examined.loader.loader}" if examined.loader and has_others else "loop"
+    could, most = _figure(now * instant.speedup), _figure(now * instant.highest)
+    return f"The {loop} gets {_figure(now)} {unit} and could take {could if could == most else f'{could} to {most}'}."
 
 
 def _figure(value: float) -> str:

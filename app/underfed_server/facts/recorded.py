@@ -134,7 +134,7 @@ def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> A
     keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= first)
     keep &= ~_pauses(own, others)
     keep &= _between_searches(own, keep)
-    is_pause = keep & _goes_on(rows)
+    is_pause = keep & goes_on(rows)
     keep &= ~is_pause
     rest_from_us = rows.start_us + rows.data_wait_us
     keep &= _is_known(own, others, keep)
@@ -220,7 +220,7 @@ def _pauses(own: Recorded, others: list[Recorded]) -> Mask:
     return is_pause
 
 
-def _goes_on(rows: StepRows) -> Mask:
+def goes_on(rows: StepRows) -> Mask:
     """Which steps go on far beyond what is usual after their wait: nothing waits for data meanwhile, on any rank."""
     rest_us = rows.step_us - rows.data_wait_us
     known = rest_us[np.isfinite(rest_us)]

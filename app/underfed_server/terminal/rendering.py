@@ -65,7 +65,8 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     parts: list[RenderableType] = [_headline(diagnosis)]
     if diagnosis.anatomy:
         best = diagnosis.best_advice
-        parts += ["", _anatomy(diagnosis.anatomy, best if best and best.is_promised else None)]
+        promised = best if best and best.is_promised else None
+        parts += ["", _anatomy(diagnosis.anatomy, promised, diagnosis.loader if len(diagnosis.loaders) > 1 else None)]
     if speeds := _instant_speeds(diagnosis):
         parts += ["", speeds]
     if diagnosis.tuning:
@@ -76,10 +77,12 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
         parts += ["", Text("Why", LOUD), _evidence_of(diagnosis)]
     parts += [_shared(each, diagnosis.run_id) for each in diagnosis.shared]
     parts += _hotspots(diagnosis)
-    for advice in diagnosis.advice:
-        parts += ["", _advice(advice, diagnosis)]
+    fixes: list[RenderableType] = [_advice(advice, diagnosis) for advice in diagnosis.advice]
     if diagnosis.beside_loader:
-        parts += ["", Text.assemble(("Nothing at the loader. ", LOUD), diagnosis.beside_loader)]
+        beside = Text.assemble(("Outside the loader: ", LOUD), diagnosis.beside_loader)
+        fixes.insert(0 if diagnosis.is_beside_first else len(fixes), beside)
+    for fix in fixes:
+        parts += ["", fix]
     for refusal in diagnosis.refusals:
         parts += ["", _refusal(refusal)]
     if diagnosis.ledger:
@@ -192,7 +195,16 @@ def _lost(diagnosis: Diagnosis) -> str | None:
     copies = " and copies" if diagnosis.copy_hours_lost else ""
     by_ranks = f" by {len(diagnosis.ranks)} ranks" if len(diagnosis.ranks) > 1 else ""
     lost, used = figures.hours(diagnosis.hours_lost), figures.hours(diagnosis.hours_used)
-    return f"{lost} lost to waiting for data{copies}, of {used} used{by_ranks}."
+    share = figures.fraction(diagnosis.hours_lost / diagnosis.hours_used) if diagnosis.hours_used else "0%"
+    return f"{lost} lost to waiting for data{copies}: {share} of {used} used{by_ranks}{_over(diagnosis)}."
+
+
+def _over(diagnosis: Diagnosis) -> str:
+    """What hours are counted over: more than the newest steps, which are judged."""
+    count = len(diagnosis.loaders)
+    if count > 1:
+        return f", in {'both' if count == 2 else f'all {count}'} loaders"
+    return f", over all {diagnosis.steps:,} steps" if diagnosis.steps > diagnosis.judged_steps else ""
 
 
 def _judged(diagnosis: Diagnosis) -> str:
@@ -202,18 +214,20 @@ def _judged(diagnosis: Diagnosis) -> str:
     return f"{diagnosis.judged_steps:,} steps{of_loader}{on_ranks}"
 
 
-def _anatomy(now: Anatomy, advice: Advice | None) -> RenderableType:
+def _anatomy(now: Anatomy, advice: Advice | None, loader: str | None) -> RenderableType:
+    """``loader``: whose steps these are, in a run with several."""
     table = Table.grid(padding=(0, 2))
+    whose = "Mean step" if loader is None else f"Mean step of {loader}"
     for is_whole in (True, True, True, False):
         table.add_column(no_wrap=is_whole)
-    table.add_row("Mean step", bar(now, now.step_us), Text(figures.duration(now.step_us), LOUD), "")
+    table.add_row(whose, bar(now, now.step_us), Text(figures.duration(now.step_us), LOUD), "")
     if advice and advice.anatomy:
         then, gain = advice.anatomy, figures.gain(advice)
         total = Text(figures.duration(then.step_us), LOUD)
         table.add_row(
             "Predicted", bar(then, now.step_us), total, Text(f"{gain} with {advice.change}={advice.to}", WAIT)
         )
-    return Group(table, Padding(_parts(now), (0, 0, 0, len("Mean step") + 2)))
+    return Group(table, Padding(_parts(now), (0, 0, 0, len(whose) + 2)))
 
 
 def _loaders(diagnosis: Diagnosis) -> RenderableType:
@@ -221,7 +235,7 @@ def _loaders(diagnosis: Diagnosis) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style=QUIET)
     for name in ("loader", "for", "verdict"):
         table.add_column(name, overflow="fold")
-    for name in ("data wait", "lost", "of the run", "steps"):
+    for name in ("of the run", "waiting, of the run", "lost", "steps"):
         table.add_column(name, justify="right", no_wrap=True)
     for line in diagnosis.loaders:
         mark, style = mark_of(line)
@@ -229,9 +243,9 @@ def _loaders(diagnosis: Diagnosis) -> RenderableType:
             line.loader,
             {"train": "training", "validation": "validation", "other": "–"}[line.role],
             Text(f"{mark} {verdict_word(line.bound, line.level, diagnosis.status)}", style),
-            figures.fraction(line.data_stall_fraction),
-            figures.hours(line.hours_lost),
             figures.fraction(line.share_of_run_fraction),
+            figures.fraction(line.hours_lost / diagnosis.hours_used if diagnosis.hours_used else None),
+            figures.hours(line.hours_lost),
             f"{line.steps:,}",
             style=LOUD if line.loader == diagnosis.loader else "",
         )
@@ -243,7 +257,8 @@ def _instant_speeds(diagnosis: Diagnosis) -> RenderableType | None:
     replay, computed = diagnosis.replay, diagnosis.instant_data_steps_per_s
     if replay is None:
         return None
-    said = f"computed {figures.amount(computed)}, " if computed is not None else ""
+    ends = (computed, diagnosis.instant_data_high_steps_per_s)
+    said = f"computed {figures.span(ends, figures.amount)}, " if computed is not None else ""
     line = f"With instant data: {said}measured by replay {figures.amount(replay.instant_steps_per_s)} steps/s"
     now = f"  ({replay.batches} batches; {figures.amount(replay.real_steps_per_s)} as they were loaded)"
     return Text.assemble(line, (now, QUIET))
@@ -332,13 +347,14 @@ def _advice(advice: Advice, diagnosis: Diagnosis) -> RenderableType:
 def _gain(advice: Advice, diagnosis: Diagnosis) -> Text:
     title = Text.assemble((advice.title, LOUD), "   ")
     if not advice.is_promised:
-        return title.append("try it", LOUD).append(f"   {_possible(advice)}", QUIET)
+        return title.append("try it", LOUD).append(f"   {_possible(advice, diagnosis)}", QUIET)
     title.append(figures.gain_of_run(advice), f"bold {WAIT}")
     if advice.run_speedup is not None:
         title.append(f" for the run, {figures.gain(advice)} {_of_its_loop(advice, diagnosis)}", f"bold {WAIT}")
     if advice.ceiling is not None:
         most = advice.ceiling if advice.run_ceiling is None else advice.run_ceiling
-        title.append(f"   about {figures.factor(most)} {_at_best(advice.ceiling, diagnosis)}", QUIET)
+        of_run = "" if advice.run_ceiling is None else " for the run"
+        title.append(f"   about {figures.factor(most)}{of_run} {_at_best(advice.ceiling, diagnosis)}", QUIET)
     return title
 
 
@@ -354,9 +370,14 @@ def _at_best(ceiling: float, diagnosis: Diagnosis) -> str:
     return "at best" if is_of_part else "with instant data"
 
 
-def _possible(advice: Advice) -> str:
+def _possible(advice: Advice, diagnosis: Diagnosis) -> str:
     interval = figures.factors(advice.low, advice.high)
-    return "gain not computed" if interval == figures.NOT_MEASURED else f"may be {interval}"
+    if interval == figures.NOT_MEASURED:
+        return "gain not computed"
+    if advice.run_low is None or advice.run_high is None:
+        return f"may be {interval}"
+    of_run = figures.factors(advice.run_low, advice.run_high)
+    return f"may be {of_run} for the run, {interval} {_of_its_loop(advice, diagnosis)}"
 
 
 def _reservation(advice: Advice) -> str | None:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 7278d996e4782f572a5e2cc65df33a9621f1c3fca1cc21a632455ae6d5c79c76. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 dc2d6ea950e5790a207690f812bccac014b504c5e7d7a23d353fa621fe1a0356. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -764,7 +764,7 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description The service's own figures and those of the newest running runs, for Prometheus.
+         * @description The service's own figures, those of the running runs that lost most, and counters of all runs, for Prometheus.
          */
         get: operations["metrics_metrics_get"];
         put?: never;
@@ -1495,6 +1495,8 @@ export interface components {
             hours_lost: number | null;
             /** Hours Used */
             hours_used: number | null;
+            /** Instant Data High Steps Per S */
+            instant_data_high_steps_per_s?: number | null;
             /** Instant Data Steps Per S */
             instant_data_steps_per_s: number | null;
             /**

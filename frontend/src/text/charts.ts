@@ -43,13 +43,15 @@ export const workers = {
   detail: 'p5, median, p95',
   titleAlone: 'Loading one batch',
   name: (worker: number | null) => (worker === null ? 'main process' : `worker ${worker}`),
-  limit: (limit: string, gpus: number | null) => `Above ${limit} per batch the ${waiter(gpus)} waits.`,
+  /** To be checked by arithmetic: `limit` is `count` times `work`. */
+  limit: (limit: string, count: number, work: string, gpus: number | null) =>
+    `Limit: loads of ${limit} per batch on average, since ${plural(count, 'worker')} ${count === 1 ? 'loads' : 'load'} one each while the ${waiter(gpus)} works ${work} per step. With longer ones it has to wait.`,
   label: (count: number, low: string, high: string) =>
     `Load time of ${plural(count, 'worker')}; medians ${low === high ? low : `${low} to ${high}`}`,
   noBatch: 'no batch',
   above: (slow: readonly string[], all: number) =>
     slow.length === 0
-      ? 'No worker’s median is above it.'
+      ? 'No worker’s median is above it: what is waited for beside that is single longer loads, handing batches over, or a free core.'
       : slow.length === all
         ? 'All medians are above it: no single worker is to blame.'
         : `${slow.length} of ${all} medians ${slow.length === 1 ? 'is' : 'are'} above it: ${slow.join(', ')}.`,

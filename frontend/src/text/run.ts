@@ -45,7 +45,7 @@ export const run = {
     share: string,
     paused: string | null,
   ) =>
-    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}${paused ? `${share} ` : ''}of ${used} ${isOfRun ? `used${base}` : 'in its loop'}${paused ? `; pauses took ${paused} of that time` : ''}`,
+    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}${share} of ${used} ${isOfRun ? `used${base}` : 'in its loop'}${paused ? `; pauses took ${paused} of that time` : ''}`,
   /** What hours are counted over: more than the newest steps, which are judged. */
   base: (ranks: number, loaders: number, steps: string | null, before: string | null) =>
     `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : steps === null ? '' : `, over all ${steps} steps`}${before === null ? '' : ` (${before} of them with other settings)`}`,
@@ -76,7 +76,7 @@ export const loaders = {
   sharing: 'Loaders of this run; those that one loop asks share its time',
   roles: { train: 'training', validation: 'validation', other: null },
   share: (share: string, wait: string | null) =>
-    wait === null ? `${share} of the run` : `${share} of the run, of which ${wait} is waiting`,
+    wait === null ? `${share} of the run` : `${share} of the run; waiting: ${wait} of the run`,
   ofRun: 'the run’s verdict',
   shown: (loader: string, own: string) =>
     `Verdict, figures, charts and fixes below are about ${loader} alone. The run’s verdict, above, is about ${own}.`,
@@ -114,11 +114,12 @@ export const advice = {
   originOfDiff: (file: string | null, sketch: string | null | undefined, diff: string) =>
     sketch ? `A sketch${file ? ` of ${file}` : ''}: ${sketch}.` : `${file ?? ''}${unread(diff)}`,
   title: 'Fixes, best first',
+  titleOfOne: 'What to do',
   none: 'None needed',
   noneYet: 'None yet',
   noneYetDetail: 'Advice is computed from the measured steps, as soon as there are enough.',
   noneDetail: 'No change of the loader would make this run noticeably faster.',
-  notTheLoader: 'Nothing at the loader',
+  notTheLoader: 'Outside the loader',
   noneFound: 'None found',
   noneFoundDetail:
     'No setting was found that would make this run noticeably faster; the table of signals says what was ruled out.',
@@ -129,18 +130,21 @@ export const advice = {
     `Predicted speed-up ${gain}, interval ${low} to ${high}, ceiling ${ceiling}`,
   tryIt: 'try it:',
   unpredicted: 'gain not computed',
-  possible: (interval: string) => `may be ${interval}`,
+  possible: (interval: string, ofRun: string | null, loader: string | null) =>
+    ofRun === null
+      ? `may be ${interval}`
+      : `may be ${ofRun} for the run, ${interval} in the loop over ${loader}`,
   loopGain: (loader: string | null, gain: string) =>
     `for the run; ${gain} ${loader === null ? 'between its pauses' : `in the loop over ${loader} alone`}`,
   whyUnpredicted: 'Not computed:',
   order: 'Changes the order of batches for the same seed.',
   risk: 'Risk:',
   assumes: 'The interval assumes:',
-  ofLoader: (loader: string) => `of the loader ${loader}`,
+  ofLoader: (loader: string) => `of ${loader}`,
   command: 'Try it without changing the code:',
   moreEvidence: (count: number) => `${count} more figures`,
-  ceilingNote: (step: string | null, factor: string) =>
-    `Gains do not add up. Instant data would gain about ${factor}${step ? `: ${step} per step` : ''}.`,
+  ceilingNote: (step: string | null, factor: string, loader: string | null) =>
+    `Gains do not add up. Instant data would gain ${loader === null ? '' : `the loop over ${loader} `}about ${factor}${step ? `: ${step} per step` : ''}.`,
   refusals: 'What would not help',
 }
 

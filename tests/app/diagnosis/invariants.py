@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from underfed_server import figures
 from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.sentence import percent
@@ -23,6 +24,9 @@ ROUNDED = 2
 """Microseconds by which parts may differ from their whole: each is rounded."""
 
 NEARLY = 1e-6
+
+WRITTEN = 1.005
+"""Factors are written with two decimals."""
 
 OTHER_THAN_WAITING = ("cause", "symptom")
 
@@ -143,6 +147,31 @@ def no_fix_saves_more_than_its_part(said: Diagnosis) -> Iterator[str]:
         for gain in (each.predicted_speedup, each.low):
             if could_be is not None and gain and gain > could_be * (1 + NEARLY):
                 yield f"{each.change} gains × {gain} of what could be × {could_be}"
+
+
+@invariant
+def nothing_is_above_instant_data(said: Diagnosis) -> Iterator[str]:
+    """No figure that is served of a gain is above what instant data would give, as it is served: neither an end of an
+    interval, nor a setting to try, nor a factor in a sentence."""
+    most = _could_be(said, said.instant_data_high_steps_per_s)
+    if most is None:
+        return
+    for each in said.advice:
+        gains = [*_gain(each), each.ceiling, each.run_speedup, each.run_high, each.run_ceiling]
+        gains += [float(told) for told in re.findall(r"(?<!\d )× ([\d.]+\d)", f"{each.why} {each.assumption or ''}")]
+        above = [gain for gain in gains if gain is not None and gain > most * WRITTEN]
+        yield from (f"{each.change}: × {gain}, instant data × {most}" for gain in above)
+    for one in said.candidates.candidates if said.candidates else []:
+        if one.high is not None and one.high > most * (1 + NEARLY):
+            yield f"{one.settings} may gain × {one.high}, instant data × {most}"
+
+
+@invariant
+def what_instant_data_may_turn_out_to_be_is_no_less(said: Diagnosis) -> Iterator[str]:
+    """Instant data gives at least what is computed, and that is told with both its ends wherever they differ."""
+    computed, high = said.instant_data_steps_per_s, said.instant_data_high_steps_per_s
+    if computed is not None and (high is None or high < computed * (1 - NEARLY)):
+        yield f"{computed} steps/s are computed, and {high} at most"
 
 
 @invariant
@@ -287,11 +316,14 @@ def the_sentence_has_the_figure_of_its_field(said: Diagnosis) -> Iterator[str]:
 @invariant
 def the_rates_are_the_fields(said: Diagnosis) -> Iterator[str]:
     """What the loop gets and could take is said as the fields have it."""
-    told = re.search(r"The loop gets ([\d,.]+) (samples|steps)/s and could take ([\d,.]+)\.", said.why or "")
+    could = r"could take ([\d,.]*\d)(?: to ([\d,.]*\d))?\."
+    told = re.search(rf"The loop.*? gets ([\d,.]+) (samples|steps)/s and {could}", said.why or "")
     if not told or not said.steps_per_s:
         return
     per_step = (said.samples_per_s or 0.0) / said.steps_per_s if told[2] == "samples" else 1.0
-    pairs = [(told[1], said.steps_per_s * per_step), (told[3], (said.instant_data_steps_per_s or 0.0) * per_step)]
+    instant, high = said.instant_data_steps_per_s or 0.0, said.instant_data_high_steps_per_s or 0.0
+    pairs = [(told[1], said.steps_per_s * per_step), (told[3], instant * per_step)]
+    pairs.append((told[4] or told[3], (high if told[4] else min(high, 1.01 * instant)) * per_step))
     for text, value in pairs:
         if abs(float(text.replace(",", "")) - value) > 0.006 * value + 0.5 * (value >= 100):
             yield f"{told[0]!r}, and the field says {value}"
@@ -303,8 +335,83 @@ def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[s
     works = any(each.works_longer for each in said.ranks)
     if said.causes and said.bound in ("data", "transfer") and not works:
         sentence = said.causes[0].sentence
-        if not (said.why or "").startswith(sentence):
+        if not re.sub(PAUSES, "", said.why or "").startswith(sentence):
             yield f"{said.why!r} does not begin with {sentence!r}"
+
+
+PAUSES = r"^More time than waiting takes, ([\d.]+%) of this loop's, goes to pauses: .*? checkpoint\. ?"
+
+
+@invariant
+def a_larger_loss_than_waiting_is_told_first(said: Diagnosis) -> Iterator[str]:
+    """Where more of the loop's time goes to pauses than to waiting, why it waits begins with that."""
+    paused, waits = said.paused_fraction, said.data_stall_fraction
+    if paused is None or waits is None:
+        return
+    told = re.match(PAUSES, said.why or "")
+    share = told[1] if told else None
+    if share != (percent(paused) if paused >= max(0.05, (1 - paused) * waits) else None):
+        yield f"{paused:.4f} are pauses, {waits:.4f} of the rest is waiting, and it is said: {said.why!r}"
+
+
+@invariant
+def what_is_advised_follows_from_a_cause_that_is_told(said: Diagnosis) -> Iterator[str]:
+    """The first fix cures a cause that the paragraph tells, if it cures one."""
+    for each in said.advice[:1]:
+        cured = [cause for cause in said.causes if each.change in all_causes()[cause.cause].cured_by]
+        if cured and said.bound == "data" and not any(cause.sentence in (said.why or "") for cause in cured):
+            yield f"{each.change} cures {[cause.cause for cause in cured]}, and it is said: {said.why!r}"
+
+
+@invariant
+def what_others_take_is_for_them_to_give_back(said: Diagnosis) -> Iterator[str]:
+    """What is to be done outside the run is told where the leading cause lies there, and only there."""
+    is_outside = bool(said.causes) and re.match(
+        r"Other jobs use [\d.]+ of .*: the run's processes", said.causes[0].sentence
+    )
+    if bool(is_outside) != (said.beside_loader is not None) and said.bound == "data":
+        yield f"{said.beside_loader!r} beside {[each.sentence for each in said.causes[:1]]}"
+
+
+DURATION = r"([\d.]+ (?:µs|ms|s|min|h))"
+
+
+@invariant
+def whether_workers_keep_up_can_be_reckoned(said: Diagnosis) -> Iterator[str]:
+    """How often workers have a batch ready is the time of a load divided by their number, and both that and what the
+    loop takes are the figures of the evidence: it still waits where it is faster."""
+    paced = rf"a batch takes {DURATION} to load(?:, so that of (\d+) workers one is ready every {DURATION})?"
+    loop = rf", and the loop (?:takes|could take) one every {DURATION}(, so that it still waits)?"
+    for each in said.advice:
+        told = re.search(paced + loop, each.why)
+        if told is None or each.change != "num_workers":
+            continue
+        rows = {row.what: row.value for row in each.evidence if isinstance(row.value, (int, float))}
+        load_us, own_us = rows["Loading one batch"], rows["Step without its data wait"]
+        ready_us, count = load_us / int(told[2] or 1), str(each.to)
+        expected = (figures.duration(load_us), figures.duration(ready_us), figures.duration(own_us))
+        written = (told[1], told[3] or told[1], told[4])
+        if written != expected or (told[2] or "1") != count or (told[5] is not None) != (ready_us > own_us):
+            yield f"{each.why!r}, and the figures are {expected} of {count} workers"
+
+
+@invariant
+def what_the_loop_takes_is_one_figure(said: Diagnosis) -> Iterator[str]:
+    """A step without its waits is as long in the evidence as in the step's parts."""
+    if said.anatomy is None:
+        return
+    own_us = said.anatomy.compute_us + (said.anatomy.h2d_exposed_us or 0)
+    for row in (row for cause in said.causes for row in cause.evidence):
+        if row.what == "Step without its data wait" and row.value != own_us:
+            yield f"it is {row.value} µs, and its parts {said.anatomy}"
+
+
+@invariant
+def shares_of_the_run_are_those_of_the_hours(said: Diagnosis) -> Iterator[str]:
+    """What of the run goes to waiting for a loader is its hours lost, of those used."""
+    shares = {percent(line.hours_lost / said.hours_used) for line in said.loaders} if said.hours_used else set()
+    told = re.findall(r"([\d.]+%) of the run goes to waiting", f"{said.sentence} {said.why or ''}")
+    yield from (f"{share} is told, and the loaders take {sorted(shares)}" for share in told if share not in shares)
 
 
 @invariant
@@ -400,8 +507,8 @@ def _copy_share(step: Anatomy) -> float:
     return (step.h2d_exposed_us or 0) / step.step_us
 
 
-def _could_be(said: Diagnosis) -> float | None:
-    now, instant = said.steps_per_s, said.instant_data_steps_per_s
+def _could_be(said: Diagnosis, instant: float | None = None) -> float | None:
+    now, instant = said.steps_per_s, said.instant_data_steps_per_s if instant is None else instant
     return instant / now if now and instant else None
 
 

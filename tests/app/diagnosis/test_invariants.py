@@ -261,6 +261,8 @@ BROKEN: dict[str, Diagnosis] = {
     "hours_of_loaders_add_up": said(loaders=[LINE.model_copy(update={"hours_lost": 1.0})]),
     "ranges_are_ordered": advised(low=1.7, high=1.8),
     "no_fix_saves_more_than_its_part": advised(predicted_speedup=1.9),
+    "nothing_is_above_instant_data": advised(assumption="If it cost nothing: about × 1.87."),
+    "what_instant_data_may_turn_out_to_be_is_no_less": said(instant_data_high_steps_per_s=16.0),
     "no_ceiling_lies_within_an_interval": advised(low=1.4, high=1.65, ceiling=1.62),
     "there_is_one_could_be": advised(ceiling=1.2),
     "a_predicted_step_is_the_gain": advised(anatomy=STEP),
@@ -276,6 +278,16 @@ BROKEN: dict[str, Diagnosis] = {
     "the_sentence_has_the_figure_of_its_field": said(sentence="The training loop waits for data 41% of every step."),
     "the_rates_are_the_fields": said(why="So. The loop gets 320 samples/s and could take 634."),
     "a_leading_cause_is_what_the_sentence_is_about": said(why="The loop gets 320 samples/s."),
+    "a_larger_loss_than_waiting_is_told_first": said(paused_fraction=0.5),
+    "what_is_advised_follows_from_a_cause_that_is_told": said(why="The loop gets 320 samples/s and could take 534."),
+    "what_others_take_is_for_them_to_give_back": said(beside_loader="Move the other jobs."),
+    "whether_workers_keep_up_can_be_reckoned": advised(why="4 workers load: a batch takes 40 ms to load, so that of 4 "
+        "workers one is ready every 10 ms, and the loop takes one every 60 ms, so that it still waits.", evidence=[
+        Evidence(what="Loading one batch", value=40_000, unit="us"),
+        Evidence(what="Step without its data wait", value=60_000, unit="us")]),
+    "what_the_loop_takes_is_one_figure": said(causes=[SOUND.causes[0].model_copy(update={"evidence": [
+        Evidence(what="Step without its data wait", value=58_000, unit="us")]})]),
+    "shares_of_the_run_are_those_of_the_hours": said(sentence="41% of the run goes to waiting for the loader."),
     "sizes_have_one_unit": advised(why="Each batch has 200 MB."),
     "a_healthy_run_is_left_alone": said(bound="compute", causes=[]),
     "an_event_is_no_cause": said(why="2 of 300 steps account for most of the 12% of step time spent waiting."),

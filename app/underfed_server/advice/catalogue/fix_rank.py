@@ -1,15 +1,19 @@
-"""Repair the host or the storage of the one rank that the others wait for."""
+"""Give the one rank that the others wait for the storage, the cores, or the share of the data that they have."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from underfed_server import figures
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer
 from underfed_server.advice.proof.traits import gone
 from underfed_server.advice.shares import gain_without
 from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.sentence import host_of
 from underfed_server.facts.record import RankFacts
 from underfed_server.model import Evidence
 
@@ -19,12 +23,13 @@ def consider(case: Case) -> Offer | None:
     if slow is None:
         return None
     usual = case.facts.median_rank
-    host = slow.hostname or "its host"
+    differs, has_other_hosts = _what_differs(slow, usual), len({each.hostname for each in case.facts.ranks}) > 1
+    elsewhere = " Or move the rank to another host." if has_other_hosts else ""
     return Offer(
-        to=f"rank {slow.rank} on {host}",
-        title=f"Repair rank {slow.rank} on {host}",
-        why=f"{_what_differs(slow, usual)} All other ranks wait for it in every step.",
-        risk="None for the training. Moving the rank to another host keeps the order of batches.",
+        to=f"rank {slow.rank}{host_of(slow, case.facts.ranks)}",
+        title=differs.title.format(f"rank {slow.rank}"),
+        why=f"{_loads(slow, usual)}{differs.why}{elsewhere} All other ranks wait for it in every step.",
+        risk="None for the training: batches keep their order.",
         diff=_diff(case, slow),
         sketch=None,
         evidence=[
@@ -47,17 +52,46 @@ def _straggler(case: Case) -> RankFacts | None:
     return max(slow, key=lambda rank: rank.data_wait_us, default=None)
 
 
-def _what_differs(slow: RankFacts, usual: RankFacts) -> str:
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """``title``: what to do, for the rank in its braces."""
+
+    title: str
+    why: str
+
+
+def _what_differs(slow: RankFacts, usual: RankFacts) -> Reason:
     """Which part of a load takes longer than on the median rank, by most."""
     excess = {part: (_mean(slow, part) or 0.0) - (_mean(usual, part) or 0.0) for part in REASONS}
     part = max(excess, key=lambda name: excess[name])
-    return REASONS[part] if excess[part] > 0 else "Its batches arrive later than those of the others."
+    return REASONS[part] if excess[part] > 0 else LATE
 
+
+def _loads(slow: RankFacts, usual: RankFacts) -> str:
+    own, others = _mean(slow, "load_us"), _mean(usual, "load_us")
+    if own is None or others is None:
+        return ""
+    return f"It loads a batch in {figures.duration(own)}, the median rank in {figures.duration(others)}. "
+
+
+LATE = Reason("Look where {} waits for its batches", "They arrive later than those of the others, and load as fast.")
 
 REASONS = {
-    "blocked_us": "Its loading is blocked for longer than on other ranks: its storage or network is slower.",
-    "runqueue_us": "Its loading waits longer for a core than on other ranks: other processes use its host.",
-    "cpu_us": "Its loading computes for longer than on other ranks: its CPU is slower, or its samples are larger.",
+    "blocked_us": Reason(
+        "Let {} read as fast as the others",
+        "Its loading is blocked for longer: what it reads from, storage or network, is slower. The command below "
+        "compares both: let it read from where the others do, or copy its data there.",
+    ),
+    "runqueue_us": Reason(
+        "Free cores for {}",
+        "Its loading waits longer for a core: other processes use the cores that it may use. End or move these, or "
+        "give the rank other cores.",
+    ),
+    "cpu_us": Reason(
+        "Give {} as little to compute as the others",
+        "Its loading computes for longer: its samples are larger, or its CPU is slower. Shuffle samples over all "
+        "ranks, and compare the CPUs with the command below.",
+    ),
 }
 
 
@@ -66,16 +100,16 @@ def _mean(rank: RankFacts, part: str) -> float | None:
 
 
 def _diff(case: Case, slow: RankFacts) -> str:
-    path = next((place.mount for place in case.facts.storage if place.hostname in (None, slow.hostname)), "")
+    path = next((place.mount for place in case.facts.storage if place.hostname in (None, slow.hostname)), "PATH")
     hosts = {each.hostname for each in case.facts.ranks}
     where = f"on {slow.hostname or 'its host'}, and on one of the others"
     if len(hosts) == 1:
-        where = f"on rank {slow.rank}'s path, and on another rank's"
-    return f" # {where}:\n+underfed doctor {path}".rstrip()
+        where = f"of what rank {slow.rank} reads, and of what another rank reads"
+    return f" # {where}:\n+underfed doctor {path}"
 
 
 CHANGE = Change(
-    label="repair the slow rank",
+    label="speed up the slow rank",
     consider=consider,
     sign=gone("has_straggler"),
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
+from underfed_server import figures
 from underfed_server.advice.capacity import fits, in_flight, left_bytes, worker_bytes
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
@@ -98,20 +100,51 @@ def _why(case: Case, best: Prediction) -> str:
         return _why_none(case)
     if number < current:
         return f"{_workers(number)} faster than {current}: more workers compete for the same cores."
-    keeps_up = predicted_step_us(case, best) <= 1.05 * case.rank.rest_us
-    if keeps_up:
-        how = "as fast as the loop takes batches" if current else "while the training loop works"
-    else:
-        how = (
-            "more batches at once"
-            if current
-            else "while the training loop works, though not as fast as it takes batches"
-        )
-    text = f"{_workers(number)} {how}."
+    pace, text = _pace(case, number), f"{_workers(number)} {'more batches at once' if current else BESIDE}"
+    said = [f"{text}{pace.said if pace else ''}."]
     if best.setting.prefetch_factor > case.prefetch_factor:
-        text += " Load times vary: with a longer queue a slow batch is started earlier."
-    limit = None if keeps_up else _limit(case, best)
-    return f"{text} {limit}" if limit else text
+        said.append("Load times vary: with a longer queue a slow batch is started earlier.")
+    step_us, fastest_us = predicted_step_us(case, best), pace.step_us if pace else case.rank.rest_us
+    if limit := _limit(case, best) if is_computed(case) else None:
+        said.append(limit)
+    elif step_us > SLOWER * fastest_us:
+        said.append("Handing batches over, and single long loads, come on top of that.")
+    return " ".join(said)
+
+
+BESIDE = "while the training loop works"
+
+SLOWER = 1.05
+"""A predicted step, than what loading and the loop each take, from which it is said what costs the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """That of so many workers, to be checked by arithmetic: figures of the evidence."""
+
+    said: str
+    step_us: float
+    """Of the slower of both, the workers and the loop."""
+
+
+def _pace(case: Case, number: int) -> Pace | None:
+    """At the present time of a load. ``None``: it was not measured, or the loop's own pace was not seen."""
+    load_us, own_us = measures.mean(case.rank.batches.load_us), measures.work_us(case.rank)
+    if load_us is None or case.rank.is_read_ahead:
+        return None
+    ready_us, takes = load_us / number, f"a batch takes {figures.duration(load_us)} to load"
+    if number > 1:
+        takes += f", so that of {number} workers one is ready every {figures.duration(ready_us)}"
+    loop = f"the loop takes one every {figures.duration(own_us)}"
+    if ready_us > own_us:
+        loop = f"the loop could take one every {figures.duration(own_us)}, so that it still waits"
+    return Pace(f": {takes}, and {loop}", max(ready_us, own_us))
+
+
+def is_computed(case: Case) -> bool:
+    """Loading needs cores for most of its time, so that full ones are its limit."""
+    blocked = measures.load_share(case.rank, case.rank.batches.blocked_us)
+    return blocked is None or blocked < THRESHOLDS.blocked_fraction
 
 
 def _why_none(case: Case) -> str:
@@ -132,7 +165,10 @@ def _limit(case: Case, best: Prediction) -> str | None:
     if own + others < THRESHOLDS.saturated_cores_fraction * usable:
         return None
     if others > own:
-        return f"What limits them then: other processes use {others:.1f} of the {usable:g} cores that this run may use."
+        return (
+            f"That takes as much of the cores for each as now: other processes use {others:.1f} of the {usable:g} that "
+            "this run may use."
+        )
     return (
         f"Then the {usable:g} cores that this run may use are the limit: this rank alone computes on {own:.1f} of them."
     )

@@ -9,7 +9,7 @@ import numpy as np
 from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.sentence import host_of, percent
 from underfed_server.diagnosis.slow_ranks import STRAGGLER_FRACTION
 from underfed_server.facts.lockstep import Lockstep
 from underfed_server.model import Evidence
@@ -21,7 +21,7 @@ def find(examined: Examination) -> Found | None:
         return _in_turn(examined, examined.together)
     if rank.rank not in {each.rank for each in examined.overview.slow.stragglers}:
         return None
-    where = f" (host {rank.hostname})" if rank.hostname else ""
+    where = host_of(rank, examined.facts.ranks)
     return Found(
         rank.stall_fraction - usual.stall_fraction,
         f"Rank {rank.rank}{where} waits for its input {percent(rank.stall_fraction)} of every step, the median rank "

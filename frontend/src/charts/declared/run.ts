@@ -206,7 +206,7 @@ function loadChart(
     title: settingsOf(shown)?.num_workers
       ? 'Time a worker takes to load one batch'
       : 'Time the training process takes to load one batch',
-    detail: `darker is more batches${limit && `; above the dashed line the ${waiter(shown.run.gpus)} waits`}`,
+    detail: `darker is more batches${limit && '; the dashed line is the longest that the workers keep up with'}`,
     label: `Heat map of load time per batch: median ${median} at its end${limit && `, limit ${limit}`}`,
     quantities: [],
     drawn: heatmap({

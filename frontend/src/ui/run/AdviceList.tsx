@@ -1,7 +1,7 @@
 /** What to do, the largest gain first and open; and what would not help, with the reason. */
 
 import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/schema'
-import { formatDuration, formatEvidence, formatFactor, formatFactors } from '../../format'
+import { formatDuration, formatEvidence, formatFactors, formatRange } from '../../format'
 import { gainOf, runCeiling, runFactors, runGainOf } from '../../gain'
 import type { Still } from '../../store/run'
 import { advice as say } from '../../text/run'
@@ -18,12 +18,16 @@ export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosi
   const { advice, refusals } = diagnosis
   // Of a run with one loader it needs no name.
   const loaderOf = (one: Advice) => (run.loaders.length > 1 ? (one.loader ?? null) : null)
+  const beside = <Beside diagnosis={diagnosis} />
+  const isBesideFirst = !advice.some(one => one.is_promised)
   return (
-    <Panel title={say.title} class="advice">
-      {advice.length === 0 && <None diagnosis={diagnosis} run={run} />}
+    <Panel title={advice.length > 1 ? say.title : say.titleOfOne} class="advice">
+      {advice.length === 0 && !diagnosis.beside_loader && <None diagnosis={diagnosis} run={run} />}
+      {isBesideFirst && beside}
       {advice.map((one, index) => (
         <Card key={`${one.change}=${String(one.to)}`} advice={one} index={index} loader={loaderOf(one)} />
       ))}
+      {!isBesideFirst && beside}
       {advice.length > 0 && <CeilingNote diagnosis={diagnosis} />}
       {refusals.length > 0 && (
         <details class="refusals">
@@ -43,8 +47,7 @@ function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Still }) {
   const isUndecided = isOpen(diagnosis)
   const isWell = diagnosis.level === 'healthy' && diagnosis.bound !== 'transfer'
   const yet = [say.noneYet, run.status === 'running' ? say.noneYetDetail : null]
-  const elsewhere = diagnosis.beside_loader ? [say.notTheLoader, diagnosis.beside_loader] : null
-  const judged = isWell ? [say.none, say.noneDetail] : (elsewhere ?? [say.noneFound, say.noneFoundDetail])
+  const judged = isWell ? [say.none, say.noneDetail] : [say.noneFound, say.noneFoundDetail]
   const [title, detail] = isUndecided ? yet : judged
   return (
     <div class="fix">
@@ -52,6 +55,16 @@ function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Still }) {
       {detail && <p>{detail}</p>}
     </div>
   )
+}
+
+/** Where the leading cause is none of the loader's. */
+function Beside({ diagnosis: { beside_loader: beside } }: { diagnosis: Diagnosis }) {
+  return beside ? (
+    <div class="fix">
+      <h3>{say.notTheLoader}</h3>
+      <p>{beside}</p>
+    </div>
+  ) : null
 }
 
 const Card = memo(AdviceCard)
@@ -85,12 +98,15 @@ function AdviceCard({ advice, index, loader }: { advice: Advice; index: number; 
 function Gain({ advice }: { advice: Advice }) {
   const gain = runGainOf(advice)
   if (gain !== null) return <span class="gain">{gain}</span>
-  const { low, high } = advice
+  const { low, high, run_low: runLow = null, run_high: runHigh = null } = advice
+  const ofRun = runLow === null || runHigh === null ? null : formatFactors(runLow, runHigh)
   return (
     <span class="to-try">
       <b>{say.tryIt}</b>{' '}
       <span class="detail">
-        {low === null || high === null ? say.unpredicted : say.possible(formatFactors(low, high))}
+        {low === null || high === null
+          ? say.unpredicted
+          : say.possible(formatFactors(low, high), ofRun, advice.loader ?? null)}
       </span>
     </span>
   )
@@ -185,10 +201,14 @@ function Cautions({ advice }: { advice: Advice }) {
 }
 
 function CeilingNote({ diagnosis }: { diagnosis: Diagnosis }) {
-  const { anatomy, steps_per_s: now, instant_data_steps_per_s: instant } = diagnosis
-  if (!now || !instant || diagnosis.advice.every(one => one.ceiling === null)) return null
-  const step = anatomy ? formatDuration((anatomy.step_us * now) / instant) : null
-  return <p class="note">{say.ceilingNote(step, formatFactor(instant / now))}</p>
+  const { anatomy, steps_per_s: now, instant_data_steps_per_s: instant, loader, loaders } = diagnosis
+  if (!now || !instant) return null
+  const high = diagnosis.instant_data_high_steps_per_s ?? instant
+  const step = anatomy
+    ? [high, instant].map(perS => formatDuration((anatomy.step_us * now) / perS)).reduce(formatRange)
+    : null
+  const ofLoop = loaders.length > 1 ? loader : null
+  return <p class="note">{say.ceilingNote(step, formatFactors(instant / now, high / now), ofLoop)}</p>
 }
 
 const Refused = memo(RefusalRow)

@@ -57,7 +57,7 @@ interface ChoiceProps {
 /** Radio buttons, which the browser moves through with the arrow keys. */
 function Choice({ line, own, isChosen, onChoose }: ChoiceProps) {
   const judged = { ...line, status: own.status }
-  const wait = line.data_stall_fraction === null ? null : formatFraction(line.data_stall_fraction)
+  const wait = own.hours_used ? formatFraction(line.hours_lost / own.hours_used) : null
   return (
     <label class={verdictTone(judged)}>
       <input type="radio" name="loader" class="visually-hidden" checked={isChosen} onChange={onChoose} />

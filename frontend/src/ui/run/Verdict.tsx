@@ -191,7 +191,7 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
                 diagnosis.steps > diagnosis.judged_steps ? formatNumber(diagnosis.steps) : null,
                 stepsBefore(diagnosis),
               ),
-              formatFraction(lost / diagnosis.hours_used),
+              formatFraction(diagnosis.hours_used > 0 ? lost / diagnosis.hours_used : 0),
               pausedShare(diagnosis),
             )}
         </p>
@@ -210,7 +210,7 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
           {say.saved(fix)}
         </p>
       )}
-      {best && !best.is_promised && (
+      {best && !best.is_promised && !diagnosis.beside_loader && (
         <p>
           <b class="try-first">{say.toTry}</b>
           {fix}
@@ -266,12 +266,20 @@ function rates({ steps_per_s, samples_per_s }: Diagnosis) {
 
 /** What instant data would give: as computed, and beside it as a replay measured it. */
 function rateDetail(
-  { status, steps_per_s, instant_data_steps_per_s, replay, copy_hours_lost }: Diagnosis,
+  {
+    status,
+    steps_per_s,
+    instant_data_steps_per_s: instant,
+    instant_data_high_steps_per_s: high = null,
+    replay,
+    copy_hours_lost,
+  }: Diagnosis,
   now: number,
 ): string {
   const inUnit = (perS: number | null) =>
     perS && steps_per_s ? formatNumber((now * perS) / steps_per_s) : null
-  const computed = inUnit(instant_data_steps_per_s)
+  const [least, most] = [inUnit(instant), inUnit(high)]
+  const computed = least === null || most === null ? least : formatRange(least, most)
   const measured = replay ? inUnit(replay.instant_steps_per_s) : null
   if (replay && measured) return say.measuredRate(computed, measured, formatNumber(replay.batches))
   return computed === null ? '' : say.rate(computed, status === 'running', Boolean(copy_hours_lost))

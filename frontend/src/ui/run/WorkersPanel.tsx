@@ -79,10 +79,12 @@ function label({ workers }: WorkersPage): string {
 }
 
 /** Only the medians above and below the limit say whether one worker is to blame. */
-function limitText({ workers, limit_us: limitUs }: WorkersPage, run: Still): string | null {
+function limitText({ workers, limit_us: limitUs, loader }: WorkersPage, run: Still): string | null {
   if (limitUs === null) return null
   const loaded = workers.filter(worker => worker.load_us_p50 !== null)
   const slow = loaded.filter(worker => (worker.load_us_p50 ?? 0) > limitUs).map(one => say.name(one.worker))
-  const limit = say.limit(formatDuration(limitUs), run.gpus)
-  return loaded.length > 1 ? `${limit} ${say.above(slow, loaded.length)}` : limit
+  const count = run.loaders.find(one => one.loader === loader)?.settings.num_workers
+  const known = Number(count) || Math.max(1, loaded.length)
+  const limit = say.limit(formatDuration(limitUs), known, formatDuration(limitUs / known), run.gpus)
+  return `${limit} ${say.above(slow, loaded.length)}`
 }
