@@ -17,7 +17,7 @@ from tests.scenarios.pipelines.pipeline import HOT, names, pipeline
 from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
 from tests.scenarios.record import read, recording
 from underfed.exchange.picture_sizes import MOST_SIZES
-from underfed_server.api.served_diagnosis import ServedHotspots
+from underfed_server.api.served_hotspots import ServedHotspots
 from underfed_server.diagnose import Diagnoser
 from underfed_server.facts.loading import looks_in
 from underfed_server.model import Diagnosis

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 f82c64d6a9639ef9428f951f05d55c5d5eb5728f9d875266bcfce23a4422dade. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 f886d03a7b5c3d0bb0a96e129b85e928b825a1a8e7ef55e9572d62feee168def. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -2122,6 +2122,11 @@ export interface components {
             function: string;
             /** Line */
             line: number | null;
+            /** Lines */
+            lines?: [
+                number,
+                number
+            ] | null;
             /** Margin Fraction */
             margin_fraction?: number | null;
             /** Sentence */
@@ -2148,6 +2153,11 @@ export interface components {
             is_own: boolean;
             /** Line */
             line: number | null;
+            /** Lines */
+            lines?: [
+                number,
+                number
+            ] | null;
             /** Self Fraction */
             self_fraction: number;
             /** Self Margin Fraction */

@@ -38,7 +38,8 @@ export const hotspots = {
     ['Total', 'with all that it calls'],
   ],
   through: 'through',
-  within: (name: string) => `in ${name}`,
+  /** `isUnsure`: it may be what the lines before the call do. */
+  within: (name: string, isUnsure = false) => `${isUnsure ? 'or what precedes it, ' : ''}in ${name}`,
   looks: (count: string) => `seen in ${count} looks`,
   find: (name: string) => `Find ${name} in the flame graph`,
   all: (count: number) => `Show all ${count}`,
