@@ -75,6 +75,7 @@ export const flame = {
   looks: (count: string) => `${count} looks`,
   notSeen:
     'Of loading, the thread that loads is seen. Threads and processes that the data set starts, and threads within C code that run without the interpreter lock, are not: their time is at the line that waits for them.',
+  noSampler: 'Nor is the sampler: it runs in the training process, which is looked at with --profile alone.',
   ofAgent: (share: string) => `${share} of all looks found Underfed itself: in no share here.`,
   hint: 'A press or Enter zooms in, Escape out; arrow keys lead along the calls.',
 } as const

@@ -138,6 +138,15 @@ describe('where loading spends its time', () => {
     expect(rows().join()).not.toContain('through')
   })
 
+  test('says of which loading the sampler is no part', async () => {
+    const told = 'Nor is the sampler'
+    await show({ has_step: false })
+    expect(seen()).toContain(told)
+    cleanup()
+    await show({ has_step: true })
+    expect(seen()).not.toContain(told)
+  })
+
   test('lines that cannot be told apart stand together', async () => {
     const lines = hotspotsPage().hot_lines.map(line => ({ ...line, lines: [38, 41] as [number, number] }))
     await show({ hot_lines: lines.slice(0, 1) })
