@@ -22,7 +22,7 @@ from underfed_server.api.dependencies import Parts
 from underfed_server.api.event_streams import Events
 from underfed_server.api.follower import Follower
 from underfed_server.api.scheduler import Judge, JudgementScheduler
-from underfed_server.api.served_diagnosis import ServedHotspots
+from underfed_server.api.served_hotspots import ServedHotspots
 from underfed_server.api.service import HEALTH
 from underfed_server.api.traffic import Traffic
 from underfed_server.budget import Budget

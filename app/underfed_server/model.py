@@ -477,6 +477,9 @@ class Hotspot(Model):
     """In a file of the project, not of an installed package."""
     callers: list[Caller] = []
     """What `self_fraction` is made of, most first; none where one place calls it."""
+    lines: tuple[int, int] | None = None
+    """The first and the last of those that its time may have been spent in, and that cannot be told apart; `None`: it
+    was spent in `line`."""
 
 
 class HotLine(Model):
@@ -496,6 +499,9 @@ class HotLine(Model):
     """`Image.resize at data.py:41, in Photos.__getitem__`"""
     callers: list[Caller] = []
     """What `fraction` is made of, most first; none where one place calls the function that the line is in."""
+    lines: tuple[int, int] | None = None
+    """The first and the last of those that the time may have been spent in, and that cannot be told apart; `None`: it
+    was spent in `line`."""
 
 
 class SlowSample(Model):

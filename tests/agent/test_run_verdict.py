@@ -174,6 +174,23 @@ def test_the_line_that_costs_most_stands_below_the_verdict_that_it_explains() ->
     }
 
 
+@pytest.mark.parametrize(("what", "value", "said"), [
+    ("Of loading, in torch.multinomial at s.py:9, in Weighted.__iter__", 0.62,
+     "62% ± 4 of loading: torch.multinomial at s.py:9, in Weighted.__iter__"),
+    ("Of loading, in its costliest line: not measured, --profile alone", None,
+     "Of loading, in its costliest line: not measured, --profile alone"),
+])  # fmt: skip
+def test_of_a_slow_sampler_no_line_of_the_workers_is_named(what: str, value: float | None, said: str) -> None:
+    evidence = [
+        {"what": "Sampler time of one batch", "value": 9e3},
+        {"what": what, "value": value, "margin_fraction": 0.04},
+    ]
+    causes = [{"cause": "slow_sampler", "evidence": evidence}]
+    decode = {"fraction": 0.9, "sentence": "decode at data.py:41, in Photos.__getitem__"}
+    known = JUDGED | {"bound": "data", "advice": [], "hot_lines": [decode], "causes": causes}
+    assert list(lines_of(known, "…"))[1:-1] == [said]
+
+
 def test_where_stacks_were_asked_for_it_is_said_that_too_few_were_seen() -> None:
     few = JUDGED | {"advice": [], "looks": 41, "step_looks": 180, "needed_looks": 100}
     said = "loading was looked at 41 times, too few to tell its lines: 100 are needed"

@@ -66,6 +66,14 @@ def names(service: Service) -> set[tuple[str, str]]:
     return {(function, stage) for function, _, _, stage in shares(service)}
 
 
+def unsure(service: Service) -> set[str]:
+    """Functions of which it is told among which lines the time was spent."""
+    frames = [
+        frame for window in list(service.windows) for each in window.get("stacks", []) for frame in each["frames"]
+    ]
+    return {frame["function"] for frame in frames if frame.get("first_line") is not None}
+
+
 def load_until(service: Service, loader: DataLoader[Any], is_enough: Callable[[], bool]) -> None:
     """Iterate, epoch after epoch, until it was seen."""
     watched = underfed.watch(loader, name="train")
@@ -122,7 +130,12 @@ def test_own_and_library_functions_are_named(service: Service) -> None:
     if sys.version_info < (3, 11):
         wanted = {"__getitem__", "count", "resize"}
     wanted_stages = {(name, "getitem") for name in wanted}
-    load_until(service, DataLoader(Photos(), batch_size=4, num_workers=2), lambda: wanted_stages <= names(service))
+    count = "Photos.count" if sys.version_info >= (3, 11) else "count"
+    load_until(
+        service,
+        DataLoader(Photos(), batch_size=4, num_workers=2),
+        lambda: wanted_stages <= names(service) and count in unsure(service),
+    )
     files = {file for _, file, _, _ in shares(service)}
     assert {HERE, "PIL/Image.py"} <= files
     assert [file for file in files if file.startswith("/")] == []

@@ -427,6 +427,13 @@ AGENT = (
         ("tests/agent/test_stack_sampler.py",),
     ),
     Fault(
+        "time that was spent before a call is told of that call's line for sure",
+        "agent/underfed/trainer/loading/loading_thread.py",
+        "is_there = bursts.group(looked_ns), bursts.found_lock_free",
+        "is_there = bursts.group(looked_ns), True",
+        ("tests/agent/test_stack_sampler.py",),
+    ),
+    Fault(
         "what keeps the interpreter lock through a burst is looked at once",
         "agent/underfed/trainer/loading/bursts.py",
         "count = self.is_on + missed * pause_ns // LOOK_NS",

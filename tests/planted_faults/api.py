@@ -254,4 +254,11 @@ API = (
         "samples = loading",
         ("tests/app/export/test_stacks.py",),
     ),
+    Fault(
+        "hotspots of a run stay as they were when they were first asked for",
+        "app/underfed_server/api/served_hotspots.py",
+        "(self.version == version or is_resting)",
+        "True",
+        ("tests/app/api/test_hotspots.py",),
+    ),
 )

@@ -17,9 +17,10 @@ from tests.scenarios.pipelines.pipeline import HOT, names, pipeline
 from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
 from tests.scenarios.record import read, recording
 from underfed.exchange.picture_sizes import MOST_SIZES
-from underfed_server.api.served_diagnosis import ServedHotspots
+from underfed_server.api.served_hotspots import ServedHotspots
 from underfed_server.diagnose import Diagnoser
-from underfed_server.facts.loading import looks_in
+from underfed_server.diagnosis.costly_evidence import LOOKS, SAMPLER_NOT_SEEN
+from underfed_server.facts.loading import LEAST_SAMPLES, looks_in
 from underfed_server.model import Diagnosis
 from underfed_server.store.reading.stacks import read_stacks
 from underfed_server.store.store import Store
@@ -31,10 +32,25 @@ LINES = {
     "hot.demo": ("Image.convert", "demo/train.py", "Photographs.__getitem__"),
     "hot.photographs_albumentations": ("imread", "hot/photographs_albumentations.py", "Augmented.__getitem__"),
     "hot.photographs_hugging_face": ("Image.resize", "hot/photographs_hugging_face.py", "prepared"),
+    "hot.joining": ("time.thread_time", "pipelines/effort.py", "compute"),
     "hot.photographs_webdataset": ("Image.resize", "hot/photographs_webdataset.py", "prepared"),
+    "hot.reading": ("os.pread", "hot/reading.py", "Volumes.read"),
     "hot.weighted_sampler": ("torch.multinomial", "hot/weighted_sampler.py", "Weighted.__iter__"),
 }
 """What the costliest line calls, its file and its function."""
+
+KNOWN = ("hot.lines", "hot.joining", "hot.one_worker", "hot.reading")
+"""Those whose shares are known by construction."""
+
+BLAMED = {
+    "hot.joining": "time.thread_time at tests/scenarios/pipelines/effort.py",
+    "hot.lines": "effort.py",
+    "hot.many_threads": "thread_oversubscription.py",
+    "hot.one_worker": "effort.py",
+    "hot.reading": "hot/reading.py",
+    "hot.weighted_sampler": "torch.multinomial at tests/scenarios/pipelines/hot/weighted_sampler.py",
+}
+"""What the line of the first cause contains."""
 
 PICTURES = [f"hot.photographs_{library}" for library in ("albumentations", "torchvision", "webdataset")]
 
@@ -80,9 +96,29 @@ def assert_known_shares(seen: Diagnosis, name: str) -> None:
         assert sum(shares) == pytest.approx(known.fraction, abs=POINTS), known
 
 
-def test_shares_are_those_that_the_lines_were_given(store: Store) -> None:
-    assert pipeline("hot.lines").shares
-    assert_known_shares(recorded(store, "hot.lines"), "hot.lines")
+@pytest.mark.parametrize("name", KNOWN)
+def test_shares_are_those_that_the_lines_were_given(name: str, store: Store) -> None:
+    assert pipeline(name).shares
+    assert_known_shares(recorded(store, name), name)
+
+
+@pytest.mark.parametrize("name", BLAMED)
+def test_a_cause_names_its_line_with_share_margin_and_looks(name: str, store: Store) -> None:
+    """Each cause that ends at a line, of a training that has it."""
+    (first, *_) = recorded(store, name).causes
+    assert first.cause == pipeline(name).cause
+    line = next(each for each in first.evidence if each.what.startswith("Of loading, in "))
+    assert BLAMED[name] in line.what
+    assert line.value is not None and line.margin_fraction is not None
+    assert float(line.value) > line.margin_fraction
+    looks = next(each.value for each in first.evidence if each.what == LOOKS)
+    assert isinstance(looks, (int, float)) and looks >= LEAST_SAMPLES
+
+
+def test_of_a_slow_sampler_it_is_said_what_shows_its_line(store: Store) -> None:
+    (first, *_) = recorded(store, "sick.slow_sampler").causes
+    said = [each.what for each in first.evidence if each.what.startswith("Of loading, in ")]
+    assert said == [f"Of loading, in its costliest line: not measured, {SAMPLER_NOT_SEEN}"]
 
 
 def test_a_helper_that_takes_all_the_time_is_broken_up_by_its_callers(store: Store) -> None:

@@ -43,6 +43,9 @@ class Frame:
     line: int | None
     is_own: bool = False
     """It is the project's, not Python's or an installed package's."""
+    first_line: int | None = None
+    last_line: int | None = None
+    """Among which lines the time was spent that was found at ``line``; ``None``: in that line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,9 @@ LINES = {"data": ("hot_lines", "of loading"), "host": ("step_lines", "between ba
 OF_A_LINE = "cheaper_transform"
 """The change that is about a costly line."""
 
+OF_SAMPLER, OF_LOADING = "slow_sampler", "Of loading, in "
+"""A cause, and how the evidence of any cause that names a line begins."""
+
 MOST_CALLERS = 3
 """Of the costliest line."""
 
@@ -94,7 +97,9 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
     stacks were asked for, why they tell nothing."""
     yield f"{'' if diagnosis.get('is_final') else SO_FAR}{diagnosis['sentence']}"
     lines, of = LINES.get(diagnosis.get("bound", ""), ("", ""))
-    for line in diagnosis.get(lines, [])[:1]:
+    of_sampler = [*sampler_line(diagnosis)]
+    yield from of_sampler
+    for line in diagnosis.get(lines, [])[:1] if not of_sampler else ():
         yield f"{percent(line['fraction'])}{margin(line)} {of}: {line['sentence']}"
         callers = line.get("callers", [])[:MOST_CALLERS]
         if callers:
@@ -108,6 +113,20 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
         yield f"outside the loader: {beside}"
     yield from first_fix(diagnosis["advice"], "worth a try" if is_beside_first else "first fix")
     yield f"why, and all else: {page}"
+
+
+def sampler_line(diagnosis: Mapping[str, Any]) -> Iterator[str]:
+    """Where the sampler is waited for most: its costliest line, or why that is not known. What workers do is not to
+    blame there."""
+    for cause in diagnosis.get("causes", [])[:1]:
+        if cause["cause"] != OF_SAMPLER:
+            continue
+        for told in [one for one in cause["evidence"] if one["what"].startswith(OF_LOADING)][:1]:
+            if told["value"] is None:
+                yield told["what"]
+            else:
+                of = told["what"].removeprefix(OF_LOADING)
+                yield f"{percent(told['value'])}{margin(told)} of loading: {of}"
 
 
 def first_fix(advice: Sequence[Mapping[str, Any]], first_is: str = "first fix") -> Iterator[str]:

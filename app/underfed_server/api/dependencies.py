@@ -17,7 +17,7 @@ from underfed_server.api.admission.gate import ASKS
 from underfed_server.api.admission.rate_limits import RateLimits
 from underfed_server.api.event_streams import Events
 from underfed_server.api.scheduler import JudgementScheduler
-from underfed_server.api.served_diagnosis import ServedHotspots
+from underfed_server.api.served_hotspots import ServedHotspots
 from underfed_server.counters import Counters
 from underfed_server.diagnose import LoaderDiagnoses
 from underfed_server.errors import InvalidError, NotFoundError, UnauthorisedError

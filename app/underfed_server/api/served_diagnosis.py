@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-
 from underfed_server.diagnosis.judge import without_figures
 from underfed_server.diagnosis.sentence import NO_LOADER, not_judged_yet, why_no_loader
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.errors import NotFoundError
-from underfed_server.facts.hotspots import hot_lines, loading_in
-from underfed_server.facts.loading import LEAST_SAMPLES
 from underfed_server.ingest.permission import Permission
 from underfed_server.model import Diagnosis, RunSummary
-from underfed_server.store.reading.stacks import Version, read_stacks, read_version
-from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.store import Store
 from underfed_server.team.shared_causes import read_shared
 
@@ -38,45 +31,6 @@ def unjudged(run: RunSummary) -> Diagnosis:
         ledger=[],
         judged_at=None,
     )
-
-
-MOST_KEPT = 64
-"""Loaders whose hotspots are kept, some tens of kilobytes each."""
-
-
-class ServedHotspots:
-    """What was sampled of loaders, merged over their ranks and kept until one of them sends more: unpacking that of 64
-    ranks takes a tenth of a second, and open pages ask once a second. Any thread.
-    """
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str], tuple[Version, dict[str, object]]] = OrderedDict()
-        # One at a time: pages that ask at once for the same ones have them merged once.
-        self._lock = threading.Lock()
-
-    def added_to(self, store: Store, found: Diagnosis) -> Diagnosis:
-        """As sampled by now: they change with every burst, the verdict need not."""
-        if found.loader is None:
-            return found
-        place = found.run_id, found.loader
-        with self._lock, store.reading() as reader:
-            version, kept = read_version(reader.connection, *place), self._kept.get(place)
-            if kept is None or kept[0] != version:
-                kept = version, _merged(reader, *place)
-            self._kept[place] = kept
-            self._kept.move_to_end(place)
-            if len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
-        return found.model_copy(update=kept[1])
-
-
-def _merged(reader: Reader, run_id: str, loader: str) -> dict[str, object]:
-    stacks = read_stacks(reader.connection, run_id, loader)
-    loading, step = loading_in(stacks), loading_in(stacks, "step")
-    told = {"hotspots": loading.hotspots, "hot_lines": hot_lines(loading), "slow_samples": loading.slow_samples}
-    looks = {"looks": loading.seen, "step_looks": step.seen, "needed_looks": LEAST_SAMPLES}
-    of_step = {"step_hotspots": step.hotspots, "step_lines": hot_lines(step)}
-    return {**told, **looks, **of_step, "agent_fraction": loading.agent_fraction}
 
 
 def visible_to(permission: Permission, store: Store, found: Diagnosis) -> Diagnosis:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from underfed_server.facts.callers import Chain, callers_of, chain_to
-from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots, Looks, Place
+from underfed_server.facts.loading import LEAST_SAMPLES, Lines, LoaderHotspots, Looks, Place
 from underfed_server.facts.share_of_looks import Whole
 from underfed_server.model import Stage
 from underfed_server.store.reading.stacks import none_seen
@@ -43,15 +43,20 @@ class CostlyLine:
     """By which ``fraction`` may be off, in 95 of 100 cases; ``None``: not known."""
     callers: tuple[Reached, ...] = ()
     """Where several places call the function that the line is in."""
+    lines: Lines | None = None
+    """The time was spent in one of these, which cannot be told apart; ``None``: in that line."""
 
     @property
     def at(self) -> str:
-        return self.file if self.line is None else f"{self.file}:{self.line}"
+        """``data.py:41``, ``data.py:38–41``"""
+        return self.file if self.line is None else f"{self.file}:{lines_in_words(self.line, self.lines)}"
 
     def __str__(self) -> str:
         """``Image.resize at data.py:41, in Photos.__getitem__``; ``Image.resize at PIL/Image.py:2440, below
-        ImageFolder.__getitem__``.
+        ImageFolder.__getitem__``; ``re.sub or what precedes it at data.py:38–41, in Texts.__getitem__``.
         """
+        if self.called is not None and self.lines is not None:
+            return f"{self.called} or what precedes it at {self.at}, in {self.function}"
         if self.called is not None:
             return f"{self.called} at {self.at}, in {self.function}"
         below = "" if self.below is None else f", below {self.below}"
@@ -75,7 +80,12 @@ def costly_lines(loading: LoaderHotspots, is_meant: IsMeant | None = None, *, mo
     whole = loading.whole
     counts = {line: int(sum(ways.values(), none_seen()).sum()) for line, ways in chains.items()}
     often = sorted(counts, key=lambda line: -counts[line])[:most]
-    return [_costly(line, chains[line], whole) for line in often]
+    return [_costly(line, chains[line], whole, loading.lines) for line in often]
+
+
+def lines_in_words(line: int, lines: Lines | None) -> str:
+    """``41``; ``38–41``: one of these."""
+    return str(line) if lines is None else f"{lines[0]}–{lines[1]}"
 
 
 def name_of(place: Place) -> str:
@@ -96,9 +106,11 @@ class _Line(NamedTuple):
     place: Place
     called: str | None
     below: str | None
+    is_innermost: bool
+    """No function that is written in Python was being executed within."""
 
 
-def _costly(line: _Line, chains: Mapping[Chain, Looks], whole: Whole) -> CostlyLine:
+def _costly(line: _Line, chains: Mapping[Chain, Looks], whole: Whole, lines: Mapping[Place, Lines]) -> CostlyLine:
     looks = sum(chains.values(), none_seen())
     return CostlyLine(
         *line.place,
@@ -107,6 +119,7 @@ def _costly(line: _Line, chains: Mapping[Chain, Looks], whole: Whole) -> CostlyL
         fraction=whole.share(looks),
         margin_fraction=whole.margin(looks),
         callers=tuple(Reached(place, whole.share(part), whole.margin(part)) for place, part in callers_of(chains)),
+        lines=lines.get((line.called or line.place[0], *line.place[1:])) if line.is_innermost else None,
     )
 
 
@@ -115,8 +128,8 @@ def _line_of(places: tuple[Place, ...], own_files: frozenset[str]) -> tuple[_Lin
     last = len(places) - 1 - _is_called(places, len(places) - 1)
     own = max((at for at in range(last + 1) if places[at][1] in own_files), default=None)
     if own is None:
-        return _Line(places[last], None, places[0][0] if last else None), last
-    return _Line(places[own], places[own + 1][0] if own + 1 < len(places) else None, None), own
+        return _Line(places[last], None, places[0][0] if last else None, True), last
+    return _Line(places[own], places[own + 1][0] if own + 1 < len(places) else None, None, own == last), own
 
 
 def _is_called(places: tuple[Place, ...], at: int) -> bool:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from underfed_server.facts.callers import Chain, callers_of, chain_to
 from underfed_server.facts.costly_lines import Reached, costly_lines, name_of
-from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots, looks_in
+from underfed_server.facts.loading import LEAST_SAMPLES, Lines, LoaderHotspots, looks_in
 from underfed_server.facts.share_of_looks import Whole, whole_of
 from underfed_server.model import Caller, HotLine, Hotspot, Sampled, Stage
 from underfed_server.store.reading.stacks import LoaderStacks, Looks, Place, Samples, none_seen, read_stacks
@@ -39,8 +39,10 @@ def loading_in(found: LoaderStacks, of: Sampled = "loading") -> LoaderHotspots:
     is_loading = of == "loading"
     samples = found.loading if is_loading else found.step
     return LoaderHotspots(
-        hotspots_of(samples, found.own_files), _why_none(found, of), list(found.slow_samples) if is_loading else [],
+        hotspots_of(samples, found.own_files, found.lines), _why_none(found, of),
+        list(found.slow_samples) if is_loading else [],
         samples, found.own_files, bool(found.step), found.picture_sizes if is_loading else (), _of_agent(found),
+        found.lines,
     )  # fmt: skip
 
 
@@ -49,7 +51,7 @@ def _of_agent(found: LoaderStacks) -> float | None:
     return found.agent_samples / looks if looks else None
 
 
-def hotspots_of(samples: Samples, own_files: Set[str]) -> list[Hotspot]:
+def hotspots_of(samples: Samples, own_files: Set[str], lines: Mapping[Place, Lines] | None = None) -> list[Hotspot]:
     """Those that most loading is in first, whatever they call included; of two alike, the caller first. None where too
     little was seen."""
     if looks_in(samples) < LEAST_SAMPLES:
@@ -66,6 +68,7 @@ def hotspots_of(samples: Samples, own_files: Set[str]) -> list[Hotspot]:
             total_fraction=_told(whole.share(total[stage, place])),
             total_margin_fraction=whole.margin(total[stage, place]),
             callers=_callers(chains[stage, place], whole),
+            lines=(lines or {}).get(place),
         )
         for stage, place in often
     ]  # fmt: skip
@@ -77,7 +80,7 @@ def hot_lines(loading: LoaderHotspots) -> list[HotLine]:
         HotLine(
             function=line.function, file=line.file, line=line.line, called=line.called,
             fraction=_told(line.fraction), margin_fraction=line.margin_fraction, sentence=str(line),
-            callers=[*map(_caller, line.callers)],
+            callers=[*map(_caller, line.callers)], lines=line.lines,
         )
         for line in costly_lines(loading, most=MOST_LINES)
         if line.fraction >= LEAST_FRACTION

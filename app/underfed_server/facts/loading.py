@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from underfed_server.facts.share_of_looks import Whole, whole_of
 from underfed_server.model import Hotspot, PictureSize, SlowSample
-from underfed_server.store.reading.stacks import Looks, Place, Samples
+from underfed_server.store.reading.stacks import Lines, Looks, Place, Samples
 
-__all__ = ["LEAST_SAMPLES", "LoaderHotspots", "Looks", "Place", "Samples"]
+__all__ = ["LEAST_SAMPLES", "Lines", "LoaderHotspots", "Looks", "Place", "Samples"]
 
 LEAST_SAMPLES = 100
 """Of fewer a share is known to ten points either way at best (twice its standard error)."""
@@ -29,6 +30,8 @@ class LoaderHotspots:
     """Between which pictures were seen to be resized, most looks first."""
     agent_fraction: float | None = None
     """Of all looks, at the agent itself: they are in no share. ``None``: nothing was looked at."""
+    lines: Mapping[Place, Lines] = field(default_factory=dict)
+    """Of places whose time may have been spent in other lines of their function: among which."""
 
     @property
     def seen(self) -> int:

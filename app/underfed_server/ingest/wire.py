@@ -262,6 +262,9 @@ class Frame(Part, frozen=True, kw_only=True):
     file: Name
     line: Count | None = None
     is_own: bool = False
+    first_line: Count | None = None
+    last_line: Count | None = None
+    """Among which lines the time was spent that was found at ``line``; ``None``: in that line."""
 
 
 class StackCount(Part, frozen=True, kw_only=True):

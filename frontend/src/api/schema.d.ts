@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 dc2d6ea950e5790a207690f812bccac014b504c5e7d7a23d353fa621fe1a0356. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 111f787404036f8de8914fcac6ba40c42ac2501fbcc7959049408c88c21903e7. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -2124,6 +2124,11 @@ export interface components {
             function: string;
             /** Line */
             line: number | null;
+            /** Lines */
+            lines?: [
+                number,
+                number
+            ] | null;
             /** Margin Fraction */
             margin_fraction?: number | null;
             /** Sentence */
@@ -2150,6 +2155,11 @@ export interface components {
             is_own: boolean;
             /** Line */
             line: number | null;
+            /** Lines */
+            lines?: [
+                number,
+                number
+            ] | null;
             /** Self Fraction */
             self_fraction: number;
             /** Self Margin Fraction */

@@ -38,7 +38,8 @@ export const hotspots = {
     ['Total', 'with all that it calls'],
   ],
   through: 'through',
-  within: (name: string) => `in ${name}`,
+  /** `isUnsure`: it may be what the lines before the call do. */
+  within: (name: string, isUnsure = false) => `${isUnsure ? 'or what precedes it, ' : ''}in ${name}`,
   looks: (count: string) => `seen in ${count} looks`,
   find: (name: string) => `Find ${name} in the flame graph`,
   all: (count: number) => `Show all ${count}`,
@@ -74,6 +75,7 @@ export const flame = {
   looks: (count: string) => `${count} looks`,
   notSeen:
     'Of loading, the thread that loads is seen. Threads and processes that the data set starts, and threads within C code that run without the interpreter lock, are not: their time is at the line that waits for them.',
+  noSampler: 'Nor is the sampler: it runs in the training process, which is looked at with --profile alone.',
   ofAgent: (share: string) => `${share} of all looks found Underfed itself: in no share here.`,
   hint: 'A press or Enter zooms in, Escape out; arrow keys lead along the calls.',
 } as const

@@ -138,6 +138,22 @@ describe('where loading spends its time', () => {
     expect(rows().join()).not.toContain('through')
   })
 
+  test('says of which loading the sampler is no part', async () => {
+    const told = 'Nor is the sampler'
+    await show({ has_step: false })
+    expect(seen()).toContain(told)
+    cleanup()
+    await show({ has_step: true })
+    expect(seen()).not.toContain(told)
+  })
+
+  test('lines that cannot be told apart stand together', async () => {
+    const lines = hotspotsPage().hot_lines.map(line => ({ ...line, lines: [38, 41] as [number, number] }))
+    await show({ hot_lines: lines.slice(0, 1) })
+    expect(screen.getByText('photos.py:38–41')).toBeTruthy()
+    expect(screen.getByText('or what precedes it, in Photos.__getitem__')).toBeTruthy()
+  })
+
   test('names no stage of a line that is seen in several', async () => {
     const { hotspots } = hotspotsPage()
     const both = hotspots.map(one => ({ ...one, file: 'photos.py', line: 10 }))

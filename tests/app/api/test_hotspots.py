@@ -12,8 +12,8 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream, made_window, posted
 from tests.app.store.posting import post
 from tests.fakes.looks import evenly
-from underfed_server.api import served_diagnosis
-from underfed_server.api.served_diagnosis import ServedHotspots
+from underfed_server.api import served_hotspots
+from underfed_server.api.served_hotspots import REST_NS, RESTED_RANKS, ServedHotspots
 from underfed_server.errors import InvalidError
 from underfed_server.facts.hotspots import NO_PROFILE, NO_WORKERS
 from underfed_server.ingest.decode import decode
@@ -78,7 +78,7 @@ def test_code_of_the_project_is_told_from_that_of_packages(client: TestClient, s
 def test_what_is_seen_rarely_in_many_ranks_is_counted(
     client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("underfed_server.api.hotspots.MOST_STACKS", 2)
+    monkeypatch.setattr("underfed_server.api.served_hotspots.MOST_STACKS", 2)
     post(store, [made_window(0, stacks=[seen()])])
     told = [(stack.stage, len(stack.frames), stack.samples) for stack in shown(client).stacks]
     assert told == [("getitem", 2, 60), ("getitem", 1, 25), ("collate", 0, 10), ("other", 0, 5)]
@@ -163,6 +163,46 @@ def test_a_line_and_a_function_that_several_places_call_have_their_callers(clien
     assert callers["shrunk"] == [], "no time is spent in itself"
 
 
+def cleaning(unsure: int, sure: int) -> dict[str, Any]:
+    """Looks at a call of the program, of which some found it where the thread was made to stop."""
+    call = [
+        {"function": name, "file": "data.py", "line": 41, "is_own": True} for name in ("Texts.__getitem__", "re.sub")
+    ]
+    frames = [*call, *({**frame, "first_line": 38, "last_line": 41} for frame in call)]
+    stacks = [
+        {"stage": "getitem", "frames": [place, place + 1], "samples": evenly(count)}
+        for place, count in ((0, sure), (2, unsure))
+    ]
+    return {"loader": "train", "frames": frames, "stacks": stacks}
+
+
+@pytest.mark.parametrize(("unsure", "sentence", "lines"), [
+    (90, "re.sub or what precedes it at data.py:38–41, in Texts.__getitem__", (38, 41)),
+    (10, "re.sub at data.py:41, in Texts.__getitem__", None),
+])  # fmt: skip
+def test_lines_that_cannot_be_told_apart_are_named_together(
+    client: TestClient, store: Store, unsure: int, sentence: str, lines: tuple[int, int] | None
+) -> None:
+    post(store, [made_window(0, rank=rank, stacks=[cleaning(unsure, 100 - unsure)]) for rank in range(2)])
+    page = shown(client)
+    (line,) = page.hot_lines
+    assert (line.sentence, line.fraction, line.lines) == (sentence, 1.0, lines)
+    assert {each.lines for each in page.hotspots} == {lines}
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
+    assert [each.lines for each in diagnosis.hot_lines] == [lines]
+
+
+def test_a_line_that_calls_a_function_of_python_is_sure_whatever_is_not_within(
+    client: TestClient, store: Store
+) -> None:
+    sent = cleaning(100, 0)
+    caller = {"function": "main", "file": "train.py", "line": 7, "is_own": True}
+    library = [{**frame, "file": "lib/texts.py", "is_own": False} for frame in sent["frames"]]
+    stacks = [{**stack, "frames": [4, *stack["frames"]]} for stack in sent["stacks"]]
+    post(store, [made_window(0, stacks=[{**sent, "frames": [*library, caller], "stacks": stacks}])])
+    assert [line.sentence for line in shown(client).hot_lines] == ["Texts.__getitem__ at train.py:7, in main"]
+
+
 def test_sizes_of_pictures_and_looks_at_the_agent_are_told(client: TestClient, store: Store) -> None:
     size = {"decoded_width": 4000, "decoded_height": 3000, "used_width": 224, "used_height": 224, "count": 61}
     post(store, [made_window(0, stacks=[seen(picture_sizes=[size], agent_samples=25)])])
@@ -175,22 +215,83 @@ def test_sizes_of_pictures_and_looks_at_the_agent_are_told(client: TestClient, s
     assert shown(client, "&rank=5").agent_fraction is None
 
 
-def test_stacks_are_merged_again_once_one_rank_sent_more(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
+@pytest.fixture
+def merged(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    """The rank of each merging; ``None``: all."""
+    ranks: list[int | None] = []
 
-    def counted(connection: Connection, run_id: str, loader: str) -> LoaderStacks:
-        read.append(loader)
-        return read_stacks(connection, run_id, loader)
+    def counted(connection: Connection, run_id: str, loader: str, rank: int | None = None) -> LoaderStacks:
+        ranks.append(rank)
+        return read_stacks(connection, run_id, loader, rank)
 
-    monkeypatch.setattr(served_diagnosis, "read_stacks", counted)
+    monkeypatch.setattr(served_hotspots, "read_stacks", counted)
+    return ranks
+
+
+def test_stacks_are_merged_again_once_one_rank_sent_more(store: Store, merged: list[int | None]) -> None:
     post(store, [made_window(0, rank=rank, stacks=[seen()]) for rank in range(3)])
     hotspots, found = ServedHotspots(), made_diagnosis()
     first = hotspots.added_to(store, found)
     assert [line.fraction for line in hotspots.added_to(store, found).hot_lines] == [0.6, 0.25, 0.1]
-    assert (first.hotspots, len(read)) == (hotspots.added_to(store, found).hotspots, 1)
+    assert (first.hotspots, len(merged)) == (hotspots.added_to(store, found).hotspots, 1)
     post(store, [made_window(1, rank=2, stacks=[seen(resizing=400)])])
     assert hotspots.added_to(store, found).hot_lines[0].fraction == pytest.approx(520 / 640, abs=1e-4)
-    assert len(read) == 2
+    assert len(merged) == 2
+
+
+def test_pages_and_verdict_of_a_run_have_its_stacks_merged_once(
+    client: TestClient, store: Store, merged: list[int | None]
+) -> None:
+    post(store, [made_window(0, rank=rank, stacks=[seen()]) for rank in range(3)])
+    for more in ("", "", "&of=step", "&rank=1", "&rank=1&of=step"):
+        shown(client, more)
+    client.get("/api/v1/runs/run-1/diagnosis?loader=train")
+    assert merged == [None, 1]
+    post(store, [made_window(1, rank=2, stacks=[seen(resizing=400)])])
+    assert (shown(client, "&rank=1").samples, shown(client, "&rank=2").samples, shown(client).samples) == (
+        100,
+        440,
+        640,
+    )
+    assert merged == [None, 1, 2, None], "the first rank has sent nothing more"
+
+
+def test_why_there_is_too_little_is_asked_each_time(client: TestClient, store: Store, merged: list[int | None]) -> None:
+    post(store, [made_window(0, stacks=[seen(resizing=6, reading=0, collating=0, other=0)])])
+    assert shown(client).missing != "switched off meanwhile"
+    said = {"project": "vision", "name": "resnet", "not_measured": {"hotspots": "switched off meanwhile"}}
+    post(store, [made_window(1, run=said)])
+    assert shown(client).missing == "switched off meanwhile"
+
+
+def test_stacks_of_many_ranks_rest_while_their_run_goes_on(store: Store, merged: list[int | None]) -> None:
+    """One of them has sent more at any time."""
+    now_ns = 0
+    hotspots, found = ServedHotspots(lambda: now_ns), made_diagnosis()
+
+    def looks(status: str = "running") -> int:
+        return hotspots.added_to(store, found.model_copy(update={"status": status})).looks
+
+    post(store, [made_window(0, rank=rank, stacks=[seen()]) for rank in range(RESTED_RANKS)])
+    assert looks() == 100 * RESTED_RANKS
+    post(store, [made_window(1, rank=2, stacks=[seen(resizing=400)])])
+    assert looks() == 100 * RESTED_RANKS
+    now_ns = REST_NS
+    assert (looks(), len(merged)) == (100 * RESTED_RANKS + 340, 2)
+    post(store, [made_window(1, rank=3, stacks=[seen(resizing=400)])])
+    assert looks("finished") == 100 * RESTED_RANKS + 680, "what it ended with is told at once"
+
+
+def test_a_bounded_number_of_bytes_is_kept(
+    client: TestClient, store: Store, merged: list[int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post(store, [made_window(0, rank=rank, stacks=[seen()]) for rank in range(3)])
+    both = 2 * sum(len(client.get(f"/api/v1/runs/run-1/hotspots?loader=train&rank=0&of={of}").content)
+                   for of in ("loading", "step"))  # fmt: skip
+    monkeypatch.setattr(served_hotspots, "MOST_KEPT_BYTES", both * 5 // 2)
+    for rank in (0, 1, 0, 2, 0, 1):
+        shown(client, f"&rank={rank}")
+    assert merged == [0, 1, 2, 1], "of two places, that which was asked for longest ago went"
 
 
 def test_a_few_samples_say_nothing(client: TestClient, store: Store) -> None:

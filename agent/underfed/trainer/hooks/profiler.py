@@ -113,7 +113,7 @@ class Profiler:
         """Returns the loader that loads a sample."""
         if frame is None:
             return None  # the thread has ended
-        count, group = bursts.looks(due_ns, looked_ns), bursts.group(looked_ns)
+        count, group, is_there = bursts.looks(due_ns, looked_ns), bursts.group(looked_ns), bursts.found_lock_free
         request, places, is_sampling = self._request(frame)
         if request is None:
             between = None if self._giving is None else self._seen.get(self._giving)
@@ -125,7 +125,7 @@ class Profiler:
                 and (is_own_cost(places) or not any(is_ours(code) for code, _ in places))
             ):
                 # Within the prefetcher, which is ours, a program waits for its batch.
-                between.code.add("step", places, count, group)
+                between.code.add("step", places, count, group, is_there=is_there)
             return None
         session: Session | None = attached(request.f_locals["self"], KEY)
         del request
@@ -139,7 +139,7 @@ class Profiler:
         resized = resized_at(frame, fetcher) if count and fetcher is not None else None
         del fetcher, frame
         if count:
-            seen.code.add(stage, places if stage == "other" else within, count, group, resized)
+            seen.code.add(stage, places if stage == "other" else within, count, group, resized, is_there=is_there)
         if sample is None:
             return None
         seen.slow.look((0, seen.loader.steps, sample[0]), sample[1], due_ns, looked_ns)

@@ -6,6 +6,7 @@ on Python code would wait until that code calls a library which gives the lock b
 
 from __future__ import annotations
 
+import resource
 import sys
 import time
 from dataclasses import dataclass
@@ -46,6 +47,15 @@ MOST_MISSED = 10_000
 """Looks that one stands for at most."""
 
 
+OF_THREAD: int | None = getattr(resource, "RUSAGE_THREAD", None)
+"""Linux alone tells it of a thread."""
+
+
+def times_blocked() -> int:
+    """This thread, until now. Always 0 where it is not told."""
+    return 0 if OF_THREAD is None else resource.getrusage(OF_THREAD).ru_nvcsw
+
+
 def is_burst(age_ns: int, turn: int) -> bool:
     """``age_ns``: since the loader's first iterator."""
     period = period_ns(age_ns)
@@ -83,6 +93,9 @@ class Bursts:
     _has_counted: bool = False
     _handed_over_ns: int = 0
     """When what was counted is handed over next."""
+    found_lock_free: bool = False
+    """By the last look: the thread had given the lock away by itself, within what it is found at, and was not made to
+    hand it over at the next place where it looks whether somebody asks."""
     _before_s: float | None = None
     """The switch interval before this burst; ``None``: there is none."""
 
@@ -100,7 +113,10 @@ class Bursts:
             self.end()
             pause_s = self._idle_s()
         due_ns = now_ns() + round(pause_s * 1e9)
+        blocked_before = times_blocked()
         time.sleep(pause_s)
+        # Once, by that sleep; again where the lock had to be waited for.
+        self.found_lock_free = times_blocked() - blocked_before == 1
         return due_ns
 
     def begin(self) -> None:

@@ -57,7 +57,8 @@ class LoadingThread:
         else:
             slow.look((timer.pass_index, timer.batch_index, sample[0]), sample[1], due_ns, looked_ns)
         if count:
-            self.code.add(stage, places, count, bursts.group(looked_ns), resized)
+            group, is_there = bursts.group(looked_ns), bursts.found_lock_free
+            self.code.add(stage, places, count, group, resized, is_there=is_there)
 
     def keep(self) -> None:
         self.code.keep(self._names)

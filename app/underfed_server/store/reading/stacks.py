@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, select
 
-from underfed_server.ingest.wire import GROUPS, Frame
+from underfed_server.ingest.wire import GROUPS, Frame, Stacks
 from underfed_server.model import PictureSize, SlowSample, Stage
 from underfed_server.store.columns.packed import unpacked_stacks
 from underfed_server.store.databases import tables
@@ -31,6 +31,13 @@ Looks = NDArray[np.int64]
 """How often something was seen, by group of bursts."""
 
 Samples = Mapping[Stack, Looks]
+
+Lines = tuple[int, int]
+"""The first and the last."""
+
+MOSTLY_THERE = 0.8
+"""Of the looks at a place, found while that line was executed, from which it is that line. Own choice: the rest, found
+there though it may have been spent in lines before, is within most margins."""
 
 RANK_SHIFT = 3
 """Groups from one rank to the next: where there were few bursts, those of several ranks are in different ones."""
@@ -67,6 +74,8 @@ class LoaderStacks:
     """Those seen most often first."""
     agent_samples: int = 0
     """Looks at the agent itself, which are in no stack."""
+    lines: Mapping[Place, Lines] = field(default_factory=dict)
+    """Of places whose time may have been spent in other lines of their function: among which."""
 
 
 Version = tuple[tuple[int, int, int], ...]
@@ -77,9 +86,10 @@ def none_seen() -> Looks:
     return np.zeros(GROUPS, dtype=np.int64)
 
 
-def read_version(connection: Connection, run_id: str, loader: str) -> Version:
-    """Without unpacking anything."""
-    rows = connection.execute(_VERSION, {"run_id": run_id, "loader": loader})
+def read_version(connection: Connection, run_id: str, loader: str, rank: int | None = None) -> Version:
+    """Without unpacking anything. ``rank`` ``None``: of all."""
+    wanted = _VERSION if rank is None else _VERSION.where(_stacks.rank == rank)
+    rows = connection.execute(wanted, {"run_id": run_id, "loader": loader})
     return tuple((row.rank, row.incarnation, row.window_index) for row in rows)
 
 
@@ -92,6 +102,7 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
     own_files: set[str] = set()
     sizes: Counter[tuple[int, int, int, int]] = Counter()
     agent_samples = 0
+    among = _Among()
     wanted = _OF_LOADER if rank is None else _OF_LOADER.where(_stacks.rank == rank)
     for of, body in connection.execute(wanted, place):
         sent = unpacked_stacks(body)
@@ -101,6 +112,7 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         for stack, looks in zip(sent.stacks, np.roll(counts, of * RANK_SHIFT, axis=1), strict=True):
             samples = step if stack.stage == "step" else loading
             samples[stack.stage, tuple(places[frame] for frame in stack.frames)] += looks
+        among.add(sent)
         for size in sent.picture_sizes:
             sizes[size.decoded_width, size.decoded_height, size.used_width, size.used_height] += size.count
         agent_samples += sent.agent_samples
@@ -127,7 +139,40 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         own_files=frozenset(own_files),
         picture_sizes=tuple(_picture_size(kind, count) for kind, count in sizes.most_common()),
         agent_samples=agent_samples,
+        lines=among.lines(),
     )
+
+
+class _Among:
+    """Counts, of each place, how often the thread was found at it without having been there for sure."""
+
+    def __init__(self) -> None:
+        self._found: Counter[Place] = Counter()
+        self._unsure: Counter[Place] = Counter()
+        self._lines: dict[Place, Lines] = {}
+
+    def add(self, sent: Stacks) -> None:
+        for stack in sent.stacks:
+            looks = sum(stack.samples)
+            # A function that is not Python's stands last, at the place of its call.
+            for frame in (sent.frames[index] for index in stack.frames[-2:]):
+                self._add(frame, looks)
+
+    def _add(self, frame: Frame, looks: int) -> None:
+        place = _place(frame)
+        self._found[place] += looks
+        if frame.first_line is None or frame.last_line is None:
+            return
+        self._unsure[place] += looks
+        first, last = self._lines.get(place, (frame.first_line, frame.last_line))
+        self._lines[place] = min(first, frame.first_line), max(last, frame.last_line)
+
+    def lines(self) -> dict[Place, Lines]:
+        return {
+            place: self._lines[place]
+            for place, unsure in self._unsure.items()
+            if unsure > (1 - MOSTLY_THERE) * self._found[place]
+        }
 
 
 def _slowest(samples: list[SlowSample]) -> tuple[SlowSample, ...]:

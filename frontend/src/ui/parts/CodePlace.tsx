@@ -5,14 +5,17 @@ import './CodePlace.css'
 interface CodePlaceProps {
   file: string
   line: number | null
+  /** In one of these, the first to the last, in place of `line`. */
+  lines?: readonly number[] | null
   /** After it, where there is room. */
   within?: string | null
   /** Before it. */
   children?: ComponentChildren
 }
 
-export function CodePlace({ file, line, within = null, children }: CodePlaceProps) {
-  const place = line === null ? file : `${file}:${line}`
+export function CodePlace({ file, line, lines = null, within = null, children }: CodePlaceProps) {
+  const at = lines?.join('–') ?? line
+  const place = at === null ? file : `${file}:${at}`
   const folder = file.slice(0, file.lastIndexOf('/') + 1)
   return (
     <small class="code-place" title={place}>

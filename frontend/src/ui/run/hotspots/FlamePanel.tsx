@@ -75,6 +75,7 @@ export function FlamePanel({ page, search }: FlamePanelProps) {
       />
       <p class="detail flame-not-seen">
         {say.notSeen}
+        {!page.has_step && page.of === 'loading' && ` ${say.noSampler}`}
         {ofAgent >= LEAST_OF_AGENT && ` ${say.ofAgent(formatFraction(ofAgent))}`}
       </p>
     </Panel>

@@ -34,6 +34,8 @@ interface Place {
   name: string
   file: string
   line: number | null
+  /** The first and the last of those that cannot be told apart; `null`: it is `line`. */
+  lines: readonly number[] | null
   isOwn: boolean
   /** The function that the line is in. */
   within: string | null
@@ -107,12 +109,12 @@ function ByChoice({ by }: { by: Signal<By> }) {
 
 function placesOf({ hotspots, hot_lines: lines }: HotspotsPage, by: By): readonly Place[] {
   if (by === 'line') {
-    return lines.map(({ function: within, called, file, line, callers, ...share }) => {
+    return lines.map(({ function: within, called, file, line, lines: among = null, callers, ...share }) => {
       const seen = hotspots.filter(each => each.file === file && each.line === line)
       const [first, ...others] = new Set(seen.map(each => each.stage))
       // A helper may be called in several stages.
       const stage = others.length === 0 && first ? first : null
-      const place = { file, line, stage, isOwn: seen[0]?.is_own ?? false }
+      const place = { file, line, lines: among, stage, isOwn: seen[0]?.is_own ?? false }
       return {
         ...place,
         name: called ?? within,
@@ -125,8 +127,8 @@ function placesOf({ hotspots, hot_lines: lines }: HotspotsPage, by: By): readonl
   const share = `${by}_fraction` as const
   return hotspots
     .toSorted((one, other) => other[share] - one[share])
-    .map(({ function: name, file, line, stage, is_own: isOwn, callers, ...shares }) => ({
-      ...{ name, file, line, stage, isOwn, within: null },
+    .map(({ function: name, file, line, lines: among = null, stage, is_own: isOwn, callers, ...shares }) => ({
+      ...{ name, file, line, lines: by === 'self' ? among : null, stage, isOwn, within: null },
       shares: [
         [shares.self_fraction, shares.self_margin_fraction ?? null],
         [shares.total_fraction, shares.total_margin_fraction ?? null],
@@ -186,7 +188,7 @@ function calledFrom({ function: name, file, line, ...share }: Caller, { shares }
 
 /** The whole of a long name is in its title. */
 function Name({ place, search }: { place: Place; search: Signal<string> }) {
-  const { name, file, line, within, stage, isOwn } = place
+  const { name, file, line, lines, within, stage, isOwn } = place
   const isFound = search.value === name
   const title = [name, within && say.within(within), isOwn && say.own].filter(Boolean).join(', ')
   return (
@@ -201,7 +203,7 @@ function Name({ place, search }: { place: Place; search: Signal<string> }) {
       >
         <code>{name}</code>
       </button>
-      <CodePlace file={file} line={line} within={within && say.within(within)}>
+      <CodePlace file={file} line={line} lines={lines} within={within && say.within(within, lines !== null)}>
         {stage && <span class="hotspot-stage">{stages[stage].name}</span>}
       </CodePlace>
     </>
