@@ -22,14 +22,18 @@ def candidates_in(proposed: Proposed, present: LoaderSetting) -> list[Candidate]
 
 
 def to_try(found: Sequence[Candidate], present: LoaderSetting, fixed: Mapping[str, Value]) -> list[Candidate]:
-    """Each once, without the one in use. ``fixed``: what ``--set`` set."""
+    """Each once, without the one in use. ``fixed``: what ``--set`` set.
+
+    One without workers comes first: its start takes no steps, and the others, which fill queues, may use up those for
+    trials before its turn.
+    """
     kept = [name for name in fixed if name in present.settings()]
     free = [
         each
         for each in found
         if each.setting != present and all(getattr(each.setting, name) == getattr(present, name) for name in kept)
     ]
-    return list({each.setting: each for each in free}.values())
+    return sorted({each.setting: each for each in free}.values(), key=lambda each: each.setting.num_workers > 0)
 
 
 def _candidate(each: Mapping[str, Any], present: LoaderSetting) -> Candidate:

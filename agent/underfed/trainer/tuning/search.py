@@ -106,8 +106,8 @@ class Search:
         self._next()
         return self.current
 
-    def measured(self, block: Block, stall_fraction: float) -> Trial:
-        """A block of the current one, in which so much was waiting. Returns whose turn it is."""
+    def measured(self, block: Block, stall_fraction: float | None) -> Trial:
+        """A block of the current one. ``stall_fraction``: of it; ``None``: no matter. Returns whose turn it is."""
         self._turn.blocks.append(block)
         self._turn.open_block = None
         self._turn.stall_fraction = stall_fraction
