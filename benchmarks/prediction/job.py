@@ -1,19 +1,14 @@
 """One measured training run, recorded by the agent as a user's would be.
 
-``python -m benchmarks.prediction.job`` reads one JSON line a run (see :class:`Setting`), forks a process for it, which
-has torch imported already, and answers with one line: mean step in microseconds.
+``python -m benchmarks.prediction.job`` answers each pipeline and :class:`Setting` with the mean step in microseconds.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import sys
 import time
-import traceback
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +16,7 @@ import torch
 from torch.utils.data import DataLoader
 
 import underfed
+from benchmarks import forked_jobs
 from benchmarks.prediction.pipelines import Pipeline, Samples, pipelines
 
 LEAST_STEPS = 60
@@ -89,34 +85,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     known = {pipeline.name: pipeline for pipeline in pipelines(parser.parse_args().data)}
-    for line in sys.stdin:
-        order = json.loads(line)
-        print(json.dumps(_in_child(known[order["pipeline"]], Setting(**order["setting"]), order["run_id"])), flush=True)
-
-
-def _in_child(pipeline: Pipeline, setting: Setting, run_id: str) -> float | None:
-    """``None``: it failed, and printed why."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        os.environ["UNDERFED_RUN_ID"] = run_id
-        try:
-            step_us = train(pipeline, setting)
-            underfed.finish()
-            os.write(writing, json.dumps(step_us).encode())
-        except BaseException:
-            traceback.print_exc()
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as told:
-        answer = told.read()
-    os.waitpid(child, 0)
-    return json.loads(answer) if answer else None
-
-
-def order(pipeline: str, setting: Setting, run_id: str) -> str:
-    return json.dumps({"pipeline": pipeline, "setting": asdict(setting), "run_id": run_id}) + "\n"
+    forked_jobs.answer(lambda order: train(known[order["pipeline"]], Setting(**order["setting"])))
 
 
 if __name__ == "__main__":

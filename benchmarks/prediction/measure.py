@@ -7,24 +7,21 @@ import itertools
 import json
 import os
 import random
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from benchmarks.prediction.job import Setting, order
+from benchmarks.forked_jobs import ForkedJobs, forked_jobs
+from benchmarks.prediction.job import Setting
 from benchmarks.prediction.pipelines import WORK, measure_work_s, pipelines
-from tests.fakes.environment import clean_environment
 from tests.fakes.service import Service, running_service, wait_until
 from underfed.host.calibration import calibrate
 
-ROOT = Path(__file__).parents[2]
 PREFETCH = (1, 2, 4, 8)
 EPOCH_STEPS = 25
 
@@ -57,7 +54,16 @@ def measure(directory: Path, repeats: int, most_workers: int, names: Sequence[st
     os.environ[WORK] = _work_s(directory)
     calibrate(directory)
     known = [pipeline.name for pipeline in pipelines(directory)]
-    with running_service() as service, _jobs(service, directory) as jobs:
+    with (
+        running_service() as service,
+        forked_jobs(
+            "benchmarks.prediction.job",
+            directory,
+            UNDERFED_URL=service.url,
+            UNDERFED_STRICT="1",
+            **{WORK: os.environ[WORK]},
+        ) as jobs,
+    ):
         for repeat in range(repeats):
             turn = list(itertools.product(known, settings(most_workers)))
             random.Random(repeat).shuffle(turn)
@@ -81,11 +87,9 @@ def read(directory: Path) -> Iterator[Measured]:
         yield Measured(**{**told, "setting": Setting(**told["setting"])})
 
 
-def _measure_one(
-    jobs: subprocess.Popen[str], service: Service, path: Path, pipeline: str, setting: Setting, repeat: int
-) -> None:
+def _measure_one(jobs: ForkedJobs, service: Service, path: Path, pipeline: str, setting: Setting, repeat: int) -> None:
     for _ in range(ATTEMPTS):
-        usage = Usage(jobs.pid)
+        usage = Usage(jobs.process.pid)
         measured = _run(jobs, service, pipeline, setting, repeat)
         others = usage.others_cores()
         if others <= OTHERS_CORES:
@@ -96,14 +100,10 @@ def _measure_one(
     print(f"{path.name[:-12]:60} {measured.step_us / 1e3:8.2f} ms a step, others {others:.2f} cores", file=sys.stderr)
 
 
-def _run(jobs: subprocess.Popen[str], service: Service, pipeline: str, setting: Setting, repeat: int) -> Measured:
-    assert jobs.stdin is not None and jobs.stdout is not None
+def _run(jobs: ForkedJobs, service: Service, pipeline: str, setting: Setting, repeat: int) -> Measured:
     service.forget()
-    jobs.stdin.write(order(pipeline, setting, f"bench-{time.time_ns()}"))
-    jobs.stdin.flush()
-    step_us = json.loads(jobs.stdout.readline())
-    if step_us is None:
-        raise SystemExit(f"{pipeline} failed at {setting}")
+    order = {"pipeline": pipeline, "setting": asdict(setting)}
+    step_us = jobs.ask(f"bench-{time.time_ns()}", order)
     wait_until(service.ends, "the run's end arrives", 60.0)
     return Measured(pipeline, setting, repeat, step_us, list(service.windows))
 
@@ -134,21 +134,3 @@ def _name(pipeline: str, setting: Setting, repeat: int) -> str:
     words = [pipeline.replace(" ", "-"), str(setting.num_workers), str(setting.prefetch_factor or 0)]
     words += [f"epochs{'-kept' * setting.persistent_workers}"] if setting.epoch_steps else []
     return f"{'_'.join(words)}_{repeat}.run.json.gz"
-
-
-@contextmanager
-def _jobs(service: Service, directory: Path) -> Iterator[subprocess.Popen[str]]:
-    environment = clean_environment(
-        UNDERFED_URL=service.url,
-        UNDERFED_DIR=str(directory),
-        UNDERFED_STRICT="1",
-        PYTHONWARNINGS="ignore",
-        **{WORK: os.environ[WORK]},
-    )
-    command = [sys.executable, "-m", "benchmarks.prediction.job", str(directory)]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as jobs:
-        yield jobs
-        assert jobs.stdin is not None
-        jobs.stdin.close()

@@ -1,15 +1,11 @@
-"""One training: ``python -m benchmarks.tune.job DATA`` reads a JSON line for each (see :class:`Order`), forks a process
-that has torch imported already, and answers with one line: when its steps ended, and how many batches were wrong.
+"""One training: ``python -m benchmarks.tune.job DATA`` answers each :class:`Order` with when its steps ended, and how
+many batches were wrong.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import sys
 import time
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +15,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, default_collate
 
 import underfed
+from benchmarks import forked_jobs
 from benchmarks.prediction.pipelines import Pipeline, pipelines
 
 
@@ -29,7 +26,6 @@ class Order:
     pipeline: str
     num_workers: int
     prefetch_factor: int | None
-    run_id: str
     steps: int
     seconds: float | None
     tune: bool
@@ -87,31 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     known = {pipeline.name: pipeline for pipeline in pipelines(parser.parse_args().data)}
-    for line in sys.stdin:
-        order = Order(**json.loads(line))
-        print(json.dumps(_in_child(known[order.pipeline], order)), flush=True)
-
-
-def _in_child(pipeline: Pipeline, order: Order) -> dict[str, Any] | None:
-    """``None``: it failed, and printed why."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        os.environ["UNDERFED_RUN_ID"] = order.run_id
-        try:
-            told = train(pipeline, order)
-            underfed.finish()
-            with os.fdopen(writing, "w") as answer:
-                json.dump(told, answer)
-        except BaseException:
-            traceback.print_exc()
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as answer:
-        text = answer.read()
-    os.waitpid(child, 0)
-    return json.loads(text) if text else None
+    forked_jobs.answer(lambda order: train(known[order["pipeline"]], Order(**order)))
 
 
 if __name__ == "__main__":

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.forked_jobs import ForkedJobs, forked_jobs
 from benchmarks.prediction.pipelines import WORK, measure_work_s, pipelines
 from benchmarks.tune.job import Order
 from tests.app.serving import judged, launch, started
-from tests.fakes.environment import clean_environment
 from underfed.host.calibration import calibrate
 from underfed_server.model import Tuning
 from underfed_server.terminal.client import Client
 
-ROOT = Path(__file__).parents[2]
 SETTLING = 12
 """Steps left out at the start, beside those that empty a full queue."""
 
@@ -76,7 +72,8 @@ def measure(directory: Path, plan: Plan, names: Sequence[str]) -> list[Tuned]:
     calibrate(directory)
     service = started(launch(directory / "underfed.db"))
     try:
-        with _jobs(service.address, directory) as jobs:
+        variables = {"UNDERFED_URL": service.address, WORK: os.environ[WORK]}
+        with forked_jobs("benchmarks.tune.job", directory, **variables) as jobs:
             return [
                 tuned
                 for pipeline in pipelines(directory)
@@ -89,7 +86,7 @@ def measure(directory: Path, plan: Plan, names: Sequence[str]) -> list[Tuned]:
 
 @dataclass(frozen=True, slots=True)
 class _Trainer:
-    jobs: subprocess.Popen[str]
+    jobs: ForkedJobs
     client: Client
     pipeline: str
 
@@ -103,14 +100,8 @@ class _Trainer:
     def _run(
         self, setting: Static, *, steps: int, seconds: float | None = None, tune: bool = False
     ) -> tuple[str, Mapping[str, Any]]:
-        assert self.jobs.stdin is not None and self.jobs.stdout is not None
         run_id = f"bench-{time.time_ns()}"
-        self.jobs.stdin.write(json.dumps(asdict(Order(self.pipeline, *setting, run_id, steps, seconds, tune))) + "\n")
-        self.jobs.stdin.flush()
-        told = json.loads(self.jobs.stdout.readline())
-        if told is None:
-            raise SystemExit(f"{self.pipeline} failed at {setting}")
-        return run_id, told
+        return run_id, self.jobs.ask(run_id, asdict(Order(self.pipeline, *setting, steps, seconds, tune)))
 
 
 def _of_pipeline(trainer: _Trainer, plan: Plan) -> Iterator[Tuned]:
@@ -131,11 +122,15 @@ def _tuned(trainer: _Trainer, plan: Plan, start: Static, worst: Static, best: St
     before = trainer.static_step_s(best, plan.static_seconds)
     steps = max(2 * SETTLING, round(plan.seconds / before))
     run_id, told = trainer.tuned(start, steps)
-    tuning = judged(trainer.client, run_id).tuning
+    diagnosis = judged(trainer.client, run_id)
+    tuning = diagnosis.tuning
     after = trainer.static_step_s(best, plan.static_seconds)
     ends = told["ends_s"]
     kept_from = (tuning.kept_from_step if tuning else None) or start.settling
     print(f"{trainer.pipeline:20} tuned from {start}: {ends[-1]:.0f} s for {steps} steps", file=sys.stderr)
+    for trial in diagnosis.trials:
+        pace = f"{1e3 / trial.steps_per_s:.2f} ms a step" if trial.steps_per_s else "not measured"
+        print(f"    {trial.settings}, {trial.steps} steps: {pace}; {trial.reason or 'stays'}", file=sys.stderr)
     return Tuned(
         pipeline=trainer.pipeline,
         start=start,
@@ -155,17 +150,3 @@ def _mean_step_s(ends_s: Sequence[float], first: int) -> float:
     """From step ``first`` on; of all of them where there are no more."""
     settled = ends_s[first:] if len(ends_s) > first + 1 else ends_s
     return (settled[-1] - settled[0]) / (len(settled) - 1)
-
-
-@contextmanager
-def _jobs(address: str, directory: Path) -> Iterator[subprocess.Popen[str]]:
-    environment = clean_environment(
-        UNDERFED_URL=address, UNDERFED_DIR=str(directory), PYTHONWARNINGS="ignore", **{WORK: os.environ[WORK]}
-    )
-    command = [sys.executable, "-m", "benchmarks.tune.job", str(directory)]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as jobs:
-        yield jobs
-        assert jobs.stdin is not None
-        jobs.stdin.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -104,14 +103,3 @@ def test_what_the_service_proposes_comes_with_its_answer(tmp_path: Path) -> None
     assert read_proposed(path, "val") is None
     Path(path).write_text("[")
     assert read_proposed(path, "train") is None
-
-
-def test_the_keys_are_those_of_the_recorded_sample() -> None:
-    sample = json.loads((Path(__file__).parents[2] / "contract/wire/v1/tuning.json").read_text())
-    told = [each for window in sample for each in window.get("tuning", [])]
-    trials = [trial for each in told for trial in each.get("trials", [])]
-    assert trials
-    assert {key for each in told for key in each} <= set(asdict(FACTS))
-    assert {key for trial in trials for key in trial} <= set(asdict(FACTS.trials[0]))
-    blocks = [block for trial in trials for block in trial["blocks"]]
-    assert {key for block in blocks for key in block} == set(asdict(FACTS.trials[0].blocks[0]))

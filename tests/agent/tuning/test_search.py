@@ -3,82 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
+from tests.agent.tuning.training_loop import FOUR, MS, NONE, TWO, Loop, workers
 from underfed.exchange import tuning
 from underfed.exchange.tuning import Proposed
 from underfed.trainer.tuning.blocks import Block, compare
-from underfed.trainer.tuning.conductor import RETRY_NS, SECOND, Conductor, Order, steps_for_trials
+from underfed.trainer.tuning.conductor import (
+    NEARLY_OVER,
+    RETRY_NS,
+    SECOND,
+    WENT_BACK,
+    steps_for_trials,
+)
+from underfed.trainer.tuning.costs import lost_ns
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.plain_rule import plain_candidates
 from underfed.trainer.tuning.report import end_lines, kept_line
-
-MS = 1_000_000
-NONE, TWO, FOUR = (LoaderSetting(count, 2 if count else None) for count in (0, 2, 4))
-
-
-@dataclass(slots=True)
-class Loop:
-    """A training loop: a step takes ``work_ms``, and waits as long as its setting has it wait."""
-
-    wait_ms: dict[LoaderSetting, float]
-    work_ms: float = 10.0
-    noise: float = 0.0
-    candidates: list[Mapping[str, Any]] | None = field(default_factory=list)
-    why_none: str | None = None
-    no_room: str | None = None
-    most_steps: int = 400
-    fixed: dict[str, Any] = field(default_factory=dict)
-    ends_after: bool = False
-    orders: list[Order] = field(default_factory=list)
-    step: int = 0
-    now_ns: int = SECOND
-    conductor: Conductor = field(init=False)
-    in_use: LoaderSetting = field(init=False)
-    random: random.Random = field(default_factory=lambda: random.Random(1))
-
-    def __post_init__(self) -> None:
-        self.in_use = next(iter(self.wait_ms))
-        self.conductor = Conductor(
-            self.in_use,
-            self.most_steps,
-            self.fixed,
-            self.ends_after,
-            proposed=self._proposed,
-            plain=lambda present, step, wait: plain_candidates(present, step, wait, cores=4),
-            why_no_room=lambda _: self.no_room,
-            changed=lambda: None,
-            concluded=lambda: None,
-        )
-
-    def run(self, steps: int) -> None:
-        waited = 0
-        for _ in range(steps):
-            order = self.conductor.request(self.now_ns, waited, self.step)
-            self.step += 1
-            if order is not None:
-                self.orders.append(order)
-                if order.setting != self.in_use:
-                    self.in_use = order.setting
-                    self.now_ns += 100 * MS
-                    self.step += 9
-                    self.conductor.taken_over(self.step)
-            spread = 1 + self.noise * (2 * self.random.random() - 1)
-            waited = round(self.wait_ms[self.in_use] * spread * MS)
-            self.now_ns += waited + round(self.work_ms * MS)
-
-    def _proposed(self) -> Proposed | None:
-        if self.candidates is None:
-            return None
-        return Proposed(self.conductor.setting.settings(), self.candidates, self.why_none)
-
-
-def workers(*counts: int) -> list[Mapping[str, Any]]:
-    return [{"settings": {"num_workers": count}, "predicted_speedup": 2.0} for count in counts]
+from underfed.trainer.tuning.search import SLOWER, TIE, TOO_NOISY, USED_UP
 
 
 def test_the_setting_that_is_measured_to_be_fastest_stays() -> None:
@@ -131,8 +73,102 @@ def test_noise_alone_makes_nothing_stay_that_is_much_slower(seed: int) -> None:
 def test_trials_end_when_their_steps_are_used_up() -> None:
     loop = Loop({NONE: 40, TWO: 39, FOUR: 39}, noise=0.9, candidates=workers(2, 4), most_steps=100)
     loop.run(1000)
-    assert loop.conductor.searches[0].used_steps < 160
+    assert 60 < loop.conductor.searches[0].used_steps <= 100
     assert not loop.conductor.is_searching
+
+
+@pytest.mark.parametrize("steps", [7, 30, 50, 75, 101])
+def test_no_block_is_begun_that_the_steps_for_trials_do_not_suffice_for(steps: int) -> None:
+    loop = Loop({NONE: 40, TWO: 38, FOUR: 38}, noise=0.9, candidates=workers(2, 4), most_steps=steps)
+    loop.run(1000)
+    assert not loop.conductor.is_searching
+    assert sum(search.used_steps for search in loop.conductor.searches) <= steps
+    assert (loop.conductor.searches[0].trials[1].reason == USED_UP) == (not loop.conductor.searches[0].trials[1].blocks)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_where_the_noise_is_larger_than_what_could_be_gained_trials_end_early(seed: int) -> None:
+    loop = Loop({TWO: 1, FOUR: 0.9}, most_steps=2000, random=random.Random(seed))
+    loop.work_noise, loop.candidates = 0.95, workers(4)
+    loop.run(3000)
+    trials = loop.conductor.searches[0].trials
+    assert loop.in_use == TWO
+    assert trials[1].reason in (TOO_NOISY, SLOWER, TIE)
+    assert len(trials[1].blocks) == 2
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_nothing_is_kept_whose_interval_is_not_above_one(seed: int) -> None:
+    choose = random.Random(seed)
+    waits = {FOUR: 40.0, TWO: choose.uniform(35, 45), NONE: choose.uniform(35, 45)}
+    loop = Loop(waits, noise=0.5, candidates=workers(2, 0), random=choose)
+    loop.run(1500)
+    if loop.conductor.status == tuning.KEPT:
+        assert loop.conductor.interval is not None
+        assert loop.conductor.interval[0] > 1.0
+    else:
+        assert loop.in_use == FOUR
+
+
+def test_what_is_kept_and_turns_out_slower_gives_way_to_what_was_in_use_before() -> None:
+    loop = Loop({NONE: 90, TWO: 30}, candidates=workers(2))
+    while loop.conductor.status != tuning.KEPT:
+        loop.run(10)
+    loop.wait_ms[TWO] = 150
+    loop.run(600)
+    assert loop.in_use == NONE
+    assert (loop.conductor.status, loop.conductor.reason) == (tuning.LEFT_ALONE, WENT_BACK)
+    assert loop.told[-1] == (
+        "--tune went back, num_workers 2 → 0: what was kept turned out to be slower; what was in use before is "
+        "1.6 × as fast, measured, 95 % 1.6–1.6"
+    )
+    orders = len(loop.orders)
+    loop.run(2000)
+    assert len(loop.orders) == orders
+
+
+def test_what_is_kept_stays_where_the_host_became_slower_for_all() -> None:
+    loop = Loop({NONE: 90, TWO: 30}, candidates=workers(2))
+    while loop.conductor.status != tuning.KEPT:
+        loop.run(10)
+    loop.wait_ms |= {NONE: 400, TWO: 150}
+    loop.run(1000)
+    assert loop.in_use == TWO
+    assert loop.conductor.status == tuning.KEPT
+    assert len(loop.conductor.searches) == 2  # looked at once, and against what was in use before as it is now
+    assert len(loop.told) == 1
+
+
+def test_starts_count_as_cost_of_the_trials() -> None:
+    loop = Loop({NONE: 90, TWO: 90}, candidates=workers(2), start_ms=5000)
+    loop.run(600)
+    assert lost_ns(loop.conductor.searches) > 4 * SECOND
+    assert loop.conductor.start_ns == pytest.approx(4 * SECOND, rel=0.1)
+
+
+def test_what_cannot_pay_its_start_back_is_not_tried() -> None:
+    slow = Loop({NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ns=30 * SECOND, length=200)
+    slow.run(200)
+    assert slow.orders[0].setting == NONE
+    assert str(slow.conductor.searches[0].trials[1].reason).startswith("its start takes 30.0 s, and in what is known")
+    measured = Loop({NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ms=30_000, length=200)
+    measured.run(200)
+    assert str(measured.conductor.searches[0].trials[2].reason).startswith("its start takes 29.0 s, and in what is")
+    for known in (
+        Loop({NONE: 90, TWO: 1}, candidates=workers(2), start_ns=30 * SECOND, length=length) for length in (None, 10**5)
+    ):
+        known.run(300)
+        assert known.in_use == TWO
+
+
+def test_nothing_is_tried_shortly_before_the_end_but_in_a_job_for_its_trials_alone() -> None:
+    loop = Loop({NONE: 90, TWO: 1}, candidates=workers(2), length=38)
+    loop.run(38)
+    assert loop.orders == []
+    assert loop.conductor.reason == NEARLY_OVER
+    alone = Loop({NONE: 90, TWO: 1}, candidates=workers(2), length=38, ends_after=True)
+    alone.run(38)
+    assert alone.orders
 
 
 def test_what_the_host_has_no_room_for_is_not_tried() -> None:
@@ -162,6 +198,14 @@ def test_without_a_service_the_load_that_was_measured_tells_how_many_workers() -
     assert loop.orders == []  # the service is waited for
     loop.run(600)
     assert loop.in_use == LoaderSetting(3, 2)
+
+
+def test_a_candidate_without_workers_comes_first() -> None:
+    eight = LoaderSetting(1, 8)
+    loop = Loop({eight: 20, LoaderSetting(2, 8): 12, NONE: 5}, candidates=workers(2, 0), most_steps=100)
+    loop.run(500)
+    assert loop.orders[0].setting == NONE
+    assert loop.in_use == NONE
 
 
 def test_why_nothing_can_be_tried_is_told() -> None:

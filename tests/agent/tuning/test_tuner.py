@@ -142,6 +142,33 @@ def test_only_settings_that_can_be_set_are_tried() -> None:
     assert set(TRIED) <= set(NAMES)
 
 
+class Growing(Indices):
+    """Samples that the program makes larger between two passes."""
+
+    size = 1
+
+    def __getitem__(self, index: int) -> int:
+        return self.size * super().__getitem__(index)
+
+
+def grown(*, persistent: bool) -> tuple[list[float], float]:
+    """The batches of two passes, and a random number of the training's after them."""
+    torch.manual_seed(0)
+    data, found = Growing(3), []
+    loader = DataLoader(data, num_workers=1, persistent_workers=persistent)
+    for data.size in (1, 10):
+        found += [first(batch) for batch in loader]
+    return found, float(torch.rand(()))
+
+
+def test_workers_that_persist_are_not_tried_since_they_load_other_samples_and_take_other_random_numbers() -> None:
+    assert "persistent_workers" not in TRIED
+    (batches, number), (old, another) = grown(persistent=False), grown(persistent=True)
+    assert batches == [0, 1, 2, 0, 10, 20]
+    assert old == [0, 1, 2, 0, 1, 2]
+    assert number != another
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

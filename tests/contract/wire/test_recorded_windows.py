@@ -15,12 +15,14 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import reduce
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from torch.utils.data import DataLoader
 
 import underfed
+from tests.agent.tuning.training_loop import FOUR, NONE, TWO, Loop, workers
 from tests.fakes.datasets import Busy, Failing, Unsharded
 from tests.fakes.looks import evenly
 from tests.fakes.service import Service, Window, wait_until
@@ -41,9 +43,12 @@ from underfed.collector.wire import (
     encode_window,
 )
 from underfed.collector.wire import Window as WireWindow
+from underfed.exchange import tuning
 from underfed.exchange.facts import RunFacts
 from underfed.exchange.picture_sizes import PictureSize
 from underfed.exchange.stacks import Frame, SlowSample, StackCount
+from underfed.trainer import control
+from underfed.trainer.tuning.report import facts_of
 
 RECORDED = Path(__file__).parent / "v1"
 DOCUMENT = Path(__file__).parents[3] / "docs" / "wire.md"
@@ -106,12 +111,33 @@ def crashed(service: Service) -> None:
         train(DataLoader(Failing()))
 
 
+def tuned(service: Service) -> None:
+    """What ``--tune`` decides of a loop of known speeds: it waits for candidates, searches, and keeps one of them."""
+    loop = Loop({NONE: 90, TWO: 30, FOUR: 5}, candidates=None)
+    for _ in underfed.watch(DataLoader(Busy(3)), name="train"):
+        pass
+    recording = control._state.recording
+    assert recording is not None
+    for status, steps in ((tuning.WAITING, 25), (tuning.SEARCHING, 20), (tuning.KEPT, 400)):
+        loop.run(steps)
+        facts = facts_of(loop.conductor, SimpleNamespace(name="train"), origin_ns=0)  # type: ignore[arg-type]
+        assert facts.status == status
+        tuning.write_tuning(recording.directory, facts)
+        wait_until(lambda wanted=status: wanted in statuses(service), f"{status} arrives")  # type: ignore[misc]
+        loop.candidates = [{**each, "low": 1.5, "high": 2.5} for each in workers(2, 4)]
+
+
+def statuses(service: Service) -> list[str]:
+    return [each["status"] for window in list(service.windows) for each in window.get("tuning", [])]
+
+
 RUNS: dict[str, Callable[[Service], None]] = {
     "no_workers": no_workers,
     "two_workers": two_workers,
     "broken_off": broken_off,
     "loader_raises": crashed,
     "unsharded": repeated,
+    "tuning": tuned,
 }
 
 

@@ -109,12 +109,16 @@ class Requests:
         return self.tuner.instead(iterator) if self.tuner is not None else None
 
     def left_in_tuning(self, session: Session, iterator: Any, batch: Any) -> None:
+        """What a signal handler raises in here loses no batch: the next request gets it."""
+        if self.tuner is not None:
+            self.tuner.hold(iterator, batch)
         self.left(session, iterator, batch)
-        try:
-            if self.tuner is not None:
+        if self.tuner is not None:
+            try:
                 self.tuner.left(iterator, batch)
-        except Exception as error:
-            stop_recording(iterator, "tune", error)
+            except Exception as error:
+                stop_recording(iterator, "tune", error)
+            self.tuner.let_go(iterator)
 
     def stopped_in_tuning(self, session: Session, iterator: Any) -> None:
         self.stopped(session, iterator)

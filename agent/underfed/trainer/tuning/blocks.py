@@ -69,10 +69,10 @@ def compare(before: Sequence[Block], after: Sequence[Block]) -> Ratio | None:
     Of two spreads the larger counts: of units within blocks, and of blocks where there are several, since the host may
     be slower in one of them.
     """
-    sides = [_mean_and_error(before), _mean_and_error(after)]
-    if any(side is None for side in sides):
+    first, second = _mean_and_error(before), _mean_and_error(after)
+    if first is None or second is None:
         return None
-    (mean, error, freedom), (other, others_error, others_freedom) = (side for side in sides if side is not None)
+    (mean, error, freedom), (other, others_error, others_freedom) = first, second
     spread = math.hypot(error / mean, others_error / other)
     quantile = _quantile(min(freedom, others_freedom)) if spread else 0.0
     ratio = mean / other

@@ -7,25 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from underfed.exchange import tuning
 from underfed.exchange.config import Value
 from underfed.exchange.tuning import Proposed
-from underfed.trainer.tuning.blocks import LEAST_UNITS, Block, mean_ns, unit_of
+from underfed.trainer.tuning.blocks import LEAST_UNITS, Block, compare, mean_ns
+from underfed.trainer.tuning.candidates import candidates_in, is_for, to_try
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.search import LEAST_GAIN, Candidate, Search, Trial
+from underfed.trainer.tuning.pace import Pace, Recent
+from underfed.trainer.tuning.search import LEAST_GAIN, USED_UP, Candidate, Search, Trial
 
 SECOND = 1_000_000_000
-
-ENOUGH = 20
-"""Steps from which it is told how much of the time is waiting, as the service judges."""
-
-RECENT = 200
-"""Newest steps that are looked at for that."""
-
-KEPT = 4096
-"""Requests that are remembered."""
 
 LOOK_NS = SECOND // 4
 """Between two looks at what was measured, or proposed."""
@@ -37,9 +29,6 @@ JUDGED_STEPS = 30
 BLOCK_NS = SECOND // 2
 """A block takes at least this long: shorter ones measure the host's scheduler."""
 
-PAUSE_NS, PAUSE_STEPS = 2 * SECOND, 8
-"""A step of this length, and of so many usual ones, is none: the program validates or saves."""
-
 STALLED_NS = 60 * SECOND
 """The wait must have come back for this long, ..."""
 
@@ -47,10 +36,20 @@ RETRY_NS = 600 * SECOND
 """... and so much time have passed since the search before."""
 
 MOST_CANDIDATES = 5
+
+LEAST_REST = 4
+"""Blocks that have to be left of the run for trials: two are of the candidate and the setting in use."""
+
+WATCHED = 4
+"""What is kept is compared with what the search began with after so many blocks, and each time that there are twice as
+many: as many as a comparison has at most."""
+
 LEAST_STEPS, MOST_STEPS, STEPS_FRACTION = 100, 2000, 0.02
 
 HEALTHY = "less than 5 % of the time is waiting for data"
 NOTHING_FASTER = "no other setting was measured to be faster"
+WENT_BACK = "what was kept turned out to be slower than what was in use before"
+NEARLY_OVER = "what is known to be left of the run is too short for trials"
 ASKING = "for candidates"
 WhyNoRoom = Callable[[LoaderSetting], "str | None"]
 
@@ -68,7 +67,8 @@ class Order:
 @dataclass(slots=True, eq=False)
 class Conductor:
     """``proposed``: asks for what the service proposes. ``plain``: candidates by the plain rule, of step and wait in
-    nanoseconds. ``changed``: called when what it tells has changed."""
+    nanoseconds. ``changed``: called when what it tells has changed. ``left_steps``: that are known to be left of the
+    run; ``None``: that is not known. ``start_ns``: what starting workers costs, as far as that is known."""
 
     began_with: LoaderSetting
     most_steps: int
@@ -80,6 +80,8 @@ class Conductor:
     why_no_room: WhyNoRoom
     changed: Callable[[], None]
     concluded: Callable[[], None]
+    left_steps: Callable[[], int | None]
+    start_ns: int = 0
     status: str = tuning.WAITING
     reason: str | None = None
     setting: LoaderSetting = field(init=False)
@@ -89,22 +91,29 @@ class Conductor:
     trial_ns: int = 0
     speedup: float = 1.0
     interval: tuple[float, float] | None = None
+    went_back: bool = False
+    """The last search was of what was kept, and ended with what was in use before."""
     steps: int = 0
     """Requests so far."""
+    _pace: Pace = field(default_factory=Pace)
     _search: Search | None = None
+    _is_check: bool = False
+    """The search is of what was kept, against what was in use before."""
     _began_ns: int = 0
     _block: Block | None = None
+    _wanted: int = 0
+    """Measured steps of a block."""
     _length: int = 0
-    _unit: int = 1
-    _instants: list[int] = field(default_factory=list)
-    _waits: list[int] = field(default_factory=list)
-    _gap_ns: int = 0
-    _is_after_gap: bool = False
+    """Of the one that is open."""
     _due_ns: int = 0
     _asked_ns: int | None = None
     _stalled_ns: int | None = None
     _ended_ns: int | None = None
     _residual: float = 0.0
+    _before: Trial | None = None
+    """Of what was in use before something was kept, which goes on being compared with it."""
+    _watch_steps: int = 0
+    """Steps since it was kept after which that is done next."""
 
     def __post_init__(self) -> None:
         self.setting = self.began_with
@@ -115,223 +124,219 @@ class Conductor:
 
     def gap(self) -> None:
         """The next request does not end a step that counts: a pass or a setting began."""
-        self._is_after_gap = True
+        self._pace.gap()
 
     def request(self, now_ns: int, waited_ns: int, first_step: int) -> Order | None:
         """A batch is requested, after one that was waited for so long. ``first_step``: the number of its step."""
-        self._note(now_ns, waited_ns)
+        self.steps += 1
+        self._pace.note(now_ns, waited_ns, is_bounded=self._search is None)
         if self._search is not None:
             block = self._block
-            if block is None or len(self._instants) <= self._length:
+            if block is None or self._pace.steps < self._length:
                 return None
             return self._end_block(self._search, block, now_ns, first_step)
         if now_ns < self._due_ns:
             return None
         self._due_ns = now_ns + LOOK_NS
-        return self._look(now_ns, first_step)
+        return self._check(now_ns, first_step) or self._look(now_ns, first_step)
 
-    def taken_over(self, first_step: int) -> None:
+    def taken_over(self, now_ns: int, first_step: int) -> None:
         """The setting that was ordered loads, and its start-up is over."""
-        self._forget()
-        if self._search is None and self.kept_from_step is None:
-            self.kept_from_step, self.kept_at_steps = first_step, self.steps
-            self.changed()
+        self._pace.forget()
+        search, block = self._search, self._block
+        if search is None:
+            if self.kept_from_step is None:
+                self.kept_from_step, self.kept_at_steps = first_step, self.steps
+                self.changed()
+        elif block is not None and self.setting.num_workers and not search.current.blocks:
+            usual_ns = (first_step - block.first_step) * (mean_ns(search.best.blocks) or 0.0)
+            self.start_ns = max(0, round(now_ns - block.start_ns - usual_ns))
 
     def failed(self, present: LoaderSetting, reason: str, now_ns: int, first_step: int) -> Order | None:
         """The setting that was ordered cannot be used, and this one still is."""
         self.setting = present
         if self._search is None:
             return None
-        turn = self._search.failed(reason)
-        return self._go_on(self._search, turn, now_ns, first_step)
+        self._search.failed(reason)
+        return self._go_on(self._search, now_ns, first_step)
 
     def refuse(self, reason: str, status: str = tuning.REFUSED) -> None:
         if (self.status, self.reason) != (status, reason):
             self.status, self.reason = status, reason
             self.changed()
 
-    def gained_ns(self) -> int:
-        """Since another setting is kept, at the difference that was measured."""
-        if not self.searches or self.kept_from_step is None or self.setting == self.began_with:
-            return 0
-        search = self.searches[-1]
-        before, after = mean_ns(self.searches[0].trials[0].blocks), mean_ns(search.best.blocks)
-        if before is None or after is None:
-            return 0
-        return max(0, round((self.steps - self.kept_at_steps) * (before - after)))
-
-    def lost_ns(self) -> int:
-        """By all blocks together, against the setting that each search began with."""
-        lost = 0.0
-        for search in self.searches:
-            usual = mean_ns(search.trials[0].blocks) or 0.0
-            blocks = [block for trial in search.trials for block in trial.blocks]
-            lost += max(
-                0.0, sum(block.end_ns - block.start_ns - block.steps * usual for block in blocks if block.steps)
-            )
-        return round(lost)
-
-    def _note(self, now_ns: int, waited_ns: int) -> None:
-        """On a clock that stops in gaps and pauses."""
-        self.steps += 1
-        instants = self._instants
-        at = now_ns - self._gap_ns
-        if instants:
-            took = at - instants[-1]
-            if self._is_after_gap:
-                self._gap_ns += took
-                self._is_after_gap = False
-                return
-            usual = (instants[-1] - instants[0]) / max(1, len(instants) - 1)
-            if took > PAUSE_NS and len(instants) > 1 and took > PAUSE_STEPS * usual:
-                self._gap_ns += took
-                return
-            self._waits.append(min(waited_ns, took))
-        self._is_after_gap = False
-        instants.append(at)
-        if len(instants) > KEPT and self._search is None:
-            del instants[: KEPT // 2], self._waits[: KEPT // 2]
-
-    def _forget(self) -> None:
-        self._instants, self._waits = [], []
-        self._is_after_gap = False
-
-    def _recent(self) -> tuple[int, float, float] | None:
-        """Steps, and their mean length and wait."""
-        steps = min(RECENT, len(self._instants) - 1)
-        if steps < ENOUGH:
-            return None
-        length = (self._instants[-1] - self._instants[-1 - steps]) / steps
-        return steps, max(length, 1.0), sum(self._waits[-steps:]) / steps
+    # Whether there is something to try
 
     def _look(self, now_ns: int, first_step: int) -> Order | None:
-        recent = self._recent()
-        if recent is None or self.status in (tuning.REFUSED, tuning.FAILED):
-            return self._end_if_asked() if self.status in (tuning.REFUSED, tuning.FAILED) else None
-        _, step_ns, wait_ns = recent
-        stall = wait_ns / step_ns
-        if stall < LEAST_GAIN + self._residual:
+        if self.status in (tuning.REFUSED, tuning.FAILED):
+            return self._end_if_asked()
+        recent = self._pace.recent()
+        if recent is None:
+            return None
+        if not self._is_worth_trials(recent, now_ns):
+            return self._end_if_asked() if self._ended_ns is None else None
+        candidates = self._candidates(now_ns, recent)
+        if not candidates:
+            return self._end_if_asked()
+        wanted, left = min(round(BLOCK_NS / recent.step_ns), self.most_steps // 4), self.left_steps()
+        if left is not None and left < LEAST_REST * wanted and not self.ends_after:
+            self.refuse(NEARLY_OVER, tuning.WAITING)
+            return None
+        self._wanted = wanted
+        return self._begin(candidates, recent.stall_fraction, now_ns, first_step)
+
+    def _is_worth_trials(self, recent: Recent, now_ns: int) -> bool:
+        """Whether enough of the time is waiting; after a search, whether it is so again for long enough."""
+        if recent.stall_fraction < LEAST_GAIN + self._residual:
             self._asked_ns = self._stalled_ns = None
             if self._ended_ns is None:
                 self.refuse(HEALTHY, tuning.WAITING)
-                return self._end_if_asked()
-            return None
+            return False
         self._stalled_ns = self._stalled_ns or now_ns
         if self._ended_ns is not None and (
             now_ns - self._stalled_ns < STALLED_NS or now_ns - self._ended_ns < RETRY_NS
         ):
-            return None
+            return False
         if self._asked_ns is None:
             self._asked_ns = now_ns
             self.refuse(ASKING, tuning.WAITING)
         elif self.steps <= JUDGED_STEPS:
             self._asked_ns = now_ns
-        candidates = self._candidates(now_ns, step_ns, wait_ns)
-        return self._begin(candidates, now_ns, first_step) if candidates else self._end_if_asked()
+        return True
 
     def _end_if_asked(self) -> Order | None:
         """Where there is nothing to try."""
         is_due = self.ends_after and self.steps >= self.most_steps
         return Order(self.setting, self.setting, is_end=True) if is_due else None
 
-    def _candidates(self, now_ns: int, step_ns: float, wait_ns: float) -> list[Candidate]:
+    def _candidates(self, now_ns: int, recent: Recent) -> list[Candidate]:
         proposed = self.proposed()
-        present = self.setting.settings()
-        if proposed is not None and all(
-            proposed.settings.get(name, present[name]) == present[name] for name in ("num_workers", "prefetch_factor")
-        ):
+        if proposed is not None and is_for(proposed, self.setting):
             if not proposed.candidates and proposed.why_none is not None:
                 self.refuse(proposed.why_none, tuning.WAITING)
-            found = [self._candidate(each) for each in proposed.candidates]
+            found = candidates_in(proposed, self.setting)
         elif now_ns - (self._asked_ns or now_ns) >= PATIENCE_NS:
-            found = list(self.plain(self.setting, step_ns, wait_ns))
+            found = list(self.plain(self.setting, recent.step_ns, recent.wait_ns))
         else:
             return []
-        fixed = {name: value for name, value in self.fixed.items() if name in self.setting.settings()}
-        free = [each for each in found if each.setting != self.setting and _agrees(each.setting, self.setting, fixed)]
-        return list({each.setting: each for each in free}.values())
+        return to_try(found, self.setting, self.fixed)
 
-    def _candidate(self, each: Mapping[str, Any]) -> Candidate:
-        settings = each.get("settings")
-        known = settings if isinstance(settings, dict) else {}
-        numbers = (each.get(name) for name in ("predicted_speedup", "low", "high"))
-        return Candidate(
-            self.setting.changed(known), *(one if isinstance(one, (int, float)) else None for one in numbers)
-        )
+    def _check(self, now_ns: int, first_step: int) -> Order | None:
+        """Whether what is kept is slower, by more than its noise, than what was in use before it was. The host may have
+        changed for both since, so the two take turns again."""
+        before, since = self._before, self.steps - self.kept_at_steps
+        if before is None or self.kept_from_step is None or since < self._watch_steps or self._pace.recent() is None:
+            return None
+        self._watch_steps = 2 * since
+        newest = self._pace.newest_block(WATCHED * self._wanted, self.searches[-1].unit, now_ns, first_step)
+        slower = compare([newest], before.blocks)
+        if slower is None or slower.low <= 1.0:
+            return None
+        self._is_check = True
+        return self._begin([Candidate(before.setting)], None, now_ns, first_step)
 
-    def _begin(self, candidates: Sequence[Candidate], now_ns: int, first_step: int) -> Order | None:
-        workers = max(self.setting.num_workers, *(each.setting.num_workers for each in candidates))
-        recent = self._recent()
-        assert recent is not None
-        steps, step_ns, wait_ns = recent
-        self._unit = unit_of(workers)
-        self._length = max(LEAST_UNITS * self._unit, min(round(BLOCK_NS / step_ns), self.most_steps // 4))
-        measured = min(steps, self._length)
-        start = Block(first_step - measured, now_ns - round(measured * step_ns), measured, now_ns)
-        start.requests_ns = self._instants[-measured - 1 :]
-        start.close(self._unit)
-        began = Trial(Candidate(self.setting), [start], stall_fraction=wait_ns / step_ns)
+    # A search
+
+    def _begin(
+        self, candidates: Sequence[Candidate], stall: float | None, now_ns: int, first_step: int
+    ) -> Order | None:
+        """``stall`` ``None``: whatever the candidates gain, it need not be a wait."""
+        began = Trial(Candidate(self.setting), stall_fraction=stall)
         search = Search(began, candidates[:MOST_CANDIDATES], self.most_steps)
+        self._wanted = max(LEAST_UNITS * search.unit, self._wanted)
+        began.blocks.append(self._pace.newest_block(self._wanted, search.unit, now_ns, first_step))
         for trial in search.trials[1:]:
             trial.reason = self.why_no_room(trial.setting)
         self.searches.append(search)
         self._search, self._began_ns = search, now_ns
         self._asked_ns = self._stalled_ns = None
         self.status, self.reason, self.kept_from_step = tuning.SEARCHING, None, None
-        return self._go_on(search, search.begin(), now_ns, first_step)
+        search.begin()
+        return self._go_on(search, now_ns, first_step)
 
     def _end_block(self, search: Search, block: Block, now_ns: int, first_step: int) -> Order | None:
-        block.requests_ns = self._instants[: self._length + 1]
+        block.requests_ns = self._pace.requests_ns[: self._length + 1]
         block.steps, block.end_ns = first_step - block.first_step, now_ns
-        block.close(self._unit)
-        stall = sum(self._waits) / max(1, self._instants[-1] - self._instants[0])
-        turn = search.measured(block, stall)
-        return self._go_on(search, turn, now_ns, first_step)
+        block.close(search.unit)
+        search.measured(block, None if self._is_check else self._pace.stall_fraction)
+        return self._go_on(search, now_ns, first_step)
 
-    def _go_on(self, search: Search, turn: Trial, now_ns: int, first_step: int) -> Order | None:
+    def _go_on(self, search: Search, now_ns: int, first_step: int) -> Order | None:
         self._block = None
-        self._forget()
+        self._pace.forget()
+        while not search.is_over and (why := self._why_not(search)) is not None:
+            search.failed(why)
+        if not search.is_over:
+            self._length = search.block_steps(self._wanted, self.setting)
+            if not self._length:
+                search.stop(USED_UP)
         if search.is_over:
             return self._conclude(search, now_ns, first_step)
-        self._block = Block(first_step, now_ns)
-        turn.open_block = self._block
+        turn = search.current
+        turn.open_block = self._block = Block(first_step, now_ns)
         self.changed()
         if turn.setting == self.setting:
             return None
         self.setting = turn.setting
         return Order(turn.setting, search.best.setting)
 
+    def _why_not(self, search: Search) -> str | None:
+        """Whose turn it is costs more to start than it could gain in what is known to be left of the run."""
+        turn, best, left = search.current, search.best, self.left_steps()
+        if (
+            left is None
+            or self.ends_after
+            or turn.blocks
+            or not turn.setting.num_workers
+            or best.stall_fraction is None
+        ):
+            return None
+        predicted = turn.candidate.high
+        most = best.stall_fraction if predicted is None else min(best.stall_fraction, 1 - 1 / max(predicted, 1.0))
+        gain_ns = left * (mean_ns(best.blocks) or 0.0) * most
+        if self.start_ns <= gain_ns:
+            return None
+        return (
+            f"its start takes {self.start_ns / SECOND:.1f} s, and in what is known to be left of the run it may gain "
+            f"{gain_ns / SECOND:.1f} s"
+        )
+
     def _conclude(self, search: Search, now_ns: int, first_step: int) -> Order | None:
-        self._search = None
+        is_check, self._search, self._is_check = self._is_check, None, False
         self._ended_ns = now_ns
         self.trial_ns += now_ns - self._began_ns
         best = search.best
-        self._residual = best.stall_fraction or 0.0
-        if best is not search.trials[0] and (ratio := search.ratio()) is not None:
+        is_other = best is not search.trials[0]
+        self.went_back = is_check and is_other
+        if not is_check:
+            self._residual = best.stall_fraction or 0.0
+        if is_other and (ratio := search.ratio()) is not None:
             before = self.speedup
             self.speedup = before * ratio.speedup
             self.interval = before * ratio.low, before * ratio.high
         if best.setting == self.began_with:
             others = [trial for trial in search.trials[1:] if trial.setting != self.began_with]
             why_none = next((trial.reason for trial in others), None) if not any(t.blocks for t in others) else None
-            self.status, self.reason = tuning.LEFT_ALONE, why_none or NOTHING_FASTER
+            self.status = tuning.LEFT_ALONE
+            self.reason = WENT_BACK if self.went_back else why_none or NOTHING_FASTER
             self.speedup, self.interval = 1.0, None
         else:
             self.status, self.reason = tuning.KEPT, None
+        if is_check and not is_other:
+            self._before = next((trial for trial in search.trials[1:] if trial.blocks), self._before)
+        else:
+            self._before = search.trials[0] if self.status == tuning.KEPT and not is_check else None
+            self._watch_steps = WATCHED * self._wanted
         is_switch = best.setting != self.setting
         self.setting = best.setting
         if not is_switch:
             self.kept_from_step, self.kept_at_steps = first_step, self.steps
-        self.concluded()
+        if is_other or not is_check:
+            self.concluded()
         self.changed()
         if self.ends_after:
             return Order(best.setting, best.setting, is_end=True)
         return Order(best.setting, best.setting)
-
-
-def _agrees(setting: LoaderSetting, present: LoaderSetting, fixed: Mapping[str, Value]) -> bool:
-    """Whether it leaves alone what was set."""
-    return all(getattr(setting, name) == getattr(present, name) for name in fixed)
 
 
 def steps_for_trials(asked: int | None, known_length: int | None) -> int:

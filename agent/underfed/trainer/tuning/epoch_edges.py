@@ -106,7 +106,10 @@ class EpochEdges:
         for each in known:
             if each is not chosen:
                 close(each)
-        return chosen.iterator if chosen is not None else None
+        if chosen is None:
+            return None
+        forget(chosen.iterator)
+        return chosen.iterator
 
     def _lend(self, loader: Any, name: str, value: Any) -> None:
         self._lent.append((weakref.ref(loader), name, vars(loader).get(name, NOTHING)))

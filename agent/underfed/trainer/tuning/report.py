@@ -12,6 +12,7 @@ from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.settings.tunable import format_value
 from underfed.trainer.tuning.blocks import Block, speed
 from underfed.trainer.tuning.conductor import Conductor
+from underfed.trainer.tuning.costs import gained_ns, lost_ns
 from underfed.trainer.tuning.search import Search, Trial
 
 
@@ -36,8 +37,8 @@ def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> Tu
         high=interval[1],
         trial_steps=sum(search.used_steps for search in conductor.searches),
         trial_us=round(conductor.trial_ns / 1000),
-        gained_us=round(conductor.gained_ns() / 1000),
-        lost_us=round(conductor.lost_ns() / 1000),
+        gained_us=round(gained_ns(conductor) / 1000),
+        lost_us=round(lost_ns(conductor.searches) / 1000),
         searches=len(conductor.searches),
         lines=list(script_lines(conductor)),
         trials=trials[-tuning.MOST_TRIALS :],
@@ -46,6 +47,8 @@ def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> Tu
 
 def kept_line(conductor: Conductor) -> str | None:
     """``None``: nothing else is kept than what was in use."""
+    if conductor.went_back:
+        return _went_back_line(conductor.searches[-1])
     if conductor.status != tuning.KEPT or conductor.interval is None:
         return None
     low, high = conductor.interval
@@ -53,6 +56,17 @@ def kept_line(conductor: Conductor) -> str | None:
     return (
         f"{changes}: {conductor.speedup:.2g} × as fast, measured, 95 % {low:.2g}–{high:.2g}; "
         f"{conductor.trial_ns / 1e9:.0f} s of trials"
+    )
+
+
+def _went_back_line(search: Search) -> str | None:
+    ratio = search.ratio()
+    if ratio is None:
+        return None
+    changes = ", ".join(_change(*each) for each in search.trials[0].setting.difference(search.best.setting).items())
+    return (
+        f"--tune went back, {changes}: what was kept turned out to be slower; what was in use before is "
+        f"{ratio.speedup:.2g} × as fast, measured, 95 % {ratio.low:.2g}–{ratio.high:.2g}"
     )
 
 

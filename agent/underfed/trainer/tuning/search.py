@@ -7,10 +7,11 @@ its place; of two that are as fast the cheaper one stays.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from underfed.trainer.tuning.blocks import Block, Ratio, compare
+from underfed.trainer.tuning.blocks import LEAST_UNITS, Block, Ratio, compare, unit_of
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 
 WORTH = 1.02
@@ -22,12 +23,20 @@ OBVIOUS = 1.5
 MOST_BLOCKS = 4
 """Of each of two settings in their comparison."""
 
+LEAST_GAIN = 0.05
+"""No trial where less can be gained: what trials cost is to stay far below what they bring."""
+
+MOST_STALL = 0.99
+"""Of a step that only waits: what instant data would gain is bounded by this."""
+
 SLOWER = "slower by more than its noise"
 NO_GAIN = "no gain that is larger than its noise"
 TIE = "as fast: the cheaper one stays"
 BEATEN = "slower than a later candidate"
 USED_UP = "the steps for trials were used up"
 LITTLE_LEFT = "less than 5 % was left to gain"
+TOO_NOISY = "the noise of this host is larger than what could be gained"
+UNPROVEN = "not shown to be faster than what was in use"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +69,13 @@ class Trial:
         return sum(block.measured for block in self.blocks)
 
 
+def start_steps(before: LoaderSetting, after: LoaderSetting) -> int:
+    """Steps of a switch: what the one before had loaded ahead is handed out, then what the next one loads ahead."""
+    return before.capacity + after.capacity + 1
+
+
 class Search:
-    """Trial 0 is the setting that it began with."""
+    """Trial 0 is the setting that it began with. No block is begun that the steps left would not suffice for."""
 
     def __init__(self, start: Trial, candidates: Sequence[Candidate], most_steps: int) -> None:
         self.trials = [start, *map(Trial, candidates)]
@@ -74,6 +88,15 @@ class Search:
         self._turn = start
 
     @property
+    def unit(self) -> int:
+        """Steps of one measurement, the same for all."""
+        return unit_of(max(trial.setting.num_workers for trial in self.trials))
+
+    @property
+    def left_steps(self) -> int:
+        return self.most_steps - self.used_steps
+
+    @property
     def current(self) -> Trial:
         """The one that is to be in use."""
         return self.best if self.is_over else self._turn
@@ -83,8 +106,8 @@ class Search:
         self._next()
         return self.current
 
-    def measured(self, block: Block, stall_fraction: float) -> Trial:
-        """A block of the current one, in which so much was waiting. Returns whose turn it is."""
+    def measured(self, block: Block, stall_fraction: float | None) -> Trial:
+        """A block of the current one. ``stall_fraction``: of it; ``None``: no matter. Returns whose turn it is."""
         self._turn.blocks.append(block)
         self._turn.open_block = None
         self._turn.stall_fraction = stall_fraction
@@ -115,19 +138,34 @@ class Search:
             if trial is not None and trial is not self.best and trial.reason is None:
                 trial.reason = reason
         self._challenger, self._waiting = None, []
-        self.is_over = True
+        self._end()
 
     def ratio(self) -> Ratio | None:
         """How many times as fast the best one is as that which the search began with."""
         return compare(self.trials[0].blocks, self.best.blocks)
+
+    def block_steps(self, wanted: int, present: LoaderSetting) -> int:
+        """Measured steps of the current one's next block: as many as are wanted and left, the switch from ``present``
+        off, in whole units; 0: too few."""
+        left = self.left_steps - (start_steps(present, self._turn.setting) if present != self._turn.setting else 0)
+        units = min(wanted, left) // self.unit
+        return units * self.unit if units >= LEAST_UNITS else 0
+
+    def _end(self) -> None:
+        """What stays was measured to be faster than what was in use."""
+        self.is_over = True
+        start = self.trials[0]
+        if self.best is not start and ((ratio := self.ratio()) is None or ratio.low <= 1.0):
+            self.best.reason, start.reason = UNPROVEN, None
+            self.best = start
 
     def _next(self) -> None:
         self._challenger, stall = None, self.best.stall_fraction
         while self._waiting and self._challenger is None:
             trial = self._waiting.pop(0)
             is_cheaper = trial.setting.cost < self.best.setting.cost
-            if self.used_steps >= self.most_steps:
-                trial.reason = USED_UP
+            if self._is_used_up(trial):
+                trial.reason = trial.reason or USED_UP
             elif trial.setting in [each.setting for each in self.trials if each.blocks]:
                 trial.reason = TIE
             elif stall is not None and stall < LEAST_GAIN and not is_cheaper:
@@ -135,34 +173,49 @@ class Search:
             elif trial.reason is None:
                 self._challenger = trial
         if self._challenger is None:
-            self.is_over = True
+            self._end()
         else:
             self._turn = self._challenger
+
+    def _is_used_up(self, challenger: Trial) -> bool:
+        """Whether the steps left are too few for one more block, and the switch to it."""
+        return self.left_steps < start_steps(self.best.setting, challenger.setting) + LEAST_UNITS * self.unit
 
     def _decide(self, challenger: Trial) -> bool | None:
         """Whether it takes the best one's place; ``None``: not known yet."""
         rounds = min(len(challenger.blocks), len(self.best.blocks))
-        is_last = rounds >= MOST_BLOCKS or self.used_steps >= self.most_steps
+        is_last = rounds >= MOST_BLOCKS or self._is_used_up(challenger)
         ratio = compare(self.best.blocks[-MOST_BLOCKS:], challenger.blocks)
+        if ratio is not None and self._is_faster(challenger, ratio, rounds, is_last=is_last):
+            return True
+        challenger.reason = self._why_not(challenger, ratio, rounds, is_last=is_last)
+        return None if challenger.reason is None else False
+
+    def _is_faster(self, challenger: Trial, ratio: Ratio, rounds: int, *, is_last: bool) -> bool:
         is_cheaper = challenger.setting.cost < self.best.setting.cost
+        if rounds < 2 and ratio.speedup < OBVIOUS and not is_last:
+            return False
+        if ratio.low > WORTH or (is_cheaper and ratio.low > 1 / WORTH):
+            return True
+        return is_last and ratio.low > 1.0
+
+    def _why_not(self, challenger: Trial, ratio: Ratio | None, rounds: int, *, is_last: bool) -> str | None:
+        """It is not faster; ``None``: it may yet be."""
         if ratio is None:
-            if is_last:
-                challenger.reason = USED_UP
-            return False if is_last else None
-        if rounds >= 2 or ratio.speedup >= OBVIOUS or is_last:
-            if ratio.low > WORTH or (is_cheaper and ratio.low > 1 / WORTH):
-                return True
-            if is_last and ratio.low > 1.0:
-                return True
+            return USED_UP if is_last else None
+        is_cheaper = challenger.setting.cost < self.best.setting.cost
         worst = 1 / WORTH if is_cheaper else 1.0
         if ratio.high < worst or (ratio.high < WORTH and not is_cheaper and (rounds >= 2 or is_last)):
-            challenger.reason = SLOWER if ratio.high < 1.0 else TIE
-            return False
+            return SLOWER if ratio.high < 1.0 else TIE
         if is_last:
-            challenger.reason = NO_GAIN
+            return NO_GAIN
+        return TOO_NOISY if rounds >= 2 and self._is_too_noisy(ratio, rounds) else None
+
+    def _is_too_noisy(self, ratio: Ratio, rounds: int) -> bool:
+        """Whether all that instant data would gain were still within the interval after all blocks that there may be,
+        which narrows with the square root of their number."""
+        stall = self.best.stall_fraction
+        if stall is None:
             return False
-        return None
-
-
-LEAST_GAIN = 0.05
-"""No trial where less can be gained: what trials cost is to stay far below what they bring."""
+        most_gain = -math.log(1 - min(stall, MOST_STALL))
+        return math.log(ratio.high / ratio.speedup) * math.sqrt(rounds / MOST_BLOCKS) > most_gain

@@ -20,6 +20,9 @@ from underfed.trainer.tuning.loader_setting import LoaderSetting
 TUNED = "_underfed_tuned"
 """Name of ``Switched`` among an iterator's attributes. The class of all iterators has ``None`` there."""
 
+HELD = "_underfed_held"
+"""Of ``Switched.held``, also in the iterators that load for the program's."""
+
 
 class _State(NamedTuple):
     """Replaced as a whole: what a signal handler raises between two changes leaves the one or the other."""
@@ -39,7 +42,8 @@ class Switched:
     state: _State = field(init=False)
     parked: dict[LoaderSetting, Feeder] = field(default_factory=dict)
     held: list[tuple[Any]] = field(default_factory=list)
-    """A batch that was loaded and not handed out yet: a signal handler may raise in between."""
+    """A batch that was loaded and not handed out yet, at most one: a signal handler may raise in between. The next
+    request gets it."""
 
     def __post_init__(self) -> None:
         self.state = _State(self.own)
@@ -65,6 +69,7 @@ class Switched:
             feeder = None
         if feeder is None:
             feeder = self.feeders.construct(setting, iterator)
+            attach(feeder.iterator, HELD, self.held)
         else:
             self.feeders.reuse(feeder, iterator)
         feeder.of(iterator)._sampler_iter = self.state.active.of(iterator)._sampler_iter
@@ -104,6 +109,7 @@ class Switched:
         """The program's iterator loads for itself again, as torch has reset it."""
         others = [self.state.active, *self.parked.values()]
         self.state, self.parked = _State(self.own), {}
+        self.held.clear()
         for feeder in others:
             close(feeder)
         if self.own.session is not None:
@@ -130,3 +136,4 @@ def switched_of(iterator: Any) -> Switched | None:
 
 def forget(iterator: Any) -> None:
     detach(iterator, TUNED)
+    detach(iterator, HELD)

@@ -5,7 +5,6 @@ Nothing of the program runs within a guarded block: its sampler, its data set an
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 import threading
@@ -14,36 +13,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from underfed.exchange import launch, run_files, tuning
+from underfed.exchange import launch, tuning
 from underfed.exchange.guard import Guard
 from underfed.exchange.launch import Say
 from underfed.host import cgroup
 from underfed.host.clock import Clock, now_ns
 from underfed.host.signal_handlers import let_through
-from underfed.trainer.attached import attach
+from underfed.trainer.attached import attach, attached
 from underfed.trainer.batch import measure_batch
-from underfed.trainer.hooks.registry import kind_of
 from underfed.trainer.hooks.session import Session
 from underfed.trainer.hooks.watched_loader import KEPT_IN_TRIALS, WatchedLoader
 from underfed.trainer.settings.overrides import why_not_so_many
-from underfed.trainer.settings.training_loaders import TrainingLoaders
 from underfed.trainer.settings.verified_sharding import VerifiedSharding
+from underfed.trainer.tuning.chosen_loader import ChosenLoader, start_ns
 from underfed.trainer.tuning.conductor import Conductor, Order, steps_for_trials
 from underfed.trainer.tuning.epoch_edges import EpochEdges
 from underfed.trainer.tuning.feeders import Feeder, Feeders
 from underfed.trainer.tuning.limits import BatchSize, read_room, why_no_room
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
 from underfed.trainer.tuning.plain_rule import plain_candidates
-from underfed.trainer.tuning.plan import AHEAD, FILE, Plan, Planned
-from underfed.trainer.tuning.report import end_lines, facts_of, kept_line
-from underfed.trainer.tuning.switching import TUNED, Switched, forget, switched_of
+from underfed.trainer.tuning.ranks import Ranks
+from underfed.trainer.tuning.switching import HELD, TUNED, Switched, forget, switched_of
+from underfed.trainer.tuning.telling import Telling
 
 if TYPE_CHECKING:
     from underfed.trainer.recording import Recording
-
-SECOND = 1_000_000_000
-RANKS_NS = 30 * SECOND
-"""So long all ranks of the run are awaited on this host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,31 +53,22 @@ class Tuner:
 
     def __init__(self, options: TuneOptions, say: Say, now: Clock = now_ns) -> None:
         self.options = options
-        self.recording: Recording | None = None
-        self.conductor: Conductor | None = None
-        """In the rank that leads on its host."""
-        self._say = say
+        self._telling = Telling(say, ends_after=options.ends_after)
         self._now = now
         self._pid = os.getpid()
-        self._training = TrainingLoaders()
+        self._chosen = ChosenLoader()
         self._edges = EpochEdges()
         self._sharding = VerifiedSharding()
-        self._loader: weakref.ref[Any] | None = None
-        self._kind: str | None = None
-        self._watched: WatchedLoader | None = None
         self._current: weakref.ref[Any] | None = None
         self._tuned: list[weakref.ref[Any]] = []
         self._setting: LoaderSetting | None = None
         """In use, or to be in use from the next pass on."""
         self._keep: LoaderSetting | None = None
-        self._plan: Plan | None = None
-        self._planned: Planned | None = None
+        self._ranks: Ranks | None = None
+        """Where there are several."""
         self._measured: LoaderSetting | None = None
         """The setting whose steps are measured, its start-up over."""
         self._catching_up: Order | None = None
-        self._are_all_here = False
-        self._ranks_due_ns = 0
-        self._awaited_ns: int | None = None
         self._steps = 0
         self._skip = 0
         """Requests to come whose steps are of a start."""
@@ -91,7 +76,23 @@ class Tuner:
         self._waited_ns = 0
         self._batch: BatchSize | None = None
         self._is_off = False
-        self._has_told_end = False
+
+    @property
+    def recording(self) -> Recording | None:
+        return self._telling.recording
+
+    @recording.setter
+    def recording(self, recording: Recording | None) -> None:
+        self._telling.recording = recording
+
+    @property
+    def conductor(self) -> Conductor | None:
+        """In the rank that leads on its host."""
+        return self._telling.conductor
+
+    @property
+    def _watched(self) -> WatchedLoader | None:
+        return self._telling.watched
 
     # What torch's functions call
 
@@ -100,7 +101,7 @@ class Tuner:
         if self._is_off or os.getpid() != self._pid:
             return
         try:
-            if self._is_ours(loader):
+            if self._chosen.is_about_to_begin(loader):
                 self._edges.begin(loader, self._setting)
                 if self._watched is not None and self._setting is not None:
                     self._watched.threads_per_worker = self._setting.threads_per_worker
@@ -110,14 +111,14 @@ class Tuner:
 
     def choose(self, loader: Any) -> None:
         """``watch(loader, tune=True)``."""
-        if self._loader is None:
-            self._remember(loader)
+        if not self._chosen.is_chosen:
+            self._chosen.choose(loader)
 
     def constructed(self, iterator: Any, loader: Any, session: Session) -> None:
         """The iterator of this loader is constructed."""
         try:
             self._edges.begun()
-            if not self._is_off and os.getpid() == self._pid and self._is_known(loader):
+            if not self._is_off and os.getpid() == self._pid and self._chosen.is_known(loader):
                 self._adopt(iterator, loader, session)
         except Exception as error:
             let_through(error)
@@ -158,18 +159,32 @@ class Tuner:
                 self._taken_over(iterator, switched, before)
         feeder = switched.state.active.iterator
         if feeder is None:
-            return None
+            return switched.held.pop() if switched.held else None
         try:
             if not switched.held:
-                switched.held.append((next(feeder),))
+                batch = next(feeder)
+                switched.held[:] = ((batch,),)
         except StopIteration:
             self._pass_ended(iterator, switched)
             raise
         self._waited_ns = self._now() - self._entered_ns
         return switched.held.pop()
 
+    def hold(self, iterator: Any, batch: Any) -> None:
+        """After torch's own code: this iterator, or one that loads for it, has a batch that the program does not have
+        yet."""
+        held: list[tuple[Any]] | None = attached(iterator, HELD)
+        if held is not None:
+            held[:] = ((batch,),)
+
+    def let_go(self, iterator: Any) -> None:
+        """Nothing of ours runs any more before the program has it."""
+        switched: Switched | None = iterator._underfed_tuned
+        if switched is not None:
+            switched.held.clear()
+
     def left(self, iterator: Any, batch: Any) -> None:
-        """After torch's own code: the iterator itself has loaded this batch."""
+        """The iterator itself has loaded this batch."""
         if iterator._underfed_tuned is None:
             return
         self._waited_ns = self._now() - self._entered_ns
@@ -186,7 +201,7 @@ class Tuner:
     def finish(self) -> None:
         """Nothing more is tried. Iterators that were switched go on as they are."""
         self._is_off = True
-        self._tell_end()
+        self._telling.end()
 
     @property
     def has_switched(self) -> bool:
@@ -196,43 +211,22 @@ class Tuner:
         found = [switched for iterator in living if (switched := switched_of(iterator)) is not None]
         return any(each.is_switching or each.state.active is not each.own for each in found)
 
-    # Which loader
-
-    def _is_ours(self, loader: Any) -> bool:
-        if self._loader is None:
-            if not self._training.has(loader):
-                return False
-            self._remember(loader)
-        return self._is_known(loader)
-
-    def _remember(self, loader: Any) -> None:
-        self._loader, self._kind = weakref.ref(loader), kind_of(loader)
-
-    def _is_known(self, loader: Any) -> bool:
-        """Also one that the program or a framework constructed in its place."""
-        if self._loader is None:
-            return False
-        known = self._loader()
-        if loader is known:
-            return True
-        if kind_of(loader) != self._kind or (known is not None and known.dataset is not loader.dataset):
-            return False
-        self._loader = weakref.ref(loader)
-        return True
-
     # A pass begins
 
     def _adopt(self, iterator: Any, loader: Any, session: Session) -> None:
-        self._watched = session.loader
-        self._watched.kept_iterators = KEPT_IN_TRIALS
+        watched = self._telling.watched = session.loader
+        watched.kept_iterators = KEPT_IN_TRIALS
         why = why_left_alone(iterator, session)
         if why is not None:
             self._refuse(iterator, why)
             return
         setting = setting_of(iterator, session.loader.threads_per_worker)
         if self._setting is None:
-            self._begin(setting, session)
-        attach(iterator, TUNED, Switched(Feeders(iterator, loader, session), Feeder(setting, session=session), True))
+            self._begin(setting, loader, watched)
+        self._chosen.pass_begun(watched.facts.batches_per_epoch if watched.facts is not None else None)
+        switched = Switched(Feeders(iterator, loader, session), Feeder(setting, session=session), True)
+        attach(iterator, HELD, switched.held)
+        attach(iterator, TUNED, switched)
         self._current = weakref.ref(iterator)
         self._tuned = [*(known for known in self._tuned if known() is not None), self._current]
         self._skip = setting.capacity + 1
@@ -242,30 +236,29 @@ class Tuner:
             # It could not be put in as the pass began, as where the loader's class computes it.
             self._catching_up = Order(self._setting, self._setting)
 
-    def _begin(self, setting: LoaderSetting, session: Session) -> None:
-        recording, watched = self.recording, session.loader
+    def _begin(self, setting: LoaderSetting, loader: Any, watched: WatchedLoader) -> None:
+        recording, facts = self.recording, watched.facts
         self._setting = self._keep = self._measured = setting
         if recording is not None:
             if recording.facts.world_size > 1:
-                self._plan = Plan(recording.directory.parent / FILE)
-                self._plan.read(setting)
+                self._ranks = Ranks(recording.directory.parent, recording.facts.world_size, setting)
             if recording.facts.local_rank:
                 return
-        facts = watched.facts
-        length = facts.batches_per_epoch if facts is not None else None
-        self.conductor = Conductor(
-            setting,
-            steps_for_trials(self.options.most_steps, length),
-            facts.overrides or {} if facts is not None else {},
-            self.options.ends_after,
-            proposed=lambda: tuning.read_proposed(str(watched.directory / tuning.PROPOSED), watched.name),
-            plain=_plainly,
-            why_no_room=self._why_no_room,
-            changed=self._write,
-            concluded=self._tell_kept,
+        self._telling.begin(
+            Conductor(
+                setting,
+                steps_for_trials(self.options.most_steps, facts.batches_per_epoch if facts is not None else None),
+                facts.overrides or {} if facts is not None else {},
+                self.options.ends_after,
+                proposed=lambda: tuning.read_proposed(str(watched.directory / tuning.PROPOSED), watched.name),
+                plain=_plainly,
+                why_no_room=self._why_no_room,
+                changed=self._telling.write,
+                concluded=self._telling.kept,
+                left_steps=self._chosen.left_steps,
+                start_ns=start_ns(loader),
+            )
         )
-        atexit.register(self._tell_end)
-        self._write()
 
     # A request
 
@@ -277,6 +270,7 @@ class Tuner:
         is_end = False
         try:
             self._steps += 1
+            self._chosen.requested()
             order = self._order(now, switched)
             if order is not None:
                 is_end = order.is_end
@@ -289,29 +283,20 @@ class Tuner:
 
     def _end_program(self) -> None:
         self._is_off = True
-        self._tell_end()
+        self._telling.end()
         if threading.current_thread() is threading.main_thread():
             raise SystemExit(0)
-        self._say("--trial-only cannot end the program: it takes its batches in a thread of its own")
+        self._telling.say("--trial-only cannot end the program: it takes its batches in a thread of its own")
 
     def _are_ranks_here(self, now: int) -> bool:
         """Whether all ranks of the run record on this host. After a while they will not come."""
-        recording = self.recording
-        if self._are_all_here or recording is None:
+        ranks = self._ranks
+        if ranks is None or ranks.are_here(now):
             return True
-        if now < self._ranks_due_ns:
-            return False
-        self._ranks_due_ns = now + SECOND
-        self._awaited_ns = self._awaited_ns or now
-        names = [path.name for path in run_files.rank_directories(recording.directory.parent)]
-        wanted, here = recording.facts.world_size, len({name.split("-")[1] for name in names})
-        self._are_all_here = here >= wanted
-        if not self._are_all_here and now - self._awaited_ns > RANKS_NS and self.conductor is not None:
+        if (reason := ranks.why_never(now)) is not None:
             self._is_off = True
-            reason = f"{wanted - here} of {wanted} ranks are on other hosts, and all have to switch at the same step"
-            self._say(f"--tune leaves this loader alone: {reason}")
-            self.conductor.refuse(reason)
-        return self._are_all_here
+            self._telling.left_alone(reason, self._setting)
+        return False
 
     def _order(self, now: int, switched: Switched) -> Order | None:
         order, conductor = self._catching_up, self.conductor
@@ -322,29 +307,23 @@ class Tuner:
                 self._begin_measuring(switched.setting)
         elif self._is_measuring(conductor, switched, now) and conductor is not None:
             order = order or conductor.request(now, self._waited_ns, self._step)
-        if self._plan is None:
+        ranks = self._ranks
+        if ranks is None:
             return order
         if order is not None:
-            self._plan.write(Planned(self._steps + AHEAD, order.setting, order.keep, order.is_end))
-        present = self._setting
-        if present is not None:
-            self._planned = self._plan.read(present) or self._planned
-        planned = self._planned
-        if planned is None or self._steps < planned.step or switched.is_switching:
-            return None
-        self._planned = None
-        return Order(planned.setting, planned.keep, planned.is_end)
+            ranks.plan(order, self._steps)
+        return ranks.due(self._steps, self._setting, is_switching=switched.is_switching)
 
     def _is_measuring(self, conductor: Conductor | None, switched: Switched, now: int) -> bool:
         if conductor is None or switched.is_switching or conductor.setting != switched.setting:
             return False
-        return self._plan is None or self._are_ranks_here(now)
+        return self._are_ranks_here(now)
 
     def _begin_measuring(self, setting: LoaderSetting) -> None:
         """Its start-up is over. Another pass under the same setting goes on with what was measured."""
         if self.conductor is not None and self.conductor.setting == setting != self._measured:
             self._measured = setting
-            self.conductor.taken_over(self._step)
+            self.conductor.taken_over(self._entered_ns, self._step)
 
     @property
     def _step(self) -> int:
@@ -369,12 +348,12 @@ class Tuner:
         reason = f"its workers could not be started: {type(error).__name__}: {error}"[:400]
         if self.conductor is None or not self.conductor.is_searching:
             raise error
-        self._say(f"--tune: {reason}; the loader goes on as it was")
+        self._telling.say(f"--tune: {reason}; the loader goes on as it was")
         further = self.conductor.failed(switched.setting, reason, now, self._step)
         if further is None:
             return
-        if self._plan is not None:
-            self._plan.write(Planned(self._steps + AHEAD, further.setting, further.keep, further.is_end))
+        if self._ranks is not None:
+            self._ranks.plan(further, self._steps)
         else:
             self._carry_out(further, iterator, switched, now)
 
@@ -402,10 +381,10 @@ class Tuner:
             let_through(error)
             self._fail(error)
 
-    # What is told
+    # What stands against it
 
     def _why_no_room(self, setting: LoaderSetting) -> str | None:
-        loader = self._loader() if self._loader is not None else None
+        loader = self._chosen.get()
         if loader is not None and (why := why_not_so_many(loader, setting.num_workers, self._sharding.why_not)):
             return why
         iterator = self._current() if self._current is not None else None
@@ -418,56 +397,14 @@ class Tuner:
         if self._setting is None:
             self._setting = self._keep = setting_of(iterator, None) if hasattr(iterator, "_pin_memory") else None
         self._is_off = True
-        self._say(f"--tune leaves this loader alone: {reason}")
-        self._write_alone(tuning.REFUSED, reason)
+        self._telling.left_alone(reason, self._setting)
 
     def _fail(self, error: Exception) -> None:
         """An error of ours: nothing more is tried, and what loads goes on."""
-        reason = f"{type(error).__name__}: {error}"[:400]
         self._is_off = True
-        self._say(f"--tune ended by an error of its own, the loader goes on as it is: {reason}")
-        try:
-            self._write_alone(tuning.FAILED, reason)
-        except Exception as again:
-            let_through(again)
+        self._telling.failed(error, self._setting)
         guard = self._watched.guard if self._watched is not None else Guard()
         guard.failed("tune", error)
-
-    def _write_alone(self, status: str, reason: str) -> None:
-        if self.conductor is not None:
-            self.conductor.refuse(reason, status)
-        elif self._watched is not None and self._setting is not None and not self._is_follower():
-            began = self._setting.settings()
-            tuning.write_tuning(self._watched.directory, tuning.TuningFacts(self._watched.name, status, began, reason))
-
-    def _is_follower(self) -> bool:
-        return self.recording is not None and bool(self.recording.facts.local_rank)
-
-    def _write(self) -> None:
-        watched, conductor, recording = self._watched, self.conductor, self.recording
-        if watched is None or conductor is None or recording is None:
-            return
-        facts = facts_of(conductor, watched, recording.origin.origin_ns)
-        try:
-            tuning.write_tuning(watched.directory, facts)
-        except OSError as error:
-            let_through(error)
-            watched.guard.count("tune", error)
-
-    def _tell_kept(self) -> None:
-        if self.conductor is not None and (line := kept_line(self.conductor)) is not None:
-            self._say(line)
-
-    def _tell_end(self) -> None:
-        """Once, at the end: the lines to write into the script."""
-        if self._has_told_end or self.conductor is None or os.getpid() != self._pid:
-            return
-        self._has_told_end = True
-        atexit.unregister(self._tell_end)
-        source = self._watched.facts.source if self._watched is not None and self._watched.facts is not None else None
-        for line in end_lines(self.conductor, source, ends_after=self.options.ends_after):
-            self._say(line)
-        self._write()
 
 
 def why_left_alone(iterator: Any, session: Session) -> str | None:

@@ -1,0 +1,78 @@
+"""Which loader is tuned: the first one that a program trains from, or the one that ``watch()`` names."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from underfed.trainer.hooks.registry import kind_of
+from underfed.trainer.settings.training_loaders import TrainingLoaders
+
+START_METHODS = {"fork": 0, "spawn": 2_000_000_000, "forkserver": 2_000_000_000}
+"""What starting workers costs where none was started yet: one that is not forked imports torch, for about so long."""
+
+
+class ChosenLoader:
+    """Also one that the program or a framework constructs in its place, and how far it is through its passes."""
+
+    def __init__(self) -> None:
+        self._training = TrainingLoaders()
+        self._loader: weakref.ref[Any] | None = None
+        self._kind: str | None = None
+        self._passes = 0
+        self._requests = 0
+        """In this pass."""
+        self._length: int | None = None
+
+    @property
+    def is_chosen(self) -> bool:
+        return self._loader is not None
+
+    def get(self) -> Any:
+        """``None``: there is none, or it is gone."""
+        return self._loader() if self._loader is not None else None
+
+    def choose(self, loader: Any) -> None:
+        self._loader, self._kind = weakref.ref(loader), kind_of(loader)
+
+    def is_about_to_begin(self, loader: Any) -> bool:
+        """Whether it is this loader that begins a pass."""
+        if self._loader is None:
+            if not self._training.has(loader):
+                return False
+            self.choose(loader)
+        return self.is_known(loader)
+
+    def is_known(self, loader: Any) -> bool:
+        if self._loader is None:
+            return False
+        known = self._loader()
+        if loader is known:
+            return True
+        if kind_of(loader) != self._kind or (known is not None and known.dataset is not loader.dataset):
+            return False
+        self._loader = weakref.ref(loader)
+        return True
+
+    def pass_begun(self, length: int | None) -> None:
+        """``length``: its batches; ``None``: not known."""
+        self._passes += 1
+        self._requests, self._length = 0, length
+
+    def requested(self) -> None:
+        self._requests += 1
+
+    def left_steps(self) -> int | None:
+        """Of this pass, and of as many more as there were before it: what is known of how long a program trains is how
+        long it has. ``None``: the length of a pass is not known."""
+        if self._length is None:
+            return None
+        return max(0, self._length - self._requests) + (self._passes - 1) * self._length
+
+
+def start_ns(loader: Any) -> int:
+    """What starting its workers costs, as far as their start method tells."""
+    import multiprocessing
+
+    context = loader.multiprocessing_context or multiprocessing
+    return START_METHODS.get(context.get_start_method(), 0)

@@ -1,0 +1,85 @@
+"""What ``--tune`` says in the terminal, and writes for the collector."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from typing import TYPE_CHECKING
+
+from underfed.exchange import tuning
+from underfed.exchange.launch import Say
+from underfed.host.signal_handlers import let_through
+from underfed.trainer.hooks.watched_loader import WatchedLoader
+from underfed.trainer.tuning.conductor import Conductor
+from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.report import end_lines, facts_of, kept_line
+
+if TYPE_CHECKING:
+    from underfed.trainer.recording import Recording
+
+
+class Telling:
+    """Of one process. Of the ranks of a host the leading one writes, which has a conductor."""
+
+    def __init__(self, say: Say, *, ends_after: bool) -> None:
+        self.say = say
+        self.recording: Recording | None = None
+        self.watched: WatchedLoader | None = None
+        self.conductor: Conductor | None = None
+        self._ends_after = ends_after
+        self._pid = os.getpid()
+        self._has_told_end = False
+
+    def begin(self, conductor: Conductor) -> None:
+        self.conductor = conductor
+        atexit.register(self.end)
+        self.write()
+
+    def write(self) -> None:
+        watched, conductor, recording = self.watched, self.conductor, self.recording
+        if watched is None or conductor is None or recording is None:
+            return
+        facts = facts_of(conductor, watched, recording.origin.origin_ns)
+        try:
+            tuning.write_tuning(watched.directory, facts)
+        except OSError as error:
+            let_through(error)
+            watched.guard.count("tune", error)
+
+    def left_alone(self, reason: str, setting: LoaderSetting | None) -> None:
+        self.say(f"--tune leaves this loader alone: {reason}")
+        self._write_alone(tuning.REFUSED, reason, setting)
+
+    def failed(self, error: Exception, setting: LoaderSetting | None) -> None:
+        """An error of ours."""
+        reason = f"{type(error).__name__}: {error}"[:400]
+        self.say(f"--tune ended by an error of its own, the loader goes on as it is: {reason}")
+        try:
+            self._write_alone(tuning.FAILED, reason, setting)
+        except Exception as again:
+            let_through(again)
+
+    def kept(self) -> None:
+        if self.conductor is not None and (line := kept_line(self.conductor)) is not None:
+            self.say(line)
+
+    def end(self) -> None:
+        """Once, at the end: the lines to write into the script."""
+        if self._has_told_end or self.conductor is None or os.getpid() != self._pid:
+            return
+        self._has_told_end = True
+        atexit.unregister(self.end)
+        source = self.watched.facts.source if self.watched is not None and self.watched.facts is not None else None
+        for line in end_lines(self.conductor, source, ends_after=self._ends_after):
+            self.say(line)
+        self.write()
+
+    def _write_alone(self, status: str, reason: str, setting: LoaderSetting | None) -> None:
+        if self.conductor is not None:
+            self.conductor.refuse(reason, status)
+        elif self.watched is not None and setting is not None and not self._is_follower():
+            began = setting.settings()
+            tuning.write_tuning(self.watched.directory, tuning.TuningFacts(self.watched.name, status, began, reason))
+
+    def _is_follower(self) -> bool:
+        return self.recording is not None and bool(self.recording.facts.local_rank)

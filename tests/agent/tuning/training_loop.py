@@ -1,0 +1,87 @@
+"""A training loop of known speeds, on a clock moved by hand, that does what the conductor orders."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from underfed.exchange.tuning import Proposed
+from underfed.trainer.tuning.conductor import SECOND, Conductor, Order
+from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.plain_rule import plain_candidates
+from underfed.trainer.tuning.report import kept_line
+
+MS = 1_000_000
+NONE, TWO, FOUR = (LoaderSetting(count, 2 if count else None) for count in (0, 2, 4))
+
+
+@dataclass(slots=True)
+class Loop:
+    """A training loop: a step takes ``work_ms``, and waits as long as its setting has it wait."""
+
+    wait_ms: dict[LoaderSetting, float]
+    work_ms: float = 10.0
+    noise: float = 0.0
+    work_noise: float = 0.0
+    candidates: list[Mapping[str, Any]] | None = field(default_factory=list)
+    why_none: str | None = None
+    no_room: str | None = None
+    most_steps: int = 400
+    fixed: dict[str, Any] = field(default_factory=dict)
+    ends_after: bool = False
+    length: int | None = None
+    start_ns: int = 0
+    start_ms: float = 100
+    """What a switch takes."""
+    orders: list[Order] = field(default_factory=list)
+    told: list[str | None] = field(default_factory=list)
+    step: int = 0
+    now_ns: int = SECOND
+    conductor: Conductor = field(init=False)
+    in_use: LoaderSetting = field(init=False)
+    random: random.Random = field(default_factory=lambda: random.Random(1))
+
+    def __post_init__(self) -> None:
+        self.in_use = next(iter(self.wait_ms))
+        self.conductor = Conductor(
+            self.in_use,
+            self.most_steps,
+            self.fixed,
+            self.ends_after,
+            proposed=self._proposed,
+            plain=lambda present, step, wait: plain_candidates(present, step, wait, cores=4),
+            why_no_room=lambda _: self.no_room,
+            changed=lambda: None,
+            concluded=lambda: self.told.append(kept_line(self.conductor)),
+            left_steps=lambda: None if self.length is None else self.length - self.step,
+            start_ns=self.start_ns,
+        )
+
+    def run(self, steps: int) -> None:
+        waited = 0
+        for _ in range(steps):
+            order = self.conductor.request(self.now_ns, waited, self.step)
+            self.step += 1
+            if order is not None:
+                self.orders.append(order)
+                if order.setting != self.in_use:
+                    self.in_use = order.setting
+                    self.now_ns += round(self.start_ms * MS)
+                    self.step += 9
+                    self.conductor.taken_over(self.now_ns, self.step)
+            waited = round(self.wait_ms[self.in_use] * self._spread(self.noise) * MS)
+            self.now_ns += waited + round(self.work_ms * self._spread(self.work_noise) * MS)
+
+    def _spread(self, noise: float) -> float:
+        return 1 + noise * (2 * self.random.random() - 1)
+
+    def _proposed(self) -> Proposed | None:
+        if self.candidates is None:
+            return None
+        return Proposed(self.conductor.setting.settings(), self.candidates, self.why_none)
+
+
+def workers(*counts: int) -> list[Mapping[str, Any]]:
+    return [{"settings": {"num_workers": count}, "predicted_speedup": 2.0} for count in counts]
