@@ -13,7 +13,7 @@ import json
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -83,7 +83,7 @@ def _made(ranks: int, count: int) -> list[Round]:
         for rank in range(ranks)
     ]
     # The last one ends the run.
-    return [list(each) for each in zip(*streams, strict=True)][:-1]
+    return list(zip(*streams, strict=True))[:-1]
 
 
 def _of_rank(rank: int, made: Iterator[dict[str, Any]]) -> Iterator[bytes]:
@@ -112,14 +112,14 @@ def _post(store: Store, runs: Sequence[str], rounds: Sequence[Round]) -> None:
 
 def _round(store: Store, diagnoser: Diagnoser, runs: Sequence[str], rounds: Sequence[Round]) -> Mapping[str, float]:
     """Seconds by part, of all runs together."""
-    spent: Counter[str] = Counter(dict.fromkeys([*PARTS, "saving", "list and note"], 0.0))
+    spent: dict[str, float] = defaultdict(float, dict.fromkeys([*PARTS, "saving", "list and note"], 0.0))
     _post(store, runs, rounds)
     with _timed(spent):
         for run_id in runs:
-            before, known = time.process_time(), spent.total()
+            before, known = time.process_time(), sum(spent.values())
             diagnoser(store, run_id)
             judged = time.process_time()
-            spent["saving"] += judged - before - (spent.total() - known)
+            spent["saving"] += judged - before - (sum(spent.values()) - known)
             with store.reading() as reader:
                 curve = read_spark(reader, run_id)
             store.note_judged(run_id, curve, store.now())
@@ -129,7 +129,7 @@ def _round(store: Store, diagnoser: Diagnoser, runs: Sequence[str], rounds: Sequ
 
 
 @contextmanager
-def _timed(spent: Counter[str]) -> Iterator[None]:
+def _timed(spent: dict[str, float]) -> Iterator[None]:
     with ExitStack() as stack:
         for part, names in PARTS.items():
             for name in names:
@@ -137,7 +137,7 @@ def _timed(spent: Counter[str]) -> Iterator[None]:
         yield
 
 
-def _adding(spent: Counter[str], part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _adding(spent: dict[str, float], part: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def timed(*arguments: Any, **named: Any) -> Any:
         before = time.process_time()
         try:

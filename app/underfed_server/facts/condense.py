@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from underfed_server.facts.growth import growth_per_hour, is_growing
+from underfed_server.facts.growth import growth_of
 from underfed_server.facts.hosts import FEW_SAMPLES, Hosts, Span, mean_inside, newest_since, span_of
 from underfed_server.facts.loaders import read_loaders
 from underfed_server.facts.places import told_apart
@@ -149,7 +149,8 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
         return ProcessShare()
     samples = newest_since(span.start_us, lambda last: hosts.process(rank, last))
     host = newest_since(span.start_us, lambda last: hosts.newest(rank, last))
-    grown = _within(samples, samples.at_us, _grown_in(span))
+    sampled = _within(samples, samples.at_us, _grown_in(span))
+    growth = growth_of(sampled.at_us, sampled.rss_bytes)
     return ProcessShare(
         main_cores=_rate(samples, samples.main_cpu_us, span),
         main_runqueue_fraction=_rate(samples, samples.main_runqueue_us, span),
@@ -159,8 +160,8 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
         threads=newest(samples.threads),
         open_files=newest(samples.open_files),
         swap_bytes=newest(samples.swap_bytes),
-        bytes_per_hour=growth_per_hour(grown.at_us, grown.rss_bytes),
-        is_growing=is_growing(grown.at_us, grown.rss_bytes),
+        bytes_per_hour=growth.per_hour if growth else None,
+        is_growing=growth.is_real if growth else None,
     )
 
 
@@ -177,15 +178,15 @@ def _rate(samples: ProcessRows | WorkerRows, cumulative: Column, span: Span) -> 
 
 def _worker(record: WorkerRecord, span: Span | None) -> WorkerFacts:
     samples = record.newest_samples
-    memory = _own_memory(samples)
+    growth = growth_of(samples.at_us, _own_memory(samples))
     return WorkerFacts(
         worker=record.worker,
         threads=newest(samples.threads),
         cores=None if span is None else _rate(record.samples, record.samples.cpu_us, span),
         rss_bytes=newest(samples.rss_bytes),
         pss_bytes=newest(samples.pss_bytes),
-        bytes_per_hour=growth_per_hour(samples.at_us, memory),
-        is_growing=is_growing(samples.at_us, memory),
+        bytes_per_hour=growth.per_hour if growth else None,
+        is_growing=growth.is_real if growth else None,
         died=record.ended.get("died", 0),
         received_bytes_per_s=_received_per_s(record.samples, span),
         connections=_most(samples.connections),

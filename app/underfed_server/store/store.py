@@ -28,7 +28,7 @@ from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
 from underfed_server.store.reading.current_usage import CurrentUsage, Place, RankNow
 from underfed_server.store.reading.rows import read_rows
-from underfed_server.store.reading.tracks import Reader
+from underfed_server.store.reading.tracks import MOST_CHUNK_BYTES, Chunks, Reader
 from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
 from underfed_server.store.runs import diagnoses, jobs, listing, removal, summaries
 from underfed_server.store.runs.audit_log import UNKNOWN, Author, read_audit, trim_audit
@@ -120,6 +120,7 @@ class Store:
         is_shared = self.database.is_shared
         self._listeners: list[Callable[[set[str]], None]] = []
         self._tails = Tails()
+        self._chunks = Chunks(MOST_CHUNK_BYTES)
         self._lines = Lines()
         self._newest = CurrentUsage()
         self._appender = Appender(now, is_shared=is_shared)
@@ -168,7 +169,7 @@ class Store:
     def reading(self) -> Iterator[Reader]:
         """One snapshot of the database for several reads."""
         with self.database.reading.begin() as connection:
-            yield Reader(connection, self._tails)
+            yield Reader(connection, self._tails, self._chunks)
 
     def check(self) -> None:
         """Raises:

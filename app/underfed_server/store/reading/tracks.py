@@ -19,9 +19,10 @@ from underfed_server.measurements import Column, Columns, names_of
 from underfed_server.store.columns.chunks import decode
 from underfed_server.store.columns.histograms import BINS, Bins, add_to
 from underfed_server.store.columns.ladder import Rollup
-from underfed_server.store.columns.lanes import index_of, kind_of, length, stored_names, unpacked
+from underfed_server.store.columns.lanes import columns_of, index_of, kind_of, length, stored_names, unpacked
 from underfed_server.store.columns.records import chunk_rollups_from_bytes, nodes_from_bytes
 from underfed_server.store.databases import tables
+from underfed_server.store.writing.kept_rows import KeptRows
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import EMPTY, Tail, Tails, belongs_to
 
@@ -98,6 +99,8 @@ class Track:
     """One past its last, not yet shifted."""
     shift_index: int
     shift_us: int
+    started_at: datetime
+    """Of its incarnation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +120,20 @@ class Kept:
     """Least number of significant bits of single durations; ``None``: all are exact."""
 
 
+Chunks = KeptRows[tuple[StreamKey, datetime, str, int], Columns]
+"""Rows of chunks by stream, its start, lane and ordinal."""
+
+MOST_CHUNK_BYTES = 384 * 2**20
+"""Of decoded chunks in memory: the newest of a rank with eight workers take up to 2 MB, after an hour."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Reads one snapshot of the database: its connection is in a transaction."""
 
     connection: Connection
     tails: Tails
+    chunks: Chunks
     _tracks: dict[tuple[str, int, str], list[Track]] = field(default_factory=dict)
     _hot: dict[StreamKey, Tail] = field(default_factory=dict)
     _whole: set[str] = field(default_factory=set)
@@ -202,6 +213,18 @@ class Reader:
             found.append(columns | {"row": index_of(columns, first_index)})
         return found
 
+    def chunk(self, track: Track, ordinal: int) -> Columns:
+        """As :meth:`chunk_rows`, with all columns, of one chunk whose rows are kept. The newest are asked for again and
+        again while a run is judged, and never change.
+        """
+        # A run that was removed may come again under its name.
+        place = (track.key, track.started_at, track.lane, ordinal)
+        columns = self.chunks.get(place)
+        if columns is None:
+            columns = self.chunk_rows(track, [ordinal], columns_of(track.lane))[0]
+            self.chunks.put(place, columns, [columns])
+        return columns
+
     def hot_rows(self, track: Track) -> Columns | None:
         """As :meth:`chunk_rows`, of rows that no chunk holds yet."""
         columns = self.tail(track.key).lanes.get(track.lane)
@@ -256,7 +279,7 @@ def _tracks_of(rows: Iterable[Row[Any]]) -> Iterator[Track]:
         shift_us = (row.started_at - row.run_started_at) // tables.MICROSECOND
         yield Track(
             StreamKey(row.run_id, row.rank, row.incarnation), row.lane, row.rows, row.chunks, row.dropped_chunks,
-            row.chunk_rows, row.precision_bits, end, shift, shift_us,
+            row.chunk_rows, row.precision_bits, end, shift, shift_us, row.started_at,
         )  # fmt: skip
         shift += end
 
