@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -21,6 +22,7 @@ def windows(
     *,
     with_samples: bool = True,
     with_everything: bool = False,
+    usual_wait_us: float = 13_400,
 ) -> Iterator[dict[str, Any]]:
     """100 ms steps with lognormal waits and 1 % stalls, one window of 20 steps every two seconds, ended at last.
 
@@ -30,7 +32,7 @@ def windows(
     at_us = 0
     for index in range(count):
         work = [round(figures.gauss(80_000, 2_000)) for _ in range(STEPS_A_WINDOW)]
-        wait = [_wait_us(figures) for _ in range(STEPS_A_WINDOW)]
+        wait = [_wait_us(figures, usual_wait_us) for _ in range(STEPS_A_WINDOW)]
         step_us = [sum(parts) for parts in zip(work, wait, strict=True)]
         first = index * STEPS_A_WINDOW
         window: dict[str, Any] = {
@@ -59,8 +61,8 @@ def windows(
         at_us += sum(step_us)
 
 
-def _wait_us(figures: random.Random) -> int:
-    return round(figures.lognormvariate(9.5, 0.7) * (20 if figures.random() < 0.01 else 1))
+def _wait_us(figures: random.Random, usual_us: float) -> int:
+    return round(figures.lognormvariate(math.log(usual_us), 0.7) * (20 if figures.random() < 0.01 else 1))
 
 
 def _steps(first: int, at_us: int, step_us: list[int], wait: list[int], queue: random.Random | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from underfed_server.diagnose import Diagnoser
 from underfed_server.earlier import named, read_facts, with_proven
 from underfed_server.ingest.posted import Ack
 from underfed_server.model import Diagnosis
+from underfed_server.store.reading.details import read_epochs
 from underfed_server.store.store import Store
 
 
@@ -181,7 +182,8 @@ def test_an_epoch_in_which_settings_were_switched_is_one(store: Store) -> None:
     assert (whole.epoch_index, whole.steps, whole.startup_us) == (0, 2 * BLOCK, 1_000)
     assert (whole.end_us, newest.start_us, newest.program_epoch) == (newest.start_us, whole.end_us, 1)
     assert [each.epochs for each in store.step_totals("tuned")] == [2]
-    assert store.epochs("tuned", 0, "train", 10) == (whole, newest)
+    with store.reading() as reader:
+        assert read_epochs(reader.connection, "tuned", 0, "train", 10) == (whole, newest)
 
 
 def test_what_is_kept_is_not_taken_for_set_from_outside(store: Store) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from underfed_server.facts.growth import growth_per_hour, is_growing
+from underfed_server.facts.growth import growth_of
 from underfed_server.facts.hosts import FEW_SAMPLES, Hosts, Span, mean_inside, newest_since, span_of
 from underfed_server.facts.loaders import read_loaders
 from underfed_server.facts.places import told_apart
@@ -20,6 +20,7 @@ from underfed_server.facts.record import (
     WorkerFacts,
 )
 from underfed_server.measurements import (
+    BatchRows,
     Column,
     HostRows,
     ProcessRows,
@@ -29,7 +30,14 @@ from underfed_server.measurements import (
     newest,
 )
 from underfed_server.model import HostFacts, Run, Status
-from underfed_server.store.reading.worker_lives import WorkerRecord
+from underfed_server.store.columns.lanes import batches_lane
+from underfed_server.store.reading.details import read_run
+from underfed_server.store.reading.rows import read_rows
+from underfed_server.store.reading.samplers import read_samplers
+from underfed_server.store.reading.tracks import Reader
+from underfed_server.store.reading.tunings import read_tunings
+from underfed_server.store.reading.worker_lives import WorkerRecord, read_workers
+from underfed_server.store.runs.read_rates import read_rates
 from underfed_server.store.store import Store
 
 MOST_WORDS, LONGEST_WORD = 200, 2000
@@ -48,9 +56,15 @@ def condense(store: Store, run_id: str, *, choose: Choose, warmup_steps: int, ju
     Raises:
         NotFoundError: there is no such run.
     """
-    run = store.run(run_id)
-    hosts = Hosts(store, run_id, store.samplers(run_id))
-    tunings = store.tunings(run_id)
+    with store.reading() as reader:
+        reader.read_whole(run_id)
+        run = read_run(reader.connection, store.now(), run_id)
+        return _condensed(reader, run, choose, warmup_steps, judged_steps)
+
+
+def _condensed(reader: Reader, run: Run, choose: Choose, warmup_steps: int, judged_steps: int) -> RunFacts:
+    hosts = Hosts(reader, run.run_id, read_samplers(reader, run.run_id))
+    tunings = read_tunings(reader, run.run_id)
     loaders = read_loaders(hosts, run, warmup_steps, judged_steps, tunings)
     name = choose(loaders, run.status)
     storage = tuple(place for place in run.storage if place.loader == name)
@@ -58,7 +72,7 @@ def condense(store: Store, run_id: str, *, choose: Choose, warmup_steps: int, ju
     ranks = next((each.ranks for each in loaders if each.loader == name), ())
     info = next((each for each in run.loaders if each.loader == name), None)
     return RunFacts(
-        run_id=run_id,
+        run_id=run.run_id,
         status=run.status,
         loader=info,
         host=_host(hosts, run),
@@ -66,7 +80,7 @@ def condense(store: Store, run_id: str, *, choose: Choose, warmup_steps: int, ju
         warmup_steps=warmup_steps,
         loaders=loaders,
         storage=storage,
-        read_elsewhere=tuple(store.read_rates(run_id, place)) if place else (),
+        read_elsewhere=tuple(read_rates(reader.connection, run.run_id, place)) if place else (),
         overrides=(info.overrides if info else None) or {},
         advice_of=run.advice_of,
         command=_command(run),
@@ -98,15 +112,15 @@ def _host(hosts: Hosts, run: Run) -> HostShare:
 
 def _whole(hosts: Hosts, judged: RankFacts, loader: str, judged_steps: int) -> RankFacts:
     """The rank with what lies behind its judged steps."""
-    store, run_id, rank = hosts.store, hosts.run_id, judged.rank
+    reader, run_id, rank = hosts.reader, hosts.run_id, judged.rank
     span = span_of(judged)
     # With workers, batches are ahead of the steps by the queue's length: twice as many hold all of the span.
-    batches = store.batches(run_id, rank, loader, last=2 * judged_steps)
+    batches = read_rows(BatchRows, reader, run_id, rank, batches_lane(loader), 2 * judged_steps)
     return replace(
         judged,
         batches=_within(batches, batches.start_us + batches.load_us, span),
         process=_process(hosts, rank, span),
-        workers=tuple(_worker(record, span) for record in store.workers(run_id, rank, loader)),
+        workers=tuple(_worker(record, span) for record in read_workers(reader, run_id, rank, loader)),
         host=_host_rows(hosts, rank, span),
         memory=_host_rows(hosts, rank, _grown_in(span)),
     )
@@ -133,9 +147,10 @@ def _host_rows(hosts: Hosts, rank: int, span: Span | None) -> HostRows | None:
 def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
     if span is None:
         return ProcessShare()
-    samples = newest_since(span.start_us, lambda last: hosts.store.process(hosts.run_id, rank, last))
+    samples = newest_since(span.start_us, lambda last: hosts.process(rank, last))
     host = newest_since(span.start_us, lambda last: hosts.newest(rank, last))
-    grown = _within(samples, samples.at_us, _grown_in(span))
+    sampled = _within(samples, samples.at_us, _grown_in(span))
+    growth = growth_of(sampled.at_us, sampled.rss_bytes)
     return ProcessShare(
         main_cores=_rate(samples, samples.main_cpu_us, span),
         main_runqueue_fraction=_rate(samples, samples.main_runqueue_us, span),
@@ -145,8 +160,8 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
         threads=newest(samples.threads),
         open_files=newest(samples.open_files),
         swap_bytes=newest(samples.swap_bytes),
-        bytes_per_hour=growth_per_hour(grown.at_us, grown.rss_bytes),
-        is_growing=is_growing(grown.at_us, grown.rss_bytes),
+        bytes_per_hour=growth.per_hour if growth else None,
+        is_growing=growth.is_real if growth else None,
     )
 
 
@@ -163,15 +178,15 @@ def _rate(samples: ProcessRows | WorkerRows, cumulative: Column, span: Span) -> 
 
 def _worker(record: WorkerRecord, span: Span | None) -> WorkerFacts:
     samples = record.newest_samples
-    memory = _own_memory(samples)
+    growth = growth_of(samples.at_us, _own_memory(samples))
     return WorkerFacts(
         worker=record.worker,
         threads=newest(samples.threads),
         cores=None if span is None else _rate(record.samples, record.samples.cpu_us, span),
         rss_bytes=newest(samples.rss_bytes),
         pss_bytes=newest(samples.pss_bytes),
-        bytes_per_hour=growth_per_hour(samples.at_us, memory),
-        is_growing=is_growing(samples.at_us, memory),
+        bytes_per_hour=growth.per_hour if growth else None,
+        is_growing=growth.is_real if growth else None,
         died=record.ended.get("died", 0),
         received_bytes_per_s=_received_per_s(record.samples, span),
         connections=_most(samples.connections),

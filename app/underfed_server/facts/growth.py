@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
+
 import numpy as np
+from numpy.typing import NDArray
 
 from underfed_server.measurements import Column
 
@@ -16,8 +20,8 @@ SOON_US = 60_000_000
 LASTING = 0.5
 """Of the growth over the whole span, what its later half has at least: else it is coming to an end."""
 
-MOST_POINTS = 200
-"""Samples that are compared with each other, evenly spread: 19,900 pairs, a millisecond's work."""
+MOST_POINTS = 100
+"""Samples that are compared with each other, evenly spread: 4,950 pairs, for each worker at each judgement."""
 
 US_PER_HOUR = 3.6e9
 
@@ -28,27 +32,36 @@ GROWN_FRACTION = 0.02
 """Least growth seen, however steep: allocators take and give back a hundredth at any time."""
 
 
-def growth_per_hour(at_us: Column, values: Column, least_span_us: int = LEAST_SPAN_US) -> float | None:
-    """The median slope between all pairs of samples (Theil–Sen), which 29 % of outliers do not move.
+@dataclass(frozen=True, slots=True)
+class Growth:
+    per_hour: float
+    """The median slope between all pairs of samples (Theil–Sen), which 29 % of outliers do not move."""
+    is_real: bool
+    """By more than jitter, and at the end, too."""
 
-    ``None``: less than ``least_span_us`` was sampled.
-    """
+
+def growth_of(at_us: Column, values: Column, least_span_us: int = LEAST_SPAN_US) -> Growth | None:
+    """``None``: less than ``least_span_us`` was sampled."""
     at_us, values = _known(at_us, values)
     if len(values) < 2 or at_us[-1] - at_us[0] < least_span_us:
         return None
-    return _slope(at_us, values) * US_PER_HOUR
-
-
-def is_growing(at_us: Column, values: Column, least_span_us: int = LEAST_SPAN_US) -> bool | None:
-    """Whether it grows by more than jitter, and still did at the end; ``None`` as in :func:`growth_per_hour`."""
-    slope = growth_per_hour(at_us, values, least_span_us)
-    if slope is None:
-        return None
-    at_us, values = _known(at_us, values)
+    slope = _slope(at_us, values) * US_PER_HOUR
     typical, hours = float(np.median(values)), float(at_us[-1] - at_us[0]) / US_PER_HOUR
     # A tenth of 0 is 0: what stays at 0 does not grow.
     is_more = slope > 0 and slope >= GROWS_FRACTION_PER_HOUR * typical and slope * hours >= GROWN_FRACTION * typical
-    return bool(is_more) and _still_grows(at_us, values, slope)
+    return Growth(slope, bool(is_more) and _still_grows(at_us, values, slope))
+
+
+def growth_per_hour(at_us: Column, values: Column, least_span_us: int = LEAST_SPAN_US) -> float | None:
+    """As :func:`growth_of`."""
+    growth = growth_of(at_us, values, least_span_us)
+    return None if growth is None else growth.per_hour
+
+
+def is_growing(at_us: Column, values: Column, least_span_us: int = LEAST_SPAN_US) -> bool | None:
+    """Whether the growth is real; ``None`` as in :func:`growth_of`."""
+    growth = growth_of(at_us, values, least_span_us)
+    return None if growth is None else growth.is_real
 
 
 def _still_grows(at_us: Column, values: Column, slope: float) -> bool:
@@ -60,9 +73,15 @@ def _still_grows(at_us: Column, values: Column, slope: float) -> bool:
 def _slope(at_us: Column, values: Column) -> float:
     """In a microsecond."""
     chosen = np.unique(np.linspace(0, len(values) - 1, MOST_POINTS).astype(np.intp))
-    earlier, later = np.triu_indices(len(chosen), 1)
+    earlier, later = _pairs(len(chosen))
     at_us, values = at_us[chosen], values[chosen]
     return float(np.median((values[later] - values[earlier]) / (at_us[later] - at_us[earlier])))
+
+
+@cache
+def _pairs(points: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Each with each later one; at most :data:`MOST_POINTS`."""
+    return np.triu_indices(points, 1)
 
 
 def _known(at_us: Column, values: Column) -> tuple[Column, Column]:

@@ -9,9 +9,11 @@ from typing import TypeVar
 import numpy as np
 
 from underfed_server.facts.record import Mask, RankFacts
-from underfed_server.measurements import Column, HostRows, ProcessRows
+from underfed_server.measurements import Column, GpuRows, HostRows, ProcessRows
+from underfed_server.store.columns.lanes import HOST, PROCESS, gpu_lane
+from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.samplers import Samplers
-from underfed_server.store.store import Store
+from underfed_server.store.reading.tracks import Reader
 
 Samples = TypeVar("Samples", ProcessRows, HostRows)
 
@@ -42,7 +44,7 @@ def span_of(rank: RankFacts) -> Span | None:
 class Hosts:
     """Samples of the hosts of a run, read once however many ranks run on one."""
 
-    store: Store
+    reader: Reader
     run_id: str
     samplers: Samplers
     known: dict[tuple[int, int], HostRows] = field(default_factory=dict)
@@ -51,8 +53,16 @@ class Hosts:
         """The newest samples of the host of ``rank``."""
         key = self.samplers.host_rank(rank), last
         if key not in self.known:
-            self.known[key] = self.store.host(self.run_id, *key)
+            rank, last = key
+            self.known[key] = read_rows(HostRows, self.reader, self.run_id, rank, HOST, last)
         return self.known[key]
+
+    def gpu(self, rank: int, gpu_index: int, last: int) -> GpuRows:
+        """Those of a device as ``rank`` sampled it."""
+        return read_rows(GpuRows, self.reader, self.run_id, rank, gpu_lane(gpu_index), last)
+
+    def process(self, rank: int, last: int) -> ProcessRows:
+        return read_rows(ProcessRows, self.reader, self.run_id, rank, PROCESS, last)
 
 
 def gpu_util(hosts: Hosts, rank: int, span: Span | None) -> float | None:
@@ -60,14 +70,14 @@ def gpu_util(hosts: Hosts, rank: int, span: Span | None) -> float | None:
     if span is None:
         return None
     for place in hosts.samplers.gpus(rank)[:1]:
-        rows = hosts.store.gpu(hosts.run_id, *place, last=FEW_SAMPLES)
+        rows = hosts.gpu(*place, last=FEW_SAMPLES)
         return mean_inside(rows.at_us, rows.util_fraction, span)
     return None
 
 
 def uses_gpu(hosts: Hosts, rank: int) -> bool:
     """The driver lists the training process on a device; where it lists none, a device that works is taken as ours."""
-    sampled = (hosts.store.gpu(hosts.run_id, *place, last=60) for place in hosts.samplers.gpus(rank))
+    sampled = (hosts.gpu(*place, last=60) for place in hosts.samplers.gpus(rank))
     return any(_is_ours(rows.own_process, rows.util_fraction) for rows in sampled)
 
 

@@ -15,8 +15,9 @@ from underfed_server.measurements import COPY, STALL, BatchRows, StepRows
 from underfed_server.model import Run
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.series import read_series
-from underfed_server.store.reading.tunings import Tunings, tuned_of
-from underfed_server.store.runs.summaries import StepTotals
+from underfed_server.store.reading.tracks import Reader
+from underfed_server.store.reading.tunings import Tunings, read_tunings, tuned_of
+from underfed_server.store.runs.summaries import StepTotals, step_totals
 from underfed_server.store.store import Store
 
 MOST_LOADERS = 20
@@ -31,11 +32,11 @@ def read_loaders(
     hosts: Hosts, run: Run, warmup_steps: int, judged_steps: int, tunings: Tunings
 ) -> tuple[LoaderFacts, ...]:
     """Most time spent first; last those without a step."""
-    totals = read_totals(hosts.store, run.run_id)
+    totals = read_totals(hosts.reader, run.run_id)
     read = dict([*totals.items()][:MOST_LOADERS])
     recorded = {
         (rank, name): read_recorded(
-            hosts.store, run.run_id, rank, name, judged_steps + 1, tuned_of(tunings, rank, name)
+            hosts.reader, run.run_id, rank, name, judged_steps + 1, tuned_of(tunings, rank, name)
         )
         for name, of_ranks in read.items()
         for rank in of_ranks
@@ -59,19 +60,20 @@ def read_loaders(
 
 def read_steps(store: Store, run_id: str, rank: int, loader: str, *, warmup_steps: int, judged_steps: int) -> RankFacts:
     """The judged steps of one rank as in :func:`read_loaders`, without all else."""
-    names = [name for name, ranks in read_totals(store, run_id).items() if rank in ranks][:MOST_LOADERS]
-    tunings = store.tunings(run_id)
-    recorded = {
-        name: read_recorded(store, run_id, rank, name, judged_steps + 1, tuned_of(tunings, rank, name))
-        for name in dict.fromkeys([loader, *names])
-    }
+    with store.reading() as reader:
+        names = [name for name, ranks in read_totals(reader, run_id).items() if rank in ranks][:MOST_LOADERS]
+        tunings = read_tunings(reader, run_id)
+        recorded = {
+            name: read_recorded(reader, run_id, rank, name, judged_steps + 1, tuned_of(tunings, rank, name))
+            for name in dict.fromkeys([loader, *names])
+        }
     return _judged(rank, loader, recorded, warmup_steps)[0]
 
 
-def read_totals(store: Store, run_id: str) -> dict[str, Totals]:
+def read_totals(reader: Reader, run_id: str) -> dict[str, Totals]:
     """By loader, most time spent first."""
     found: dict[str, dict[int, StepTotals]] = {}
-    for each in store.step_totals(run_id):
+    for each in step_totals(reader.connection, run_id):
         found.setdefault(each.loader, {})[each.rank] = each
     return dict(sorted(found.items(), key=lambda one: (-spent_us(one[1]), one[0])))
 
@@ -141,6 +143,5 @@ def _with_totals(rank: RankFacts, totals: StepTotals, stall_us: float, beside_us
 
 def _summed_us(hosts: Hosts, rank: int, loader: str) -> dict[str, float]:
     """Over all steps of the run, as the roll-ups sum them, which are kept when single steps are deleted."""
-    with hosts.store.reading() as reader:
-        rollup = read_series(reader, hosts.run_id, rank, steps_lane(loader), names=[STALL, COPY], buckets=1)
+    rollup = read_series(hosts.reader, hosts.run_id, rank, steps_lane(loader), names=[STALL, COPY], buckets=1)
     return {name: float(np.sum(stat.sum)) for name, stat in rollup.stats.items()} if rollup else {}

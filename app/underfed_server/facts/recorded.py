@@ -13,10 +13,13 @@ import numpy as np
 from underfed_server.facts.record import Mask, is_read_ahead
 from underfed_server.measurements import Column, StepRows, chosen
 from underfed_server.model import EpochInfo
+from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.columns.stall import stall_us
-from underfed_server.store.reading.changed_settings import ChangedSettings
+from underfed_server.store.reading.changed_settings import ChangedSettings, read_changed_settings
+from underfed_server.store.reading.details import read_epochs
+from underfed_server.store.reading.rows import read_rows
+from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.reading.tunings import Tuned
-from underfed_server.store.store import Store
 
 NEWEST_EPOCHS = 200
 """Of each loader of a rank, and more where its newest steps are of more."""
@@ -96,13 +99,16 @@ class Recorded:
         return bool(np.searchsorted(asked_us, begin_us, side="right") < np.searchsorted(asked_us, end_us))
 
 
-def read_recorded(store: Store, run_id: str, rank: int, loader: str, last: int, tuned: Tuned | None = None) -> Recorded:
+def read_recorded(
+    reader: Reader, run_id: str, rank: int, loader: str, last: int, tuned: Tuned | None = None
+) -> Recorded:
     """The newest ``last`` steps of the rank with the loader. ``tuned``: what it said of tuning it."""
-    rows = store.steps(run_id, rank, loader, last=last)
-    epochs = store.epochs(run_id, rank, loader, max(NEWEST_EPOCHS, len(np.unique(rows.epoch_index)) + 1))
+    rows = read_rows(StepRows, reader, run_id, rank, steps_lane(loader), last)
+    newest = max(NEWEST_EPOCHS, len(np.unique(rows.epoch_index)) + 1)
+    epochs = read_epochs(reader.connection, run_id, rank, loader, newest)
     changed = tuned.changed if tuned else None
     searched = tuned.searched if tuned else ()
-    return Recorded(rows, epochs, changed or store.changed_settings(run_id, rank, loader), searched)
+    return Recorded(rows, epochs, changed or read_changed_settings(reader, run_id, rank, loader), searched)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,23 +15,20 @@ from sqlalchemy.exc import DBAPIError
 from underfed_server.counters import Counters
 from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.posted import Outcome, PostedWindow
-from underfed_server.measurements import BatchRows, GpuRows, HostRows, ProcessRows, Rows, StepRows
-from underfed_server.model import Diagnosis, EpochInfo
+from underfed_server.measurements import BatchRows, Rows, StepRows
+from underfed_server.model import Diagnosis
 from underfed_server.store.alerts import channels as alert_channels
 from underfed_server.store.alerts import outbox, rules, states
-from underfed_server.store.columns.lanes import HOST, PROCESS, batches_lane, gpu_lane, steps_lane
+from underfed_server.store.columns.lanes import batches_lane, steps_lane
 from underfed_server.store.databases import locks, tables
 from underfed_server.store.databases.database import open_database
 from underfed_server.store.databases.schema import upgrade
 from underfed_server.store.databases.sqlite import require_size, require_sound
 from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
-from underfed_server.store.reading.changed_settings import ChangedSettings, read_changed_settings
 from underfed_server.store.reading.current_usage import CurrentUsage, Place, RankNow
 from underfed_server.store.reading.rows import read_rows
-from underfed_server.store.reading.samplers import Samplers, read_samplers
-from underfed_server.store.reading.tracks import Reader
-from underfed_server.store.reading.tunings import Tunings, read_tunings
+from underfed_server.store.reading.tracks import MOST_CHUNK_BYTES, Chunks, Reader
 from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
 from underfed_server.store.runs import diagnoses, jobs, listing, removal, summaries
 from underfed_server.store.runs.audit_log import UNKNOWN, Author, read_audit, trim_audit
@@ -39,7 +36,6 @@ from underfed_server.store.runs.config_values import read_config_keys
 from underfed_server.store.runs.counted import read_counted
 from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
-from underfed_server.store.runs.read_rates import read_rates
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
 from underfed_server.store.team.observed_gains import read_observed
 from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy
@@ -125,6 +121,7 @@ class Store:
         is_shared = self.database.is_shared
         self._listeners: list[Callable[[set[str]], None]] = []
         self._tails = Tails()
+        self._chunks = Chunks(MOST_CHUNK_BYTES)
         self._lines = Lines()
         self._newest = CurrentUsage()
         self._appender = Appender(now, is_shared=is_shared)
@@ -173,7 +170,7 @@ class Store:
     def reading(self) -> Iterator[Reader]:
         """One snapshot of the database for several reads."""
         with self.database.reading.begin() as connection:
-            yield Reader(connection, self._tails)
+            yield Reader(connection, self._tails, self._chunks)
 
     def check(self) -> None:
         """Raises:
@@ -297,11 +294,6 @@ class Store:
 
     step_totals = _reads(summaries.step_totals)
 
-    def epochs(self, run_id: str, rank: int, loader: str, last: int) -> tuple[EpochInfo, ...]:
-        """The newest epochs of a rank with a loader, oldest first."""
-        with self.database.reading.begin() as connection:
-            return details.read_epochs(connection, run_id, rank, loader, last)
-
     def steps(self, run_id: str, rank: int, loader: str, last: int | None = None) -> StepRows:
         """All steps of a rank with a loader, or the newest ``last``."""
         return self._rows(StepRows, run_id, rank, steps_lane(loader), last)
@@ -309,33 +301,6 @@ class Store:
     def batches(self, run_id: str, rank: int, loader: str, last: int | None = None) -> BatchRows:
         """In the order in which the training process received them."""
         return self._rows(BatchRows, run_id, rank, batches_lane(loader), last)
-
-    def changed_settings(self, run_id: str, rank: int, loader: str) -> ChangedSettings | None:
-        """Since when a rank has used a loader with its present settings; ``None``: always, or it is not known."""
-        with self.reading() as reader:
-            return read_changed_settings(reader, run_id, rank, loader)
-
-    def tunings(self, run_id: str) -> Tunings:
-        """What its ranks said of tuning their loaders; empty where none does."""
-        with self.reading() as reader:
-            return read_tunings(reader, run_id)
-
-    def process(self, run_id: str, rank: int, last: int | None = None) -> ProcessRows:
-        """One sample a second."""
-        return self._rows(ProcessRows, run_id, rank, PROCESS, last)
-
-    def host(self, run_id: str, rank: int, last: int | None = None) -> HostRows:
-        """One a second; empty for ranks that leave it to another rank of their host: see :meth:`samplers`."""
-        return self._rows(HostRows, run_id, rank, HOST, last)
-
-    def gpu(self, run_id: str, rank: int, gpu_index: int, last: int | None = None) -> GpuRows:
-        """One a second; empty for ranks that leave it to another rank of their host: see :meth:`samplers`."""
-        return self._rows(GpuRows, run_id, rank, gpu_lane(gpu_index), last)
-
-    def samplers(self, run_id: str) -> Samplers:
-        """Which ranks sample hosts and GPUs, for which others."""
-        with self.reading() as reader:
-            return read_samplers(reader, run_id)
 
     def rows_deleted_at(self, run_id: str) -> datetime | None:
         """When retention last deleted single rows of the run; ``None``: all are kept."""
@@ -361,7 +326,6 @@ class Store:
     team_run = _reads(read_team_run)
     proven = _reads(read_proven)
     observed = _reads(read_observed)
-    read_rates = _reads(read_rates)
 
     def save_diagnosis(self, diagnosis: Diagnosis) -> bool:
         """Replace the run's last diagnosis; answers to its windows have that verdict from then on. ``False``: the new

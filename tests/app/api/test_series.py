@@ -9,10 +9,11 @@ from starlette.testclient import TestClient
 
 from tests.app.made_loops import Thread, zipped
 from tests.app.made_windows import RUN, made_stream, made_window
-from tests.app.store.posting import post
+from tests.app.store.posting import post, samples
 from underfed_server.diagnose import Diagnoser
-from underfed_server.measurements import METRICS
+from underfed_server.measurements import METRICS, HostRows
 from underfed_server.model import Series, SeriesPage
+from underfed_server.store.columns.lanes import HOST
 from underfed_server.store.columns.stall import stall_us
 from underfed_server.store.store import Store
 
@@ -68,7 +69,7 @@ def test_a_stretch_of_steps_brings_the_samples_and_batches_of_its_time(client: T
     assert (step.first_index[0], step.first_index[-1], len(step.mean)) == (400, 599, 200)
     starts, host, batches = (
         recorded.steps("run-1", 0, "train"),
-        recorded.host("run-1", 0),
+        samples(recorded, HostRows, HOST),
         recorded.batches("run-1", 0, "train"),
     )
     from_us, to_us = starts.start_us[400], starts.start_us[600]

@@ -7,6 +7,8 @@ from typing import Any
 
 from tests.app.made_windows import made_window, posted_window
 from underfed_server.errors import OutOfOrderError
+from underfed_server.measurements import Rows
+from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.store import Store
 from underfed_server.store.writing.compact import compact
 from underfed_server.store.writing.streams import StreamKey
@@ -29,6 +31,12 @@ def post_split(store: Store, windows: Sequence[Window], after: Iterable[int]) ->
         if stop in after:
             store.write(lambda connection: compact(connection, KEY))
         done = max(done, stop)
+
+
+def samples(store: Store, kind: type[Rows], lane: str) -> Rows:
+    """Those of the rank that :func:`post` is about."""
+    with store.reading() as reader:
+        return read_rows(kind, reader, KEY.run_id, KEY.rank, lane, None)
 
 
 def settle(store: Store) -> None:

@@ -37,24 +37,15 @@ def _newest(reader: Reader, track: Track, last: int | None) -> list[Columns]:
     """At least ``last`` rows if there are that many, in order."""
     hot = reader.hot_rows(track)
     parts = [] if hot is None else [hot]
-    missing = track.chunk_rows if last is None else last - sum(length(columns) for columns in parts)
-    if missing <= 0 or not track.chunks:
-        return parts
-    since = 0 if last is None else first_needed(reader, track, missing)
-    return reader.chunk_rows(track, range(since, track.chunks), columns_of(track.lane)) + parts
-
-
-def first_needed(reader: Reader, track: Track, rows: int) -> int:
-    """The ordinal from which on the track's chunks have at least ``rows``."""
-    # Chunks differ in size, but seldom by much: look at twice as many as the mean asks for before looking at all.
-    guess = max(0, track.chunks - 2 - 2 * rows * track.chunks // max(1, track.chunk_rows))
-    for since in (guess, 0):
-        found = 0
-        for place in reversed(reader.chunk_places(track, since)):
-            found += place.rows
-            if found >= rows:
-                return place.ordinal
-    return 0
+    if last is None:
+        return reader.chunk_rows(track, range(track.chunks), columns_of(track.lane)) + parts
+    missing = last - sum(length(columns) for columns in parts)
+    for ordinal in reversed(range(track.dropped_chunks, track.chunks)):
+        if missing <= 0:
+            break
+        parts.insert(0, reader.chunk(track, ordinal))
+        missing -= length(parts[0])
+    return parts
 
 
 def read_after(

@@ -6,23 +6,25 @@ see one sequence on the clock that reads 0 when the run started.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, Table, and_, bindparam, select
+from sqlalchemy import ColumnElement, Connection, Row, RowMapping, Select, Table, and_, bindparam, select
 
 from underfed_server.measurements import Column, Columns, names_of
 from underfed_server.store.columns.chunks import decode
 from underfed_server.store.columns.histograms import BINS, Bins, add_to
 from underfed_server.store.columns.ladder import Rollup
-from underfed_server.store.columns.lanes import index_of, kind_of, length, stored_names, unpacked
+from underfed_server.store.columns.lanes import columns_of, index_of, kind_of, length, stored_names, unpacked
 from underfed_server.store.columns.records import chunk_rollups_from_bytes, nodes_from_bytes
 from underfed_server.store.databases import tables
+from underfed_server.store.writing.kept_rows import KeptRows
 from underfed_server.store.writing.streams import StreamKey
-from underfed_server.store.writing.tail import Tails, belongs_to
+from underfed_server.store.writing.tail import EMPTY, Tail, Tails, belongs_to
 
 
 def at_place(table: Table) -> ColumnElement[bool]:
@@ -47,11 +49,16 @@ def on_run_clock(row: RowMapping) -> dict[str, int | None]:
 
 # Built once: building a statement costs more than running it.
 _track, _chunk = tables.track.c, tables.chunk.c
-_TRACKS = (
+_TRACKS_OF_RUN = (
     with_starts(tables.track)
-    .where(_track.run_id == bindparam("run_id"), _track.rank == bindparam("rank"), _track.lane == bindparam("lane"))
-    .where(_track.rows > 0)
-    .order_by(_track.incarnation)
+    .where(_track.run_id == bindparam("run_id"), _track.rows > 0)
+    .order_by(_track.rank, _track.lane, _track.incarnation)
+)
+_TRACKS = _TRACKS_OF_RUN.where(_track.rank == bindparam("rank"), _track.lane == bindparam("lane"))
+_LANES = (
+    select(_track.lane)
+    .where(_track.run_id == bindparam("run_id"), _track.rank == bindparam("rank"), _track.rows > 0)
+    .distinct()
 )
 _ORDINAL_AT = (
     select(_chunk.ordinal)
@@ -92,6 +99,8 @@ class Track:
     """One past its last, not yet shifted."""
     shift_index: int
     shift_us: int
+    started_at: datetime
+    """Of its incarnation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +120,46 @@ class Kept:
     """Least number of significant bits of single durations; ``None``: all are exact."""
 
 
+Chunks = KeptRows[tuple[StreamKey, datetime, str, int], Columns]
+"""Rows of chunks by stream, its start, lane and ordinal."""
+
+MOST_CHUNK_BYTES = 384 * 2**20
+"""Of decoded chunks in memory: the newest of a rank with eight workers take up to 2 MB, after an hour."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Reads one snapshot of the database: its connection is in a transaction."""
 
     connection: Connection
     tails: Tails
+    chunks: Chunks
     _tracks: dict[tuple[str, int, str], list[Track]] = field(default_factory=dict)
+    _hot: dict[StreamKey, Tail] = field(default_factory=dict)
+    _whole: set[str] = field(default_factory=set)
+
+    def read_whole(self, run_id: str) -> None:
+        """Look up all tracks and tails of the run at once, for who reads most of them: a question costs as much as
+        what a thousand rows take to be read."""
+        rows = self.connection.execute(_TRACKS_OF_RUN, {"run_id": run_id})
+        for (rank, lane), own in groupby(rows, key=lambda row: (row.rank, row.lane)):
+            self._tracks[run_id, rank, lane] = list(_tracks_of(own))
+        self._hot.update(self.tails.read_run(self.connection, run_id))
+        self._whole.add(run_id)
 
     def tracks(self, run_id: str, rank: int, lane: str) -> list[Track]:
         """Oldest incarnation first; empty when nothing was recorded."""
         place = (run_id, rank, lane)
-        if place not in self._tracks:
-            self._tracks[place] = self._read_tracks(run_id, rank, lane)
-        return self._tracks[place]
+        if place not in self._tracks and run_id not in self._whole:
+            rows = self.connection.execute(_TRACKS, {"run_id": run_id, "rank": rank, "lane": lane})
+            self._tracks[place] = list(_tracks_of(rows))
+        return self._tracks.get(place, [])
+
+    def tail(self, key: StreamKey) -> Tail:
+        """The rows of the stream that no chunk holds yet."""
+        if key not in self._hot and key.run_id not in self._whole:
+            self._hot[key] = self.tails.read(self.connection, key)
+        return self._hot.get(key, EMPTY)
 
     def kept(self, run_id: str, rank: int, lane: str) -> Kept:
         tracks = self.tracks(run_id, rank, lane)
@@ -132,26 +167,10 @@ class Reader:
         bits = [track.precision_bits for track in tracks if track.precision_bits is not None]
         return Kept(max(ends, default=None), min(bits, default=None))
 
-    def _read_tracks(self, run_id: str, rank: int, lane: str) -> list[Track]:
-        found: list[Track] = []
-        shift = 0
-        for row in self.connection.execute(_TRACKS, {"run_id": run_id, "rank": rank, "lane": lane}):
-            key = StreamKey(row.run_id, row.rank, row.incarnation)
-            end = row.next_index if lane.startswith("steps:") else row.rows
-            shift_us = (row.started_at - row.run_started_at) // tables.MICROSECOND
-            found.append(
-                Track(
-                    key, lane, row.rows, row.chunks, row.dropped_chunks, row.chunk_rows, row.precision_bits,
-                    end, shift, shift_us,
-                )
-            )  # fmt: skip
-            shift += end
-        return found
-
     def lanes(self, run_id: str, rank: int) -> set[str]:
-        track = tables.track.c
-        statement = select(track.lane).where(track.run_id == run_id, track.rank == rank, track.rows > 0).distinct()
-        return set(self.connection.execute(statement).scalars())
+        if run_id in self._whole:
+            return {lane for of, each, lane in self._tracks if (of, each) == (run_id, rank)}
+        return set(self.connection.execute(_LANES, {"run_id": run_id, "rank": rank}).scalars())
 
     def ranks(self, run_id: str) -> list[int]:
         """Ranks that sent anything, in order."""
@@ -194,9 +213,21 @@ class Reader:
             found.append(columns | {"row": index_of(columns, first_index)})
         return found
 
+    def chunk(self, track: Track, ordinal: int) -> Columns:
+        """As :meth:`chunk_rows`, with all columns, of one chunk whose rows are kept. The newest are asked for again and
+        again while a run is judged, and never change.
+        """
+        # A run that was removed may come again under its name.
+        place = (track.key, track.started_at, track.lane, ordinal)
+        columns = self.chunks.get(place)
+        if columns is None:
+            columns = self.chunk_rows(track, [ordinal], columns_of(track.lane))[0]
+            self.chunks.put(place, columns, [columns])
+        return columns
+
     def hot_rows(self, track: Track) -> Columns | None:
         """As :meth:`chunk_rows`, of rows that no chunk holds yet."""
-        columns = self.tails.read(self.connection, track.key).lanes.get(track.lane)
+        columns = self.tail(track.key).lanes.get(track.lane)
         return None if columns is None else columns | {"row": index_of(columns, track.chunk_rows)}
 
     def chunk_rollups(self, track: Track, first: int, last: int, names: Sequence[str]) -> Rollup | None:
@@ -238,6 +269,19 @@ class Reader:
     @staticmethod
     def is_chunk_of(track: Track) -> ColumnElement[bool]:
         return and_(belongs_to(tables.chunk, track.key), tables.chunk.c.lane == track.lane)
+
+
+def _tracks_of(rows: Iterable[Row[Any]]) -> Iterator[Track]:
+    """Of one rank and lane, by incarnation."""
+    shift = 0
+    for row in rows:
+        end = row.next_index if row.lane.startswith("steps:") else row.rows
+        shift_us = (row.started_at - row.run_started_at) // tables.MICROSECOND
+        yield Track(
+            StreamKey(row.run_id, row.rank, row.incarnation), row.lane, row.rows, row.chunks, row.dropped_chunks,
+            row.chunk_rows, row.precision_bits, end, shift, shift_us, row.started_at,
+        )  # fmt: skip
+        shift += end
 
 
 def place_of(track: Track) -> dict[str, object]:

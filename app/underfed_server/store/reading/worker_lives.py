@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, and_, func, select
+from sqlalchemy import Connection, RowMapping, and_, bindparam, func, select
 
 from underfed_server.measurements import WorkerRows, chosen
 from underfed_server.model import DiedWorker, WorkerLife
@@ -28,6 +28,16 @@ NEWEST_SAMPLES = 3_600
 _life, _stream = tables.worker_life.c, tables.stream.c
 # Ordered by iterator, since a start may not have been seen; each incarnation counts its own.
 _newest_first = (_stream.started_at.desc(), _life.iterator_index.desc())
+# Built once: building a statement costs more than running it.
+_is_asked = and_(
+    _life.run_id == bindparam("run_id"), _life.rank == bindparam("rank"), _life.loader == bindparam("loader")
+)
+_LIVES = with_starts(tables.worker_life).where(_is_asked).order_by(*_newest_first).limit(NEWEST_LIVES)
+_ENDED = (
+    select(_life.worker, _life.ended, func.count())
+    .where(_is_asked, _life.ended.is_not(None))
+    .group_by(_life.worker, _life.ended)
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,20 +101,17 @@ def read_died(connection: Connection, run_id: str) -> list[DiedWorker]:
 
 def _lives(connection: Connection, run_id: str, rank: int, loader: str) -> dict[int, list[WorkerLife]]:
     """Lives by worker, the newest first."""
-    is_asked = and_(_life.run_id == run_id, _life.rank == rank, _life.loader == loader)
-    statement = with_starts(tables.worker_life).where(is_asked).order_by(*_newest_first).limit(NEWEST_LIVES)
     found: dict[int, list[WorkerLife]] = defaultdict(list)
-    for row in connection.execute(statement).mappings():
+    place = {"run_id": run_id, "rank": rank, "loader": loader}
+    for row in connection.execute(_LIVES, place).mappings():
         found[row["worker"]].append(WorkerLife(**_life_of(row)))
     return found
 
 
 def _ended(connection: Connection, run_id: str, rank: int, loader: str) -> dict[int, dict[str, int]]:
-    statement = select(_life.worker, _life.ended, func.count()).where(
-        _life.run_id == run_id, _life.rank == rank, _life.loader == loader, _life.ended.is_not(None)
-    )
     found: dict[int, dict[str, int]] = defaultdict(dict)
-    for worker, ended, count in connection.execute(statement.group_by(_life.worker, _life.ended)):
+    place = {"run_id": run_id, "rank": rank, "loader": loader}
+    for worker, ended, count in connection.execute(_ENDED, place):
         found[worker][ended] = count
     return found
 

@@ -11,13 +11,12 @@ from functools import partial
 from sqlalchemy import BigInteger, and_, func, select, type_coerce
 
 from underfed_server.store.databases import tables
-from underfed_server.store.reading.rows import first_needed
 from underfed_server.store.reading.tracks import Reader, Track
 from underfed_server.store.team.retention_policy import RetentionPolicy, read_storage_use
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import belongs_to
 
-_track = partial(Track, precision_bits=None, end_index=0, shift_index=0, shift_us=0)
+_track = partial(Track, precision_bits=None, end_index=0, shift_index=0, shift_us=0, started_at=tables.UNIX_EPOCH)
 
 TRACKS_A_LOOK = 64
 """Tracks read at once, those with the oldest rows. Rows newer than the oldest row of any other track wait."""
@@ -142,8 +141,21 @@ def _stop(reader: Reader, row: _Oldest, now: datetime) -> int:
     if not row.open_ranks or row.last_seen_at < now - SILENT:
         return row.track.chunks
     missing = NEWEST_ROWS - (row.track.rows - row.track.chunk_rows)
-    return first_needed(reader, row.track, missing) if missing > 0 else row.track.chunks
+    return _first_needed(reader, row.track, missing) if missing > 0 else row.track.chunks
 
 
 def _none_yet(row: _Oldest) -> Surplus:
     return Surplus(row.track.key, row.track.lane, row.track.dropped_chunks, ())
+
+
+def _first_needed(reader: Reader, track: Track, rows: int) -> int:
+    """The ordinal from which on the track's chunks have at least ``rows``."""
+    # Chunks differ in size, but seldom by much: look at twice as many as the mean asks for before looking at all.
+    guess = max(0, track.chunks - 2 - 2 * rows * track.chunks // max(1, track.chunk_rows))
+    for since in (guess, 0):
+        found = 0
+        for place in reversed(reader.chunk_places(track, since)):
+            found += place.rows
+            if found >= rows:
+                return place.ordinal
+    return 0

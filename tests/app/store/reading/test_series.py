@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from tests.app.made_windows import STARTED_AT, made_stream
-from tests.app.store.posting import KEY, post, post_split
-from underfed_server.measurements import COMPUTE, STALL, STALL_FRACTION, Column
+from tests.app.store.posting import KEY, post, post_split, samples
+from underfed_server.measurements import COMPUTE, STALL, STALL_FRACTION, Column, HostRows
 from underfed_server.store.columns.histograms import BINS, BINS_PER_OCTAVE
 from underfed_server.store.columns.ladder import Rollup
+from underfed_server.store.columns.lanes import HOST
 from underfed_server.store.columns.records import nodes_from_bytes
 from underfed_server.store.reading import series, tracks
 from underfed_server.store.reading.series import read_series
@@ -120,7 +121,7 @@ def test_load_times_are_counted_in_bins_however_they_are_rolled_up(recorded: Sto
 
 
 def test_samples_between_two_instants_are_those_taken_then(recorded: Store) -> None:
-    host = recorded.host("run-1", 0)
+    host = samples(recorded, HostRows, HOST)
     for from_us, to_us in ((0.0, 1e12), (host.at_us[100], host.at_us[101]), (host.at_us[37] + 1, host.at_us[351])):
         with recorded.reading() as reader:
             rollup = read_series(

@@ -9,7 +9,7 @@ from tests.app.made_windows import RUN, made_window
 from tests.app.store.clock import WallClock
 from tests.app.store.posting import post
 from underfed_server.model import ReadRate
-from underfed_server.store.runs.read_rates import NEWEST
+from underfed_server.store.runs.read_rates import NEWEST, read_rates
 from underfed_server.store.store import Store
 
 
@@ -23,7 +23,8 @@ def judged(store: Store, run_id: str, read_rate: ReadRate | None, project: str =
 
 
 def mb_per_s(store: Store, run_id: str, place: str = "filer:/export") -> list[float]:
-    return [each.bytes_per_s / 1e6 for each in store.read_rates(run_id, place)]
+    with store.reading() as reader:
+        return [each.bytes_per_s / 1e6 for each in read_rates(reader.connection, run_id, place)]
 
 
 def test_other_runs_of_the_project_tell_what_they_read_from_a_place(store: Store) -> None:

@@ -13,8 +13,10 @@ from sqlalchemy import func, select, update
 from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import RUN, STARTED_AT, made_stream
 from tests.app.store.clock import WallClock
-from tests.app.store.posting import KEY, Window, post, post_split, settle
+from tests.app.store.posting import KEY, Window, post, post_split, samples, settle
+from underfed_server.measurements import HostRows
 from underfed_server.store.columns.ladder import COUNT, GREATEST, SUM, Rollup
+from underfed_server.store.columns.lanes import HOST
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Kept
@@ -154,7 +156,7 @@ def test_the_newest_rows_are_not_taken_from_both_sides_of_a_gap(store: Store) ->
 
 def test_samples_between_two_instants_are_still_found(store: Store) -> None:
     record(store)
-    steps, host = store.steps("run-1", 0, "train"), store.host("run-1", 0)
+    steps, host = store.steps("run-1", 0, "train"), samples(store, HostRows, HOST)
     tidy(store, RetentionPolicy(retain_us=1))
     at_us = [int(steps.start_us[row]) for row in (900, 1_500)]
     with store.reading() as reader:

@@ -12,9 +12,10 @@ from sqlalchemy import func, select
 from tests.app.conftest import on_postgresql_alone
 from tests.app.databases import Databases
 from tests.app.made_windows import made_stream, posted_window
-from tests.app.store.posting import KEY, Window, post, post_split, settle
+from tests.app.store.posting import KEY, Window, post, post_split, samples, settle
 from underfed_server.ingest.posted import Ack
-from underfed_server.measurements import RECORDED
+from underfed_server.measurements import RECORDED, GpuRows, HostRows, ProcessRows
+from underfed_server.store.columns.lanes import HOST, PROCESS, gpu_lane
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.locks import lock_runs
 from underfed_server.store.store import Store
@@ -58,7 +59,8 @@ def test_every_value_is_read_back_as_it_was_sent(split: Store) -> None:
         assert same(getattr(steps, name), sent(WINDOWS, "steps", name)), name
     for name in RECORDED["batches"].keys() - {"epoch_index"}:
         assert same(getattr(batches, name), sent(WINDOWS, "batches", name)), name
-    process, host, gpu = store.process("run-1", 0), store.host("run-1", 0), store.gpu("run-1", 0, 0)
+    process, host = samples(store, ProcessRows, PROCESS), samples(store, HostRows, HOST)
+    gpu = samples(store, GpuRows, gpu_lane(0))
     for name in RECORDED["process"]:
         assert same(getattr(process, name), sent(WINDOWS, "process", name)), name
     for name in RECORDED["host"]:
@@ -66,10 +68,10 @@ def test_every_value_is_read_back_as_it_was_sent(split: Store) -> None:
     assert [each.worker for each in store.workers("run-1", 0, "train")] == [0, 1]
     for each in store.workers("run-1", 0, "train"):
         for name in RECORDED["worker"]:
-            samples = [
+            of_worker = [
                 {"of": part} for window in WINDOWS for part in window["worker_samples"] if part["worker"] == each.worker
             ]
-            assert same(getattr(each.samples, name), sent(samples, "of", name)), name
+            assert same(getattr(each.samples, name), sent(of_worker, "of", name)), name
     for name in RECORDED["gpu"]:
         assert same(getattr(gpu, name), sent(WINDOWS, "gpus", name)), name
 
