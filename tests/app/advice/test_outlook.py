@@ -11,7 +11,7 @@ from underfed_server.advice.outlook import outlook
 from underfed_server.api.served_diagnosis import unjudged
 from underfed_server.model import Advice, Diagnosis, LoaderLine, Outlook, Run
 
-EMPTY = dict.fromkeys(Run.model_fields, None) | {"is_final": False}
+EMPTY = dict.fromkeys(Run.model_fields, None) | {"is_final": False, "pods": []}
 LOADER = {"loader": "train", "settings": {}, "batches_per_epoch": 500, "not_measured": {}}
 """Of 500 batches."""
 
