@@ -12,7 +12,8 @@ version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' agent/underfed/__init__.py)
 
 # Whoever builds this commit with these versions gets the same bytes.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-export PIP_CONSTRAINT=$PWD/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1
+# Relative: pip takes spaces for several files.
+export PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1
 umask 022
 
 # The sdist from this tree, the wheel from the sdist: so the sdist is complete.

@@ -106,11 +106,8 @@ def test_the_readmes_line_is_all_a_script_needs(tmp_path: Path) -> None:
     assert len(ran.stderr.splitlines()) == 2, "where its page is, and that its windows wait for the service"
 
 
-def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
+def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) < 150
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
 
 
 def test_the_readmes_make_targets_exist() -> None:
