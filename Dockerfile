@@ -1,5 +1,5 @@
 # The service in an image: docker build --tag underfed .
-# Agents are not in it: they are installed where training runs, with pip.
+# Agents are installed where training runs, with pip. Pods copy theirs from here: /opt/underfed-agent (docs/clusters.md).
 
 FROM node:22-slim AS page
 WORKDIR /source/frontend
@@ -17,9 +17,13 @@ COPY app/ app/
 COPY --from=page /source/app/underfed_server/static/ app/underfed_server/static/
 RUN python -m venv /opt/underfed \
  && UNDERFED_SKIP_FRONTEND=1 /opt/underfed/bin/pip install --no-cache-dir --constraint constraints.txt ".[postgresql,parquet]"
+# As `pip install --target` lays it. psutil's binary is for the GNU C library and any Python; the agent does without it.
+RUN mkdir /opt/underfed-agent && cd /opt/underfed/lib/python3.*/site-packages \
+ && cp -R underfed psutil pynvml.py /opt/underfed-agent/
 
 FROM python:3.11-slim
 COPY --from=installed /opt/underfed /opt/underfed
+COPY --from=installed /opt/underfed-agent /opt/underfed-agent
 # A volume that is mounted here for the first time belongs to this user, and is closed to others.
 RUN useradd --system --uid 10001 --user-group --create-home --home-dir /var/lib/underfed underfed \
  && chmod 0700 /var/lib/underfed

@@ -30,6 +30,7 @@ import torch.utils.data.dataloader as module
 loader = DataLoader(TensorDataset(torch.arange(80)), batch_size=4)
 print(sum(int(batch.sum()) for _ in range(2) for (batch,) in loader))
 """
+SLURM = ROOT / "deploy" / "slurm"
 FITS_NOWHERE = "raise ImportError('_psutil_linux.abi3.so: Error loading shared library libc.so.6')\n"
 
 
@@ -57,10 +58,83 @@ def run(script: str, path: str, **variables: str) -> subprocess.CompletedProcess
     )
 
 
+def exported(script: str, **variables: str) -> dict[str, str]:
+    """What SLURM sets for the task: each line that its TaskProlog prints as ``export NAME=value`` (slurm.conf(5))."""
+    environ = {"PATH": "/usr/bin:/bin", **variables}
+    done = subprocess.run([SLURM / script], env=environ, capture_output=True, text=True, check=True)
+    lines = [line.removeprefix("export ") for line in done.stdout.splitlines() if line.startswith("export ")]
+    return dict(line.split("=", 1) for line in lines)
+
+
+def test_the_task_prolog_sets_what_records_a_task_and_leaves_what_a_user_set(laid: Path, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("t0ken-of-the-cluster\n")
+    cluster = {"UNDERFED_AGENT": str(laid), "UNDERFED_TOKEN_FILE": str(tmp_path / "token"), **SBATCH}
+    assert exported("task_prolog.sh", **cluster, SLURM_JOB_ACCOUNT="vision", PYTHONPATH="/home/ada/lib") == {
+        "PYTHONPATH": f"{site_of(laid)}:/home/ada/lib",
+        "UNDERFED_AUTOLOAD": "1",
+        "UNDERFED_URL": "http://underfed.example.org:7077",
+        "UNDERFED_TOKEN": "t0ken-of-the-cluster",
+        "UNDERFED_PROJECT": "vision",
+        "UNDERFED_NAME": "train",
+    }
+    own = {"UNDERFED_URL": "http://own", "UNDERFED_TOKEN": "own", "UNDERFED_PROJECT": "own", "UNDERFED_NAME": "own"}
+    assert exported("task_prolog.sh", **cluster, **own, SLURM_JOB_ACCOUNT="vision") == {
+        "PYTHONPATH": site_of(laid), "UNDERFED_AUTOLOAD": "1", "UNDERFED_URL": "http://own",
+    }  # fmt: skip
+    assert exported("task_prolog.sh", **cluster, UNDERFED_DISABLED="1") == {}
+    assert exported("task_prolog.sh", **cluster | {"UNDERFED_AGENT": str(tmp_path / "not mounted")}) == {}
+
+
+@pytest.mark.parametrize(
+    ("says", "job", "expected"),
+    [
+        (
+            "echo 'data-bound: 43% lost; run r1'",
+            "4711",
+            ["update JobId=4711 AdminComment=underfed: data-bound: 43% lost; run r1"],
+        ),
+        ("exit 1", "4711", []),
+        ("true", "4711", []),
+        ("echo never", "", []),
+    ],
+)
+def test_the_epilog_puts_the_verdict_on_a_jobs_run_into_its_comment(
+    says: str, job: str, expected: list[str], tmp_path: Path
+) -> None:
+    for name, text in {
+        "underfed": f'echo "$@" > {tmp_path}/asked; {says}',
+        "scontrol": f'echo "$@" >> {tmp_path}/told',
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "UNDERFED_COMMAND": str(tmp_path / "underfed"), "SLURM_JOB_ID": job}
+    # The part that goes on apart from the controller holds this pipe no longer than it runs.
+    held, other = os.pipe()
+    done = subprocess.run([SLURM / "epilog_slurmctld.sh"], env=environ, check=False, pass_fds=[other])
+    os.close(other)
+    with os.fdopen(held) as until_it_ends:
+        until_it_ends.read()
+    assert done.returncode == 0
+    told = tmp_path / "told"
+    assert (told.read_text().splitlines() if told.exists() else []) == expected
+    if job:
+        assert (tmp_path / "asked").read_text() == "show slurm:4711 --line\n"
+
+
+def test_the_scripts_for_slurm_are_those_of_every_shell() -> None:
+    found = shutil.which("shellcheck")
+    if found is None:
+        pytest.skip("shellcheck is not installed here")
+    scripts = sorted(SLURM.iterdir())
+    done = subprocess.run([found, *scripts], capture_output=True, text=True, check=False)
+    assert (done.returncode, len(scripts)) == (0, 3), done.stdout
+
+
 def test_an_unchanged_script_is_recorded_with_its_job_by_an_agent_whose_psutil_fits_nowhere(
     laid: Path, service: Service
 ) -> None:
-    done = run(SCRIPT, site_of(laid), UNDERFED_AUTOLOAD="1", **SBATCH, **POD_TEMPLATE)
+    variables = exported("task_prolog.sh", UNDERFED_AGENT=str(laid), UNDERFED_URL=service.url, **SBATCH)
+    done = run(SCRIPT, variables.pop("PYTHONPATH"), **variables, **SBATCH, **POD_TEMPLATE)
     assert (done.returncode, done.stdout) == (0, "6320\n"), done.stderr
     wait_until(lambda: any("end" in window for window in service.windows), "it has ended")
     assert sum(len(steps["step_us"]) for window in service.windows for steps in window.get("steps", [])) == 40

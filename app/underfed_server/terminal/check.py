@@ -65,7 +65,7 @@ def check(argv: Sequence[str]) -> int:
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="underfed check", description=check.__doc__)
-    parser.add_argument("run", metavar="RUN", help="a run id, a unique beginning of one, or latest")
+    parser.add_argument("run", metavar="RUN", help="a run id, a unique beginning of one, latest, or slurm:JOBID")
     parser.add_argument(
         "--max-stall",
         type=_fraction,

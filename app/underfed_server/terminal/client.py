@@ -40,6 +40,8 @@ DEFAULT_URL = "http://127.0.0.1:7077"
 TIMEOUT_S = 10.0
 MOST_RUNS = 1_000
 _RUN_ID = re.compile("[A-Za-z0-9_-]{1,64}")
+_SLURM_JOB = re.compile("[0-9]{1,20}")
+OF_SLURM = "slurm:"
 
 
 class ServiceUnreachableError(UnderfedError):
@@ -82,14 +84,23 @@ class Client:
         return Comparison.model_validate(self._get("/compare", {"run_id": list(run_ids)}))
 
     def find(self, wanted: str) -> RunSummary:
-        """The run that ``wanted`` names: an id, a unique beginning of one, or ``latest``.
+        """The run that ``wanted`` names: an id, a unique beginning of one, ``latest``, or ``slurm:JOBID``, the newest
+        of that job of SLURM: it has one for each try and each step.
 
         Raises:
             RunNotFoundError: none, or more than one.
         """
         if wanted == "latest":
             return _only(self.runs(limit="1").runs, wanted, "there is no run yet")
+        if wanted.startswith(OF_SLURM):
+            return self._newest_of_slurm(wanted.removeprefix(OF_SLURM))
         return _only(self._beginning(wanted), wanted, f"no run begins with {wanted!r}")
+
+    def _newest_of_slurm(self, job: str) -> RunSummary:
+        if not _SLURM_JOB.fullmatch(job):
+            raise RunNotFoundError(f"a job of SLURM is named by its number, as in slurm:4711, not {job!r}")
+        found = self.runs(q=f"slurm={job}", archived="any", limit="1").runs
+        return _only(found, job, f"no run is of SLURM's job {job}")
 
     def find_deleted(self, wanted: str) -> RunSummary:
         """The deleted run that ``wanted`` names: an id, or a unique beginning of one.

@@ -14,9 +14,11 @@ from rich.console import RenderableType
 
 from underfed_server.errors import UnderfedError
 from underfed_server.model import MOST_COMPARED, Sampled
+from underfed_server.terminal.check import judged
 from underfed_server.terminal.client import Client, RefusedError, client_from_environment
 from underfed_server.terminal.comparison import render_comparison
 from underfed_server.terminal.console import PlainConsole, answered, json_of
+from underfed_server.terminal.one_line import line_of
 from underfed_server.terminal.rendering import render_runs
 from underfed_server.terminal.surroundings import render_run
 
@@ -75,8 +77,12 @@ def _pointed(expression: str, refusal: str) -> str:
 def show(argv: Sequence[str]) -> int:
     """Show one run's diagnosis: verdict, why, what to change, and what it ran on."""
     parser = _run_parser("show", show.__doc__)
-    parser.add_argument("--json", action="store_true", help="print the API's object")
+    printed = parser.add_mutually_exclusive_group()
+    printed.add_argument("--json", action="store_true", help="print the API's object")
+    printed.add_argument("--line", action="store_true", help="one plain line, as for SLURM's AdminComment")
     arguments = parser.parse_args(argv)
+    if arguments.line:
+        return answered(lambda: print(_line(arguments.run)))
 
     def find() -> Answer:
         client = client_from_environment()
@@ -85,6 +91,12 @@ def show(argv: Sequence[str]) -> int:
         return diagnosis, lambda: render_run(diagnosis, client.run(run_id), client.workers(run_id))
 
     return _print(find, as_json=arguments.json)
+
+
+def _line(wanted: str) -> str:
+    """Of a run that has just ended its last windows are waited for, as for a gate."""
+    client = client_from_environment()
+    return line_of(judged(client, client.find(wanted).run_id))
 
 
 def compare(argv: Sequence[str]) -> int:
@@ -106,7 +118,9 @@ def compare(argv: Sequence[str]) -> int:
 def _run_parser(command: str, about: str | None, nargs: str | None = None) -> argparse.ArgumentParser:
     """The parser of a command that takes one or more runs."""
     parser = argparse.ArgumentParser(prog=f"underfed {command}", description=about)
-    parser.add_argument("run", metavar="RUN", nargs=nargs, help="a run id, a unique beginning of one, or latest")
+    parser.add_argument(
+        "run", metavar="RUN", nargs=nargs, help="a run id, a unique beginning of one, latest, or slurm:JOBID"
+    )
     return parser
 
 

@@ -19,6 +19,7 @@ from underfed_server.main import create_app
 from underfed_server.model import Comparison, Diagnosis, RunsPage
 from underfed_server.store.store import Store
 from underfed_server.terminal.commands import compare, export, runs, show
+from underfed_server.terminal.one_line import LONGEST, line_of
 
 Capture = pytest.CaptureFixture[str]
 TOKEN = "a-token-of-the-tests"
@@ -56,6 +57,51 @@ def test_a_run_is_shown_by_id_by_its_beginning_or_as_the_latest(store: Store, ca
     said = capsys.readouterr().out
     assert json.loads(said)["advice"][0]["from"] == 0
     assert Diagnosis.model_validate_json(said).run_id == "run-1"
+
+
+def test_a_run_is_shown_by_its_job_of_slurm_the_newest_of_several(store: Store, capsys: Capture) -> None:
+    for minute, job in enumerate(("4711", "4711", "47110")):
+        started = f"2026-11-20T10:0{minute}:00Z"
+        post(store, made_stream(1, run_id=f"step-{minute}", started_at=started, run=RUN | {"slurm_job_id": job}))
+    assert show(["slurm:4711", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["run_id"] == "step-1"
+    assert show(["slurm:471"]) == show(["slurm:4711_2"]) == 1
+    said = capsys.readouterr().err
+    assert "no run is of SLURM's job 471" in said
+    assert "named by its number" in said
+
+
+def test_a_verdict_is_one_line_that_every_shell_and_database_takes(store: Store, capsys: Capture) -> None:
+    post(store, made_stream(1))
+    found = {"is_final": True, "hours_lost": 0.8, "data_stall_fraction": 0.43}
+    store.save_diagnosis(made_diagnosis(**found))
+    assert show(["run-1", "--line"]) == 0
+    said = capsys.readouterr().out
+    assert said == (
+        "data-bound: 43% of step time lost to input (no workers), 48 min lost; first fix: Use workers, x 1.60; "
+        "run run-1\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"gpu_hours_lost": 12.0}, "12.0 h of GPU time lost"),
+        (
+            {"bound": "unknown", "level": "unknown", "reason": "Too few steps.", "causes": []},
+            "measuring: Too few steps; run",
+        ),
+        ({"causes": [], "advice": [], "hours_lost": None}, "lost to input; run run-1"),
+        ({"sentence": "", "bound": "unknown", "reason": 'a "b" \\ `c`\n×–é' + "y" * 400}, "a 'b' / 'c' x-?yyy"),
+    ],
+)
+def test_a_line_is_short_and_plain_whatever_it_says(changes: dict[str, Any], expected: str) -> None:
+    line = line_of(made_diagnosis(**changes))
+    assert expected in line
+    assert line.isascii()
+    assert line.isprintable()
+    assert len(line) <= LONGEST
+    assert line.endswith("; run run-1")
 
 
 def test_an_id_takes_precedence_over_a_beginning_and_ambiguity_is_reported(store: Store, capsys: Capture) -> None:
