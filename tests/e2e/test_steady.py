@@ -241,6 +241,16 @@ def test_a_part_that_cannot_be_drawn_leaves_the_others(visitor: Page, gallery: S
     expect(visitor.locator("#timeline canvas").first).to_be_visible()
 
 
+def test_charts_are_as_sharp_as_the_screen_that_the_page_is_moved_to(page: Page, gallery: Service) -> None:
+    page.goto(f"{gallery.address}/runs/resnet50-in1k-base")
+    for panel in ("#steps", "#workers", "#timeline"):
+        expect(page.locator(f"{panel} canvas").first).to_be_visible()
+    screen = {"width": 1440, "height": 901, "deviceScaleFactor": 2, "mobile": False}
+    page.context.new_cdp_session(page).send("Emulation.setDeviceMetricsOverride", screen)
+    ratios = "[...new Set([...document.querySelectorAll('canvas')].map(each => each.width / each.clientWidth))]"
+    poll(lambda: page.evaluate(ratios) == [2])
+
+
 def test_compare_and_a_missing_run_do_not_wait_for_a_stream(visitor: Page, gallery: Service) -> None:
     visitor.goto(f"{gallery.address}/compare")
     expect(visitor.locator(".link-state").first).to_have_text("connected")

@@ -1,7 +1,7 @@
 /** One run, in the order of reading: what is wrong, how bad, what to do, since when, on what evidence. */
-import { computed, effect, useComputed } from '@preact/signals'
+import { computed, effect, signal, useComputed } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
-import { useEffect, useLayoutEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Diagnosis, Run } from '../api/schema'
 import { capital, formatFraction } from '../format'
 import { navigate, route, runHref, runsHref, withQuery } from '../router'
@@ -54,6 +54,15 @@ export function RunPage({ runId }: { runId: string }) {
     if (isKnown) void charted().catch(() => {})
   }, [isKnown])
   useLayoutEffect(() => nameTab(store), [store])
+  const isTuned = Boolean(store.shown.value?.tuning)
+  useEffect(() => {
+    if (isTuned) void Trials.ahead().then(() => (isTriedHere.value = true))
+  }, [isTuned])
+  // Trials stand above the fixes, and would push them away; those that come later push what is read.
+  const isBegun = useRef(false)
+  const isWhole = isBegun.current || !isTuned || isTriedHere.value
+  const isLoaded = isWhole && (store.shown.value !== null || store.diagnosis.trouble.value !== null)
+  isBegun.current ||= isLoaded
 
   if (store.isMissing.value) return <MissingPage runId={runId} />
   return (
@@ -62,7 +71,7 @@ export function RunPage({ runId }: { runId: string }) {
         <TroubleBanner key={part} what={PART_NAMES[part]} error={error} />
       ))}
       {/* The verdict comes with the head: it would push away whatever was there before it. */}
-      {run && (store.shown.value || store.diagnosis.trouble.value) ? (
+      {run && isLoaded ? (
         <Loaded store={store} run={run} />
       ) : (
         store.run.trouble.value === null && <Skeleton />
@@ -129,8 +138,10 @@ function Judged({ store, run, diagnosis, ...of }: JudgedProps) {
 /** Charts come while the figures that they draw are asked for. */
 const charted = () => import('../ui/run/TimePanels')
 const Times = onDemand(async () => (await charted()).TimePanels, <ChartsSkeleton />)
-/** What is low on the page comes after what is above it; none of it follows each verdict. */
 const Trials = onDemand(async () => (await import('../ui/run/TrialsPanel')).TrialsPanel)
+/** Or will not come. */
+const isTriedHere = signal(false)
+/** What is low on the page comes after what is above it; none of it follows each verdict. */
 const Signals = onDemand(async () => (await import('../ui/run/SignalsPanel')).SignalsPanel)
 const Facts = memo(onDemand(async () => (await import('../ui/run/RunFacts')).RunFacts))
 const Settings = memo(onDemand(async () => (await import('../ui/run/LoaderSettings')).LoaderSettings))

@@ -43,7 +43,9 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
     <>
       {runs.trouble.value && <TroubleBanner what={say.list} error={runs.trouble.value} />}
       {filter.deleted ? (
-        <h1 class="sentence">{deleting.list}</h1>
+        <div class="page-head">
+          <h1 class="sentence">{deleting.list}</h1>
+        </div>
       ) : (
         week && (
           <Fence>

@@ -81,7 +81,7 @@ export const alerts = {
   },
   newRule: {
     title: 'Add a rule',
-    condition: 'When a run',
+    condition: 'When',
     threshold: {
       data_bound: 'From so many percent of step time',
       hours_lost: 'From so many hours',

@@ -87,7 +87,7 @@ export const edit = {
   title: 'Name, tags and notes',
   name: 'Name',
   tags: 'Tags, separated by commas: imagenet, lr=3e-4',
-  notes: 'Notes: plain text, in which addresses are links',
+  notes: 'Notes: Markdown, as in **bold**, `code`, lists and links',
 }
 
 export const exportMenu = {

@@ -98,7 +98,8 @@ test('a loop that keeps up is not drawn as one that waits through its checkpoint
 test('a validation is named in the chart of the validation’s own passes by what is trained meanwhile', () => {
   const { page, marks } = drawn('three_loaders')
   expect(page.loader).toBe('held_out')
-  expect([...new Set(marks.map(mark => mark.label))].toSorted()).toEqual(['captions', 'pictures'])
+  const names = [...new Set(marks.map(mark => mark.label))].toSorted()
+  expect(names).toEqual(['before the first batch', 'captions', 'pictures'])
 })
 
 test('the axis of a short run ends with its last step', () => {

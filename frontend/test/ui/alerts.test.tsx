@@ -148,9 +148,9 @@ test('a rule is asked for in the units of the service', async () => {
 test('the fields follow the condition', async () => {
   render(<AlertsPage />)
   fireEvent.click(await screen.findByText('Add a rule'))
-  fireEvent.change(screen.getByLabelText('When a run'), { target: { value: 'memory' } })
+  fireEvent.change(screen.getByLabelText('When'), { target: { value: 'memory' } })
   expect((screen.getByLabelText('Within so many hours') as HTMLInputElement).value).toBe('24')
-  fireEvent.change(screen.getByLabelText('When a run'), { target: { value: 'straggler' } })
+  fireEvent.change(screen.getByLabelText('When'), { target: { value: 'straggler' } })
   expect(screen.queryByLabelText('Within so many hours')).toBeNull()
 })
 

@@ -1,4 +1,5 @@
 import { cleanup, render } from '@testing-library/preact'
+import { render as draw } from 'preact'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { link } from '../../src/store/connection'
 import { onDemand } from '../../src/ui/parts/onDemand'
@@ -43,6 +44,16 @@ test('a part that never comes does not keep the page reloading, nor does one tha
   unmount()
   await seconds(10)
   expect(reload).not.toHaveBeenCalled()
+})
+
+test('a part that was loaded ahead stands there at once', async () => {
+  const Here = onDemand(async () => () => <p>here</p>)
+  await Here.ahead()
+  // Before any effect has run, as what is painted first.
+  const place = document.createElement('div')
+  draw(<Here />, place)
+  expect(place.innerHTML).toBe('<p>here</p>')
+  await Part.ahead()
 })
 
 test('what is being typed into a dialog is not thrown away', async () => {

@@ -125,6 +125,17 @@ describe('the week', () => {
     sentence({ days: lost(3) })
     expect(figures()).toEqual(['3.0 h'])
   })
+  test('has a bar by cause that is full, however little was lost', () => {
+    const hours = [0.1, 0.02]
+    const causes = hours.map((hours_lost, at) => ({ cause: null, cause_label: `cause ${at}`, hours_lost }))
+    sentence({
+      hours_lost: 0.12,
+      by_cause: [{ ...causes[0], cause: 'no_workers' }, causes[1]] as Week['by_cause'],
+    })
+    const slices = [...document.querySelectorAll<HTMLElement>('.cause-bar > button')]
+    const widths = slices.map(slice => Number(slice.style.flexGrow))
+    expect(widths.reduce((sum, width) => sum + width, 0)).toBeCloseTo(100)
+  })
   test('of runs on GPUs and others has one unit, and says what GPUs lost of it', () => {
     expect(sentence({ on_gpu: false, gpu_hours_lost: 400 })).toBe(
       'In seven days 412 of 2,290 hours, of them 400 GPU-hours, went to waiting for data and copies: 18%, down from 23%.',

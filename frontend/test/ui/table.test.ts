@@ -1,10 +1,12 @@
+import { signal } from '@preact/signals'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { BestAdvice, RunSummary } from '../../src/api/schema'
 import { toCsv } from '../../src/csv'
 import { navigate } from '../../src/router'
 import { COLUMN_IDS, chooseColumns, chosen, configKeys } from '../../src/store/chosen'
 import { tableOf } from '../../src/store/listing'
-import { COLUMNS, columnOf, fitting, NAME_PX, statusOf, TICK_PX } from '../../src/ui/runs/columns'
+import type { RunsStore } from '../../src/store/runs'
+import { COLUMNS, columnOf, fitting, kindsOf, NAME_PX, statusOf, TICK_PX } from '../../src/ui/runs/columns'
 import { slicesOf } from '../../src/ui/runs/WeekHead'
 import { summary } from '../made'
 
@@ -17,6 +19,18 @@ test('the table has as many columns as there is room for, and never more', () =>
   }
   expect(fitting(700).slice(0, 2)).toEqual(['wait', 'verdict'])
   expect(fitting(10_000).length).toBeGreaterThan(fitting(1_376).length)
+})
+
+test('where some runs are on GPUs and others not, table and menu have a column for each', () => {
+  const store = (gpus: readonly (number | null)[]) =>
+    ({
+      order: signal(gpus.map(String)),
+      rows: new Map(gpus.map(each => [String(each), signal(summary({ gpus: each }))])),
+    }) as unknown as RunsStore
+  expect(kindsOf(store([2, null]))).toEqual({ isGpu: false, isMixed: true })
+  expect(kindsOf(store([2, 4]))).toEqual({ isGpu: true, isMixed: false })
+  expect(kindsOf(store([null]))).toEqual({ isGpu: false, isMixed: false })
+  expect(kindsOf(store([]))).toEqual({ isGpu: false, isMixed: false })
 })
 
 test('chosen columns stand in the table’s order and are kept', () => {

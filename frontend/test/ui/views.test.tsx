@@ -214,6 +214,7 @@ test('a change is told by whom, of what, before and after; markup in it is text'
     entry({ action: 'tagged', before: { a: '1' }, after: {} }),
     entry({ before: '', after: '<img src=x>' }),
     entry({ action: 'view_deleted', run_id: null, name: 'slow', by: '' }),
+    entry({ action: 'view_created', run_id: null, name: 'bound', after: 'q=stall%3E20%25&sort=-step_us' }),
   ]
   answers['/api/v1/audit'] = { entries, next_cursor: null }
   render(<AuditList />)
@@ -222,6 +223,7 @@ test('a change is told by whom, of what, before and after; markup in it is text'
   expect(seen()).toContain('empty → <img src=x>')
   expect(document.querySelector('img')).toBeNull()
   expect(seen()).toContain('somebody deleted the view slow')
+  expect(seen()).toContain('saved the view boundq: stall>20%, sort: -step_us')
   // In one zone, whichever the browser's is.
   expect(document.querySelector('time')?.title).toBe('20 Nov 2026, 10:00:00 UTC')
 })

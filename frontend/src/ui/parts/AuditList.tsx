@@ -55,7 +55,11 @@ export function AuditList({ runId = null }: { runId?: string | null }) {
 const MOST = 1_000
 
 function Entry({ entry, isOfAll }: { entry: AuditEntry; isOfAll: boolean }) {
-  const { at, by, action, run_id, name, before, after } = entry
+  const { at, by, action, run_id, name } = entry
+  // A view is stored as the address of its list.
+  const read = (content: AuditEntry['before']) =>
+    action.startsWith('view_') && typeof content === 'string' ? searched(content) : content
+  const [before, after] = [read(entry.before), read(entry.after)]
   const isNamed = isOfAll || run_id === null
   const hasContent = before !== null || after !== null
   return (
@@ -81,6 +85,10 @@ function Entry({ entry, isOfAll }: { entry: AuditEntry; isOfAll: boolean }) {
       </div>
     </li>
   )
+}
+
+function searched(query: string): string {
+  return [...new URLSearchParams(query)].map(([name, value]) => `${name}: ${value}`).join(', ')
 }
 
 function wordsOf(content: AuditEntry['before']): string {

@@ -4,28 +4,32 @@ import type { ComponentChild, FunctionComponent } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { NotLoadedBanner } from './Banner'
 
+type OnDemand<P> = FunctionComponent<P> & {
+  /** Loads it before it is shown, so that it then stands there at once. Never raises: a failure is told where it is shown. */
+  ahead(): Promise<void>
+}
+
 /** `load` runs each time that the part is shown until it succeeds; until then `meanwhile` is shown. */
 export function onDemand<P extends object>(
   load: () => Promise<FunctionComponent<P>>,
   meanwhile: ComponentChild = null,
-): FunctionComponent<P> {
+): OnDemand<P> {
   const loaded = signal<FunctionComponent<P> | null>(null)
   const isFailed = signal(false)
-  return function OnDemand(properties: P) {
-    useEffect(() => {
-      if (loaded.peek()) return
-      isFailed.value = false
-      load().then(
-        part => {
-          loaded.value = part
-        },
-        () => {
-          isFailed.value = true
-        },
-      )
-    }, [])
+  async function ahead(): Promise<void> {
+    if (loaded.peek()) return
+    isFailed.value = false
+    try {
+      loaded.value = await load()
+    } catch {
+      isFailed.value = true
+    }
+  }
+  function Shown(properties: P) {
+    useEffect(() => void ahead(), [])
     const Part = loaded.value
     if (Part) return <Part {...properties} />
     return isFailed.value ? <NotLoadedBanner /> : meanwhile
   }
+  return Object.assign(Shown, { ahead })
 }

@@ -4,14 +4,15 @@ import { runs as say } from '../../text/runs'
 import { Button } from '../parts/Button'
 import { onDemand } from '../parts/onDemand'
 import { Popover } from '../parts/Popover'
-import { fitting, headOf } from './columns'
+import { useRuns } from '../parts/stores'
+import { fitting, headOf, kindsOf } from './columns'
 import { room } from './width'
 import './ColumnsMenu.css'
 
 const ConfigColumns = onDemand(async () => (await import('./ConfigColumns')).ConfigColumns)
 
 export function ColumnsMenu() {
-  const shown = chosen.value ?? fitting(room.value)
+  const shown = chosen.value ?? fitting(room.value, kindsOf(useRuns()).isMixed)
   return (
     <Popover label={say.columnsMenu} class="wide-only" kind="sheet" isLazy>
       {() => (

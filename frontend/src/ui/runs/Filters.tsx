@@ -215,7 +215,8 @@ function Count({ filter }: { filter: RunsFilter }) {
   const said = useSignal('')
   useSignalEffect(() => {
     const found = counts.value?.[filter.status ?? 'all']
-    said.value = found === undefined ? '' : runs.count(found, filter.archived ? null : total.value)
+    said.value =
+      found === undefined ? '' : runs.count(found, filter.archived || filter.deleted ? null : total.value)
   })
   return (
     <span class="count detail" role="status">

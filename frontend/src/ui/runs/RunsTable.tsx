@@ -8,7 +8,7 @@ import { runs as say, selecting } from '../../text/runs'
 import { Button } from '../parts/Button'
 import { isNarrow } from '../parts/media'
 import { useRuns } from '../parts/stores'
-import { COLUMNS, type Column, columnOf, fitting, headOf, NAME_PX, TICK_PX } from './columns'
+import { COLUMNS, type Column, columnOf, fitting, headOf, kindsOf, NAME_PX, TICK_PX } from './columns'
 import { RunRow } from './RunRow'
 import { useRowKeys } from './rowKeys'
 import { useRowWindow } from './rowWindow'
@@ -31,9 +31,9 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
   const whole = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLTableSectionElement>(null)
   const narrow = isNarrow.value
-  const onGpu = ids.map(id => Boolean(rows.get(id)?.peek().gpus))
-  const isGpu = ids.length > 0 && onGpu.every(Boolean)
-  const columns = useColumns(!isGpu && onGpu.some(Boolean), keyOf(filter.sort))
+  const { isGpu, isMixed } = kindsOf(runs)
+  const columns = useColumns(isMixed, keyOf(filter.sort))
+  const isTooWide = !narrow && leastPx(columns) > room.value
   useRoom(whole)
   const height = narrow ? NARROW_ROW_PX : ROW_PX
   const { from, to } = useRowWindow(body, ids.length, height)
@@ -43,7 +43,7 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
   }, [to, ids.length, more])
 
   return (
-    <div class="runs-table" ref={whole}>
+    <div class={`runs-table ${isTooWide ? 'too-wide' : ''}`} ref={whole}>
       <Pending />
       <table
         class="data"

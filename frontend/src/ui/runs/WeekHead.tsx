@@ -122,7 +122,7 @@ function CauseBar({ week, query }: WeekProps) {
             tabIndex={-1}
             aria-pressed={hasTerm(q, term)}
             title={say.causeTitle(formatHoursCell(hours, 0), words)}
-            style={{ flexGrow: hours, opacity: opacityAt(place) }}
+            style={{ flexGrow: (100 * hours) / week.hours_lost, opacity: opacityAt(place) }}
             onClick={() => press(term)}
           />
         ))}

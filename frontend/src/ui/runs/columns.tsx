@@ -12,6 +12,7 @@ import {
 } from '../../format'
 import { type ColumnId, configColumn, configKey } from '../../store/chosen'
 import type { SortKey } from '../../store/order'
+import type { RunsStore } from '../../store/runs'
 import { runs as say } from '../../text/runs'
 import { text } from '../../text/shared'
 import { isEndUnknown } from '../../verdict'
@@ -128,6 +129,13 @@ export function columnOf(id: ColumnId): Column {
 function columnOfConfig(key: string): Column {
   const id = configColumn(key)
   return { id, width: 110, sort: id, isFigure: true, cell: run => <ConfigCell run={run} name={key} /> }
+}
+
+/** Whether all that is listed ran on GPUs, or some did and others not. */
+export function kindsOf({ order, rows }: RunsStore): { isGpu: boolean; isMixed: boolean } {
+  const onGpu = order.value.map(id => Boolean(rows.get(id)?.peek().gpus))
+  const isGpu = onGpu.length > 0 && onGpu.every(Boolean)
+  return { isGpu, isMixed: !isGpu && onGpu.some(Boolean) }
 }
 
 /** Ended, out of reach, or not known which: three words. */
