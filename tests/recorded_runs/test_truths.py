@@ -104,7 +104,7 @@ def test_the_terminal_says_the_same_of_each_loader(store: Store) -> None:
     printed = capture.get()
     assert found.sentence in printed
     for name, line in lines(found).items():
-        (row,) = [each for each in printed.splitlines() if each.strip().startswith(f"{name} ")]
+        (row,) = [each for each in printed.splitlines() if each.startswith(f"  {name} ")]
         assert found.hours_used is not None
         shares = (line.share_of_run_fraction, line.hours_lost / found.hours_used)
         assert [part for part in row.split() if part.endswith("%")] == [figures.fraction(share) for share in shares]
