@@ -43,7 +43,8 @@ def hours(value: float | None) -> str:
     if value * 3_600 < 99.5:
         return f"{float(f'{value * 3_600:.2g}'):g} s"
     if value < 1:
-        return f"{value * 60:.0f} min"
+        # One digit more where whole minutes would hide what a share beside them is of.
+        return f"{math.floor(value * 600 + 0.5) / 10:g} min" if value * 60 < 9.95 else f"{value * 60:.0f} min"
     return f"{value:,.1f} h" if value < 100 else f"{value:,.0f} h"
 
 

@@ -123,7 +123,7 @@ export function formatHours(hours: number | null, noun: 'hour' | 'GPU-hour'): st
   if (hours === null) return NOT_MEASURED
   const on = noun === 'GPU-hour' ? 'GPU-' : ''
   if (hours * 3_600 < 99.5) return plural(Number((hours * 3_600).toPrecision(2)), `${on}second`)
-  if (hours < 1) return plural(Math.round(hours * 60), `${on}minute`)
+  if (hours < 1) return plural(shortMinutes(hours), `${on}minute`)
   return plural(shortHours(hours), noun)
 }
 
@@ -131,7 +131,7 @@ export function formatHours(hours: number | null, noun: 'hour' | 'GPU-hour'): st
 export function formatHoursCell(hours: number | null, digits = 1): string {
   if (hours === null) return NOT_MEASURED
   if (hours * 3_600 < 99.5) return `${Number((hours * 3_600).toPrecision(2))} s`
-  if (hours < 1) return `${Math.round(hours * 60)} min`
+  if (hours < 1) return `${shortMinutes(hours)} min`
   return `${hours < 10 ? hours.toFixed(1) : hours < 100 ? hours.toFixed(digits) : formatNumber(Math.round(hours))} h`
 }
 
@@ -142,6 +142,12 @@ export function formatRange(low: string, high: string): string {
   const [, otherUnit, ...others] = high.split(' ')
   const isSame = unit?.replace(/s$/, '') === otherUnit?.replace(/s$/, '')
   return isSame && rest.length + others.length === 0 ? `${least}–${high}` : `${low} – ${high}`
+}
+
+/** One digit more where whole minutes would hide what a share beside them is of. */
+function shortMinutes(hours: number): number {
+  const minutes = hours * 60
+  return minutes < 9.95 ? Math.round(minutes * 10) / 10 : Math.round(minutes)
 }
 
 function shortHours(hours: number): number {

@@ -87,6 +87,24 @@ def test_the_cpu_time_of_a_worker_outlives_it() -> None:
     assert gone["workers_rss_bytes"] == 0
 
 
+def test_programs_that_loading_starts_without_workers_are_the_runs_own() -> None:
+    """While they live, and after the training process has collected them."""
+    sampler = ProcessSampler(os.getpid())
+    before = sampler.sample({}, {})
+    program = "import time\nwhile time.process_time() < 0.1: pass\nprint(1, flush=True); __import__('sys').stdin.read()"
+    decoder = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert decoder.stdout is not None
+    decoder.stdout.readline()
+    alive = sampler.sample({}, {})
+    decoder.communicate()
+    gone = sampler.sample({}, {})
+    with_workers = sampler.sample({}, {RING: 5})
+    assert before is not None and alive is not None and gone is not None and with_workers is not None
+    assert before["workers_cpu_us"] == 0
+    assert 80_000 <= (alive["workers_cpu_us"] or 0) <= (gone["workers_cpu_us"] or 0)
+    assert with_workers["workers_cpu_us"] == (gone["workers_cpu_us"] or 0) + 5, "it stays cumulative"
+
+
 def test_a_worker_too_short_lived_to_be_sampled_counts_by_its_records() -> None:
     row = ProcessSampler(os.getpid()).sample({}, {RING: 1234})
     assert row is not None

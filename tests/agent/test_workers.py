@@ -329,6 +329,21 @@ def test_a_worker_seen_gone_before_the_training_failed_has_died(
     assert outcome(workers) == [(None, 30, expected)]
 
 
+@pytest.mark.parametrize(("sent", "expected"), [(signal.SIGKILL, "died"), (signal.SIGTERM, None)])
+def test_a_worker_that_was_killed_has_died_though_nothing_else_shows_it(
+    sent: signal.Signals, expected: str | None, process: subprocess.Popen[bytes]
+) -> None:
+    """Alone in its iterator, of a program that catches what torch raises. torch itself sends SIGTERM."""
+    workers = one_worker()
+    workers.feed({RING: process.pid}, [])
+    process.send_signal(sent)
+    # Its parent collects it later: until then the kernel tells how it ended, on every version.
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    workers.sample(30, lambda: True)
+    assert [each.ended for each in workers.take()] == [expected]
+    workers.forget(RING)
+
+
 OTHER = RingName(0, 2, 2)
 SECOND_US = 1_000_000
 NOBODY = 2**22

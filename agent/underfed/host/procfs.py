@@ -77,6 +77,16 @@ def children(pid: int) -> list[int]:
     return [each for each in found if parent(each) == pid]
 
 
+def started_by_main(pid: int) -> list[int]:
+    """Pids of the children that its main thread started: one read, whatever else runs. Empty where /proc does not show
+    them."""
+    try:
+        return [int(each) for each in (PROC / str(pid) / "task" / str(pid) / "children").read_text().split()]
+    except OSError as error:
+        let_through(error)
+        return []
+
+
 def environment(pid: int) -> dict[str, str] | None:
     """The variables that it was started with, without those that it set itself. Another user's are hidden."""
     try:

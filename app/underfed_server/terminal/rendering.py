@@ -235,7 +235,7 @@ def _loaders(diagnosis: Diagnosis) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style=QUIET)
     for name in ("loader", "for", "verdict"):
         table.add_column(name, overflow="fold")
-    for name in ("of the run", "waiting, of the run", "lost", "steps"):
+    for name in ("of run", "waiting, of run", "lost", "steps"):
         table.add_column(name, justify="right", no_wrap=True)
     for line in diagnosis.loaders:
         mark, style = mark_of(line)

@@ -72,8 +72,8 @@ describe('the switch between loaders', () => {
   test('has name, role, verdict, share of the run and wait of each, and says which of them decides', () => {
     switchOf(null)
     expect([...document.querySelectorAll('label')].map(one => one.textContent)).toEqual([
-      'traintraining, healthy60% of the run, of which 1.0% is waiting',
-      'valthe run’s verdictvalidation, data-bound40% of the run, of which 80% is waiting',
+      'traintraining, healthy60% of the run; waiting: 1.0% of the run',
+      'valthe run’s verdictvalidation, data-bound40% of the run; waiting: 30% of the run',
       'newno verdict0% of the run',
     ])
     const bars = [...document.querySelectorAll('.share')].map(bar =>
@@ -121,7 +121,7 @@ describe('the verdict on one of several loaders', () => {
 
   test('counts the hours of its own loop, and says nothing of what is ahead of the run', () => {
     render(<Verdict run={run({ outlook })} diagnosis={OWN} isOfRun={false} />)
-    expect(seen()).toContain('lost to waiting for this loader, of 10 GPU-hours in its loop')
+    expect(seen()).toContain('lost to waiting for this loader, 94% of 10 GPU-hours in its loop')
     expect(seen()).not.toContain('per further hour')
   })
 
@@ -141,9 +141,9 @@ test('advice names its loader where a run has several', () => {
   const both = run({ loaders: [train, { ...train, loader: 'val' }] as never })
   const fixes = diagnosis({ advice: [advice({ loader: 'val' })] })
   const { rerender } = render(<AdviceList run={both} diagnosis={fixes} />)
-  expect(document.querySelector('summary')?.textContent).toContain('of the loader val')
+  expect(document.querySelector('summary')?.textContent).toContain('of val')
   rerender(<AdviceList run={run()} diagnosis={fixes} />)
-  expect(seen()).not.toContain('of the loader')
+  expect(seen()).not.toContain('of val')
 })
 
 test('the gain of one loop is said beside that of the run', () => {

@@ -69,7 +69,7 @@ describe('the verdict', () => {
   test('says what was lost, how fast it is, and what the first fix saves', () => {
     render(<Verdict run={run()} diagnosis={diagnosis()} />)
     expect(screen.getByRole('heading').textContent).toBe('The GPU waits for data 43% of every step.')
-    expect(seen()).toContain('9.4 GPU-hourslost to waiting for data so far, of 21.9 GPU-hours used')
+    expect(seen()).toContain('9.4 GPU-hourslost to waiting for data so far, 43% of 21.9 GPU-hours used')
     expect(seen()).toContain('621 samples/snow; 1,089 without data wait')
     expect(seen()).toContain('7.1–9.1 GPU-hourssaved over the same steps by: Raise num_workers from 4 to 8')
   })
@@ -119,7 +119,7 @@ describe('the verdict', () => {
   test('says how much of what was lost went to copies, where they were measured', () => {
     render(<Verdict run={run()} diagnosis={diagnosis({ bound: 'transfer', copy_hours_lost: 9 })} />)
     expect(seen()).toContain(
-      'lost to waiting for data and copies so far, 9 GPU-hours of it to copies, of 21.9',
+      'lost to waiting for data and copies so far, 9 GPU-hours of it to copies, 43% of 21.9',
     )
   })
 
@@ -205,7 +205,7 @@ describe('the verdict', () => {
   test('copies that are all of the loss are not told twice', () => {
     const all = { gpu_hours_lost: 9.4, hours_lost: 9.4, copy_hours_lost: 9.39 }
     render(<Verdict run={run()} diagnosis={diagnosis(all)} />)
-    expect(seen()).toContain('lost to waiting for data and copies so far, nearly all of it to copies, of')
+    expect(seen()).toContain('lost to waiting for data and copies so far, nearly all of it to copies, 43% of')
   })
 
   test('figures of a run that has ended, and of which the last is not judged, are not final', () => {
@@ -289,7 +289,7 @@ describe('advice', () => {
     expect(seen()).toContain('None found')
     const elsewhere = { advice: [], beside_loader: 'Other jobs use the cores: move them.' }
     rerender(<AdviceList run={run()} diagnosis={diagnosis(elsewhere)} />)
-    expect(seen()).toContain('Nothing at the loaderOther jobs use the cores: move them.')
+    expect(seen()).toContain('Outside the loaderOther jobs use the cores: move them.')
     expect(seen()).not.toContain('None found')
     rerender(<AdviceList run={run()} diagnosis={undecided()} />)
     expect(seen()).toContain('None yet')
@@ -457,7 +457,9 @@ describe('workers', () => {
 
   test('can be read as a table', () => {
     show(worker({ rss_bytes: 2 ** 30, rss_bytes_per_hour: -(2 ** 20), threads: 4, died: 1 }))
-    expect(seen()).toContain('Above 900 µs per batch the training loop waits.')
+    expect(seen()).toContain(
+      'Limit: loads of 900 µs per batch on average, since',
+    )
     fireEvent.click(screen.getByRole('button', { name: /As table/ }))
     expect(location.search).toBe('?table=workers')
     const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)

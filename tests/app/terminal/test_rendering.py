@@ -164,12 +164,12 @@ def test_the_gain_of_one_loop_is_said_beside_that_of_the_run() -> None:
 
 def test_what_a_run_lost_is_said_with_what_it_used() -> None:
     lost = made_diagnosis(hours_lost=48 / 3600, hours_used=115 / 3600)
-    assert "48 s lost to waiting for data, of 2 min used." in shown(render_diagnosis(lost))
+    assert "48 s lost to waiting for data: 42% of 1.9 min used, over all 100 steps." in shown(render_diagnosis(lost))
 
 
 def test_what_to_do_beside_the_loader_is_said_where_no_change_of_it_helps() -> None:
     lines = shown(render_diagnosis(made_diagnosis(advice=[], beside_loader="Move the other jobs.")))
-    assert "Nothing at the loader. Move the other jobs." in lines
+    assert "Outside the loader: Move the other jobs." in lines
 
 
 def test_an_advice_whose_interval_holds_1_is_one_to_try_and_shortens_no_step() -> None:
@@ -451,9 +451,9 @@ def test_the_loaders_of_a_run_with_several_are_listed() -> None:
     lines = shown(render_diagnosis(made_diagnosis(loader="val", loaders=[line("train"), val])))
     first = lines.index("Loaders") + 1
     assert [each.split() for each in lines[first : first + 3]] == [
-        ["loader", "for", "verdict", "data", "wait", "lost", "of", "the", "run", "steps"],
-        ["train", "training", "○", "healthy", "2.0%", "36", "s", "60%", "180"],
-        ["val", "validation", "◆", "data-bound", "90%", "1.5", "h", "40%", "180"],
+        ["loader", "for", "verdict", "of", "run", "waiting,", "of", "run", "lost", "steps"],
+        ["train", "training", "○", "healthy", "60%", "0.2%", "36", "s", "180"],
+        ["val", "validation", "◆", "data-bound", "40%", "30%", "1.5", "h", "180"],
     ]
     assert max(map(len, lines)) <= 80
     assert "Loaders" not in shown(render_diagnosis(made_diagnosis(loaders=[line("train")])))

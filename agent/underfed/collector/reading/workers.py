@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +19,7 @@ from underfed.exchange.run_files import RingName
 from underfed.host import procfs
 from underfed.host.clock import to_us
 from underfed.host.connections import own_connections
+from underfed.host.process_end import ProcessEnd
 from underfed.host.procfs import ProcessUsage
 
 PSS_US = 10_000_000
@@ -29,6 +31,9 @@ PSS_WORKERS = 2
 FIRST_LOOKS = 2
 """At what a worker is connected to, before its PSS is read, after which there is a long pause: a connection for each
 sample is open most of the time, and not always."""
+
+MOST_WATCHED = 64
+"""Workers of one rank whose end is asked of the kernel, an open file each."""
 
 REMEMBERED_ITERATORS = 256
 """Iterators whose epoch is kept, in case one of their workers records late."""
@@ -69,9 +74,22 @@ class Life:
     """Open while it loaded, though none is after a batch: what they receive is not counted."""
     looks: int = 0
     is_unsent: bool = True
+    watched: ProcessEnd | None = None
 
     def end(self, at_us: int, ended: Ended | None) -> None:
         self.end_us, self.ended, self.is_unsent = at_us, ended, True
+        self.leave()
+
+    def leave(self) -> None:
+        if self.watched is not None:
+            self.watched.close()
+            self.watched = None
+
+    @property
+    def was_killed(self) -> bool:
+        """By a signal that torch does not send, as the kernel tells it; it may be told to nobody."""
+        status = None if self.watched is None else self.watched.status()
+        return status is not None and status < 0 and status != -signal.SIGTERM
 
 
 class Workers:
@@ -99,6 +117,8 @@ class Workers:
         for ring, pid in pids.items():
             if ring not in self._lives and self._resumed.get(ring, pid) is not None:
                 self._lives[ring] = self._begin(ring, pid)
+                if sum(life.watched is not None for life in self._lives.values()) < MOST_WATCHED:
+                    self._lives[ring].watched = ProcessEnd(pid, None)
         for each in drained:
             life = self._lives.get(each.ring)
             for one in each.records:
@@ -117,16 +137,19 @@ class Workers:
     def sample(self, at_us: int, is_training: Callable[[], bool]) -> None:
         """Once a second: which workers run, and what each uses. ``is_training`` is called after one was found gone.
 
-        A worker that is gone while the training goes on has died, or the training has stopped it: an iterator that is
-        given up terminates those that do not end within seconds, as in the middle of a slow load. Which of both shows
-        once it is found gone a second time, when its last records have been read.
+        A worker that was killed has died, where the kernel tells that. Of another one that is gone while the training
+        goes on it is not known at once: the training may have stopped it, as an iterator that is given up terminates
+        those that do not end within seconds, in the middle of a slow load. Which of both shows once it is found gone
+        a second time, when its last records have been read.
         """
         there = {ring: life for ring, life in self._lives.items() if life.end_us is None}
         self.living = {ring: usage for ring, life in there.items() if (usage := _usage_of(life)) is not None}
         gone = {ring: life for ring, life in there.items() if ring not in self.living}
         if gone and is_training():
             for ring, life in gone.items():
-                if life.gone_us is None:
+                if life.was_killed:
+                    life.end(life.gone_us or at_us, "died")
+                elif life.gone_us is None:
                     life.gone_us = at_us
                 elif self._has_died(ring, life.gone_us):
                     life.end(life.gone_us, "died")
@@ -198,7 +221,9 @@ class Workers:
 
     def forget(self, ring: RingName) -> None:
         """Its ring is gone."""
-        self._lives.pop(ring, None)
+        life = self._lives.pop(ring, None)
+        if life is not None:
+            life.leave()
         self._resumed.pop(ring, None)
 
     def pids(self) -> dict[int, list[int]]:

@@ -3,6 +3,7 @@ what it writes."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from underfed.collector.sampling.optional import psutil
@@ -39,6 +40,9 @@ class ProcessSampler:
         self._pid = pid
         self._workers_cpu_us: dict[RingName, int] = {}
         self._forgotten_cpu_us = 0
+        self._programs_cpu_us = 0
+        self._before_us: int | None = None
+        """What programs had used by the first sample."""
         self._samples = 0
 
     def sample(self, workers: LivingWorkers, recorded_cpu_us: Mapping[RingName, int]) -> Row | None:
@@ -53,6 +57,7 @@ class ProcessSampler:
         schedstat = procfs.schedstat(self._pid)
         self._see(recorded_cpu_us)
         self._see({ring: usage.cpu_us + usage.children_cpu_us for ring, usage in workers.items()})
+        self._see_programs(own)
         self._samples += 1
         return {
             "main_cpu_us": schedstat and schedstat[0] // 1000,
@@ -64,7 +69,7 @@ class ProcessSampler:
             "swap_bytes": self._swap_bytes(workers),
             "written_bytes": procfs.written_bytes(self._pid),
             "workers_rss_bytes": sum(usage.rss_bytes for usage in workers.values()),
-            "workers_cpu_us": self._forgotten_cpu_us + sum(self._workers_cpu_us.values()),
+            "workers_cpu_us": self._forgotten_cpu_us + sum(self._workers_cpu_us.values()) + self._programs_cpu_us,
         }
 
     def forget(self, ring: RingName) -> None:
@@ -74,6 +79,18 @@ class ProcessSampler:
     def _see(self, cpu_us: Mapping[RingName, int]) -> None:
         for ring, seen_us in cpu_us.items():
             self._workers_cpu_us[ring] = max(seen_us, self._workers_cpu_us.get(ring, 0))
+
+    def _see_programs(self, own: ProcessUsage) -> None:
+        """What loading starts in the training process, as a decoder, is the run's own. Where there are workers, the
+        children that ended may be those: none is counted from then on.
+        """
+        if self._workers_cpu_us or self._forgotten_cpu_us:
+            return
+        others = (pid for pid in procfs.started_by_main(self._pid) if pid != os.getpid())
+        living = (usage for pid in others if (usage := procfs.usage(pid)) is not None)
+        seen_us = own.children_cpu_us + sum(usage.cpu_us + usage.children_cpu_us for usage in living)
+        self._before_us = seen_us if self._before_us is None else self._before_us
+        self._programs_cpu_us = max(self._programs_cpu_us, seen_us - self._before_us)
 
     def _swap_bytes(self, workers: LivingWorkers) -> int | None:
         is_swapping = procfs.is_swapping()

@@ -25,9 +25,10 @@ def consider(case: Case) -> Offer | None:
     usual = case.facts.median_rank
     differs, has_other_hosts = _what_differs(slow, usual), len({each.hostname for each in case.facts.ranks}) > 1
     elsewhere = " Or move the rank to another host." if has_other_hosts else ""
+    name = f"rank {slow.rank}{host_of(slow, case.facts.ranks)}"
     return Offer(
-        to=f"rank {slow.rank}{host_of(slow, case.facts.ranks)}",
-        title=differs.title.format(f"rank {slow.rank}"),
+        to=name,
+        title=differs.title.format(name),
         why=f"{_loads(slow, usual)}{differs.why}{elsewhere} All other ranks wait for it in every step.",
         risk="None for the training: batches keep their order.",
         diff=_diff(case, slow),

@@ -202,7 +202,7 @@ function Cautions({ advice }: { advice: Advice }) {
 
 function CeilingNote({ diagnosis }: { diagnosis: Diagnosis }) {
   const { anatomy, steps_per_s: now, instant_data_steps_per_s: instant, loader, loaders } = diagnosis
-  if (!now || !instant) return null
+  if (!now || !instant || diagnosis.advice.every(one => one.ceiling === null)) return null
   const high = diagnosis.instant_data_high_steps_per_s ?? instant
   const step = anatomy
     ? [high, instant].map(perS => formatDuration((anatomy.step_us * now) / perS)).reduce(formatRange)

@@ -57,7 +57,8 @@ interface ChoiceProps {
 /** Radio buttons, which the browser moves through with the arrow keys. */
 function Choice({ line, own, isChosen, onChoose }: ChoiceProps) {
   const judged = { ...line, status: own.status }
-  const wait = own.hours_used ? formatFraction(line.hours_lost / own.hours_used) : null
+  const isKnown = line.data_stall_fraction !== null && Boolean(own.hours_used)
+  const wait = isKnown ? formatFraction(line.hours_lost / (own.hours_used ?? 1)) : null
   return (
     <label class={verdictTone(judged)}>
       <input type="radio" name="loader" class="visually-hidden" checked={isChosen} onChange={onChoose} />
