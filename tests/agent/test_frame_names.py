@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from underfed.trainer.loading.frame_names import FrameNames, called_at, is_beginning, is_own, relative
+from underfed.trainer.loading.frame_names import FrameNames, is_beginning, is_own, relative
+from underfed.trainer.loading.instructions import called_at
 
 names_calls = pytest.mark.skipif(sys.version_info < (3, 11), reason="this Python does not tell places within a line")
 

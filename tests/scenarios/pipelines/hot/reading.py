@@ -17,7 +17,7 @@ from tests.scenarios.pipelines.pipeline import KnownShare, Pipeline, Strength
 
 FILE_BYTES = 1 << 26
 PART_BYTES = 1 << 17
-SAMPLE_MS: dict[Strength, float] = {"none": 0.5, "weak": 8, "clear": 60, "strong": 90}
+SAMPLE_MS: dict[Strength, float] = {"none": 0.5, "weak": 8, "clear": 150, "strong": 200}
 WORK_MS = 20
 READING = 0.8
 
