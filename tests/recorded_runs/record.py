@@ -39,6 +39,8 @@ class Recorded:
     """That record steps, at one time or one after the other."""
     exit_code: int = 0
     arguments: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    """Of ``underfed run``."""
 
     @property
     def command(self) -> list[str]:
@@ -62,6 +64,7 @@ RUNS = {
     "crowded_pictures": Recorded("crowded_pictures.py", arguments=("1",)),
     "crowded_pictures_by_two": Recorded("crowded_pictures.py", arguments=("2",)),
     "joined_volumes": Recorded("joined_volumes.py"),
+    "tuned": Recorded("tuned.py", options=("--tune",)),
 }
 
 
@@ -81,7 +84,7 @@ def record(name: str) -> tuple[list[Window], list[dict[str, Any]]]:
         )  # fmt: skip
         command = [sys.executable if word == "python" else word for word in run.command]
         ended = subprocess.run(
-            [*UNDERFED, "run", "--", *command], cwd=program, env=environment, timeout=LONGEST_S,
+            [*UNDERFED, "run", *run.options, "--", *command], cwd=program, env=environment, timeout=LONGEST_S,
             capture_output=True, check=False,
         )  # fmt: skip
         assert ended.returncode == run.exit_code, ended.stderr.decode()

@@ -116,6 +116,8 @@ def seen(loader: DataLoader[Any], plan: Plan, passes: int = 1, leave_at: int | N
 
 def alike(make: Callable[[], DataLoader[Any]], plan: Plan, **how: Any) -> tuple[list[Any], list[Any]]:
     """What a program sees of a plain loader, and of one that switches."""
+    underfed.finish()  # the tuner of the plan before would take the plain one for its own
+    control._state.tuner = None
     torch.manual_seed(0)
     plain = seen(make(), Plan(None), **how)
     torch.manual_seed(0)
