@@ -76,7 +76,7 @@ Round = Sequence[bytes]
 """A window of each rank."""
 
 
-def _made(ranks: int, count: int) -> list[Round]:
+def _made(ranks: int, count: int) -> Sequence[Round]:
     """The same for every run, whose name is filled in as it is posted."""
     streams = [
         _of_rank(rank, windows("RUN", count + 1, WORKERS, rank, with_everything=True, usual_wait_us=WAIT_US))

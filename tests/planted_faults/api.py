@@ -165,10 +165,17 @@ API = (
     ),
     Fault(
         "a run is judged anew for each of its windows",
-        "app/underfed_server/api/scheduler.py",
-        "self._attended_at.get(run_id, 0.0) + APART_S",
-        "self._attended_at.get(run_id, 0.0)",
-        ("tests/app/api/test_events.py",),
+        "app/underfed_server/api/due_runs.py",
+        "judged.at + APART_S)",
+        "judged.at)",
+        ("tests/app/api/test_due_runs.py",),
+    ),
+    Fault(
+        "a first verdict waits behind fresher ones",
+        "app/underfed_server/api/due_runs.py",
+        "            return False, 0.0, self._due[run_id]",
+        "            return True, 0.0, self._due[run_id]",
+        ("tests/app/api/test_due_runs.py",),
     ),
     Fault(
         "an open service gives what it gives its owner to whoever asks",

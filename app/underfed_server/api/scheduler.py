@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from underfed_server.api.due_runs import DueRuns
 from underfed_server.api.event_streams import Events
 from underfed_server.counters import Counters
 from underfed_server.errors import NotFoundError, TryLaterError
@@ -23,9 +24,6 @@ log = logging.getLogger("underfed.scheduler")
 
 Judge = Callable[[Store, str], bool]
 """Reads a run from the store and saves its diagnosis there. ``False``: the diagnosis equals the last one."""
-
-APART_S = 1.0
-"""Between two judgements of one run: windows come once a second."""
 
 REST, BUSY_REST = 1.0, 4.0
 """Seconds of rest for each second on a core: judging takes half a core at most, a fifth while windows wait. Where it
@@ -60,8 +58,7 @@ class JudgementScheduler:
         self._judge = judge
         self._name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._counters = counters
-        self._due: dict[str, float] = {}
-        self._attended_at: dict[str, float] = {}
+        self._due = DueRuns()
         self._awaited: set[str] = set()
         self._changed = threading.Condition()
         self._is_closing = False
@@ -87,8 +84,7 @@ class JudgementScheduler:
         """Something happened to these runs. Does not block; any thread."""
         now = time.monotonic()
         with self._changed:
-            for run_id in run_ids:
-                self._due.setdefault(run_id, max(now, self._attended_at.get(run_id, 0.0) + APART_S))
+            self._due.touch(run_ids, now)
             self._changed.notify()
 
     def hurry(self, run_id: str) -> None:
@@ -120,22 +116,21 @@ class JudgementScheduler:
             self._changed.wait_for(lambda: self._is_closing or bool(self._awaited), seconds)
 
     def _next(self, until: float) -> str | None:
-        """Waits for the run that is due first, of several one that is awaited, or has ended: its last figures are what
+        """Waits for the run whose turn it is, of several one that is awaited, or has ended: its last figures are what
         is looked at next. ``None``: none is due before ``until``, or the scheduler closes.
         """
         with self._changed:
             now = time.monotonic()
-            due = sorted((due_at, run_id) for run_id, due_at in self._due.items())
-            ready = [run_id for due_at, run_id in due if due_at <= now]
+            ready = self._due.ready(now)
             if not ready and not self._is_closing:
-                self._changed.wait(max(0.0, min([until, *(due_at for due_at, _ in due[:1])]) - now))
+                next_at = self._due.next_at()
+                self._changed.wait(max(0.0, (until if next_at is None else min(until, next_at)) - now))
         awaited = next((run_id for run_id in ready if run_id in self._awaited), None)
         run_id = awaited or self._first_ended(ready) or next(iter(ready), None)
         if run_id is not None:
             with self._changed:
-                del self._due[run_id]
+                self._due.take(run_id, now)
                 self._awaited.discard(run_id)
-                self._attended_at[run_id] = now
         return run_id
 
     def _first_ended(self, run_ids: list[str]) -> str | None:
@@ -155,8 +150,8 @@ class JudgementScheduler:
             self._watcher.look_again()
         except Exception as error:
             tell(log, error, "alerts of runs that fell silent could not be looked for")
-        since = time.monotonic() - APART_S
-        self._attended_at = {run_id: at for run_id, at in self._attended_at.items() if at > since}
+        with self._changed:
+            self._due.forget_silent(time.monotonic())
 
     def _attend(self, run_id: str) -> None:
         try:
@@ -169,9 +164,12 @@ class JudgementScheduler:
             with self._store.reading() as reader:
                 curve = read_spark(reader, run_id)
             self._store.note_judged(run_id, curve, as_of)
+            run = self._store.summary(run_id)
+            with self._changed:
+                self._due.note(run_id, None if run.bound == "unknown" else (run.bound, run.level, run.cause))
             # Where the database is shared, every process notifies its own pages: see Follower.
             if not self._store.is_shared:
-                self._events.publish(self._store.summary(run_id), diagnosis_changed=changed)
+                self._events.publish(run, diagnosis_changed=changed)
         except NotFoundError:
             return  # deleted meanwhile
         except Exception as error:
@@ -195,7 +193,7 @@ class JudgementScheduler:
     def _defer(self, run_id: str) -> None:
         """Another process judges it."""
         with self._changed:
-            self._attended_at[run_id] = time.monotonic() + AGAIN_S - APART_S
+            self._due.defer(run_id, time.monotonic() + AGAIN_S)
 
     def _judged(self, run_id: str) -> bool:
         """Whether the diagnosis differs from the last one."""

@@ -21,7 +21,7 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream, made_window
 from tests.app.serving import AS_OWNER, poll, serving, settings_for
 from tests.app.store.posting import post
-from underfed_server.api import event_streams, scheduler
+from underfed_server.api import due_runs, event_streams, scheduler
 from underfed_server.main import Application, create_app
 from underfed_server.model import RunEvent, RunSummary
 from underfed_server.store.store import Store
@@ -53,7 +53,7 @@ def judge() -> Judge:
 
 @pytest.fixture
 def application(tmp_path: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
-    monkeypatch.setattr(scheduler, "APART_S", 0.1)
+    monkeypatch.setattr(due_runs, "APART_S", 0.1)
     yield create_app(settings_for(tmp_path), judge)
 
 
@@ -147,7 +147,7 @@ def test_topics_share_one_stream(application: Application, address: str) -> None
 def test_a_run_is_judged_when_its_windows_come_and_not_for_each(
     application: Application, judge: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduler, "APART_S", 3_600.0)
+    monkeypatch.setattr(due_runs, "APART_S", 3_600.0)
     first, *rest = made_stream(50)
     post(store_of(application), [first])
     poll(lambda: judge.judged)
@@ -183,7 +183,7 @@ def test_a_run_is_not_judged_again_before_its_time(application: Application, add
     while watching.event()[1].run.steps < 1_000:
         pass
     # From one turn to the next; a judge may be called a moment later in one than in the other.
-    assert min(after - before for before, after in pairwise(judge.judged_at)) > scheduler.APART_S / 2
+    assert min(after - before for before, after in pairwise(judge.judged_at)) > due_runs.APART_S / 2
     watching.close()
 
 

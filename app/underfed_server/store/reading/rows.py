@@ -29,12 +29,11 @@ def read_rows(kind: type[Rows], reader: Reader, run_id: str, rank: int, lane: st
             if missing <= 0 or track.dropped_chunks:
                 break
     columns = joined(parts) if parts else {name: np.empty(0) for name in columns_of(lane)}
-    first = 0 if last is None else max(0, length(columns) - last)
-    return kind(**{each.name: columns[each.name][first:] for each in fields(kind)})
+    return kind(**{each.name: columns[each.name] for each in fields(kind)})
 
 
 def _newest(reader: Reader, track: Track, last: int | None) -> list[Columns]:
-    """At least ``last`` rows if there are that many, in order."""
+    """The newest ``last`` rows if there are that many, in order."""
     hot = reader.hot_rows(track)
     parts = [] if hot is None else [hot]
     if last is None:
@@ -45,6 +44,8 @@ def _newest(reader: Reader, track: Track, last: int | None) -> list[Columns]:
             break
         parts.insert(0, reader.chunk(track, ordinal))
         missing -= length(parts[0])
+    if missing < 0:
+        parts[0] = {name: column[-missing:] for name, column in parts[0].items()}
     return parts
 
 

@@ -123,7 +123,7 @@ class Kept:
 Chunks = KeptRows[tuple[StreamKey, datetime, str, int], Columns]
 """Rows of chunks by stream, its start, lane and ordinal."""
 
-MOST_CHUNK_BYTES = 384 * 2**20
+MOST_CHUNK_BYTES = 256 * 2**20
 """Of decoded chunks in memory: the newest of a rank with eight workers take up to 2 MB, after an hour."""
 
 

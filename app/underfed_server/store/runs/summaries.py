@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, delete, func, insert, select
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select
 
 from underfed_server.errors import NotFoundError
 from underfed_server.model import BestAdvice, RunSummary
@@ -17,6 +17,10 @@ from underfed_server.store.runs.status import status_of
 
 _OF_THE_ROW = tuple(RunSummary.model_fields.keys() & set(tables.run.c.keys()) - {"name", "tags", "best_advice"})
 """Fields that a summary takes from the run's row unchanged."""
+
+
+# Built once: building a statement costs more than running it.
+_ROW = select(tables.run).where(tables.run.c.run_id == bindparam("run_id"))
 
 
 def run_row(connection: Connection, run_id: str, *, also_deleted: bool = False) -> RowMapping:
@@ -31,7 +35,7 @@ def run_row(connection: Connection, run_id: str, *, also_deleted: bool = False) 
 
 def find_row(connection: Connection, run_id: str) -> RowMapping | None:
     """Also of a deleted run; ``None``: there is no such run, or no more."""
-    return connection.execute(select(tables.run).where(tables.run.c.run_id == run_id)).mappings().first()
+    return connection.execute(_ROW, {"run_id": run_id}).mappings().first()
 
 
 def name_of(row: RowMapping) -> str:

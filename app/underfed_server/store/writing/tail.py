@@ -18,7 +18,7 @@ from underfed_server.store.databases import tables
 from underfed_server.store.writing.kept_rows import KeptRows
 from underfed_server.store.writing.streams import StreamKey
 
-MOST_KEPT_BYTES = 384 * 2**20
+MOST_KEPT_BYTES = 256 * 2**20
 """Of decoded tails in memory: a stream of a rank with eight workers has 0.2 MB after a minute, and at most 1.4 MB, when
 it is about to become a chunk."""
 

@@ -1,0 +1,90 @@
+"""Which run is judged next, by a clock that tests turn."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from underfed_server.api.due_runs import APART_S, FIRST_AGAIN_S, FORGET_S, DueRuns
+
+SLOW = ("data", "bound", "too_few_workers")
+
+
+def judge(due: DueRuns, now: float, verdict: object | None = SLOW) -> str | None:
+    """The next run; ``None``: none is due."""
+    run_id = next(iter(due.ready(now)), None)
+    if run_id is not None:
+        due.take(run_id, now)
+        due.note(run_id, verdict)
+    return run_id
+
+
+def test_a_first_verdict_comes_before_a_fresher_one() -> None:
+    due = DueRuns()
+    due.touch(["a", "b"], 0)
+    assert [judge(due, 0), judge(due, 0)] == ["a", "b"]
+    due.touch(["a", "b"], 10)
+    due.touch(["new"], 11)
+    assert [judge(due, 11) for _ in range(4)] == ["new", "a", "b", None]
+
+
+def test_a_run_that_has_no_verdict_yet_does_not_keep_others_waiting() -> None:
+    due = DueRuns()
+    due.touch(["warming"], 0)
+    assert judge(due, 0, None) == "warming"
+    due.touch(["a"], 0)
+    judge(due, 0)
+    due.touch(["warming", "a"], 2)
+    due.take("a", 2)
+    due.touch(["a"], 2)
+    assert due.ready(3.5) == ["warming", "a"], "the older judgement"
+    due.take("warming", 3.5)
+    due.touch(["warming"], 3.5)
+    assert due.ready(5) == ["a", "warming"], "its turn"
+    assert due.ready(3.5 + FIRST_AGAIN_S) == ["warming", "a"]
+
+
+def test_one_run_is_judged_once_a_second_at_most() -> None:
+    due = DueRuns()
+    due.touch(["a"], 0)
+    judge(due, 0)
+    due.touch(["a"], 0.1)
+    assert (judge(due, 0.9), due.next_at()) == (None, APART_S)
+    assert judge(due, APART_S) == "a"
+
+
+def test_what_changes_is_judged_more_often_and_nothing_waits_for_long() -> None:
+    """Twenty runs that post every second, of which one changes its verdict each time; four are judged in a second."""
+    due, judged_at, ages, verdicts = DueRuns(), dict.fromkeys(RUNS, 0.0), dict.fromkeys(RUNS, 0.0), count()
+    turns = dict.fromkeys(RUNS, 0)
+    for quarter in range(4 * 60):
+        now = quarter / 4
+        due.touch(RUNS, now)
+        run_id = next(iter(due.ready(now)))
+        due.take(run_id, now)
+        due.note(run_id, next(verdicts) if run_id == "changing" else SLOW)
+        ages[run_id] = max(ages[run_id], now - judged_at[run_id])
+        judged_at[run_id], turns[run_id] = now, turns[run_id] + 1
+    steady = [turns[run_id] for run_id in RUNS if run_id != "changing"]
+    assert turns["changing"] > 2 * max(steady)
+    assert max(ages.values()) < 10
+
+
+RUNS = ["changing", *(f"steady-{number}" for number in range(19))]
+
+
+def test_a_run_that_another_process_judges_is_asked_for_later() -> None:
+    due = DueRuns()
+    due.touch(["a"], 0)
+    due.take("a", 0)
+    due.defer("a", 5)
+    due.touch(["a"], 1)
+    assert (judge(due, 4.9), judge(due, 5)) == (None, "a")
+
+
+def test_nothing_is_kept_of_runs_that_are_over() -> None:
+    due = DueRuns()
+    due.touch(["a"], 0)
+    judge(due, 0)
+    due.forget_silent(FORGET_S + 1)
+    due.touch(["b", "a"], FORGET_S + 2)
+    assert due.ready(FORGET_S + 2) == ["b", "a"], "as one that was never judged"
