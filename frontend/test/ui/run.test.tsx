@@ -415,9 +415,7 @@ describe('workers', () => {
 
   test('can be read as a table', () => {
     show(worker({ rss_bytes: 2 ** 30, rss_bytes_per_hour: -(2 ** 20), threads: 4, died: 1 }))
-    expect(seen()).toContain(
-      'Limit: loads of 900 µs per batch on average, since',
-    )
+    expect(seen()).toContain('Limit: loads of 900 µs per batch on average, since')
     fireEvent.click(screen.getByRole('button', { name: /As table/ }))
     expect(location.search).toBe('?table=workers')
     const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
