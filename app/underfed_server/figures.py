@@ -19,21 +19,12 @@ def amount(value: float | None) -> str:
     """Three significant digits at most, thousands set apart: ``1_089.3`` → ``1,089``, ``0.01234`` → ``0.0123``."""
     if value is None:
         return NOT_MEASURED
-    if not value:
-        return "0"
-    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if decimals else text
+    return sentence.amount(value)
 
 
 def duration(us: float | None) -> str:
     """``41_200`` → ``41.2 ms``."""
-    if us is None:
-        return NOT_MEASURED
-    for limit, divisor, unit in ((999.5, 1.0, "µs"), (999.5e3, 1e3, "ms"), (59.95e6, 1e6, "s"), (3.597e9, 60e6, "min")):
-        if us < limit:
-            return f"{amount(us / divisor)} {unit}"
-    return f"{amount(us / 3.6e9)} h"
+    return NOT_MEASURED if us is None else sentence.duration(us)
 
 
 def hours(value: float | None) -> str:

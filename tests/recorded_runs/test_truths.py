@@ -364,6 +364,10 @@ def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_ne
     assert found.data_stall_fraction <= newest["waited_s"] / newest["spent_s"] + 0.02
     (line,) = found.loaders
     assert line.steps == sum(each["loaders"][0]["steps"] for each in told), "earlier ones are its history"
+    console = Console(width=140, highlight=False, force_terminal=False)
+    with console.capture() as capture:
+        console.print(render_diagnosis(found))
+    assert "over all 270 steps (180 of them with other settings)." in capture.get()
 
 
 def test_of_new_settings_with_few_steps_it_is_said_that_a_verdict_needs_more(store: Store) -> None:

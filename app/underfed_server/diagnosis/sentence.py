@@ -66,6 +66,23 @@ def three_digits(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if value else "0"
 
 
+def amount(value: float) -> str:
+    """Three significant digits at most, of what is small too: ``1_089.3`` → ``1,089``, ``0.01234`` → ``0.0123``."""
+    if not value:
+        return "0"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def duration(us: float) -> str:
+    """``41_200`` → ``41.2 ms``."""
+    for limit, divisor, unit in ((999.5, 1.0, "µs"), (999.5e3, 1e3, "ms"), (59.95e6, 1e6, "s"), (3.597e9, 60e6, "min")):
+        if us < limit:
+            return f"{amount(us / divisor)} {unit}"
+    return f"{amount(us / 3.6e9)} h"
+
+
 def size(value: float) -> str:
     """Bytes in binary units, as memory and /dev/shm are sized: ``67_108_864`` → ``64 MiB``."""
     power = 0 if value < 1 else min(len(SIZE_UNITS) - 1, math.floor(math.log2(value) / 10))

@@ -204,7 +204,9 @@ def _over(diagnosis: Diagnosis) -> str:
     count = len(diagnosis.loaders)
     if count > 1:
         return f", in {'both' if count == 2 else f'all {count}'} loaders"
-    return f", over all {diagnosis.steps:,} steps" if diagnosis.steps > diagnosis.judged_steps else ""
+    before = diagnosis.judged_from_step
+    others = "" if before is None else f" ({before:,} of them with other settings)"
+    return f", over all {diagnosis.steps:,} steps{others}" if diagnosis.steps > diagnosis.judged_steps else ""
 
 
 def _judged(diagnosis: Diagnosis) -> str:

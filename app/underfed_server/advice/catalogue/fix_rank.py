@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server import figures
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer
 from underfed_server.advice.proof.traits import gone
 from underfed_server.advice.shares import gain_without
 from underfed_server.diagnosis import evidence, measures
-from underfed_server.diagnosis.sentence import host_of
+from underfed_server.diagnosis.sentence import duration, host_of
 from underfed_server.facts.record import RankFacts
 from underfed_server.model import Evidence
 
@@ -72,7 +71,7 @@ def _loads(slow: RankFacts, usual: RankFacts) -> str:
     own, others = _mean(slow, "load_us"), _mean(usual, "load_us")
     if own is None or others is None:
         return ""
-    return f"It loads a batch in {figures.duration(own)}, the median rank in {figures.duration(others)}. "
+    return f"It loads a batch in {duration(own)}, the median rank in {duration(others)}. "
 
 
 LATE = Reason("Look where {} waits for its batches", "They arrive later than those of the others, and load as fast.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from underfed_server import figures
 from underfed_server.advice.capacity import fits, in_flight, left_bytes, worker_bytes
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
@@ -25,6 +24,7 @@ from underfed_server.advice.search import (
     with_workers,
 )
 from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.sentence import duration
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, Refusal, Setting
 
@@ -132,12 +132,12 @@ def _pace(case: Case, number: int) -> Pace | None:
     load_us, own_us = measures.mean(case.rank.batches.load_us), measures.work_us(case.rank)
     if load_us is None or case.rank.is_read_ahead:
         return None
-    ready_us, takes = load_us / number, f"a batch takes {figures.duration(load_us)} to load"
+    ready_us, takes = load_us / number, f"a batch takes {duration(load_us)} to load"
     if number > 1:
-        takes += f", so that of {number} workers one is ready every {figures.duration(ready_us)}"
-    loop = f"the loop takes one every {figures.duration(own_us)}"
+        takes += f", so that of {number} workers one is ready every {duration(ready_us)}"
+    loop = f"the loop takes one every {duration(own_us)}"
     if ready_us > own_us:
-        loop = f"the loop could take one every {figures.duration(own_us)}, so that it still waits"
+        loop = f"the loop could take one every {duration(own_us)}, so that it still waits"
     return Pace(f": {takes}, and {loop}", max(ready_us, own_us))
 
 
