@@ -106,8 +106,6 @@ class _Line(NamedTuple):
     place: Place
     called: str | None
     below: str | None
-    is_innermost: bool
-    """No function that is written in Python was being executed within."""
 
 
 def _costly(line: _Line, chains: Mapping[Chain, Looks], whole: Whole, lines: Mapping[Place, Lines]) -> CostlyLine:
@@ -119,7 +117,8 @@ def _costly(line: _Line, chains: Mapping[Chain, Looks], whole: Whole, lines: Map
         fraction=whole.share(looks),
         margin_fraction=whole.margin(looks),
         callers=tuple(Reached(place, whole.share(part), whole.margin(part)) for place, part in callers_of(chains)),
-        lines=lines.get((line.called or line.place[0], *line.place[1:])) if line.is_innermost else None,
+        # Only of what is not written in Python the place has the name of what is called.
+        lines=lines.get((line.called or line.place[0], *line.place[1:])),
     )
 
 
@@ -128,8 +127,8 @@ def _line_of(places: tuple[Place, ...], own_files: frozenset[str]) -> tuple[_Lin
     last = len(places) - 1 - _is_called(places, len(places) - 1)
     own = max((at for at in range(last + 1) if places[at][1] in own_files), default=None)
     if own is None:
-        return _Line(places[last], None, places[0][0] if last else None, True), last
-    return _Line(places[own], places[own + 1][0] if own + 1 < len(places) else None, None, own == last), own
+        return _Line(places[last], None, places[0][0] if last else None), last
+    return _Line(places[own], places[own + 1][0] if own + 1 < len(places) else None, None), own
 
 
 def _is_called(places: tuple[Place, ...], at: int) -> bool:
