@@ -764,7 +764,7 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description The service's own figures and those of the newest running runs, for Prometheus.
+         * @description The service's own figures, those of the running runs that lost most, and counters of all runs, for Prometheus.
          */
         get: operations["metrics_metrics_get"];
         put?: never;

@@ -73,7 +73,7 @@ def test_a_run_is_shown_by_its_job_of_slurm_the_newest_of_several(store: Store, 
 
 def test_a_verdict_is_one_line_that_every_shell_and_database_takes(store: Store, capsys: Capture) -> None:
     post(store, made_stream(1))
-    found = {"is_final": True, "hours_lost": 0.8, "data_stall_fraction": 0.43}
+    found: dict[str, Any] = {"is_final": True, "hours_lost": 0.8, "data_stall_fraction": 0.43}
     store.save_diagnosis(made_diagnosis(**found))
     assert show(["run-1", "--line"]) == 0
     said = capsys.readouterr().out
