@@ -27,7 +27,7 @@ def steps_of(page: str, python: str, place: Path, ranks: int) -> int:
         done = run_under("--", python, str(script), variables=variables | quiet)
         shutil.rmtree(quiet["RAY_TMPDIR"], ignore_errors=True)
         assert done.returncode == 0, done.stderr
-        wait_until(lambda: len({window["rank"] for window in service.ends()}) == ranks, "all ends arrive")
+        wait_until(lambda: len(service.ends()) == ranks, "all ends arrive")
         assert agent_errors(service) == 0
         if ranks == 1:
             return sum(len(received(service, name).steps) for name in names(service))
