@@ -58,6 +58,13 @@ describe('what a run tried', () => {
     expect(screen.getByText(/num_workers=3\s+prefetch_factor=2/).tagName).toBe('PRE')
   })
 
+  test('does not tell a gain before there is one', () => {
+    render(
+      <TrialsPanel diagnosis={{ trials: TRIED, steps_per_s: 10 }} tuning={{ ...tuning(), gained_us: 0 }} />,
+    )
+    expect(seen()).not.toContain('gained since then')
+  })
+
   test('says why nothing is tried', () => {
     const reason = 'an iterable is switched between epochs'
     const refused = tuning({

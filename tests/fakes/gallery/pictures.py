@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 import threading
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Page
 
 from tests.app.serving import start_service
@@ -16,6 +18,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 RUN = "vit-b16-in1k-aug2"
 WIDTH_PX = 1440
 LIST_PX = 1250
+COLOURS = 256
 ALIVE_S = 90.0
 """How long the runs that have not ended go on: longer than the pictures take."""
 DRAWN_MS = 4_000
@@ -56,7 +59,9 @@ def whole_px(page: Page) -> int:
 
 def save(page: Page, name: str) -> None:
     page.wait_for_timeout(DRAWN_MS)
-    page.screenshot(path=DOCS / name)
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    # A page has few colours: a palette of them takes a third.
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(DOCS / name, optimize=True)
 
 
 if __name__ == "__main__":

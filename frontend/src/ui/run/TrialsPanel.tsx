@@ -89,7 +89,7 @@ function Paces({ tuning, trials, now }: { tuning: Tuning; trials: readonly Trial
           <dd>{formatDuration(us)}</dd>
         </div>
       ))}
-      {tuning.status === 'kept' && (
+      {tuning.status === 'kept' && tuning.gained_us > 0 && (
         <div>
           <dt class="quiet">{say.sinceThen}</dt>
           <dd>{formatDuration(tuning.gained_us)}</dd>
