@@ -103,7 +103,10 @@ def test_the_readmes_line_is_all_a_script_needs(tmp_path: Path) -> None:
     environment = {"UNDERFED_DIR": str(tmp_path), "UNDERFED_URL": "http://127.0.0.1:9", "PATH": "/usr/bin:/bin"}
     ran = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout) == (0, "[[0, 1, 2, 3], [4, 5, 6, 7]]\n"), ran.stderr
-    assert len(ran.stderr.splitlines()) == 2, "where its page is, and that its windows wait for the service"
+    page, *rest = ran.stderr.splitlines()
+    assert page.startswith("underfed: run train at http://127.0.0.1:9/runs/")
+    # Of a collector that has not answered by the end, as where others have the cores, nothing is said.
+    assert len(rest) <= 1 and all("`underfed push` sends them" in line for line in rest)
 
 
 def test_the_readme_is_short() -> None:

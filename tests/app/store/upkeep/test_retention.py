@@ -269,7 +269,7 @@ def test_the_file_gets_smaller(store: Store, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(retention, "SPARE_PAGES", 20)
     monkeypatch.setattr(retention, "PAGES_A_WRITE", 16)
     run = RUN | {"project": "large"}
-    windows = list(made_stream(40, seed=6, steps=400))
+    windows = list(made_stream(40, seed=6, steps=800))
     windows[0] |= {"run": run}
     windows[-1] |= {"end": END}
     post_split(store, windows, (10, 20, 30, 40))
