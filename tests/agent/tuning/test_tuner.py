@@ -95,6 +95,19 @@ def test_a_healthy_loader_is_told_to_be_healthy_and_left_alone() -> None:
     assert (told.status, told.trials) == (tuning.WAITING, [])
 
 
+def test_a_request_goes_on_while_another_thread_ends_the_recording() -> None:
+    tuned(DataLoader(Indices(4)))
+    tuner = control._state.tuner
+    assert tuner is not None
+    underfed.finish()
+    requested = iter(DataLoader(Indices(4)))
+    assert tuner.instead(requested) is None
+    batch = next(requested)
+    tuner.hold(requested, batch)
+    tuner.left(requested, batch)
+    tuner.let_go(requested)
+
+
 def test_after_an_error_of_ours_the_loader_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNDERFED_STRICT", "0")
     loader = tuned(DataLoader(Indices(20)))

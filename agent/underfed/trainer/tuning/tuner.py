@@ -147,7 +147,7 @@ class Tuner:
             SystemExit: with 0, when the trials are over and the program is to end with them.
             Exception: what the iterator that loads raises.
         """
-        switched: Switched | None = iterator._underfed_tuned
+        switched = switched_of(iterator)
         if switched is None:
             return None
         if switched.was_reset(iterator):
@@ -179,13 +179,13 @@ class Tuner:
 
     def let_go(self, iterator: Any) -> None:
         """Nothing of ours runs any more before the program has it."""
-        switched: Switched | None = iterator._underfed_tuned
+        switched = switched_of(iterator)
         if switched is not None:
             switched.held.clear()
 
     def left(self, iterator: Any, batch: Any) -> None:
         """The iterator itself has loaded this batch."""
-        if iterator._underfed_tuned is None:
+        if switched_of(iterator) is None:
             return
         self._waited_ns = self._now() - self._entered_ns
         if self._batch is None and not self._is_off:
