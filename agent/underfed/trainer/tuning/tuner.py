@@ -29,6 +29,7 @@ from underfed.trainer.tuning.chosen_loader import ChosenLoader, start_ns
 from underfed.trainer.tuning.conductor import Conductor, Order, steps_for_trials
 from underfed.trainer.tuning.epoch_edges import EpochEdges
 from underfed.trainer.tuning.feeders import Feeder, Feeders
+from underfed.trainer.tuning.first_workers import why_no_first_workers
 from underfed.trainer.tuning.limits import BatchSize, read_room, why_no_room
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
 from underfed.trainer.tuning.plain_rule import plain_candidates
@@ -389,6 +390,9 @@ class Tuner:
             return why
         iterator = self._current() if self._current is not None else None
         switched = switched_of(iterator) if iterator is not None else None
+        is_first = switched is not None and setting.num_workers > 0 and not switched.own.setting.num_workers
+        if loader is not None and is_first and (why := why_no_first_workers(loader)):
+            return why
         active = switched.state.active.of(iterator) if switched is not None else None
         pids = [worker.pid for worker in getattr(active, "_workers", [])[:2]]
         return why_no_room(setting, self._batch or BatchSize(), read_room(pids))

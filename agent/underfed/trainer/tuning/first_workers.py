@@ -1,0 +1,86 @@
+"""Whether a data set that the training process has loaded by itself may be given workers without being asked.
+
+A worker is another process: what the data set shares with the training process, and what starting a process runs, are
+the program's own to know. What can be seen beforehand is refused here; docs/tuning.md says what cannot.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import gc
+import io
+import multiprocessing
+import socket
+import sys
+from collections import deque
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+MOST_OBJECTS = 20_000
+"""Of a data set are looked at: some milliseconds, once in a search."""
+
+LARGE = 1_000
+"""A container of more holds samples, or where they lie."""
+
+SHARED = (io.FileIO, socket.socket)
+"""A forked process has the same one: the place that the next read begins at is that of both."""
+
+SHARED_LIBRARIES = frozenset({"h5py", "lmdb", "sqlite3"})
+"""Whose open objects must not be used on both sides of a fork, by their own documentation."""
+
+
+def why_no_first_workers(loader: Any) -> str | None:
+    """``None``: nothing speaks against it."""
+    if _start_method(loader) == "fork":
+        found = open_file_of(loader.dataset)
+        return f"its data set holds an open {found}, which forked workers would share" if found else None
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    if main is not None and not is_guarded(main):
+        return 'starting a worker runs the script again: it has no `if __name__ == "__main__":`'
+    return None
+
+
+def _start_method(loader: Any) -> str:
+    context = loader.multiprocessing_context
+    if context is not None:
+        return str(context.get_start_method())
+    # Asked otherwise, Python would fix it, and a later `set_start_method()` of the program would fail.
+    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
+
+
+@functools.lru_cache(maxsize=1)
+def is_guarded(path: str) -> bool:
+    """Whether the script asks for its own name at the outermost level. One that cannot be read does not."""
+    try:
+        tree = ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return False
+    tests = [statement.test for statement in tree.body if isinstance(statement, ast.If)]
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for test in tests for node in ast.walk(test))
+
+
+def open_file_of(dataset: Any) -> str | None:
+    """What of it has a place in a file or a connection, by name; ``None``: none was found in what was looked at."""
+    waiting, known = deque([dataset]), {id(dataset)}
+    while waiting and len(known) < MOST_OBJECTS:
+        looked_at = waiting.popleft()
+        if isinstance(looked_at, SHARED) and not _is_closed(looked_at):
+            return "file" if isinstance(looked_at, io.FileIO) else "connection"
+        library = type(looked_at).__module__.partition(".")[0]
+        if library in SHARED_LIBRARIES:
+            return f"object of {library}"
+        if isinstance(looked_at, (ModuleType, type, FunctionType)) or library == "torch":
+            continue
+        if isinstance(looked_at, (list, tuple, dict, set, frozenset)) and len(looked_at) > LARGE:
+            continue
+        for part in gc.get_referents(looked_at):
+            if id(part) not in known and (gc.is_tracked(part) or isinstance(part, SHARED)):
+                known.add(id(part))
+                waiting.append(part)
+    return None
+
+
+def _is_closed(shared: Any) -> bool:
+    return bool(shared.closed) if isinstance(shared, io.FileIO) else shared.fileno() < 0
