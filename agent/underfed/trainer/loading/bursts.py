@@ -6,9 +6,9 @@ on Python code would wait until that code calls a library which gives the lock b
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from underfed.exchange.stacks import GROUPS
@@ -47,13 +47,13 @@ MOST_MISSED = 10_000
 """Looks that one stands for at most."""
 
 
-OF_THREAD: int | None = getattr(resource, "RUSAGE_THREAD", None)
-"""Linux alone tells it of a thread."""
+with suppress(ImportError):  # other systems have none, and no look is ever taken there
+    import resource
 
 
 def times_blocked() -> int:
-    """This thread, until now. Always 0 where it is not told."""
-    return 0 if OF_THREAD is None else resource.getrusage(OF_THREAD).ru_nvcsw
+    """This thread, until now."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
 
 
 def is_burst(age_ns: int, turn: int) -> bool:
