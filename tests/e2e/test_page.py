@@ -76,7 +76,7 @@ def test_the_starved_run_says_what_why_and_what_to_change(page: Page, gallery: S
     advice = starved.advice[0]
     expect(page.get_by_role("heading", name=advice.title)).to_be_visible()
     assert advice.predicted_speedup is not None
-    expect(page.get_by_text(gain(advice)).first).to_be_visible()
+    expect(page.get_by_text(gain(advice)).filter(visible=True).first).to_be_visible()
     expect(page.get_by_text("num_workers=2,").or_(page.get_by_text(f"num_workers={advice.to},")).first).to_be_visible()
     expect(page.locator("canvas").first).to_be_visible()
     # Without a GPU and a queue there are no charts of them, and the reason is among what was not measured.
