@@ -26,9 +26,11 @@ NOT_SEEN = "it was not seen there"
 SAMPLER_NOT_SEEN = "the sampler runs in the training process, which is looked at with --profile alone"
 
 
-def costliest(examined: Examination, is_meant: IsMeant | None = None, not_seen: str | None = None) -> list[Evidence]:
+def costliest(
+    examined: Examination, is_meant: IsMeant | None = None, not_seen: str | None = None, only: str = ""
+) -> list[Evidence]:
     """Nothing where it was not looked up what loading executes. ``not_seen``: why no line may be known, where that is
-    not for want of looks.
+    not for want of looks. ``only``: words for which of its stacks are meant, where the same line may be in others.
     """
     loading = examined.facts.loading
     if loading is None:
@@ -39,18 +41,24 @@ def costliest(examined: Examination, is_meant: IsMeant | None = None, not_seen: 
         return [Evidence(what=f"Of loading, in its costliest line: not measured, {why}", value=None, unit="fraction")]
     return [
         Evidence(
-            what=f"Of loading, in {line}", value=line.fraction, unit="fraction", margin_fraction=line.margin_fraction
+            what=f"Of loading, in {line}{only}",
+            value=line.fraction,
+            unit="fraction",
+            margin_fraction=line.margin_fraction,
         ),
-        *called_from(line),
+        *called_from(line, only),
         Evidence(what=LOOKS, value=loading.seen, unit="count"),
     ]
 
 
-def called_from(line: CostlyLine) -> list[Evidence]:
+def called_from(line: CostlyLine, only: str = "") -> list[Evidence]:
     """A helper's callers are where its calls can become fewer."""
     return [
         Evidence(
-            what=f"Of loading, there through {name_of(place)}", value=part, unit="fraction", margin_fraction=margin
+            what=f"Of loading, there through {name_of(place)}{only}",
+            value=part,
+            unit="fraction",
+            margin_fraction=margin,
         )
         for place, part, margin in line.callers[:CALLERS]
     ]

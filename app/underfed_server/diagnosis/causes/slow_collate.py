@@ -34,7 +34,7 @@ def find(examined: Examination) -> Found | None:
             ),
             evidence.runqueue_share(examined.loads.runqueue),
             evidence.mean_us("Joining one batch", batches.collate_us, "collate_us"),
-            *costliest(examined, is_joining),
+            *costliest(examined, is_joining, only=", joining samples"),
             evidence.load(examined.rank),
             evidence.batch_bytes(loader),
             evidence.batch_tensors(loader),

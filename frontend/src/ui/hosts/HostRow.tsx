@@ -167,7 +167,7 @@ export function RunLink({ run }: { run: HostRun }) {
       <span role="img" aria-label={word} title={`${word}${run.cause_label ? `, ${run.cause_label}` : ''}`}>
         <VerdictGlyph judged={run} />
       </span>
-      <a class="mono-name" href={runHref(run.run_id)}>
+      <a class="mono-name cut" title={run.name} href={runHref(run.run_id)}>
         {run.name}
       </a>
       {run.data_stall_fraction !== null && (
