@@ -77,6 +77,8 @@ class Tuner:
         self._waited_ns = 0
         self._batch: BatchSize | None = None
         self._is_off = False
+        self._has_finished = False
+        """The recording's directory may be gone."""
 
     @property
     def recording(self) -> Recording | None:
@@ -201,7 +203,7 @@ class Tuner:
 
     def finish(self) -> None:
         """Nothing more is tried. Iterators that were switched go on as they are."""
-        self._is_off = True
+        self._is_off = self._has_finished = True
         self._telling.end()
 
     @property
@@ -369,7 +371,7 @@ class Tuner:
             switched.feeders.begin(switched.state.active, iterator, sees_arrivals=switched.sees_arrivals)
             switched.drop(iterator, {setting, self._keep or setting})
             self._skip = setting.capacity + 1
-            if self._watched is not None:
+            if self._watched is not None and not self._has_finished:
                 self._edges.report(self._watched, setting)
         except Exception as error:
             let_through(error)
