@@ -18,6 +18,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from underfed.host.signal_handlers import let_through
+
 MOST_OBJECTS = 20_000
 """Of a data set are looked at: some milliseconds, once in a search."""
 
@@ -55,7 +57,8 @@ def is_guarded(path: str) -> bool:
     """Whether the script asks for its own name at the outermost level. One that cannot be read does not."""
     try:
         tree = ast.parse(Path(path).read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
+    except (OSError, SyntaxError, ValueError, RecursionError) as error:
+        let_through(error)
         return False
     tests = [statement.test for statement in tree.body if isinstance(statement, ast.If)]
     return any(isinstance(node, ast.Name) and node.id == "__name__" for test in tests for node in ast.walk(test))
