@@ -110,7 +110,7 @@ def _evidence(case: Case) -> list[Evidence]:
         Evidence(what="Memory of this run's workers", value=_workers_bytes(case), unit="bytes"),
     ]
     if place is not None:
-        rows.append(evidence.setting("The data is copied from", _describe(place)))
+        rows.append(evidence.setting("Disk and file system", _describe(place)))
     return rows
 
 
