@@ -544,8 +544,8 @@ DIAGNOSIS = (
     Fault(
         "collating is blamed on the costliest line of all loading",
         "app/underfed_server/diagnosis/causes/slow_collate.py",
-        "*costliest(examined, is_joining),",
-        "*costliest(examined),",
+        '*costliest(examined, is_joining, only=", joining samples"),',
+        '*costliest(examined, only=", joining samples"),',
         ("tests/app/diagnosis/test_costly_evidence.py",),
     ),
     Fault(
