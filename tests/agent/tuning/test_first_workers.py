@@ -20,7 +20,6 @@ from tests.fakes.datasets import Numbers
 from underfed.exchange import tuning
 from underfed.exchange.tuning import read_tuning
 from underfed.trainer import control
-from underfed.trainer.tuning import conductor
 from underfed.trainer.tuning.first_workers import is_guarded, open_file_of, why_no_first_workers
 from underfed.trainer.tuning.tuner import TuneOptions, Tuner
 
@@ -34,12 +33,6 @@ class Holder(Numbers):
 class Lazy:
     def __init__(self) -> None:
         self.parts: dict[str, Any] = {}
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PATIENCE_NS", "LOOK_NS", "BLOCK_NS"):
-        monkeypatch.setattr(conductor, name, 0)
 
 
 HELD: dict[str, tuple[Callable[[Path], Any], str]] = {

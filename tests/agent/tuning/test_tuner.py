@@ -32,13 +32,6 @@ def no_tuner_left() -> Iterator[None]:
     control._state.tuner = None
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is waited for, and blocks have as few steps as they may."""
-    for name in ("PATIENCE_NS", "LOOK_NS", "BLOCK_NS"):
-        monkeypatch.setattr(conductor, name, 0)
-
-
 def facts_now() -> TuningFacts:
     recording = control._state.recording
     assert recording is not None

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import resource
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from underfed.host import cgroup, procfs
-from underfed.host.files import read_text
+from underfed.host.memory import read_memory
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 
-MEMINFO = Path("/proc/meminfo")
 SHARED_MEMORY = "/dev/shm"
 
 WORKER_BYTES = 256 << 20
@@ -65,8 +62,8 @@ def why_no_room(setting: LoaderSetting, batch: BatchSize, room: Room) -> str | N
 
 def read_room(workers: Sequence[int]) -> Room:
     """``workers``: pids of some that load the same."""
-    meminfo = read_text(MEMINFO) or ""
-    total, available = _kilobytes("MemTotal", meminfo), _kilobytes("MemAvailable", meminfo)
+    memory = read_memory()
+    total, available = memory.total_bytes, memory.available_bytes
     group = cgroup.limiting_memory_group()
     limit, used = cgroup.memory_limit_bytes(), cgroup.memory_used_bytes(group)
     if limit is not None and used is not None:
@@ -81,8 +78,3 @@ def read_room(workers: Sequence[int]) -> Room:
     files = None if opened is None or most == resource.RLIM_INFINITY else most - opened
     own = [size for pid in workers if (size := procfs.anonymous_bytes(pid)) is not None]
     return Room(available, total, shared, files, max(own) if own else WORKER_BYTES)
-
-
-def _kilobytes(name: str, text: str) -> int | None:
-    found = re.search(rf"^{name}:\s*(\d+) kB$", text, re.MULTILINE)
-    return int(found[1]) << 10 if found else None
