@@ -143,7 +143,7 @@ def test_starts_count_as_cost_of_the_trials() -> None:
     loop = Loop({NONE: 90, TWO: 90}, candidates=workers(2), start_ms=5000)
     loop.run(600)
     assert lost_ns(loop.conductor.searches) > 4 * SECOND
-    assert loop.conductor.start_ns == pytest.approx(4 * SECOND, rel=0.1)
+    assert loop.conductor.start_ns == pytest.approx(5 * SECOND, rel=0.1)
 
 
 def test_what_cannot_pay_its_start_back_is_not_tried() -> None:
@@ -153,7 +153,7 @@ def test_what_cannot_pay_its_start_back_is_not_tried() -> None:
     assert str(slow.conductor.searches[0].trials[1].reason).startswith("its start takes 30.0 s, and in what is known")
     measured = Loop({NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ms=30_000, length=200)
     measured.run(200)
-    assert str(measured.conductor.searches[0].trials[2].reason).startswith("its start takes 29.0 s, and in what is")
+    assert str(measured.conductor.searches[0].trials[2].reason).startswith("its start takes 29.9 s, and in what is")
     for known in (
         Loop({NONE: 90, TWO: 1}, candidates=workers(2), start_ns=30 * SECOND, length=length) for length in (None, 10**5)
     ):

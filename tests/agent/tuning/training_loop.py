@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,10 @@ class Loop:
     work_ms: float = 10.0
     noise: float = 0.0
     work_noise: float = 0.0
+    step_noise: float = 0.0
+    """Of whole steps: the standard deviation of its logarithm."""
+    drift: float = 0.0
+    """By which the host is slower or faster for some dozen steps: likewise."""
     candidates: list[Mapping[str, Any]] | None = field(default_factory=list)
     why_none: str | None = None
     no_room: str | None = None
@@ -34,7 +39,7 @@ class Loop:
     length: int | None = None
     start_ns: int = 0
     start_ms: float = 100
-    """What a switch takes."""
+    """What starting workers takes, beside the steps of the switch."""
     orders: list[Order] = field(default_factory=list)
     told: list[str | None] = field(default_factory=list)
     step: int = 0
@@ -42,6 +47,8 @@ class Loop:
     conductor: Conductor = field(init=False)
     in_use: LoaderSetting = field(init=False)
     random: random.Random = field(default_factory=lambda: random.Random(1))
+    _host: float = 0.0
+    _waited: int = 0
 
     def __post_init__(self) -> None:
         self.in_use = next(iter(self.wait_ms))
@@ -60,19 +67,34 @@ class Loop:
         )
 
     def run(self, steps: int) -> None:
-        waited = 0
         for _ in range(steps):
-            order = self.conductor.request(self.now_ns, waited, self.step)
-            self.step += 1
+            order = self.conductor.request(self.now_ns, self._waited, self.step)
             if order is not None:
                 self.orders.append(order)
                 if order.setting != self.in_use:
-                    self.in_use = order.setting
-                    self.now_ns += round(self.start_ms * MS)
-                    self.step += 9
-                    self.conductor.taken_over(self.now_ns, self.step)
-            waited = round(self.wait_ms[self.in_use] * self._spread(self.noise) * MS)
-            self.now_ns += waited + round(self.work_ms * self._spread(self.work_noise) * MS)
+                    self._switch(order.setting)
+            self._waited = self._pass(self.in_use)
+
+    def _switch(self, setting: LoaderSetting) -> None:
+        """What was loaded ahead is handed out, then what is loaded ahead from here on is not counted."""
+        for _ in range(self.in_use.capacity):
+            self._pass(self.in_use)
+        self.now_ns += round(self.start_ms * MS) if setting.num_workers else 0
+        self.in_use = setting
+        for _ in range(setting.capacity + 1):
+            self._pass(setting)
+        self.conductor.taken_over(self.now_ns, self.step)
+        self.conductor.request(self.now_ns, self._waited, self.step)
+
+    def _pass(self, setting: LoaderSetting) -> int:
+        """A step, and how long it waited."""
+        if self.random.random() < 1 / 30:
+            self._host = self.random.gauss(0, self.drift)
+        factor = math.exp(self._host + self.random.gauss(0, self.step_noise)) if self.step_noise or self.drift else 1.0
+        waited = round(self.wait_ms[setting] * self._spread(self.noise) * factor * MS)
+        self.now_ns += waited + round(self.work_ms * self._spread(self.work_noise) * factor * MS)
+        self.step += 1
+        return waited
 
     def _spread(self, noise: float) -> float:
         return 1 + noise * (2 * self.random.random() - 1)

@@ -12,8 +12,11 @@ from typing import NamedTuple
 LEAST_UNITS = 3
 """Units of steps in a block: fewer show no spread."""
 
-LEAST_UNIT = 4
+LEAST_UNIT = 2
 """Steps in a unit, and at least one for each worker: batches come in rounds of all workers, and so do waits."""
+
+LEAST_STEPS = 12
+"""In a block, and in a stretch by which it is told how the host changes."""
 
 # Two-sided 95 % quantiles of Student's distribution by degrees of freedom, from any table of it.
 QUANTILES = (
@@ -42,6 +45,7 @@ class Block:
     """When each measured step began, and the last one ended."""
     unit_ns: list[float] = field(default_factory=list)
     """Mean step of each unit."""
+    unit: int = LEAST_UNIT
 
     @property
     def measured(self) -> int:
@@ -49,7 +53,7 @@ class Block:
 
     def close(self, unit: int) -> None:
         """``unit``: steps of which the mean is one measurement."""
-        instants = self.requests_ns
+        self.unit, instants = unit, self.requests_ns
         edges = range(0, len(instants), unit)
         self.unit_ns = [(instants[end] - instants[start]) / unit for start, end in pairwise(edges)]
 
@@ -58,25 +62,46 @@ def unit_of(workers: int) -> int:
     return max(LEAST_UNIT, workers)
 
 
+def least_steps(workers: int) -> int:
+    """Of a block: whole units."""
+    unit = unit_of(workers)
+    return unit * max(LEAST_UNITS, math.ceil(LEAST_STEPS / unit))
+
+
 def mean_ns(blocks: Sequence[Block]) -> float | None:
     units = [each for block in blocks for each in block.unit_ns]
     return statistics.fmean(units) if units else None
 
 
-def compare(before: Sequence[Block], after: Sequence[Block]) -> Ratio | None:
+def spread_of(sides: Sequence[Sequence[Block]]) -> float:
+    """By how much this host is slower or faster for a while: the relative spread of stretches of a few units about the
+    mean of their setting, of all settings together. 0: too few to tell."""
+    squares, freedom = 0.0, 0
+    for blocks in sides:
+        means = _stretches(blocks)
+        if len(means) > 1:
+            squares += statistics.variance(means) * (len(means) - 1) / statistics.fmean(means) ** 2
+            freedom += len(means) - 1
+    return math.sqrt(squares / freedom) if freedom else 0.0
+
+
+def compare(before: Sequence[Block], after: Sequence[Block], spread: float = 0.0) -> Ratio | None:
     """How many times as fast the steps of ``after`` are. ``None``: too few.
 
     Of two spreads the larger counts: of units within blocks, and of blocks where there are several, since the host may
-    be slower in one of them.
+    be slower in one of them. ``spread``: of stretches of this host, which each has at least.
     """
-    first, second = _mean_and_error(before), _mean_and_error(after)
+    first, second = _mean_and_error(before, spread), _mean_and_error(after, spread)
     if first is None or second is None:
         return None
     (mean, error, freedom), (other, others_error, others_freedom) = first, second
-    spread = math.hypot(error / mean, others_error / other)
-    quantile = _quantile(min(freedom, others_freedom)) if spread else 0.0
+    error, others_error = error / mean, others_error / other
+    together = math.hypot(error, others_error)
+    # Welch's: the freedom of the difference of two means whose spreads differ.
+    parts = error**4 / freedom + others_error**4 / others_freedom
+    quantile = _quantile(int(together**4 / parts)) if together else 0.0
     ratio = mean / other
-    return Ratio(ratio, ratio * math.exp(-quantile * spread), ratio * math.exp(quantile * spread))
+    return Ratio(ratio, ratio * math.exp(-quantile * together), ratio * math.exp(quantile * together))
 
 
 def speed(blocks: Sequence[Block]) -> Ratio | None:
@@ -89,18 +114,33 @@ def speed(blocks: Sequence[Block]) -> Ratio | None:
     return Ratio(1e9 / mean, 1e9 / mean / factor, 1e9 / mean * factor)
 
 
-def _mean_and_error(blocks: Sequence[Block]) -> tuple[float, float, int] | None:
+def _stretches(blocks: Sequence[Block]) -> list[float]:
+    """Mean steps of as many units in sequence as a block has at least."""
+    found: list[float] = []
+    for block in blocks:
+        units = _units_of_stretch(block)
+        edges = range(0, len(block.unit_ns) - units + 1, units)
+        found += [statistics.fmean(block.unit_ns[first : first + units]) for first in edges]
+    return found
+
+
+def _units_of_stretch(block: Block) -> int:
+    return max(LEAST_UNITS, math.ceil(LEAST_STEPS / block.unit))
+
+
+def _mean_and_error(blocks: Sequence[Block], spread: float = 0.0) -> tuple[float, float, int] | None:
     """Mean, its standard error, degrees of freedom."""
     units = [each for block in blocks for each in block.unit_ns]
     if len(units) < LEAST_UNITS:
         return None
     mean = statistics.fmean(units)
     error, freedom = statistics.stdev(units) / math.sqrt(len(units)), len(units) - 1
-    means = [statistics.fmean(block.unit_ns) for block in blocks if block.unit_ns]
+    means = [statistics.fmean(block.unit_ns) for block in blocks if len(block.unit_ns) >= LEAST_UNITS]
     if len(means) > 1:
         error = max(error, statistics.stdev(means) / math.sqrt(len(means)))
-    return max(mean, 1.0), error, freedom
+    stretches = sum(len(block.unit_ns) / _units_of_stretch(block) for block in blocks)
+    return max(mean, 1.0), max(error, spread * mean / math.sqrt(stretches)), freedom
 
 
 def _quantile(freedom: int) -> float:
-    return QUANTILES[freedom - 1] if freedom <= len(QUANTILES) else NORMAL
+    return QUANTILES[max(1, freedom) - 1] if freedom <= len(QUANTILES) else NORMAL

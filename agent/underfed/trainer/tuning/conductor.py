@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from underfed.exchange import tuning
 from underfed.exchange.config import Value
 from underfed.exchange.tuning import Proposed
-from underfed.trainer.tuning.blocks import LEAST_UNITS, Block, compare, mean_ns
+from underfed.trainer.tuning.blocks import Block, compare, mean_ns, unit_of
 from underfed.trainer.tuning.candidates import candidates_in, is_for, to_try
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.pace import Pace, Recent
-from underfed.trainer.tuning.search import LEAST_GAIN, USED_UP, Candidate, Search, Trial
+from underfed.trainer.tuning.search import LEAST_GAIN, MOST_BLOCKS, USED_UP, Candidate, Search, Trial
 
 SECOND = 1_000_000_000
 
@@ -132,7 +132,7 @@ class Conductor:
         self._pace.note(now_ns, waited_ns, is_bounded=self._search is None)
         if self._search is not None:
             block = self._block
-            if block is None or self._pace.steps < self._length:
+            if block is None or not self._is_enough(self._search, block):
                 return None
             return self._end_block(self._search, block, now_ns, first_step)
         if now_ns < self._due_ns:
@@ -228,7 +228,7 @@ class Conductor:
         if before is None or self.kept_from_step is None or since < self._watch_steps or self._pace.recent() is None:
             return None
         self._watch_steps = 2 * since
-        newest = self._pace.newest_block(WATCHED * self._wanted, self.searches[-1].unit, now_ns, first_step)
+        newest = self._pace.newest_block(WATCHED * self._wanted, unit_of(self.setting.num_workers), now_ns, first_step)
         slower = compare([newest], before.blocks)
         if slower is None or slower.low <= 1.0:
             return None
@@ -243,8 +243,9 @@ class Conductor:
         """``stall`` ``None``: whatever the candidates gain, it need not be a wait."""
         began = Trial(Candidate(self.setting), stall_fraction=stall)
         search = Search(began, candidates[:MOST_CANDIDATES], self.most_steps)
-        self._wanted = max(LEAST_UNITS * search.unit, self._wanted)
-        began.blocks.append(self._pace.newest_block(self._wanted, search.unit, now_ns, first_step))
+        self._wanted = max(began.least_steps, self._wanted)
+        known = max(self._wanted, min(MOST_BLOCKS * self._wanted, self._pace.steps // 2))
+        began.blocks.append(self._pace.newest_block(known, search.current.unit, now_ns, first_step))
         for trial in search.trials[1:]:
             trial.reason = self.why_no_room(trial.setting)
         self.searches.append(search)
@@ -254,16 +255,27 @@ class Conductor:
         search.begin()
         return self._go_on(search, now_ns, first_step)
 
+    def _is_enough(self, search: Search, block: Block) -> bool:
+        """Whether the block is as long as was wanted, or tells already."""
+        steps = self._pace.steps
+        if steps >= self._length or steps % search.current.unit:
+            return steps >= self._length
+        self._measure(search, block, steps)
+        return search.is_obvious(block)
+
+    def _measure(self, search: Search, block: Block, steps: int) -> None:
+        block.requests_ns = self._pace.requests_ns[: steps + 1]
+        block.close(search.current.unit)
+
     def _end_block(self, search: Search, block: Block, now_ns: int, first_step: int) -> Order | None:
-        block.requests_ns = self._pace.requests_ns[: self._length + 1]
+        self._measure(search, block, self._pace.steps)
         block.steps, block.end_ns = first_step - block.first_step, now_ns
-        block.close(search.unit)
         search.measured(block, None if self._is_check else self._pace.stall_fraction)
         return self._go_on(search, now_ns, first_step)
 
     def _go_on(self, search: Search, now_ns: int, first_step: int) -> Order | None:
         self._block = None
-        self._pace.forget()
+        self._pace.begin_anew()
         while not search.is_over and (why := self._why_not(search)) is not None:
             search.failed(why)
         if not search.is_over:
@@ -278,7 +290,7 @@ class Conductor:
         if turn.setting == self.setting:
             return None
         self.setting = turn.setting
-        return Order(turn.setting, search.best.setting)
+        return Order(turn.setting, search.beside.setting)
 
     def _why_not(self, search: Search) -> str | None:
         """Whose turn it is costs more to start than it could gain in what is known to be left of the run."""

@@ -60,6 +60,10 @@ class Pace:
         self.requests_ns, self.waits_ns = [], []
         self._is_after_gap = False
 
+    def begin_anew(self) -> None:
+        """What was measured is forgotten, but the step that begins now is not."""
+        self.requests_ns, self.waits_ns = self.requests_ns[-1:], []
+
     def note(self, now_ns: int, waited_ns: int, *, is_bounded: bool) -> None:
         """A request. ``is_bounded``: the oldest may be forgotten."""
         instants = self.requests_ns

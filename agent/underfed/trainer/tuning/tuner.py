@@ -308,7 +308,7 @@ class Tuner:
             self._skip -= 1
             if not self._skip and not switched.is_switching:
                 self._begin_measuring(switched.setting)
-        elif self._is_measuring(conductor, switched, now) and conductor is not None:
+        if not self._skip and self._is_measuring(conductor, switched, now) and conductor is not None:
             order = order or conductor.request(now, self._waited_ns, self._step)
         ranks = self._ranks
         if ranks is None:
