@@ -294,10 +294,13 @@ class Tuning(Model):
     trial_steps: int
     trial_us: int
     """Of all searches, starts included."""
-    gained_us: int
-    """Since the kept setting is in use, against the pace of what the run began with."""
+    gained_us: int | None
+    """In the steps since a kept setting is in use, against the pace of all blocks of what the run began with; ``None``:
+    not measured, or its 95 % interval includes 0."""
+    gained_low_us: int | None
+    gained_high_us: int | None
     lost_us: int
-    """By trials: slower settings, and starts."""
+    """By trials: slower settings, and starts; and by what was kept and turned out to be slower, at least."""
     searches: int
     lines: list[str]
     """To write into the program."""

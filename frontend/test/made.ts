@@ -290,6 +290,8 @@ export function tuning(changes: Partial<Tuning> = {}): Tuning {
     trial_steps: 80,
     trial_us: 12_000_000,
     gained_us: 180_000_000,
+    gained_low_us: 120_000_000,
+    gained_high_us: 240_000_000,
     lost_us: 2_000_000,
     searches: 1,
     lines: ['num_workers=3', 'prefetch_factor=2'],

@@ -49,7 +49,8 @@ def made_tuning(**changes: Any) -> Tuning:
     said: dict[str, Any] = {
         "loader": "train", "rank": 0, "status": "kept", "reason": None, "began_with": NONE, "kept": THREE,
         "kept_from_step": 140, "speedup": 2.1, "low": 2.0, "high": 2.2, "trial_steps": 80, "trial_us": 41_000_000,
-        "gained_us": 180_000_000, "lost_us": 2_000_000, "searches": 1, "lines": ["num_workers=3"],
+        "gained_us": 180_000_000, "gained_low_us": 120_000_000,
+        "gained_high_us": 240_000_000, "lost_us": 2_000_000, "searches": 1, "lines": ["num_workers=3"],
     }  # fmt: skip
     return Tuning(**(said | changes))
 

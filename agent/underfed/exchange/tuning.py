@@ -76,7 +76,10 @@ class TuningFacts:
     high: float | None = None
     trial_steps: int = 0
     trial_us: int = 0
-    gained_us: int = 0
+    gained_us: int | None = None
+    """Since something is kept; ``None``: not measured, or its interval includes 0."""
+    gained_low_us: int | None = None
+    gained_high_us: int | None = None
     lost_us: int = 0
     searches: int = 0
     lines: list[str] = field(default_factory=list)

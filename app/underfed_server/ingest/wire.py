@@ -350,7 +350,9 @@ class Tuning(Part, frozen=True, kw_only=True):
     high: Amount | None = None
     trial_steps: Count = 0
     trial_us: Count = 0
-    gained_us: Count = 0
+    gained_us: Count | None = None
+    gained_low_us: Count | None = None
+    gained_high_us: Count | None = None
     lost_us: Count = 0
     searches: Count = 0
     lines: Texts = []

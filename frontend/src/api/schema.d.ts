@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 111f787404036f8de8914fcac6ba40c42ac2501fbcc7959049408c88c21903e7. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 1d2d3aa73c8363a7071a6b7829f546bb732d3e4b12bb0011de71d11f5c20a3e0. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -3534,8 +3534,12 @@ export interface components {
             began_with: {
                 [key: string]: boolean | number | string | null;
             };
+            /** Gained High Us */
+            gained_high_us: number | null;
+            /** Gained Low Us */
+            gained_low_us: number | null;
             /** Gained Us */
-            gained_us: number;
+            gained_us: number | null;
             /** High */
             high: number | null;
             /** Kept */

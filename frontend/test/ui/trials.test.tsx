@@ -53,14 +53,17 @@ describe('what a run tried', () => {
       'mean step before200 ms',
       'during 12 s of trials150 ms',
       'since then100 ms',
-      'gained since then3 min',
+      'gained since then3 min 2 min to 4 min',
     ])
     expect(screen.getByText(/num_workers=3\s+prefetch_factor=2/).tagName).toBe('PRE')
   })
 
   test('does not tell a gain before there is one', () => {
     render(
-      <TrialsPanel diagnosis={{ trials: TRIED, steps_per_s: 10 }} tuning={{ ...tuning(), gained_us: 0 }} />,
+      <TrialsPanel
+        diagnosis={{ trials: TRIED, steps_per_s: 10 }}
+        tuning={{ ...tuning(), gained_us: null }}
+      />,
     )
     expect(seen()).not.toContain('gained since then')
   })

@@ -494,7 +494,7 @@ def test_what_a_run_tried_is_a_table_under_what_it_kept() -> None:
     begin = lines.index("Tuning  kept a faster setting")
     told = " ".join(line.strip() for line in lines[begin + 1 : begin + 3])
     assert told.startswith("num_workers 0 → 3, prefetch_factor None → 2: × 2.10 as fast, measured (2.00–2.20); ")
-    assert told.endswith("; 41 s of trials, 3 min gained since")
+    assert told.endswith("; 41 s of trials, 3 min (2 min–4 min) gained since")
     table = [line.split() for line in lines[begin + 3 : begin + 6]]
     assert table[0] == ["num_workers", "prefetch_factor", "steps", "steps/s", "gain", "predicted"]
     assert table[1] == ["before", "0", "None", "30", "5", "(4.9–5.1)"]

@@ -104,9 +104,9 @@ def compare(before: Sequence[Block], after: Sequence[Block], spread: float = 0.0
     return Ratio(ratio, ratio * math.exp(-quantile * together), ratio * math.exp(quantile * together))
 
 
-def speed(blocks: Sequence[Block]) -> Ratio | None:
+def speed(blocks: Sequence[Block], spread: float = 0.0) -> Ratio | None:
     """Steps per second, with its interval."""
-    side = _mean_and_error(blocks)
+    side = _mean_and_error(blocks, spread)
     if side is None:
         return None
     mean, error, freedom = side

@@ -13,6 +13,7 @@ from underfed.exchange.config import Value
 from underfed.exchange.tuning import Proposed
 from underfed.trainer.tuning.blocks import Block, compare, mean_ns, unit_of
 from underfed.trainer.tuning.candidates import candidates_in, is_for, to_try
+from underfed.trainer.tuning.costs import SinceKept
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.pace import Pace, Recent
 from underfed.trainer.tuning.search import LEAST_GAIN, MOST_BLOCKS, USED_UP, Candidate, Search, Trial
@@ -95,6 +96,8 @@ class Conductor:
     """The last search was of what was kept, and ended with what was in use before."""
     steps: int = 0
     """Requests so far."""
+    since: SinceKept = field(default_factory=SinceKept)
+    """All steps under other settings than the first, but for those of trials."""
     _pace: Pace = field(default_factory=Pace)
     _search: Search | None = None
     _is_check: bool = False
@@ -129,12 +132,14 @@ class Conductor:
     def request(self, now_ns: int, waited_ns: int, first_step: int) -> Order | None:
         """A batch is requested, after one that was waited for so long. ``first_step``: the number of its step."""
         self.steps += 1
-        self._pace.note(now_ns, waited_ns, is_bounded=self._search is None)
+        took = self._pace.note(now_ns, waited_ns, is_bounded=self._search is None)
         if self._search is not None:
             block = self._block
             if block is None or not self._is_enough(self._search, block):
                 return None
             return self._end_block(self._search, block, now_ns, first_step)
+        if took and self.kept_from_step is not None and self.setting != self.began_with:
+            self.since.add(took)
         if now_ns < self._due_ns:
             return None
         self._due_ns = now_ns + LOOK_NS
@@ -228,6 +233,7 @@ class Conductor:
         if before is None or self.kept_from_step is None or since < self._watch_steps or self._pace.recent() is None:
             return None
         self._watch_steps = 2 * since
+        self.changed()
         newest = self._pace.newest_block(WATCHED * self._wanted, unit_of(self.setting.num_workers), now_ns, first_step)
         slower = compare([newest], before.blocks)
         if slower is None or slower.low <= 1.0:
@@ -244,6 +250,8 @@ class Conductor:
         began = Trial(Candidate(self.setting), stall_fraction=stall)
         search = Search(began, candidates[:MOST_CANDIDATES], self.most_steps)
         self._wanted = max(began.least_steps, self._wanted)
+        if not self.since.steps:
+            self.since.part_steps = self._wanted
         known = max(self._wanted, min(MOST_BLOCKS * self._wanted, self._pace.steps // 2))
         began.blocks.append(self._pace.newest_block(known, search.current.unit, now_ns, first_step))
         for trial in search.trials[1:]:

@@ -2,22 +2,78 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from underfed.trainer.tuning.blocks import mean_ns
-from underfed.trainer.tuning.conductor import Conductor
+from underfed.trainer.tuning.blocks import NORMAL, Block, mean_ns, speed, spread_of
+from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.search import Search
 
+LEAST_PARTS = 4
+"""Of the steps since something was kept: fewer do not tell how the host changes."""
 
-def gained_ns(conductor: Conductor) -> int:
-    """Since another setting is kept, at the difference that was measured."""
-    if not conductor.searches or conductor.kept_from_step is None or conductor.setting == conductor.began_with:
-        return 0
-    first, last = conductor.searches[0], conductor.searches[-1]
-    before, after = mean_ns(first.trials[0].blocks), mean_ns(last.best.blocks)
-    if before is None or after is None:
-        return 0
-    return max(0, round((conductor.steps - conductor.kept_at_steps) * (before - after)))
+
+class Gain(NamedTuple):
+    """In nanoseconds, with its 95 % interval. All below 0: it was lost."""
+
+    ns: float
+    low_ns: float
+    high_ns: float
+
+
+@dataclass(slots=True)
+class SinceKept:
+    """The steps under what is kept, trials and gaps left out; and how much parts of them differ, each as long as a
+    block: by that much a block of the setting before may be off, too."""
+
+    part_steps: int = 1
+    steps: int = 0
+    ns: int = 0
+    _open_steps: int = 0
+    _open_ns: int = 0
+    _parts: int = 0
+    _mean: float = 0.0
+    _squares: float = 0.0
+
+    def add(self, step_ns: int) -> None:
+        self.steps += 1
+        self.ns += step_ns
+        self._open_steps += 1
+        self._open_ns += step_ns
+        if self._open_steps >= self.part_steps:
+            self._add_part(self._open_ns / self._open_steps)
+
+    def _add_part(self, mean: float) -> None:
+        """Welford's, so that nothing is remembered of them."""
+        self._open_steps = self._open_ns = 0
+        self._parts += 1
+        before = mean - self._mean
+        self._mean += before / self._parts
+        self._squares += before * (mean - self._mean)
+
+    @property
+    def spread(self) -> float | None:
+        """Of parts, relative to their mean; ``None``: too few."""
+        if self._parts < LEAST_PARTS or not self._mean:
+            return None
+        return math.sqrt(self._squares / (self._parts - 1)) / self._mean
+
+
+def gained(searches: Sequence[Search], began_with: LoaderSetting, since: SinceKept) -> Gain | None:
+    """The time that the steps since would have taken at the pace of all blocks of the setting that it began with, less
+    what they took. ``None``: not measured, or its interval includes 0."""
+    before = [
+        block for search in searches for trial in search.trials if trial.setting == began_with for block in trial.blocks
+    ]
+    mean, pace, spread = mean_ns(before), speed(before, _spread(searches)), since.spread
+    if mean is None or pace is None or spread is None:
+        return None
+    blocks = max(1.0, sum(block.measured for block in before) / since.part_steps)
+    factor = max(pace.high / pace.speedup, math.exp(NORMAL * spread / math.sqrt(blocks)))
+    gain = Gain(*(since.steps * each - since.ns for each in (mean, mean / factor, mean * factor)))
+    return None if gain.low_ns <= 0 <= gain.high_ns else gain
 
 
 def lost_ns(searches: Sequence[Search]) -> int:
@@ -28,3 +84,8 @@ def lost_ns(searches: Sequence[Search]) -> int:
         blocks = [block for trial in search.trials for block in trial.blocks]
         lost += max(0.0, sum(block.end_ns - block.start_ns - block.steps * usual for block in blocks if block.steps))
     return round(lost)
+
+
+def _spread(searches: Sequence[Search]) -> float:
+    sides: list[Sequence[Block]] = [trial.blocks for search in searches for trial in search.trials]
+    return spread_of(sides)

@@ -64,25 +64,27 @@ class Pace:
         """What was measured is forgotten, but the step that begins now is not."""
         self.requests_ns, self.waits_ns = self.requests_ns[-1:], []
 
-    def note(self, now_ns: int, waited_ns: int, *, is_bounded: bool) -> None:
-        """A request. ``is_bounded``: the oldest may be forgotten."""
+    def note(self, now_ns: int, waited_ns: int, *, is_bounded: bool) -> int:
+        """A request. ``is_bounded``: the oldest may be forgotten. Returns the length of the step that it ends; 0: none
+        that counts."""
         instants = self.requests_ns
-        at = now_ns - self._gap_ns
+        at, took = now_ns - self._gap_ns, 0
         if instants:
             took = at - instants[-1]
             if self._is_after_gap:
                 self._gap_ns += took
                 self._is_after_gap = False
-                return
+                return 0
             usual = (instants[-1] - instants[0]) / max(1, len(instants) - 1)
             if took > PAUSE_NS and len(instants) > 1 and took > PAUSE_STEPS * usual:
                 self._gap_ns += took
-                return
+                return 0
             self.waits_ns.append(min(waited_ns, took))
         self._is_after_gap = False
         instants.append(at)
         if is_bounded and len(instants) > REMEMBERED:
             del instants[: REMEMBERED // 2], self.waits_ns[: REMEMBERED // 2]
+        return took
 
     def recent(self) -> Recent | None:
         """``None``: too few to tell."""

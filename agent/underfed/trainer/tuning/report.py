@@ -12,7 +12,7 @@ from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.settings.tunable import format_value
 from underfed.trainer.tuning.blocks import Block, speed
 from underfed.trainer.tuning.conductor import Conductor
-from underfed.trainer.tuning.costs import gained_ns, lost_ns
+from underfed.trainer.tuning.costs import Gain, gained, lost_ns
 from underfed.trainer.tuning.search import Search, Trial
 
 
@@ -25,6 +25,8 @@ def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> Tu
         for index, search in enumerate(conductor.searches)
         for number, trial in enumerate(search.trials)
     ]
+    gain = gained(conductor.searches, conductor.began_with, conductor.since)
+    low, middle, high = _gained_us(gain)
     return TuningFacts(
         loader=watched.name,
         status=conductor.status,
@@ -37,12 +39,26 @@ def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> Tu
         high=interval[1],
         trial_steps=sum(search.used_steps for search in conductor.searches),
         trial_us=round(conductor.trial_ns / 1000),
-        gained_us=round(gained_ns(conductor) / 1000),
-        lost_us=round(lost_ns(conductor.searches) / 1000),
+        gained_us=middle,
+        gained_low_us=low,
+        gained_high_us=high,
+        lost_us=round((lost_ns(conductor.searches) + _lost_since_ns(gain)) / 1000),
         searches=len(conductor.searches),
         lines=list(script_lines(conductor)),
         trials=trials[-tuning.MOST_TRIALS :],
     )
+
+
+def _gained_us(gain: Gain | None) -> tuple[int | None, int | None, int | None]:
+    """Low, middle and high."""
+    if gain is None or gain.low_ns < 0:
+        return None, None, None
+    return round(gain.low_ns / 1000), round(gain.ns / 1000), round(gain.high_ns / 1000)
+
+
+def _lost_since_ns(gain: Gain | None) -> float:
+    """By what was kept and turned out to be slower, at least."""
+    return max(0.0, -gain.high_ns) if gain is not None else 0.0
 
 
 def kept_line(conductor: Conductor) -> str | None:

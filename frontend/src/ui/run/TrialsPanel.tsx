@@ -89,10 +89,15 @@ function Paces({ tuning, trials, now }: { tuning: Tuning; trials: readonly Trial
           <dd>{formatDuration(us)}</dd>
         </div>
       ))}
-      {tuning.status === 'kept' && tuning.gained_us > 0 && (
+      {tuning.gained_us !== null && (
         <div>
           <dt class="quiet">{say.sinceThen}</dt>
-          <dd>{formatDuration(tuning.gained_us)}</dd>
+          <dd>
+            {formatDuration(tuning.gained_us)}{' '}
+            <small class="quiet">
+              {say.interval(formatDuration(tuning.gained_low_us), formatDuration(tuning.gained_high_us))}
+            </small>
+          </dd>
         </div>
       )}
     </dl>
