@@ -18,6 +18,7 @@ from underfed_server.advice.kept import at_present
 from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.advice.run_gain import with_run_gains
 from underfed_server.diagnosis.chosen_loader import choose_loader, line_of, of_run
+from underfed_server.diagnosis.ended_tuning import as_it_ended
 from underfed_server.diagnosis.instant_data import could_be
 from underfed_server.diagnosis.judge import Before, judge, waits_for_data, without_figures
 from underfed_server.diagnosis.overview import Overview, overview_of
@@ -141,7 +142,8 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
 def _keep(store: Store, known: Diagnosis, status: Status) -> bool:
     """Retention deleted the steps that the run was judged by: its last diagnosis stays, with the status of now."""
     if known.status != status:
-        store.save_diagnosis(known.model_copy(update={"status": status}))
+        tuning = as_it_ended(known.tuning, status)
+        store.save_diagnosis(known.model_copy(update={"status": status, "tuning": tuning}))
     return known.status != status
 
 
@@ -174,7 +176,7 @@ def diagnosis_of(
         advice=with_run_gains(advice, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0),
         refusals=list(recommendation.refusals),
         trials=list(facts.tuned.trials) if facts.tuned else [],
-        tuning=facts.tuned.tuning if facts.tuned else None,
+        tuning=as_it_ended(facts.tuned.tuning if facts.tuned else None, facts.status),
         candidates=recommendation.candidates,
         beside_loader=free_cores(facts, slow.judged, verdict.causes) if verdict.causes else None,
         ledger=list(ledger),

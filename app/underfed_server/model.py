@@ -27,7 +27,9 @@ Stage = Literal["getitem", "collate", "other", "step"]
 
 Sampled = Literal["loading", "step"]
 Role = Literal["train", "validation", "other"]
-TuningStatus = Literal["waiting", "searching", "kept", "left_alone", "refused", "failed"]
+SentTuningStatus = Literal["waiting", "searching", "kept", "left_alone", "refused", "failed"]
+TuningStatus = Literal[SentTuningStatus, "ended"]
+"""What an agent says; ``ended``: within its trials, with its run."""
 Condition = Literal["data_bound", "hours_lost", "verdict_changed", "memory", "straggler", "host_offline"]
 ChannelKind = Literal["webhook", "slack", "email"]
 AlertKind = Literal["raised", "recovered", "test"]

@@ -53,6 +53,7 @@ LABELS: Mapping[str, Mapping[str, str]] = {
         "left_alone": "left as it was",
         "refused": "not tuned",
         "failed": "tuning failed",
+        "ended": "ended within its trials",
     },
     "condition": {
         "data_bound": "waits for data",

@@ -74,6 +74,24 @@ def test_while_it_tries_settings_it_is_judged_by_the_steps_before(store: Store) 
     assert [trial.speedup for trial in found.trials] == [pytest.approx(1.0), pytest.approx(3.4)]
 
 
+@pytest.mark.parametrize("end", ["finished", "crashed"])
+def test_a_run_that_ended_within_its_trials_is_not_told_to_be_trying(store: Store, end: str) -> None:
+    run = TunedRun()
+    post(store, [waiting(run), *searching(run), run.train(5, NONE, end={"status": end})])
+    found = judged(store).tuning
+    assert found is not None
+    assert (found.status, found.status_label) == ("ended", "ended within its trials")
+    assert found.reason == "the run ended within its trials: what they would have shown is not known"
+
+
+def test_a_run_that_ended_before_its_trials_was_left_as_it_was(store: Store) -> None:
+    run = TunedRun()
+    post(store, [waiting(run), run.train(5, NONE, end={"status": "finished"})])
+    found = judged(store).tuning
+    assert found is not None
+    assert (found.status, found.reason) == ("left_alone", "the run ended before anything was tried")
+
+
 def test_since_a_setting_is_kept_it_is_judged_by_the_steps_with_that_one(store: Store) -> None:
     run = TunedRun()
     post(store, tuned_windows(run))

@@ -340,7 +340,7 @@ class Tuning(Part, frozen=True, kw_only=True):
     """How far ``--tune`` has come with a loader, in this incarnation."""
 
     loader: LoaderName
-    status: model.TuningStatus
+    status: model.SentTuningStatus
     reason: Text | None = None
     began_with: NamedValues = {}
     kept: NamedValues | None = None

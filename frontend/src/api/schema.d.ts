@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 1d2d3aa73c8363a7071a6b7829f546bb732d3e4b12bb0011de71d11f5c20a3e0. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 da4cd77dc855cf9f53808ce0b45118729fd1854310ea694d6d8ca28097e6756c. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -3568,7 +3568,7 @@ export interface components {
              * Status
              * @enum {string}
              */
-            status: "waiting" | "searching" | "kept" | "left_alone" | "refused" | "failed";
+            status: "waiting" | "searching" | "kept" | "left_alone" | "refused" | "failed" | "ended";
             /**
              * Status Label
              * @default

@@ -1,0 +1,28 @@
+"""What is told of tuning once the run has ended: its process may have been killed before it could say so."""
+
+from __future__ import annotations
+
+from underfed_server.model import Status, Tuning
+
+UNHEARD = "nothing was heard of the run since it began to try them"
+ASKED = "for candidates"
+"""Why it waited, as an agent says it."""
+
+
+def as_it_ended(tuning: Tuning | None, status: Status) -> Tuning | None:
+    """A lost run may still be training, and is told as it was heard of."""
+    if tuning is None or status == "running":
+        return tuning
+    if status == "lost":
+        return _changed(tuning, "searching", UNHEARD) if tuning.status == "searching" else tuning
+    if tuning.status == "searching":
+        return _changed(tuning, "ended", "the run ended within its trials: what they would have shown is not known")
+    if tuning.status == "waiting":
+        is_asked = tuning.reason in (None, ASKED)
+        return _changed(tuning, "left_alone", "the run ended before anything was tried" if is_asked else tuning.reason)
+    return tuning
+
+
+def _changed(tuning: Tuning, status: str, reason: str | None) -> Tuning:
+    # Validated anew, so that its label is that of the status.
+    return Tuning.model_validate(tuning.model_dump(exclude={"status_label"}) | {"status": status, "reason": reason})
