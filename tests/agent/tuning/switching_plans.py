@@ -96,6 +96,7 @@ def seen(loader: DataLoader[Any], plan: Plan, passes: int = 1, leave_at: int | N
     ``leave_at``: so many batches are taken of each pass.
     """
     found: list[Any] = []
+    has_workers = loader.num_workers > 0
     for _ in range(passes):
         iterator, taken = iter(loader), 0
         while leave_at is None or taken < leave_at:
@@ -104,7 +105,8 @@ def seen(loader: DataLoader[Any], plan: Plan, passes: int = 1, leave_at: int | N
             except StopIteration:
                 break
             except ValueError as error:
-                batch = str(error).split()[-1]  # a worker's says where it came from, too
+                # A worker's says where it came from, too.
+                batch = str(error).split()[-1] if has_workers else (type(error), error.args)
                 # Torch's frame that raises it holds it, and by that the iterator, which a forked process would end.
                 traceback.clear_frames(error.__traceback__)
             taken += 1

@@ -170,6 +170,14 @@ class Conductor:
             self.status, self.reason = status, reason
             self.changed()
 
+    def leave_alone(self, setting: LoaderSetting, reason: str) -> None:
+        """All trials end, and this setting is used."""
+        if self._search is not None:
+            self._search.stop(reason)
+        self._search = self._block = self._before = None
+        self.setting = setting
+        self.refuse(reason)
+
     # Whether there is something to try
 
     def _look(self, now_ns: int, first_step: int) -> Order | None:

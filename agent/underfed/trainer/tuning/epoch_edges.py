@@ -14,10 +14,14 @@ from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.settings.loader_parts import attributes_of
 from underfed.trainer.tuning.feeders import Feeder, attributes_for, close
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
+from underfed.trainer.tuning.own_errors import AskedSampler
 from underfed.trainer.tuning.switching import Switched, forget, switched_of
 
 WARNS = "check_worker_number_rationality"
 NOTHING = object()
+
+MAP_STYLE = 0
+"""Torch's ``_DatasetKind.Map``."""
 
 REMEMBERED = 8
 """Loaders: a program may construct one for each epoch."""
@@ -63,6 +67,9 @@ class EpochEdges:
             loader._iterator = iterator
         if own.persistent and was_begun and iterator is None:
             self._lend(loader, "generator", _own_generator())
+        if setting.num_workers and not own.workers and setting.in_order and loader._dataset_kind == MAP_STYLE:
+            name = "batch_sampler" if loader.batch_sampler is not None else "sampler"
+            self._lend(loader, name, AskedSampler(getattr(loader, name)))
         if setting.num_workers > own.workers:
             # Torch would warn of more workers than cores. They are measured, and no line of the program asks for them.
             self._lend(loader, WARNS, _warns_of_nothing)

@@ -16,6 +16,7 @@ from underfed.trainer.attached import attach, attached, detach
 from underfed.trainer.hooks.session import KEY
 from underfed.trainer.tuning.feeders import EMPTY, Feeder, Feeders, close
 from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.own_errors import OwnErrors, plain
 
 TUNED = "_underfed_tuned"
 """Name of ``Switched`` among an iterator's attributes. The class of all iterators has ``None`` there."""
@@ -39,6 +40,8 @@ class Switched:
     feeders: Feeders
     own: Feeder
     sees_arrivals: bool
+    errors: OwnErrors | None = None
+    """Where the script has no workers."""
     state: _State = field(init=False)
     parked: dict[LoaderSetting, Feeder] = field(default_factory=dict)
     held: list[tuple[Any]] = field(default_factory=list)
@@ -72,7 +75,10 @@ class Switched:
             attach(feeder.iterator, HELD, self.held)
         else:
             self.feeders.reuse(feeder, iterator)
-        feeder.of(iterator)._sampler_iter = self.state.active.of(iterator)._sampler_iter
+        after, sampler = feeder.of(iterator), plain(self.state.active.of(iterator)._sampler_iter)
+        after._sampler_iter = sampler if self.errors is None else self.errors.asked(setting, sampler)
+        if self.errors is not None:
+            self.errors.watch(after)
         self.state = _State(self.state.active, feeder)
 
     def carry_on(self, iterator: Any) -> Feeder | None:

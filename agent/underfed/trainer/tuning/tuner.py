@@ -32,6 +32,7 @@ from underfed.trainer.tuning.feeders import Feeder, Feeders
 from underfed.trainer.tuning.first_workers import why_no_first_workers
 from underfed.trainer.tuning.limits import BatchSize, read_room, why_no_room
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
+from underfed.trainer.tuning.own_errors import OwnErrors
 from underfed.trainer.tuning.plain_rule import plain_candidates
 from underfed.trainer.tuning.ranks import Ranks
 from underfed.trainer.tuning.switching import HELD, TUNED, Switched, forget, switched_of
@@ -77,6 +78,9 @@ class Tuner:
         self._waited_ns = 0
         self._batch: BatchSize | None = None
         self._is_off = False
+        self._errors: OwnErrors | None = None
+        self._back: LoaderSetting | None = None
+        """To be used from here on, whatever is ordered."""
         self._has_finished = False
         """The recording's directory may be gone."""
 
@@ -156,6 +160,8 @@ class Tuner:
         if switched.was_reset(iterator):
             switched.give_up(iterator)
         self._requested(iterator, switched)
+        if self._back is not None:
+            self._go_back(self._back, iterator, switched)
         if switched.is_switching:
             before = switched.carry_on(iterator)
             if before is not None:
@@ -227,7 +233,9 @@ class Tuner:
         if self._setting is None:
             self._begin(setting, loader, watched)
         self._chosen.pass_begun(watched.facts.batches_per_epoch if watched.facts is not None else None)
-        switched = Switched(Feeders(iterator, loader, session), Feeder(setting, session=session), True)
+        switched = Switched(Feeders(iterator, loader, session), Feeder(setting, session=session), True, self._errors)
+        if self._errors is not None and setting.num_workers:
+            self._errors.watch(iterator)
         attach(iterator, HELD, switched.held)
         attach(iterator, TUNED, switched)
         self._current = weakref.ref(iterator)
@@ -242,6 +250,8 @@ class Tuner:
     def _begin(self, setting: LoaderSetting, loader: Any, watched: WatchedLoader) -> None:
         recording, facts = self.recording, watched.facts
         self._setting = self._keep = self._measured = setting
+        if not setting.num_workers:
+            self._errors = OwnErrors(lambda reason: self._loads_here(setting, reason))
         if recording is not None:
             if recording.facts.world_size > 1:
                 self._ranks = Ranks(recording.directory.parent, recording.facts.world_size, setting)
@@ -333,6 +343,8 @@ class Tuner:
         return self._watched.steps if self._watched is not None else 0
 
     def _carry_out(self, order: Order, iterator: Any, switched: Switched, now: int) -> None:
+        if self._back is not None:
+            order = Order(self._back, self._back, order.is_end)
         self._setting, self._keep = order.setting, order.keep
         if order.is_end:
             return
@@ -359,6 +371,25 @@ class Tuner:
             self._ranks.plan(further, self._steps)
         else:
             self._carry_out(further, iterator, switched, now)
+
+    def _loads_here(self, setting: LoaderSetting, reason: str) -> None:
+        """Workers are not for this data set."""
+        try:
+            self._back = self._setting = self._keep = setting
+            self._telling.say(f"--tune goes back to no workers: {reason}")
+            if self.conductor is not None:
+                self.conductor.leave_alone(setting, reason)
+        except Exception as error:
+            let_through(error)
+            self._fail(error)
+
+    def _go_back(self, setting: LoaderSetting, iterator: Any, switched: Switched) -> None:
+        try:
+            if not switched.is_switching and switched.setting != setting:
+                switched.begin(iterator, setting)
+        except Exception as error:
+            let_through(error)
+            self._fail(error)
 
     def _can_switch(self, iterator: Any) -> bool:
         return bool(iterator._dataset_kind == 0)

@@ -1,0 +1,116 @@
+"""What a data set raises where the script has no workers and ours load."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+import underfed
+from tests.agent.tuning.switching_plans import Indices, switch, tuned
+from underfed.trainer import control
+from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.switching import switched_of
+
+WORKERS = LoaderSetting(2, 2)
+
+
+class UnreadableError(Exception):
+    """Not to be made from one text."""
+
+    def __init__(self, index: int, why: str) -> None:
+        super().__init__(index, why)
+
+
+class Unreadable(Indices):
+    def __getitem__(self, index: int) -> int:
+        if index == self.bad:
+            raise UnreadableError(index, "torn")
+        return index
+
+
+class OnlyHere(Indices):
+    """Loads in the training process alone."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__(length)
+        self.pid = os.getpid()
+
+    def __getitem__(self, index: int) -> int:
+        if index > 9 and os.getpid() != self.pid:
+            raise ValueError("not in a worker")
+        return index
+
+
+@pytest.fixture(autouse=True)
+def no_tuner_left() -> Iterator[None]:
+    yield
+    underfed.finish()
+    control._state.tuner = None
+
+
+def taken(iterator: Any) -> list[Any]:
+    """All batches, and the exceptions among them: type, arguments, innermost function, context."""
+    found: list[Any] = []
+    while True:
+        try:
+            batch = next(iterator)
+            found.append(batch.tolist() if isinstance(batch, Tensor) else batch)
+        except StopIteration:
+            return found
+        except UnreadableError as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            found.append((error.args, where.name, error.__context__))
+            traceback.clear_frames(error.__traceback__)
+
+
+EXPECTED = [[0, 1], [2, 3], ((5, "torn"), "__getitem__", None), [6, 7], [8, 9]]
+
+
+def test_what_the_data_set_raises_comes_out_as_the_script_would_have_it() -> None:
+    iterator = iter(tuned(DataLoader(Unreadable(10, bad=5), batch_size=2)))
+    first = next(iterator).tolist()
+    switch(iterator, WORKERS)
+    assert [first, *taken(iterator)] == EXPECTED
+
+
+@pytest.mark.parametrize("batch_size", [2, None])
+def test_it_does_so_in_passes_that_begin_with_our_workers(batch_size: int | None) -> None:
+    loader = tuned(DataLoader(Unreadable(10, bad=5), batch_size=batch_size))
+    tuner = control._state.tuner
+    assert tuner is not None
+    alone = taken(iter(loader))
+    tuner._setting = WORKERS
+    iterator = iter(loader)
+    assert loader.num_workers == 2
+    assert len(iterator) == len(loader)
+    assert taken(iterator) == alone
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_loads_in_the_training_process_alone_goes_back_there(
+    is_first: bool,
+) -> None:
+    loader = tuned(DataLoader(OnlyHere(40), batch_size=2))
+    tuner = control._state.tuner
+    assert tuner is not None
+    iterator = iter(loader)
+    first = next(iterator).tolist()
+    if is_first:
+        switch(iterator, WORKERS)
+    else:
+        tuner._setting = WORKERS
+        iterator = iter(loader)
+        first = next(iterator).tolist()
+    assert [first, *taken(iterator)] == [[each, each + 1] for each in range(0, 40, 2)]
+    switched = switched_of(iterator)
+    assert switched is not None and switched.setting == LoaderSetting(0)
+    assert tuner.conductor is not None
+    assert "could not load a batch that the training process could" in str(tuner.conductor.reason)
+    assert [batch.tolist()[0] for batch in loader] == list(range(0, 40, 2))
+    assert loader.num_workers == 0
