@@ -165,7 +165,7 @@ class Ranks:
         self._count_ns = now_ns + COUNT_NS
         if self._hosts is not None and not self._hosts.missing:
             return
-        here = {*_living_ranks(self._directory), self._own}
+        here = {*living_ranks(self._directory), self._own}
         waited_ns = now_ns - (self._awaited_ns or now_ns)
         self._missing = max(0, self._wanted - len(here))
         speaks = self._missing > 0 and self._own == min(here)
@@ -196,7 +196,7 @@ class Ranks:
             self._plan.write(Planned(step + AHEAD, keep, keep))
 
 
-def _living_ranks(run_directory: Path) -> set[int]:
+def living_ranks(run_directory: Path) -> set[int]:
     """Of the processes that record there: of an earlier incarnation some may not be removed yet."""
     found = set()
     for directory in run_files.rank_directories(run_directory):

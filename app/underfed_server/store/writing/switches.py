@@ -26,7 +26,7 @@ LEADS = 0
 _kept = tables.host_switch.c
 
 
-class _Row(msgspec.Struct, frozen=True, gc=False):
+class Kept(msgspec.Struct, frozen=True, gc=False):
     """What the first rank of a host told last."""
 
     rank: int
@@ -49,7 +49,7 @@ def with_switches(
     _keep(connection, [window for window, outcome in taken if outcome.is_new])
     told = _read(connection, {window.run_id for window, _ in taken})
     return [
-        replace(outcome, switch=_answer(posted.window, told[posted.window.run_id]))
+        replace(outcome, switch=answer_to(posted.window, told[posted.window.run_id]))
         if posted.window.switch is not None and isinstance(outcome, Ack)
         else outcome
         for posted, outcome in zip(posted_windows, outcomes, strict=True)
@@ -82,18 +82,19 @@ def _row(window: Window) -> dict[str, Any]:
     }
 
 
-def _read(connection: Connection, run_ids: set[str]) -> Mapping[str, list[_Row]]:
+def _read(connection: Connection, run_ids: set[str]) -> Mapping[str, list[Kept]]:
     """By run, in the order of ranks."""
-    found: dict[str, list[_Row]] = defaultdict(list)
+    found: dict[str, list[Kept]] = defaultdict(list)
     columns = _kept.run_id, _kept.rank, _kept.incarnation, _kept.window_index, _kept.body
     rows = select(*columns).where(_kept.run_id.in_(run_ids)).order_by(_kept.run_id, _kept.rank)
     for row in connection.execute(rows):
         switch = msgspec.convert(row.body, Switch)
-        found[row.run_id].append(_Row(row.rank, row.incarnation, row.window_index, switch))
+        found[row.run_id].append(Kept(row.rank, row.incarnation, row.window_index, switch))
     return found
 
 
-def _answer(window: Window, rows: Sequence[_Row]) -> dict[str, Any]:
+def answer_to(window: Window, rows: Sequence[Kept]) -> dict[str, Any]:
+    """``rows``: of its run, its own among them."""
     ranks, crew = sum(row.switch.ranks for row in rows), sum(row.incarnation for row in rows)
     lead = next((row for row in rows if row.rank == LEADS), None)
     told: dict[str, Any] = {"ranks": ranks, "crew": crew}
@@ -109,7 +110,7 @@ def _answer(window: Window, rows: Sequence[_Row]) -> dict[str, Any]:
     return told
 
 
-def _done(lead: _Row | None, others: Sequence[Switch]) -> dict[str, Any]:
+def _done(lead: Kept | None, others: Sequence[Switch]) -> dict[str, Any]:
     """How far the other hosts are with the newest plan."""
     plan = None if lead is None else lead.switch.plan
     if plan is None:
