@@ -88,6 +88,7 @@ class Collector:
         ):
             self._ranks.send_again(self._sender.take_wanted() | self._spool.take_holes())
             self._ranks.pass_on(self._sender.take_proposed())
+            self._ranks.hear(self._sender.take_switches())
             self._ranks.verdict = self._sender.verdict
             self._ranks.tick()
             self._release_ended()

@@ -29,12 +29,16 @@ from underfed.exchange import figures, run_files
 from underfed.exchange.facts import End, LoaderFacts, Origin, read_facts
 from underfed.exchange.guard import count_failures
 from underfed.exchange.run_files import RingName
+from underfed.exchange.switch import Switch, write_heard
 from underfed.host import procfs
 from underfed.host.clock import now_ns, to_us
 from underfed.host.process_end import ProcessEnd, wait_for_one
 
 WAITING_S = 0.8
 """A training process waits a second for its last records to be read, and ends its workers after that."""
+
+HURRIED_S = 5.0
+"""So long after the service's last answer a window is sent at each tick, while settings are tried on several hosts."""
 
 HEARTBEAT_US = 5_000_000
 """How often a stream sends a window that has only samples; docs/wire.md requires it."""
@@ -77,6 +81,9 @@ class RankStream:
         self.trackers = TrackerWriter(directory)
         self.failures = 0
         """Errors of the collector's own in this stream."""
+        self._sent_switch: Switch | None = None
+        self._heard: Mapping[str, Any] = {}
+        self._heard_at = 0.0
         self._is_storages_turn = True
         self.costly_at_us = 0
         """When its last costly sample was taken: ranks take turns."""
@@ -119,6 +126,22 @@ class RankStream:
         """Whether its process has marked its end or is gone, which is not to wait for its next window."""
         is_gone = self.process_end is not None and wait_for_one([self.process_end], 0.0)
         return is_gone or self.end_mark.exists()
+
+    def is_hurried(self) -> bool:
+        """Whether the run's other hosts wait for what this one tells them, or it for them. Few runs have any."""
+        if self._facts.switch is None:
+            return False
+        self._facts.read()
+        told = self._facts.switch
+        is_searching = told.is_searching or self._heard.get("is_searching") is True
+        return told != self._sent_switch or (is_searching and time.monotonic() - self._heard_at < HURRIED_S)
+
+    def hear(self, answer: Mapping[str, Any]) -> None:
+        """What the run's other hosts tell this one: its training process finds it in a file."""
+        self._heard_at = time.monotonic()
+        if answer != self._heard:
+            self._heard = answer
+            write_heard(self.directory, answer)
 
     def check_workers_at_end(self) -> None:
         """The recording has ended: a worker that is gone while the training process still waits for us has died.
@@ -190,7 +213,7 @@ class RankStream:
             self._figures.feed(self.now_us, content.steps, content.epochs)
         end_us = max(self.now_us, self._resume.end_us)
         is_due = end_us - self._resume.end_us >= HEARTBEAT_US
-        is_unsent = run or loaders or workers or storage or stacks or is_new or end
+        is_unsent = run or loaders or workers or storage or stacks or is_new or end or self.is_hurried()
         if not (is_due or is_unsent or any(not content.is_empty for content in contents)):
             return
         start_us = self._resume.end_us
@@ -202,6 +225,7 @@ class RankStream:
             "storage": storage,
             "stacks": stacks,
             "tuning": tuning,
+            "switch": self._facts.switch,
             "process": self._process.take(),
             "host": self._host.take(),
             "gpus": [GpuSamples(index, taken) for index, each in self._gpus.items() if (taken := each.take())],
@@ -209,6 +233,7 @@ class RankStream:
         for content in contents:
             self._append(content, start_us, end_us, seen if content is contents[-1] else None, parts)
             parts = {}
+        self._sent_switch = self._facts.switch
         for ring in self._rings.remove_abandoned(self._workers.is_over):
             self._workers.forget(ring)
             self._sampler.forget(ring)

@@ -103,7 +103,9 @@ class Ranks:
             if ends.get(stream.directory) is not None:
                 self._try(stream, stream.check_workers_at_end)
         # A rank with few records is drained only for its windows: waking up is the main cost.
-        drained = [stream for stream in streams if self._try(stream, stream.mark) or is_due or stream in asked]
+        hurried = [stream for stream in streams if self._try(stream, stream.is_hurried)]
+        wanted = [*asked, *hurried]
+        drained = [stream for stream in streams if self._try(stream, stream.mark) or is_due or stream in wanted]
         if drained:
             time.sleep(SETTLE_S)
         for stream in drained:
@@ -113,7 +115,7 @@ class Ranks:
         turns = min(LONGEST_TURN, -(-len(streams) // WINDOWS_PER_S))
         for index, stream in enumerate(streams):
             end = ends.get(stream.directory)
-            if end is not None or (is_due and (self._seconds + index) % turns == 0):
+            if end is not None or stream in hurried or (is_due and (self._seconds + index) % turns == 0):
                 self._try(stream, partial(self._close_window, stream, end))
 
     def send_again(self, names: set[str]) -> None:
@@ -127,6 +129,12 @@ class Ranks:
         for stream in self._active() if proposed else ():
             if stream.name in proposed:
                 self._try(stream, partial(write_proposed, stream.directory, proposed[stream.name]))
+
+    def hear(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
+        """By stream, what other hosts of the run tell of switching at the same step."""
+        for stream in self._active() if answers else ():
+            if stream.name in answers:
+                self._try(stream, partial(stream.hear, answers[stream.name]))
 
     def remove(self, stream: RankStream) -> None:
         """Remove a rank: all of its records are in the spool."""

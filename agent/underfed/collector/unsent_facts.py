@@ -9,8 +9,9 @@ from pathlib import Path
 
 from underfed.collector.reading.constructor_call import ConstructorCall, read_call
 from underfed.collector.wire import HostPart, RunPart
-from underfed.exchange import run_files, tuning
+from underfed.exchange import run_files, switch, tuning
 from underfed.exchange.facts import LoaderFacts, RunFacts, SourceLine, TrackerRun, read_facts
+from underfed.exchange.switch import Switch
 from underfed.exchange.tuning import TuningFacts
 from underfed.host.files import Changes
 
@@ -34,6 +35,8 @@ class UnsentFacts:
         self._sent_loaders: dict[int, LoaderFacts] = {}
         self._tuning: TuningFacts | None = None
         self._sent_tuning: TuningFacts | None = None
+        self.switch: Switch | None = None
+        """As last read: what this host tells the run's others."""
         self._calls: dict[SourceLine, ConstructorCall] = {}
 
     def name(self, index: int) -> str:
@@ -49,6 +52,8 @@ class UnsentFacts:
             self._run = read_facts(self._directory / run_files.RUN, RunFacts)
         if self._has_changed(self._directory / tuning.FILE):
             self._tuning = tuning.read_tuning(self._directory / tuning.FILE)
+        if self._has_changed(self._directory / switch.FILE):
+            self.switch = switch.read_switch(self._directory / switch.FILE)
         for path in self._directory.glob("loader-*.json"):
             found = re.fullmatch(r"loader-(\d+)\.json", path.name)
             if found and self._has_changed(path):

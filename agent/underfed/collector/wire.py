@@ -14,6 +14,7 @@ from typing import Any
 from underfed.exchange.facts import End, LoaderFacts, RunFacts
 from underfed.exchange.picture_sizes import PictureSize
 from underfed.exchange.stacks import Frame, SlowSample, StackCount
+from underfed.exchange.switch import Switch
 from underfed.exchange.tuning import TuningFacts
 from underfed.host.handover import Handover
 
@@ -227,6 +228,7 @@ class Window:
     storage: list[Storage] = field(default_factory=list)
     stacks: list[Stacks] = field(default_factory=list)
     tuning: list[TuningFacts] = field(default_factory=list)
+    switch: Switch | None = None
     process: SampleColumns | None = None
     host: SampleColumns | None = None
     gpus: list[GpuSamples] = field(default_factory=list)

@@ -87,6 +87,8 @@ def _told(ack: Ack) -> dict[str, object]:
         told["tuning"] = list(ack.candidates)
     if ack.verdict is not None:
         told["verdict"] = ack.verdict
+    if ack.switch is not None:
+        told["switch"] = ack.switch
     return told
 
 

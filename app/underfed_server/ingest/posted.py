@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,8 @@ class Ack:
     """What its loaders are to try, where the window asks for that: as :class:`model.Candidates` is in JSON."""
     verdict: RunVerdict | None = None
     """``None``: there is none yet."""
+    switch: Mapping[str, Any] | None = None
+    """What the run's other hosts tell of switching at the same step, where the window asks for that."""
 
 
 Outcome = Ack | RequestError

@@ -359,6 +359,37 @@ class Tuning(Part, frozen=True, kw_only=True):
     trials: Annotated[list[Trial], Meta(max_length=1_000)] = []
 
 
+class SwitchPlan(Part, frozen=True, kw_only=True):
+    """What all hosts are to switch to, and at which step."""
+
+    number: Count
+    """Larger than that of any earlier one of the run."""
+    step: Count
+    crew: Count
+    """Of the hosts that are to do it; see :class:`Switch`."""
+    settings: NamedValues
+    keep: NamedValues
+    """What they go back to if they hear no more of it."""
+
+
+class Switch(Part, frozen=True, kw_only=True):
+    """What a host tells the run's other hosts of switching at the same step."""
+
+    ranks: Count
+    """Of the run, that record on this host."""
+    seen: Count = 0
+    """The newest plan that arrived; 0: none."""
+    seen_step: Count | None = None
+    """The step at which it did."""
+    done: Count = 0
+    """The newest plan whose settings are in use, their start-up over."""
+    reason: Text | None = None
+    """Why the plan that arrived cannot be done here."""
+    is_searching: bool = False
+    plan: SwitchPlan | None = None
+    """Of the host of rank 0, which leads."""
+
+
 @with_columns("process")
 class ProcessSamples(Rows, frozen=True, kw_only=True):
     at_us: Annotated[list[Count], OfSamples] = []
@@ -411,6 +442,7 @@ class Window(Part, frozen=True, kw_only=True):
     storage: Annotated[list[Storage], Meta(max_length=1_000)] = []
     stacks: Annotated[list[Stacks], Meta(max_length=MOST_ENTRIES)] = []
     tuning: Annotated[list[Tuning], Meta(max_length=1_000)] = []
+    switch: Switch | None = None
     process: ProcessSamples | None = None
     host: HostSamples | None = None
     gpus: Annotated[list[GpuSamples], Meta(max_length=1_000)] = []

@@ -47,6 +47,7 @@ from underfed.exchange import tuning
 from underfed.exchange.facts import RunFacts
 from underfed.exchange.picture_sizes import PictureSize
 from underfed.exchange.stacks import Frame, SlowSample, StackCount
+from underfed.exchange.switch import Switch, SwitchPlan, write_switch
 from underfed.trainer import control
 from underfed.trainer.tuning.report import facts_of
 
@@ -127,6 +128,24 @@ def tuned(service: Service) -> None:
         loop.candidates = [{**each, "low": 1.5, "high": 2.5} for each in workers(2, 4)]
 
 
+def on_several_hosts(service: Service) -> None:
+    """What the leading host plans for the others, and what another one tells it, are of one shape."""
+    for _ in underfed.watch(DataLoader(Busy(3)), name="train"):
+        pass
+    recording = control._state.recording
+    assert recording is not None
+    plan = SwitchPlan(1_790_000_000_001, 140, 3_580_000_000_000, FOUR.settings(), NONE.settings())
+    told = [Switch(2), Switch(2, is_searching=True, plan=plan), Switch(2, plan.number, 98, plan.number - 1, "no room")]
+    for each in told:
+        write_switch(recording.directory, each)
+        sent = as_json(each)
+        wait_until(lambda sent=sent: sent in switches(service), "it arrives")  # type: ignore[misc]
+
+
+def switches(service: Service) -> list[Window]:
+    return [window["switch"] for window in list(service.windows) if "switch" in window]
+
+
 def statuses(service: Service) -> list[str]:
     return [each["status"] for window in list(service.windows) for each in window.get("tuning", [])]
 
@@ -138,6 +157,7 @@ RUNS: dict[str, Callable[[Service], None]] = {
     "loader_raises": crashed,
     "unsharded": repeated,
     "tuning": tuned,
+    "several_hosts": on_several_hosts,
 }
 
 

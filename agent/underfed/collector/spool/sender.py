@@ -55,6 +55,8 @@ class Sender:
         self._wanted: set[str] = set()
         self._proposed: dict[str, Sequence[Any]] = {}
         """Of each stream the newest settings that the service proposes for trials."""
+        self._switches: dict[str, Mapping[str, Any]] = {}
+        """Of each stream what other hosts of the run told last."""
         self._longest_delay_s = LONGEST_DELAY_S
         self._wake = threading.Event()
         self._lock = threading.Lock()
@@ -87,6 +89,12 @@ class Sender:
         with self._lock:
             proposed, self._proposed = self._proposed, {}
             return proposed
+
+    def take_switches(self) -> dict[str, Mapping[str, Any]]:
+        """By stream, what other hosts of the run tell of switching at the same step, since the last call."""
+        with self._lock:
+            switches, self._switches = self._switches, {}
+            return switches
 
     def run(self, stop: threading.Event) -> None:
         """Send until ``stop`` is set, whatever happens: without this thread nothing leaves the spool."""
@@ -144,6 +152,9 @@ class Sender:
             if reply.tuning is not None:
                 with self._lock:
                     self._proposed[stream] = reply.tuning
+            if reply.switch is not None:
+                with self._lock:
+                    self._switches[stream] = reply.switch
             return Outcome.SENT
         if reply.status in NEVER and reply.code is not None:
             self._spool.reject(frame)

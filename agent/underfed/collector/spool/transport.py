@@ -34,6 +34,8 @@ class Reply:
     """Error code of the service; a proxy's answer has none."""
     tuning: Sequence[Any] | None = None
     """Settings that it proposes for trials, by loader, where the window asked for them."""
+    switch: Mapping[str, Any] | None = None
+    """What other hosts of the run tell of switching at the same step, where the window asked for it."""
     verdict: Mapping[str, Any] | None = None
     """What the service last judged of the run, with the keys of ``figures.OF_RUN``."""
 
@@ -142,6 +144,7 @@ def read_reply(status: int, content: bytes, retry_after: str | None) -> Reply:
         reason=f"{status} {detail.get('code', '')} {detail.get('message', '')}".strip()[:500],
         code=code if isinstance(code, str) else None,
         tuning=proposed if isinstance(proposed := answer.get("tuning"), list) else None,
+        switch=told if isinstance(told := answer.get("switch"), dict) else None,
         verdict=_verdict(answer.get("verdict")),
     )
 

@@ -30,6 +30,7 @@ from underfed.trainer.tuning.conductor import Conductor, Order, steps_for_trials
 from underfed.trainer.tuning.epoch_edges import EpochEdges
 from underfed.trainer.tuning.feeders import Feeder, Feeders
 from underfed.trainer.tuning.first_workers import why_no_first_workers
+from underfed.trainer.tuning.hosts import Failure
 from underfed.trainer.tuning.limits import BatchSize, read_room, why_no_room
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
 from underfed.trainer.tuning.own_errors import OwnErrors
@@ -254,8 +255,8 @@ class Tuner:
             self._errors = OwnErrors(lambda reason: self._loads_here(setting, reason))
         if recording is not None:
             if recording.facts.world_size > 1:
-                self._ranks = Ranks(recording.directory.parent, recording.facts.world_size, setting)
-            if recording.facts.local_rank:
+                self._ranks = Ranks(recording, setting, self._why_no_room)
+            if recording.facts.rank:
                 return
         self._telling.begin(
             Conductor(
@@ -301,39 +302,65 @@ class Tuner:
             raise SystemExit(0)
         self._telling.say("--trial-only cannot end the program: it takes its batches in a thread of its own")
 
-    def _are_ranks_here(self, now: int) -> bool:
-        """Whether all ranks of the run record on this host. After a while they will not come."""
-        ranks = self._ranks
-        if ranks is None or ranks.are_here(now):
-            return True
+    def _attend(self, ranks: Ranks, switched: Switched, now: int) -> None:
+        """What other ranks tell: after a while those that are missing will not come; a switch may fail elsewhere."""
+        ranks.note(now, self._steps, None if self._skip or switched.is_switching else switched.setting)
         if (reason := ranks.why_never(now)) is not None:
             self._is_off = True
+            ranks.leave()
             self._telling.left_alone(reason, self._setting)
-        return False
+        elif self.conductor is not None and (failure := ranks.take_failure()) is not None:
+            self._failed_elsewhere(failure, self.conductor, ranks, now)
+
+    def _failed_elsewhere(self, failure: Failure, conductor: Conductor, ranks: Ranks, now: int) -> None:
+        """Nobody measures what not all hosts use. The best setting that was measured stays, or comes back."""
+        if failure.is_final:
+            ranks.end()
+            self._telling.say(f"--tune: {failure.reason}; nothing more is tried")
+        if self._setting is not None and conductor.is_searching:
+            further = conductor.failed(self._setting, failure.reason, now, self._step)
+            while failure.is_final and conductor.is_searching:
+                further = conductor.failed(self._setting, failure.reason, now, self._step)
+            order = further or Order(conductor.setting, conductor.setting)
+            ranks.plan(order, self._steps, is_searching=conductor.is_searching)
+        if failure.is_final:
+            is_kept = conductor.status == tuning.KEPT
+            conductor.refuse(failure.reason, tuning.KEPT if is_kept else tuning.REFUSED)
 
     def _order(self, now: int, switched: Switched) -> Order | None:
-        order, conductor = self._catching_up, self.conductor
-        self._catching_up = None
+        order, conductor, ranks = None, self.conductor, self._ranks
+        catching_up, self._catching_up = self._catching_up, None
+        if ranks is not None:
+            self._attend(ranks, switched, now)
         if self._skip:
             self._skip -= 1
             if not self._skip and not switched.is_switching:
                 self._begin_measuring(switched.setting)
-        if not self._skip and self._is_measuring(conductor, switched, now) and conductor is not None:
-            order = order or conductor.request(now, self._waited_ns, self._step)
-        ranks = self._ranks
+        if not self._skip and catching_up is None and conductor is not None and self._is_measuring(conductor, switched):
+            order = conductor.request(now, self._waited_ns, self._step)
         if ranks is None:
-            return order
-        if order is not None:
-            ranks.plan(order, self._steps)
+            return catching_up or order
+        if catching_up is not None:
+            ranks.plan_here(catching_up, self._steps)
+        elif order is not None and conductor is not None:
+            ranks.plan(order, self._steps, is_searching=conductor.is_searching)
+            if order.is_end and ranks.are_on_several_hosts:
+                conductor.ends_after = False
+                self._telling.say("--trial-only does not end a program whose ranks are on several hosts")
         return ranks.due(self._steps, self._setting, is_switching=switched.is_switching)
 
-    def _is_measuring(self, conductor: Conductor | None, switched: Switched, now: int) -> bool:
-        if conductor is None or switched.is_switching or conductor.setting != switched.setting:
+    def _is_measuring(self, conductor: Conductor, switched: Switched) -> bool:
+        if switched.is_switching or conductor.setting != switched.setting:
             return False
-        return self._are_ranks_here(now)
+        if self._measured != switched.setting:
+            # Other hosts were not ready when this one was.
+            self._begin_measuring(switched.setting)
+        return self._ranks is None or (self._ranks.are_here() and self._ranks.have_switched())
 
     def _begin_measuring(self, setting: LoaderSetting) -> None:
         """Its start-up is over. Another pass under the same setting goes on with what was measured."""
+        if self._ranks is not None and not self._ranks.have_switched():
+            return
         if self.conductor is not None and self.conductor.setting == setting != self._measured:
             self._measured = setting
             self.conductor.taken_over(self._entered_ns, self._step)
@@ -368,7 +395,7 @@ class Tuner:
         if further is None:
             return
         if self._ranks is not None:
-            self._ranks.plan(further, self._steps)
+            self._ranks.plan(further, self._steps, is_searching=self.conductor.is_searching)
         else:
             self._carry_out(further, iterator, switched, now)
 
@@ -439,6 +466,8 @@ class Tuner:
     def _fail(self, error: Exception) -> None:
         """An error of ours: nothing more is tried, and what loads goes on."""
         self._is_off = True
+        if self._ranks is not None:
+            self._ranks.leave()
         self._telling.failed(error, self._setting)
         guard = self._watched.guard if self._watched is not None else Guard()
         guard.failed("tune", error)

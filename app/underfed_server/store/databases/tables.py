@@ -347,6 +347,18 @@ tuning = Table(
     sqlite_with_rowid=False,
 )
 
+host_switch = Table(
+    "host_switch",
+    metadata,
+    # Of a run that tunes itself on several hosts: what the first rank of each host told the others last.
+    _key("run_id", Text),
+    _key("rank", Integer),
+    Column("incarnation", BigInteger, nullable=False),
+    Column("window_index", BigInteger, nullable=False),
+    Column("body", JSON, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 read_rate = Table(
     "read_rate",
     metadata,

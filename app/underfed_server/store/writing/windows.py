@@ -31,6 +31,7 @@ from underfed_server.store.writing.streams import (
     is_newest,
     read_ending,
 )
+from underfed_server.store.writing.switches import with_switches
 
 
 @dataclass(slots=True)
@@ -94,7 +95,8 @@ class Appender:
             self.states.load(connection, [stream_of(posted.window) for posted in posted_windows])
         outcomes = [self._take(connection, posted, changes) for posted in posted_windows]
         self._write(connection, changes)
-        return with_candidates(connection, posted_windows, outcomes)
+        answered = with_switches(connection, posted_windows, outcomes)
+        return with_candidates(connection, posted_windows, answered)
 
     def _take(self, connection: Connection, posted: PostedWindow, changes: _Changes) -> Outcome:
         window = posted.window

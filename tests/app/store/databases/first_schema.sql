@@ -257,6 +257,14 @@ CREATE TABLE tuning (
   body BLOB NOT NULL,
   CONSTRAINT pk_tuning PRIMARY KEY (run_id, rank, incarnation, loader)
 );
+CREATE TABLE host_switch (
+  run_id TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  incarnation BIGINT NOT NULL,
+  window_index BIGINT NOT NULL,
+  body JSON NOT NULL,
+  CONSTRAINT pk_host_switch PRIMARY KEY (run_id, rank)
+);
 CREATE TABLE chunk (
   run_id TEXT NOT NULL,
   rank INTEGER NOT NULL,

@@ -1,0 +1,146 @@
+"""How the hosts of a run switch settings at the same step: what a host tells the others, as docs/wire.md has it, and
+what it hears of them.
+
+Both are small files in the directory of the host's first rank, each replaced as a whole: the training process writes
+the one, which the collector sends with each window, and the collector the other, from the service's answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from underfed.exchange.config import Value
+from underfed.host.files import write_atomically
+from underfed.host.signal_handlers import let_through
+
+FILE, HEARD = "switch.json", "switch-heard.json"
+MOST_BYTES = 16 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchPlan:
+    """What all hosts are to switch to, and at which step."""
+
+    number: int
+    """Larger than that of any earlier one of the run."""
+    step: int
+    crew: int
+    """Of the processes that are to do it, one a host: the sum of their incarnations."""
+    settings: dict[str, Value]
+    keep: dict[str, Value]
+    """What they go back to if they hear no more of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """What the first rank of a host tells the others."""
+
+    ranks: int
+    """Of the run, that record on this host."""
+    seen: int = 0
+    """The newest plan that arrived; 0: none."""
+    seen_step: int | None = None
+    """The step at which it did."""
+    done: int = 0
+    """The newest plan whose settings are in use, their start-up over."""
+    reason: str | None = None
+    """Why the plan that arrived cannot be done here."""
+    is_searching: bool = False
+    """Of the leading host: others should be quick to answer."""
+    plan: SwitchPlan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the service answered last."""
+
+    ranks: int
+    """Of the run, on all hosts that were heard of."""
+    crew: int
+    lead_window_index: int | None = None
+    """Of the leading host's newest window: it grows while that host is heard of."""
+    is_searching: bool = False
+    plan: SwitchPlan | None = None
+    """One that this host has not seen."""
+    number: int | None = None
+    """For the leading host: the plan that the rest is about."""
+    done_ranks: int = 0
+    """Ranks of other hosts that use its settings."""
+    first_seen_step: int | None = None
+    last_seen_step: int | None = None
+    """Among the steps at which it arrived at other hosts."""
+    reason: str | None = None
+    """Why one of them cannot do it."""
+
+
+def write_switch(directory: Path, switch: Switch) -> None:
+    """
+    Raises:
+        OSError: it cannot be written; the earlier one stays.
+    """
+    write_atomically(directory / FILE, json.dumps(asdict(switch), separators=(",", ":")))
+
+
+def read_switch(path: Path) -> Switch:
+    """
+    Raises:
+        OSError, ValueError, KeyError, TypeError: it cannot be read.
+    """
+    part = json.loads(path.read_text())
+    plan = part["plan"]
+    switch: Switch = _parse(Switch, {**part, "plan": None if plan is None else _parse(SwitchPlan, plan)})
+    return switch
+
+
+def write_heard(directory: Path, answer: Mapping[str, Any]) -> None:
+    """As the service gave it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    write_atomically(directory / HEARD, json.dumps(answer, separators=(",", ":")))
+
+
+def read_heard(path: str) -> Heard | None:
+    """``None``: nothing was heard yet, or it cannot be understood."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        let_through(error)
+        return None
+    try:
+        heard: Any = json.loads(os.read(file, MOST_BYTES))
+        plan = heard.get("plan")
+        return _checked(_parse(Heard, {**heard, "plan": None if plan is None else _parse(SwitchPlan, plan)}))
+    except (ValueError, TypeError, AttributeError) as error:
+        let_through(error)
+        return None
+    finally:
+        os.close(file)
+
+
+def _checked(heard: Heard) -> Heard:
+    """
+    Raises:
+        TypeError: what it holds is not what it should be.
+    """
+    plan = heard.plan
+    whole = [heard.ranks, heard.crew, heard.done_ranks]
+    whole += [] if plan is None else [plan.number, plan.step, plan.crew]
+    maybe = (heard.number, heard.lead_window_index, heard.first_seen_step, heard.last_seen_step)
+    whole += [each for each in maybe if each is not None]
+    if not all(type(each) is int for each in whole):
+        raise TypeError("a number is none")
+    for settings in () if plan is None else (plan.settings, plan.keep):
+        if not all(value is None or (isinstance(value, int) and value >= 0) for value in settings.values()):
+            raise TypeError("a setting is none")
+    return heard
+
+
+def _parse(kind: Any, part: Mapping[str, Any]) -> Any:
+    return kind(**{each.name: part[each.name] for each in fields(kind) if each.name in part})

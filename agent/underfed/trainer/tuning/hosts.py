@@ -1,0 +1,208 @@
+"""What the first ranks of a run's hosts tell each other of switching at the same step, by way of their collectors and
+the service.
+
+The host of rank 0 leads. It plans each switch for a step that lies as far ahead as plans were seen to take, and what it
+measures counts from when all others have done it. Batches do not depend on it: a host that switches late, or never,
+hands out the same ones. A host that hears no more of the one that leads goes back by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from underfed.exchange.switch import HEARD, Heard, Switch, SwitchPlan, read_heard, write_switch
+from underfed.host.signal_handlers import passing
+from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.plan import AHEAD
+
+SECOND = 1_000_000_000
+
+LOST_NS = 30 * SECOND
+"""A host that hears nothing of the one that leads for so long ends its trial. Collectors send at least every 5 s."""
+
+DONE_NS = 60 * SECOND
+"""So long the others have for a switch that the leading host has done: starting workers may take some ten seconds."""
+
+FIRST_WAY_NS = 3 * SECOND
+"""What a plan is taken to need on its way before that was seen: where eight ranks share a host, a window$
+every four seconds."""
+
+LEAST_WAY_NS, MOST_WAY_NS = SECOND // 4, 10 * SECOND
+SPARE_WAY = 1.5
+"""Of what the last plan needed: one that arrives late costs more than one that waits."""
+
+MOST_APART = 64
+"""Steps between two ranks that train together: at most one, or as many as gradients are accumulated over. Others soon
+are further apart."""
+
+NOT_TOGETHER = "the ranks of its hosts do not take their steps together, and all have to switch at the same one"
+CREW_CHANGED = "a process of the run was started again, or left, while settings were tried"
+NOT_DONE = f"not all hosts of the run told within {DONE_NS // SECOND} s that they had switched"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A switch that was planned does not come about on all hosts."""
+
+    reason: str
+    is_final: bool
+    """Nothing more can be tried; else another setting may."""
+
+
+class Hosts:
+    """As the first rank of one host knows them. ``directory``: that rank's; ``ranks``: of this host."""
+
+    def __init__(self, directory: Path, incarnation: int, ranks: int, wanted: int) -> None:
+        self._directory = directory
+        self._path = str(directory / HEARD)
+        self._wanted = wanted
+        self._number = incarnation
+        """Of the newest plan. A process that is started again has a larger one, and so have its plans."""
+        self._switch = Switch(ranks)
+        self._arrived: SwitchPlan | None = None
+        self._have_done = True
+        self._heard: Heard | None = None
+        self._lead_heard_ns: int | None = None
+        self._step_ns = 0.0
+        self._looked: tuple[int, int] | None = None
+        self._way_ns = FIRST_WAY_NS
+        self._decided_step = 0
+        self._done_ns: int | None = None
+        """When the leading host itself had switched."""
+        self._is_over = False
+        self._write()
+
+    # Of any host
+
+    def look(self, now_ns: int, step: int) -> None:
+        """A few times a second: what is new of the others, and how long a step takes."""
+        if self._looked is not None and step > self._looked[1]:
+            self._step_ns = (now_ns - self._looked[0]) / (step - self._looked[1])
+        self._looked = now_ns, step
+        heard = read_heard(self._path)
+        if heard is None or heard == self._heard:
+            return
+        before = None if self._heard is None else self._heard.lead_window_index
+        if heard.lead_window_index != before:
+            self._lead_heard_ns = now_ns
+        self._heard = heard
+        if not self._have_done and self._has_been_done(heard):
+            self._have_done = True
+            self._learn_way(heard)
+
+    @property
+    def has_service(self) -> bool:
+        return self._heard is not None
+
+    @property
+    def missing(self) -> int:
+        """Ranks of the run that no host has told of."""
+        return self._wanted - (self._heard.ranks if self._heard is not None else self._switch.ranks)
+
+    @property
+    def has_lead(self) -> bool:
+        return self._lead_heard_ns is not None
+
+    def count(self, ranks: int) -> None:
+        """So many ranks record on this host by now."""
+        if ranks != self._switch.ranks and not self._is_over:
+            self._switch = replace(self._switch, ranks=ranks)
+            self._write()
+
+    def leave(self) -> None:
+        """Nothing is switched here any more."""
+        self._is_over = True
+        self._switch = Switch(0)
+        with passing(OSError):
+            self._write()
+
+    def _write(self) -> None:
+        write_switch(self._directory, self._switch)
+
+    # Of one that does not lead
+
+    def arrived(self, step: int) -> SwitchPlan | None:
+        """A plan that is new here."""
+        plan = self._heard.plan if self._heard is not None else None
+        if plan is None or self._is_over or plan.number == self._switch.seen:
+            return None
+        self._arrived = plan
+        self._switch = replace(self._switch, seen=plan.number, seen_step=step, reason=None)
+        self._write()
+        return plan
+
+    def cannot(self, reason: str) -> None:
+        """What arrived is not done here."""
+        self._switch = replace(self._switch, reason=reason)
+        self._write()
+
+    def done(self, number: int) -> None:
+        """The settings of this plan are in use here, their start-up over."""
+        self._switch = replace(self._switch, done=number)
+        self._write()
+
+    def abandoned(self, now_ns: int) -> SwitchPlan | None:
+        """The plan of a trial that goes on here and that the leading host has left, or tells no more of: once."""
+        plan, heard = self._arrived, self._heard
+        if plan is None or heard is None or self._lead_heard_ns is None or plan.settings == plan.keep:
+            return None
+        if heard.is_searching and now_ns - self._lead_heard_ns <= LOST_NS:
+            return None
+        self._arrived = None
+        return plan
+
+    # Of the one that leads
+
+    def plan(self, setting: LoaderSetting, keep: LoaderSetting, step: int, *, is_searching: bool) -> int:
+        """All hosts switch to ``setting``. Returns the step at which they do."""
+        self._number += 1
+        crew = self._heard.crew if self._heard is not None else 0
+        due = step + AHEAD + (math.ceil(self._way_ns / self._step_ns) if self._step_ns else 0)
+        plan = SwitchPlan(self._number, due, crew, setting.settings(), keep.settings())
+        self._switch = replace(self._switch, is_searching=is_searching, plan=plan)
+        self._decided_step, self._done_ns, self._have_done = step, None, self._is_over
+        self._write()
+        return due
+
+    @property
+    def have_done(self) -> bool:
+        """Whether all other hosts use what was planned last."""
+        return self._have_done
+
+    def failure(self, now_ns: int, step: int, *, is_done_here: bool) -> Failure | None:
+        """Why what was planned last does not come about."""
+        plan, heard = self._switch.plan, self._heard
+        if plan is None or heard is None or self._is_over:
+            return None
+        if heard.number == plan.number and (why := self._why_not(plan, heard, step)) is not None:
+            return why
+        if self._have_done or not is_done_here:
+            self._done_ns = None
+            return None
+        self._done_ns = self._done_ns or now_ns
+        return Failure(NOT_DONE, is_final=True) if now_ns - self._done_ns > DONE_NS else None
+
+    def end(self) -> None:
+        """No host waits for another any more."""
+        self._is_over = self._have_done = True
+
+    def _why_not(self, plan: SwitchPlan, heard: Heard, step: int) -> Failure | None:
+        first, last = heard.first_seen_step, heard.last_seen_step
+        is_behind = first is not None and first < self._decided_step - MOST_APART
+        if is_behind or (last is not None and last > step + MOST_APART):
+            return Failure(NOT_TOGETHER, is_final=True)
+        if self._switch.is_searching and (heard.crew != plan.crew or heard.ranks != self._wanted):
+            return Failure(CREW_CHANGED, is_final=True)
+        return None if heard.reason is None else Failure(f"on another host: {heard.reason}", is_final=False)
+
+    def _has_been_done(self, heard: Heard) -> bool:
+        plan = self._switch.plan
+        is_newest = plan is not None and heard.number == plan.number
+        return is_newest and heard.done_ranks + self._switch.ranks == self._wanted
+
+    def _learn_way(self, heard: Heard) -> None:
+        if heard.last_seen_step is not None:
+            needed_ns = (heard.last_seen_step - self._decided_step) * self._step_ns * SPARE_WAY
+            self._way_ns = round(min(MOST_WAY_NS, max(LEAST_WAY_NS, self._way_ns / 2, needed_ns)))
