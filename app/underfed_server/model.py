@@ -19,7 +19,7 @@ Bound = Literal["data", "transfer", "compute", "host", "unknown"]
 Level = Literal["healthy", "watch", "limited", "bound", "unknown"]
 ClockName = Literal["gpu", "host"]
 Confidence = Literal["high", "medium", "low"]
-Scope = Literal["ingest", "view", "admin"]
+Scope = Literal["ingest", "view", "edit", "admin"]
 WorkerEnd = Literal["returned", "raised", "died"]
 StorageKind = Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"]
 Stage = Literal["getitem", "collate", "other", "step"]
@@ -1572,9 +1572,13 @@ class ServiceInfo(Model):
     user: str | None
     """The user that the proxy in front of the service names; null: it names none."""
     scopes: list[Scope]
-    """What the caller may do."""
+    """What the caller may do, in one project at least."""
+    scopes_in_all: list[Scope]
+    """What the caller may do in every project."""
+    scopes_in: dict[str, list[Scope]]
+    """What the caller may do beyond that, by project."""
     project: str | None
-    """The only project that the caller may see; null: all."""
+    """The only project that the caller may see; null: several or all."""
     keep_deleted_us: int
     """So long a deleted run can be restored."""
     labels: Mapping[str, Mapping[str, str]] = Field(default_factory=all_labels)
@@ -1583,7 +1587,8 @@ class ServiceInfo(Model):
 
 AuditAction = Literal["renamed", "tagged", "noted", "archived", "unarchived", "deleted", "restored",
                       "view_created", "view_changed", "view_deleted", "channel_created", "channel_deleted",
-                      "alert_rule_created", "alert_rule_deleted"]  # fmt: skip
+                      "alert_rule_created", "alert_rule_deleted", "token_created", "token_revoked",
+                      "groups_changed", "retention_changed", "archived_by_age", "deleted_by_age"]  # fmt: skip
 
 
 class AuditEntry(Model):

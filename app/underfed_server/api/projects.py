@@ -8,13 +8,14 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
-from underfed_server.api.dependencies import ALLOWED, MOST, PartsDep, PermissionDep, StoreDep
+from underfed_server.api.dependencies import MOST, PartsDep, PermissionDep, StoreDep
+from underfed_server.api.required_scope import needs
 from underfed_server.errors import InvalidError
 from underfed_server.model import ProjectInfo, ProjectRetention, UserInfo
 from underfed_server.store.columns.rounding import FEWEST_BITS, MOST_BITS
 from underfed_server.store.team.retention_policy import FOR_EVER, RetentionPolicy
 
-router = APIRouter(dependencies=ALLOWED)
+router = APIRouter()
 
 LEAST_AGE_US = 3_600_000_000
 """Chunks span some minutes: a shorter age could not be met."""
@@ -35,19 +36,19 @@ class RetentionWish(BaseModel):
     """Durations are rounded to so many significant bits from now on, 8 of them to 0.4 %; null: not at all."""
 
 
-@router.get("/projects", tags=["runs"])
+@router.get("/projects", tags=["runs"], **needs("view"))
 def projects(store: StoreDep, permission: PermissionDep) -> list[ProjectInfo]:
     """Every project with a run, by name; a token's own, where it is bound to one."""
-    return store.projects(permission.project)
+    return store.projects(permission.projects())
 
 
-@router.get("/users", tags=["runs"])
+@router.get("/users", tags=["runs"], **needs("view"))
 def users(store: StoreDep, permission: PermissionDep) -> list[UserInfo]:
     """Everybody with a run, by name; in a token's own project, where it is bound to one."""
-    return store.users(permission.project)
+    return store.users(permission.projects())
 
 
-@router.get("/projects/{project}/retention", tags=["projects"])
+@router.get("/projects/{project}/retention", tags=["projects"], **needs("view"))
 def retention(project: ProjectName, parts: PartsDep) -> ProjectRetention:
     """The project's own retention, the service's default, and the storage that its runs use."""
     own, taken = parts.store.retention_policy(project)
@@ -60,7 +61,7 @@ def retention(project: ProjectName, parts: PartsDep) -> ProjectRetention:
     )
 
 
-@router.put("/projects/{project}/retention", tags=["projects"])
+@router.put("/projects/{project}/retention", tags=["projects"], **needs("admin"))
 def set_retention(project: ProjectName, wish: RetentionWish, parts: PartsDep) -> ProjectRetention:
     """Replaces all that the project set before; rows beyond the new limits are deleted within a minute."""
     _require(wish.retain_us, LEAST_AGE_US, "retain_us", "an hour")

@@ -17,6 +17,7 @@ from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.posted import Outcome, PostedWindow
 from underfed_server.measurements import BatchRows, Rows, StepRows
 from underfed_server.model import Diagnosis
+from underfed_server.names import Projects
 from underfed_server.store.alerts import channels as alert_channels
 from underfed_server.store.alerts import outbox, rules, states
 from underfed_server.store.columns.lanes import batches_lane, steps_lane
@@ -193,12 +194,12 @@ class Store:
         """Streams that could not be compacted."""
         return self._writer.aside
 
-    def gauges(self, most_runs: int, project: str | None = None) -> tuple[list[RunGauges], StoreGauges]:
-        """The newest running runs and how much there is of everything, for monitoring; of one project, if named."""
+    def gauges(self, most_runs: int, projects: Projects = None) -> tuple[list[RunGauges], StoreGauges]:
+        """The newest running runs and how much there is of everything, for monitoring; of these projects."""
         now = self.now()
         with self.database.reading.begin() as connection:
-            running = read_running(connection, most_runs, project, now)
-            return running, read_store(connection, self.database.path, project, now)
+            running = read_running(connection, most_runs, projects, now)
+            return running, read_store(connection, self.database.path, projects, now)
 
     # --- runs -------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 111f787404036f8de8914fcac6ba40c42ac2501fbcc7959049408c88c21903e7. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 710979c8f81dbac67c0c066bffcb198b87dbf256ed88b948f2a0c076ec3fd923. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * Alerts
-         * @description Channels and rules; a token that is bound to a project sees those of the project.
+         * @description Channels and rules; who sees some projects alone sees theirs.
          */
         get: operations["alerts_api_v1_alerts_get"];
         put?: never;
@@ -170,6 +170,8 @@ export interface paths {
         /**
          * Audit
          * @description Changes that people made, newest first: who, when, and what it was before and after.
+         *
+         *     Who was given access is for administrators alone.
          */
         get: operations["audit_api_v1_audit_get"];
         put?: never;
@@ -696,7 +698,7 @@ export interface paths {
         };
         /**
          * Views
-         * @description By name; a token that is bound to a project sees those of the project.
+         * @description By name; who sees some projects alone sees those of these projects.
          */
         get: operations["views_api_v1_views_get"];
         put?: never;
@@ -1053,7 +1055,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted" | "channel_created" | "channel_deleted" | "alert_rule_created" | "alert_rule_deleted";
+            action: "renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted" | "channel_created" | "channel_deleted" | "alert_rule_created" | "alert_rule_deleted" | "token_created" | "token_revoked" | "groups_changed" | "retention_changed" | "archived_by_age" | "deleted_by_age";
             /** After */
             after: string | {
                 [key: string]: string;
@@ -2510,12 +2512,14 @@ export interface components {
             /** Project */
             project?: string | null;
             /** Scopes */
-            scopes: ("ingest" | "view" | "admin")[];
+            scopes: ("ingest" | "view" | "edit" | "admin")[];
         };
         /** NewView */
         NewView: {
             /** Name */
             name: string;
+            /** Project */
+            project?: string | null;
             /** Query */
             query: string;
         };
@@ -3133,7 +3137,13 @@ export interface components {
             /** Project */
             project: string | null;
             /** Scopes */
-            scopes: ("ingest" | "view" | "admin")[];
+            scopes: ("ingest" | "view" | "edit" | "admin")[];
+            /** Scopes In */
+            scopes_in: {
+                [key: string]: ("ingest" | "view" | "edit" | "admin")[];
+            };
+            /** Scopes In All */
+            scopes_in_all: ("ingest" | "view" | "edit" | "admin")[];
             /** Signed In */
             signed_in: boolean;
             /**
@@ -3425,7 +3435,7 @@ export interface components {
             /** Revoked At */
             revoked_at: string | null;
             /** Scopes */
-            scopes: ("ingest" | "view" | "admin")[];
+            scopes: ("ingest" | "view" | "edit" | "admin")[];
             /** Token Id */
             token_id: string;
         };
@@ -3455,7 +3465,7 @@ export interface components {
             /** Revoked At */
             revoked_at: string | null;
             /** Scopes */
-            scopes: ("ingest" | "view" | "admin")[];
+            scopes: ("ingest" | "view" | "edit" | "admin")[];
             /** Token */
             token: string;
             /** Token Id */
@@ -4707,7 +4717,7 @@ export interface operations {
     audit_api_v1_audit_get: {
         parameters: {
             query?: {
-                action?: ("renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted" | "channel_created" | "channel_deleted" | "alert_rule_created" | "alert_rule_deleted") | null;
+                action?: ("renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted" | "channel_created" | "channel_deleted" | "alert_rule_created" | "alert_rule_deleted" | "token_created" | "token_revoked" | "groups_changed" | "retention_changed" | "archived_by_age" | "deleted_by_age") | null;
                 /** @description As an entry names who made the change */
                 by?: string | null;
                 /** @description `next_cursor` of the page before */

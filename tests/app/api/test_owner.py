@@ -138,7 +138,7 @@ def test_the_printed_link_signs_in_once(opened: Application) -> None:
     secret = opened.parts.access.new_link()
     browser, other = (TestClient(opened, base_url=LOCAL) for _ in range(2))
     assert browser.post("/api/v1/session", json={"token": secret}).status_code == 204
-    assert browser.get("/api/v1/service").json()["scopes"] == ["admin", "ingest", "view"]
+    assert browser.get("/api/v1/service").json()["scopes"] == ["admin", "edit", "ingest", "view"]
     assert browser.delete("/api/v1/runs/nobody").status_code == 404
     assert other.post("/api/v1/session", json={"token": secret}).status_code == 401
     assert browser.delete("/api/v1/session").status_code == 204

@@ -7,6 +7,7 @@ A **stream** is what one rank's process of one incarnation sends. Its recorded r
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -156,9 +157,14 @@ run = Table(
 )  # fmt: skip
 
 
-def of_project(project: str | None) -> ColumnElement[bool]:
-    """Runs of this project; ``None``: of any."""
-    return true() if project is None else run.c.project == project
+def of_projects(projects: Collection[str] | None) -> ColumnElement[bool]:
+    """Runs of these projects; ``None``: of any."""
+    return is_of(run.c.project, projects)
+
+
+def is_of(column: ColumnElement[Any], projects: Collection[str] | None) -> ColumnElement[bool]:
+    """The column is one of these projects; ``None``: anything."""
+    return true() if projects is None else column.in_(sorted(projects))
 
 
 diagnosis = Table(
