@@ -685,7 +685,7 @@ class ProjectInfo(RunsOf):
 
 
 class ProjectRetention(Model):
-    """How long and how exactly the single steps of a project's runs are kept; overviews and verdicts always are.
+    """How long and how exactly the single steps of a project's runs are kept, and how long whole runs.
 
     Null: the service's default. 0: no limit.
     """
@@ -697,6 +697,13 @@ class ProjectRetention(Model):
     """The oldest single steps are deleted until the project takes no more."""
     precision_bits: int | None
     """Significant bits that durations keep when they are stored; null: all."""
+    archive_after_us: int | None
+    """Whole runs that nobody changed for so long are archived."""
+    delete_after_us: int | None
+    """Whole runs that nobody changed for so long are deleted; for a while they can be restored."""
+    default_archive_after_us: int | None
+    """Null: never; the next one too."""
+    default_delete_after_us: int | None
     default_retain_us: int | None
     """Null: no limit; the next one too."""
     default_max_bytes: int | None
@@ -706,6 +713,26 @@ class ProjectRetention(Model):
     """Bytes of overviews. The limit applies to both together, without the database's overhead."""
     given_up_at: datetime | None
     """When rows were last deleted; null: never."""
+
+
+class AgedRun(Model):
+    run_id: str
+    name: str
+    fate: Literal["archived", "deleted"]
+    unchanged_since: datetime
+    """When its last window arrived, or when a person last edited, archived or restored it."""
+
+
+class AgedRuns(Model):
+    """What retention would do with whole runs of a project, if it had these ages."""
+
+    archive_after_us: int | None
+    """Null: never; the next one too."""
+    delete_after_us: int | None
+    archived: int
+    deleted: int
+    runs: list[AgedRun]
+    """Of each kind those unchanged for longest."""
 
 
 class UserInfo(RunsOf):

@@ -35,6 +35,9 @@ BYTES_PER_S = 200e6
 
 HOURS = {"h": 1, "d": 24, "w": 168}
 HOUR_US = 3_600_000_000
+LEAST_RUN_AGE_US = 24 * HOUR_US
+"""Of whole runs, before anything becomes of them."""
+
 KEEP_DELETED_US = 30 * 24 * HOUR_US
 KEEP_AUDIT_US = 365 * 24 * HOUR_US
 KEEP_ALERTS_US = 30 * 24 * HOUR_US
@@ -123,6 +126,10 @@ class Settings:
     """Single steps older than this are deleted where a project does not say otherwise; ``None``: never."""
     max_bytes: int | None = None
     """The oldest single steps are deleted until a project takes no more; ``None``: never."""
+    archive_after_us: int | None = None
+    """Runs that nobody changed for so long are archived where a project does not say otherwise; ``None``: never."""
+    delete_after_us: int | None = None
+    """Likewise, deleted."""
     keep_deleted_us: int = KEEP_DELETED_US
     """So long a deleted run can be restored."""
     keep_audit_us: int = KEEP_AUDIT_US
@@ -180,6 +187,8 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
         **_proxy(arguments, environ),
         retain_us=_age_us("--retain", arguments.retain or environ.get("UNDERFED_RETAIN")),
         max_bytes=_size_bytes(arguments.max_size or environ.get("UNDERFED_MAX_SIZE")),
+        archive_after_us=_run_age_us(arguments, environ, "archive_after"),
+        delete_after_us=_run_age_us(arguments, environ, "delete_after"),
         keep_deleted_us=_age_us("--keep-deleted", arguments.keep_deleted or environ.get("UNDERFED_KEEP_DELETED"))
         or KEEP_DELETED_US,
         keep_audit_us=_age_us("--keep-audit", arguments.keep_audit or environ.get("UNDERFED_KEEP_AUDIT"))
@@ -204,6 +213,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--max-size", metavar="SIZE", help="a project may take so much, as in 20GB: its oldest single steps give way"
+    )
+    said = "whole runs that nobody changed for so long are {}, as in {} (default: never)"
+    parser.add_argument("--archive-after", metavar="AGE", help=said.format("archived", "90d"))
+    parser.add_argument(
+        "--delete-after", metavar="AGE", help=said.format("deleted", "52w") + "; what they lost stays counted"
     )
     parser.add_argument(
         "--keep-deleted", metavar="AGE", help="how long a deleted run can be restored, as in 7d (default: 30d)"
@@ -367,6 +381,14 @@ def _age_us(name: str, text: str | None) -> int | None:
     if said is None or not int(said[1]):
         raise SettingsError(f"{name} must be a number of hours, days or weeks such as 12h, 30d or 8w, not {text!r}")
     return int(said[1]) * HOURS[said[2]] * HOUR_US
+
+
+def _run_age_us(arguments: argparse.Namespace, environ: Mapping[str, str], setting: str) -> int | None:
+    name = f"--{setting.replace('_', '-')}"
+    age_us = _age_us(name, getattr(arguments, setting) or environ.get(f"UNDERFED_{setting.upper()}"))
+    if age_us is not None and age_us < LEAST_RUN_AGE_US:
+        raise SettingsError(f"{name} must be at least a day: a slip would take all runs")
+    return age_us
 
 
 def _size_bytes(text: str | None) -> int | None:

@@ -106,7 +106,7 @@ def remove(run_id: str, parts: PartsDep, by: AuthorDep) -> None:
     recorded of it is removed for good. What it lost stays in the hours of the week and the team.
     """
     parts.store.delete_run(run_id, by)
-    parts.scheduler.publish_deleted(parts.store.state(run_id))
+    parts.scheduler.publish(parts.store.state(run_id))
 
 
 @router.post("/runs/{run_id}/restore", **needs("admin"))

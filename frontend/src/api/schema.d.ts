@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 710979c8f81dbac67c0c066bffcb198b87dbf256ed88b948f2a0c076ec3fd923. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 587267976715097849fc687266a34fa0f30771d43765dd0a51123e4d90da61a6. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -336,9 +336,30 @@ export interface paths {
         get: operations["retention_api_v1_projects__project__retention_get"];
         /**
          * Set Retention
-         * @description Replaces all that the project set before; rows beyond the new limits are deleted within a minute.
+         * @description Replaces all that the project set before, and is in effect within a minute.
          */
         put: operations["set_retention_api_v1_projects__project__retention_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/retention/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview
+         * @description Which whole runs would be archived and deleted now, by these ages, and where none is given by those in force.
+         *     Nothing is changed.
+         */
+        get: operations["preview_api_v1_projects__project__retention_preview_get"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -865,6 +886,39 @@ export interface components {
             to: boolean | number | string | null;
             /** Why */
             why: string;
+        };
+        /** AgedRun */
+        AgedRun: {
+            /**
+             * Fate
+             * @enum {string}
+             */
+            fate: "archived" | "deleted";
+            /** Name */
+            name: string;
+            /** Run Id */
+            run_id: string;
+            /**
+             * Unchanged Since
+             * Format: date-time
+             */
+            unchanged_since: string;
+        };
+        /**
+         * AgedRuns
+         * @description What retention would do with whole runs of a project, if it had these ages.
+         */
+        AgedRuns: {
+            /** Archive After Us */
+            archive_after_us: number | null;
+            /** Archived */
+            archived: number;
+            /** Delete After Us */
+            delete_after_us: number | null;
+            /** Deleted */
+            deleted: number;
+            /** Runs */
+            runs: components["schemas"]["AgedRun"][];
         };
         /**
          * Alert
@@ -2604,15 +2658,23 @@ export interface components {
         };
         /**
          * ProjectRetention
-         * @description How long and how exactly the single steps of a project's runs are kept; overviews and verdicts always are.
+         * @description How long and how exactly the single steps of a project's runs are kept, and how long whole runs.
          *
          *     Null: the service's default. 0: no limit.
          */
         ProjectRetention: {
+            /** Archive After Us */
+            archive_after_us: number | null;
+            /** Default Archive After Us */
+            default_archive_after_us: number | null;
+            /** Default Delete After Us */
+            default_delete_after_us: number | null;
             /** Default Max Bytes */
             default_max_bytes: number | null;
             /** Default Retain Us */
             default_retain_us: number | null;
+            /** Delete After Us */
+            delete_after_us: number | null;
             /** Given Up At */
             given_up_at: string | null;
             /** Ladder Bytes */
@@ -2694,6 +2756,10 @@ export interface components {
          * @description Null: the service's default. 0: no limit.
          */
         RetentionWish: {
+            /** Archive After Us */
+            archive_after_us?: number | null;
+            /** Delete After Us */
+            delete_after_us?: number | null;
             /** Max Bytes */
             max_bytes?: number | null;
             /** Precision Bits */
@@ -3752,6 +3818,8 @@ export interface components {
     pathItems: never;
 }
 export type Advice = components['schemas']['Advice'];
+export type AgedRun = components['schemas']['AgedRun'];
+export type AgedRuns = components['schemas']['AgedRuns'];
 export type Alert = components['schemas']['Alert'];
 export type AlertFix = components['schemas']['AlertFix'];
 export type AlertMessage = components['schemas']['AlertMessage'];
@@ -5699,6 +5767,114 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProjectRetention"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    preview_api_v1_projects__project__retention_preview_get: {
+        parameters: {
+            query?: {
+                /** @description 0: never */
+                archive_after_us?: number | null;
+                /** @description 0: never */
+                delete_after_us?: number | null;
+            };
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgedRuns"];
                 };
             };
             /** @description Bad Request */

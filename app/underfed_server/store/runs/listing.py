@@ -231,7 +231,9 @@ def edit_run(
             values[columns[name]] = None
     if "archived" in changes:
         values["archived_at"] = (row["archived_at"] or now) if changes["archived"] else None
-    connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(changed_at=now, **values))
+    connection.execute(
+        update(tables.run).where(tables.run.c.run_id == run_id).values(changed_at=now, touched_at=now, **values)
+    )
     index_tags(connection, run_id)
     for entry in _edits(row, run_row(connection, run_id)):
         add_entry(connection, now, by, entry)
