@@ -19,6 +19,7 @@ router = APIRouter(prefix="/views", tags=["runs"])
 
 Name = Annotated[str, StringConstraints(max_length=100, min_length=1, strip_whitespace=True, pattern=WITHOUT_NUL)]
 Query = Annotated[str, StringConstraints(max_length=4_000, pattern=WITHOUT_NUL)]
+Project = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=WITHOUT_NUL)]
 TAKEN = {"model": ErrorBody, "description": "There is another one of this name"}
 
 
@@ -28,8 +29,8 @@ class NewView(BaseModel):
     name: Name
     query: Query
     """Of the address of the list, without the question mark: filter, sorting, columns and grouping."""
-    project: str | None = None
-    """Whose readers see it; null: all who see all projects, or those of the only project that the caller may edit."""
+    project: Project | None = None
+    """Whose readers see it; null: of the only project that the caller may edit, or of all."""
 
 
 class ViewChanges(BaseModel):
@@ -44,7 +45,7 @@ class ViewChanges(BaseModel):
 @router.get("", **needs("view"))
 def views(store: StoreDep, permission: PermissionDep) -> list[View]:
     """By name; who sees some projects alone sees those of these projects."""
-    return store.views(_seen_by(permission))
+    return store.views(permission.projects())
 
 
 @router.post("", status_code=201, responses={409: TAKEN}, **needs("edit"))
@@ -65,19 +66,13 @@ def delete(view_id: str, store: StoreDep, permission: PermissionDep, by: AuthorD
     store.delete_view(view_id, _whose(view_id, store, permission), by)
 
 
-def _seen_by(permission: Permission) -> frozenset[str | None]:
-    """Views are of a project, or for those who see all."""
-    seen = {project for project in permission.in_projects if permission.opens(project)}
-    return frozenset(seen if permission.projects() is not None else {None, *seen})
-
-
 def _whose(view_id: str, store: Store, permission: Permission) -> str | None:
     """The project of a view that may be changed.
 
     Raises:
         NotFoundError: there is no such view. ForbiddenError: it may be seen and not changed.
     """
-    found = next((view for view in store.views(_seen_by(permission)) if view.view_id == view_id), None)
+    found = next((view for view in store.views(permission.projects()) if view.view_id == view_id), None)
     if found is None:
         raise NotFoundError(f"there is no view {view_id!r}", field="view_id")
     permission.require_in("edit", found.project)

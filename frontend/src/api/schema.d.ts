@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 587267976715097849fc687266a34fa0f30771d43765dd0a51123e4d90da61a6. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 70f265dbf7988f80511ee03d2edd93ddfa1876fd03922c2707b2260a72a55f59. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, delete, false, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, insert, select, update
 
 from underfed_server.errors import ConflictError, NotFoundError
 from underfed_server.model import View
+from underfed_server.names import Projects
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.audit_log import AuditOf, Author, add_entry
 
@@ -17,11 +17,11 @@ MOST_VIEWS = 500
 """A menu of more helps nobody."""
 
 
-def read_views(connection: Connection, projects: Collection[str | None]) -> list[View]:
-    """By name: those of these projects; ``None`` among them: those for whoever sees all."""
+def read_views(connection: Connection, within: Projects) -> list[View]:
+    """By name; who sees all projects sees also those that belong to none."""
     view = tables.view.c
-    seen = or_(*(_of(project) for project in sorted(projects, key=str)), false())
-    rows = connection.execute(select(tables.view).where(seen).order_by(func.lower(view.name), view.view_id))
+    seen = select(tables.view).where(tables.is_of(view.project, within))
+    rows = connection.execute(seen.order_by(func.lower(view.name), view.view_id))
     return [View(**row) for row in rows.mappings()]
 
 

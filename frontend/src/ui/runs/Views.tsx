@@ -6,6 +6,7 @@ import type { View } from '../../api/schema'
 import { asSentence } from '../../format'
 import { navigate, withQuery } from '../../router'
 import { chosen } from '../../store/chosen'
+import { service } from '../../store/connection'
 import { may, mayAnywhere } from '../../store/may'
 import { show } from '../../store/notice'
 import { openResource, type Resource } from '../../store/resource'
@@ -64,6 +65,9 @@ export function Views({ query, byJob, close }: ViewsProps) {
               title={view.name}
             >
               {view.name}
+              {view.project !== null && service.value?.project === null && (
+                <span class="detail"> {view.project}</span>
+              )}
             </a>
             {may('edit', view.project) && (
               <Changes view={view} here={here} views={views} onRename={() => (naming.value = view)} />
