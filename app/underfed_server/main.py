@@ -165,14 +165,19 @@ def create_app(
             alerting,
             counters,
             store.now(),
-            RetentionPolicy(settings.retain_us, settings.max_bytes),
+            RetentionPolicy(
+                settings.retain_us,
+                settings.max_bytes,
+                archive_after_us=settings.archive_after_us,
+                delete_after_us=settings.delete_after_us,
+            ),
         )
         background: list[Background] = [
             scheduler,
             remove_deleted_runs(store),
             trim_audit_log(store, timedelta(microseconds=settings.keep_audit_us)),
             trim_alert_log(store, timedelta(microseconds=settings.alerts.keep_us)),
-            Retention(store, parts.default_policy),
+            Retention(store, parts.default_policy, scheduler.publish),
             alerting.sender,
             access,
         ]

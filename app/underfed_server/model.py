@@ -19,7 +19,7 @@ Bound = Literal["data", "transfer", "compute", "host", "unknown"]
 Level = Literal["healthy", "watch", "limited", "bound", "unknown"]
 ClockName = Literal["gpu", "host"]
 Confidence = Literal["high", "medium", "low"]
-Scope = Literal["ingest", "view", "admin"]
+Scope = Literal["ingest", "view", "edit", "admin"]
 WorkerEnd = Literal["returned", "raised", "died"]
 StorageKind = Literal["nvme", "ssd", "hdd", "network", "memory", "overlay", "unknown"]
 Stage = Literal["getitem", "collate", "other", "step"]
@@ -690,7 +690,7 @@ class ProjectInfo(RunsOf):
 
 
 class ProjectRetention(Model):
-    """How long and how exactly the single steps of a project's runs are kept; overviews and verdicts always are.
+    """How long and how exactly the single steps of a project's runs are kept, and how long whole runs.
 
     Null: the service's default. 0: no limit.
     """
@@ -702,6 +702,13 @@ class ProjectRetention(Model):
     """The oldest single steps are deleted until the project takes no more."""
     precision_bits: int | None
     """Significant bits that durations keep when they are stored; null: all."""
+    archive_after_us: int | None
+    """Whole runs that nobody changed for so long are archived."""
+    delete_after_us: int | None
+    """Whole runs that nobody changed for so long are deleted; for a while they can be restored."""
+    default_archive_after_us: int | None
+    """Null: never; the next one too."""
+    default_delete_after_us: int | None
     default_retain_us: int | None
     """Null: no limit; the next one too."""
     default_max_bytes: int | None
@@ -711,6 +718,26 @@ class ProjectRetention(Model):
     """Bytes of overviews. The limit applies to both together, without the database's overhead."""
     given_up_at: datetime | None
     """When rows were last deleted; null: never."""
+
+
+class AgedRun(Model):
+    run_id: str
+    name: str
+    fate: Literal["archived", "deleted"]
+    unchanged_since: datetime
+    """When its last window arrived, or when a person last edited, archived or restored it."""
+
+
+class AgedRuns(Model):
+    """What retention would do with whole runs of a project, if it had these ages."""
+
+    archive_after_us: int | None
+    """Null: never; the next one too."""
+    delete_after_us: int | None
+    archived: int
+    deleted: int
+    runs: list[AgedRun]
+    """Of each kind those unchanged for longest."""
 
 
 class UserInfo(RunsOf):
@@ -1577,9 +1604,13 @@ class ServiceInfo(Model):
     user: str | None
     """The user that the proxy in front of the service names; null: it names none."""
     scopes: list[Scope]
-    """What the caller may do."""
+    """What the caller may do, in one project at least."""
+    scopes_in_all: list[Scope]
+    """What the caller may do in every project."""
+    scopes_in: dict[str, list[Scope]]
+    """What the caller may do beyond that, by project."""
     project: str | None
-    """The only project that the caller may see; null: all."""
+    """The only project that the caller may see; null: several or all."""
     keep_deleted_us: int
     """So long a deleted run can be restored."""
     labels: Mapping[str, Mapping[str, str]] = Field(default_factory=all_labels)
@@ -1588,7 +1619,8 @@ class ServiceInfo(Model):
 
 AuditAction = Literal["renamed", "tagged", "noted", "archived", "unarchived", "deleted", "restored",
                       "view_created", "view_changed", "view_deleted", "channel_created", "channel_deleted",
-                      "alert_rule_created", "alert_rule_deleted"]  # fmt: skip
+                      "alert_rule_created", "alert_rule_deleted", "token_created", "token_revoked",
+                      "groups_changed", "retention_changed", "archived_by_age", "deleted_by_age"]  # fmt: skip
 
 
 class AuditEntry(Model):

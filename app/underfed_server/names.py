@@ -23,6 +23,9 @@ def _modules(folder: str) -> tuple[str, ...]:
 CAUSES = _modules("diagnosis/causes")
 CHANGES = _modules("advice/catalogue")
 
+Projects: TypeAlias = frozenset[str] | None
+"""The projects that a caller sees; ``None``: all."""
+
 if TYPE_CHECKING:
     CauseName: TypeAlias = str
     ChangeName: TypeAlias = str

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 from underfed_server.errors import SettingsError
 from underfed_server.logs import FORMATS, LEVELS, LogFormat, LogLevel
 from underfed_server.model import Scope
+from underfed_server.proxy_groups import SCOPES_OF_PEOPLE, ProxyGroups, read_proxy_groups
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7077
@@ -34,6 +35,9 @@ BYTES_PER_S = 200e6
 
 HOURS = {"h": 1, "d": 24, "w": 168}
 HOUR_US = 3_600_000_000
+LEAST_RUN_AGE_US = 24 * HOUR_US
+"""Of whole runs, before anything becomes of them."""
+
 KEEP_DELETED_US = 30 * 24 * HOUR_US
 KEEP_AUDIT_US = 365 * 24 * HOUR_US
 KEEP_ALERTS_US = 30 * 24 * HOUR_US
@@ -53,7 +57,7 @@ MAIL_SCHEMES: Mapping[str, tuple[MailSecurity, int]] = {
 MAIL_ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
 """Without names, comments or quotes, none of which an address needs."""
 
-_SCOPES_OF_PEOPLE: Mapping[str, Scope] = {"view": "view", "admin": "admin"}
+PROXY_GROUPS_HEADER = "X-Forwarded-Groups"
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -113,11 +117,19 @@ class Settings:
     proxy_user_header: str | None = None
     """The header in which they name the user."""
     proxy_scopes: tuple[Scope, ...] = ("view",)
-    """What users that they name may do."""
+    """What users that they name may do in every project, whatever their groups."""
+    proxy_groups: ProxyGroups = field(default_factory=dict)
+    """What they may do beyond that, by their groups."""
+    proxy_groups_header: str = PROXY_GROUPS_HEADER
+    """The header in which they name the user's groups, with commas between."""
     retain_us: int | None = None
     """Single steps older than this are deleted where a project does not say otherwise; ``None``: never."""
     max_bytes: int | None = None
     """The oldest single steps are deleted until a project takes no more; ``None``: never."""
+    archive_after_us: int | None = None
+    """Runs that nobody changed for so long are archived where a project does not say otherwise; ``None``: never."""
+    delete_after_us: int | None = None
+    """Likewise, deleted."""
     keep_deleted_us: int = KEEP_DELETED_US
     """So long a deleted run can be restored."""
     keep_audit_us: int = KEEP_AUDIT_US
@@ -175,6 +187,8 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
         **_proxy(arguments, environ),
         retain_us=_age_us("--retain", arguments.retain or environ.get("UNDERFED_RETAIN")),
         max_bytes=_size_bytes(arguments.max_size or environ.get("UNDERFED_MAX_SIZE")),
+        archive_after_us=_run_age_us(arguments, environ, "archive_after"),
+        delete_after_us=_run_age_us(arguments, environ, "delete_after"),
         keep_deleted_us=_age_us("--keep-deleted", arguments.keep_deleted or environ.get("UNDERFED_KEEP_DELETED"))
         or KEEP_DELETED_US,
         keep_audit_us=_age_us("--keep-audit", arguments.keep_audit or environ.get("UNDERFED_KEEP_AUDIT"))
@@ -199,6 +213,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--max-size", metavar="SIZE", help="a project may take so much, as in 20GB: its oldest single steps give way"
+    )
+    said = "whole runs that nobody changed for so long are {}, as in {} (default: never)"
+    parser.add_argument("--archive-after", metavar="AGE", help=said.format("archived", "90d"))
+    parser.add_argument(
+        "--delete-after", metavar="AGE", help=said.format("deleted", "52w") + "; what they lost stays counted"
     )
     parser.add_argument(
         "--keep-deleted", metavar="AGE", help="how long a deleted run can be restored, as in 7d (default: 30d)"
@@ -240,23 +259,44 @@ def _add_proxy(parser: argparse.ArgumentParser) -> None:
         "--proxy-user-header", metavar="NAME", help="header in which it names the user, as in X-Forwarded-User"
     )
     parser.add_argument(
-        "--proxy-scope", metavar="SCOPES", help="what people may do who are signed in there (default: view)"
+        "--proxy-scope",
+        metavar="SCOPES",
+        help="what people may do who are signed in there: view, edit or admin (default: view; with --proxy-groups what "
+        "their groups may)",
+    )
+    parser.add_argument(
+        "--proxy-groups", metavar="FILE", help="JSON: what their groups may do in which projects (docs/access.md)"
+    )
+    parser.add_argument(
+        "--proxy-groups-header",
+        metavar="NAME",
+        help=f"header in which the proxy names a user's groups (default: {PROXY_GROUPS_HEADER})",
     )
 
 
 def _proxy(arguments: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, Any]:
     said = {
         name: getattr(arguments, name) or environ.get(f"UNDERFED_{name.upper()}", "")
-        for name in ("proxy_address", "proxy_user_header", "proxy_scope")
+        for name in ("proxy_address", "proxy_user_header", "proxy_scope", "proxy_groups", "proxy_groups_header")
     }
     if said["proxy_user_header"] and not said["proxy_address"]:
         raise SettingsError("--proxy-user-header needs --proxy-address: from anywhere else anybody could send it")
-    if not re.fullmatch(r"[A-Za-z0-9-]*", said["proxy_user_header"]):
-        raise SettingsError(f"--proxy-user-header must be the name of a header, not {said['proxy_user_header']!r}")
+    for argument in ("user", "groups"):
+        name = said[f"proxy_{argument}_header"]
+        if not re.fullmatch(r"[A-Za-z0-9-]*", name):
+            raise SettingsError(f"--proxy-{argument}-header must be the name of a header, not {name!r}")
+    if said["proxy_groups"] and not said["proxy_user_header"]:
+        raise SettingsError("--proxy-groups needs --proxy-user-header: the audit log names people, not groups")
+    if said["proxy_groups_header"] and not said["proxy_groups"]:
+        raise SettingsError("--proxy-groups-header needs --proxy-groups: the file that says what each group may do")
     return {
         "proxy_addresses": tuple(_network(each) for each in _listed(said["proxy_address"])),
         "proxy_user_header": said["proxy_user_header"] or None,
-        "proxy_scopes": tuple(_scope(each) for each in _listed(said["proxy_scope"] or "view")),
+        "proxy_scopes": tuple(
+            _scope(each) for each in _listed(said["proxy_scope"] or ("" if said["proxy_groups"] else "view"))
+        ),
+        "proxy_groups": read_proxy_groups(Path(said["proxy_groups"]).expanduser()) if said["proxy_groups"] else {},
+        "proxy_groups_header": said["proxy_groups_header"] or PROXY_GROUPS_HEADER,
     }
 
 
@@ -343,6 +383,14 @@ def _age_us(name: str, text: str | None) -> int | None:
     return int(said[1]) * HOURS[said[2]] * HOUR_US
 
 
+def _run_age_us(arguments: argparse.Namespace, environ: Mapping[str, str], setting: str) -> int | None:
+    name = f"--{setting.replace('_', '-')}"
+    age_us = _age_us(name, getattr(arguments, setting) or environ.get(f"UNDERFED_{setting.upper()}"))
+    if age_us is not None and age_us < LEAST_RUN_AGE_US:
+        raise SettingsError(f"{name} must be at least a day: a slip would take all runs")
+    return age_us
+
+
 def _size_bytes(text: str | None) -> int | None:
     if not text:
         return None
@@ -364,9 +412,11 @@ def _network(text: str, name: str = "--proxy-address") -> Network:
 
 
 def _scope(text: str) -> Scope:
-    scope = _SCOPES_OF_PEOPLE.get(text)
+    scope = SCOPES_OF_PEOPLE.get(text)
     if scope is None:
-        raise SettingsError(f"--proxy-scope must be view or admin, not {text!r}: agents need a token of their own")
+        raise SettingsError(
+            f"--proxy-scope must be view, edit or admin, not {text!r}: agents need a token of their own"
+        )
     return scope
 
 

@@ -77,9 +77,9 @@ API = (
     ),
     Fault(
         "a project's token compares runs of other projects",
-        "app/underfed_server/api/dependencies.py",
-        'named = [request.path_params.get("run_id"), *request.query_params.getlist("run_id")]',
-        'named = [request.path_params.get("run_id")]',
+        "app/underfed_server/api/required_scope.py",
+        'run_ids = [request.path_params.get("run_id"), *request.query_params.getlist("run_id")]',
+        'run_ids = [request.path_params.get("run_id")]',
         ("tests/app/api/test_bound.py",),
     ),
     Fault(
@@ -180,7 +180,7 @@ API = (
     Fault(
         "an open service gives what it gives its owner to whoever asks",
         "app/underfed_server/api/admission/access.py",
-        'return found if found is not None and found.has("admin") else OPEN',
+        'return found if found is not None and found.has_anywhere("admin") else OPEN',
         "return found or Permission(ALL)",
         ("tests/app/api/test_owner.py",),
     ),

@@ -13,6 +13,7 @@ from underfed_server.alerts.watcher import AlertWatcher
 from underfed_server.counters import Counters
 from underfed_server.errors import ConflictError, InvalidError
 from underfed_server.model import Alert, AlertRule, Alerts, ChannelKind, ChannelMade
+from underfed_server.names import Projects
 from underfed_server.settings import MAIL_ADDRESS, AlertSettings
 from underfed_server.store.alerts.rules import NewRule
 from underfed_server.store.runs.audit_log import Author
@@ -34,11 +35,11 @@ class Alerting:
         self.sender = AlertSender(store, self._sealer, settings, counters)
         self.watcher = AlertWatcher(store, self.sender.wake, settings.public_url)
 
-    def alerts(self, project: str | None) -> Alerts:
-        """``project``: the only one that the caller may see."""
+    def alerts(self, within: Projects) -> Alerts:
+        """Those of the projects that the caller sees."""
         return Alerts(
-            channels=self._store.channels(project),
-            rules=self._store.alert_rules(project),
+            channels=self._store.channels(within),
+            rules=self._store.alert_rules(within),
             sends_email=self._settings.mail_server is not None,
         )
 
@@ -54,25 +55,25 @@ class Alerting:
         made = self._store.make_channel(name=name, kind=kind, target=target, sealed=sealed, project=project, by=by)
         return ChannelMade(**dict(made), secret=secret)
 
-    def make_rule(self, new: NewRule, project: str | None, by: Author) -> AlertRule:
-        """``project``: the only one that the caller may see. Raises: as the store does."""
-        made = self._store.make_alert_rule(new, project, by)
+    def make_rule(self, new: NewRule, within: Projects, by: Author) -> AlertRule:
+        """``within``: the projects that the caller administers. Raises: as the store does."""
+        made = self._store.make_alert_rule(new, within, by)
         self.watcher.reload()
         return made
 
-    def delete_rule(self, rule_id: str, project: str | None, by: Author) -> None:
-        self._store.delete_alert_rule(rule_id, project, by)
+    def delete_rule(self, rule_id: str, within: Projects, by: Author) -> None:
+        self._store.delete_alert_rule(rule_id, within, by)
         self.watcher.reload()
 
-    def delete_channel(self, channel_id: str, project: str | None, by: Author) -> None:
-        self._store.delete_channel(channel_id, project, by)
+    def delete_channel(self, channel_id: str, within: Projects, by: Author) -> None:
+        self._store.delete_channel(channel_id, within, by)
         self.watcher.reload()
 
-    def test(self, channel_id: str, project: str | None, page_url: str) -> Alert:
+    def test(self, channel_id: str, within: Projects, page_url: str) -> Alert:
         """Queue a message that says nothing but that it came. Its attempt is the only one."""
-        name = next((each.name for each in self._store.channels(project) if each.channel_id == channel_id), "")
+        name = next((each.name for each in self._store.channels(within) if each.channel_id == channel_id), "")
         message = test_message(name, self._settings.public_url or page_url, self._store.now())
-        queued = self._store.post_test(channel_id, message, project)
+        queued = self._store.post_test(channel_id, message, within)
         self.sender.wake()
         return queued
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
 
 from underfed_server.alerts.conditions import CONDITIONS
-from underfed_server.api.dependencies import ALLOWED, AuthorDep, CursorQuery, PartsDep, PermissionDep
+from underfed_server.api.dependencies import AuthorDep, CursorQuery, Parts, PartsDep, PermissionDep
+from underfed_server.api.required_scope import needs
 from underfed_server.api.runs import WITHOUT_NUL
-from underfed_server.errors import ForbiddenError, InvalidError
+from underfed_server.errors import InvalidError, NotFoundError
 from underfed_server.ingest.permission import Permission
 from underfed_server.model import (
     Alert,
@@ -22,9 +24,10 @@ from underfed_server.model import (
     Condition,
     ErrorBody,
 )
+from underfed_server.names import Projects
 from underfed_server.store.alerts.rules import NewRule
 
-router = APIRouter(prefix="/alerts", tags=["alerts"], dependencies=ALLOWED)
+router = APIRouter(prefix="/alerts", tags=["alerts"])
 
 HOUR_US = 3_600_000_000
 LONGEST_US = 7 * 24 * HOUR_US
@@ -70,32 +73,32 @@ class NewAlertRule(BaseModel):
     user: Whose | None = None
 
 
-@router.get("")
+@router.get("", **needs("view"))
 def alerts(parts: PartsDep, permission: PermissionDep) -> Alerts:
-    """Channels and rules; a token that is bound to a project sees those of the project."""
-    return parts.alerting.alerts(permission.project)
+    """Channels and rules; who sees some projects alone sees theirs."""
+    return parts.alerting.alerts(permission.projects())
 
 
-@router.post("/channels", status_code=201, responses={409: TAKEN})
+@router.post("/channels", status_code=201, responses={409: TAKEN}, **needs("admin"))
 def make_channel(new: NewChannel, parts: PartsDep, permission: PermissionDep, by: AuthorDep) -> ChannelMade:
     """Add a channel. Of a webhook this answer holds the secret that its messages are signed with."""
-    project = _own(new.project, permission)
+    project = permission.home("admin", new.project)
     return parts.alerting.make_channel(new.name, new.kind, new.url, new.to, project, by)
 
 
-@router.delete("/channels/{channel_id}", status_code=204)
+@router.delete("/channels/{channel_id}", status_code=204, **needs("admin"))
 def delete_channel(channel_id: str, parts: PartsDep, permission: PermissionDep, by: AuthorDep) -> None:
     """Remove a channel and its rules; what waits to be sent there is not sent."""
-    parts.alerting.delete_channel(channel_id, permission.project, by)
+    parts.alerting.delete_channel(channel_id, _of_channel(channel_id, parts, permission), by)
 
 
-@router.post("/channels/{channel_id}/test", status_code=202, responses={409: TAKEN})
+@router.post("/channels/{channel_id}/test", status_code=202, responses={409: TAKEN}, **needs("admin"))
 def test_channel(channel_id: str, request: Request, parts: PartsDep, permission: PermissionDep) -> Alert:
     """Send a message that says only that it came. The log says, under the id in this answer, whether it did."""
-    return parts.alerting.test(channel_id, permission.project, _page_url(request))
+    return parts.alerting.test(channel_id, _of_channel(channel_id, parts, permission), _page_url(request))
 
 
-@router.post("/rules", status_code=201, responses={409: TAKEN})
+@router.post("/rules", status_code=201, responses={409: TAKEN}, **needs("admin"))
 def make_rule(
     new: NewAlertRule, request: Request, parts: PartsDep, permission: PermissionDep, by: AuthorDep
 ) -> AlertRule:
@@ -107,20 +110,22 @@ def make_rule(
         cool_down_us=new.cool_down_us,
         tells_recovery=new.tells_recovery,
         channel_id=new.channel_id,
-        project=_own(new.project, permission),
+        project=permission.home("admin", new.project),
         user=new.user,
         page_url=_page_url(request),
     )
-    return parts.alerting.make_rule(rule, permission.project, by)
+    return parts.alerting.make_rule(rule, permission.projects("admin"), by)
 
 
-@router.delete("/rules/{rule_id}", status_code=204)
+@router.delete("/rules/{rule_id}", status_code=204, **needs("admin"))
 def delete_rule(rule_id: str, parts: PartsDep, permission: PermissionDep, by: AuthorDep) -> None:
     """Remove a rule; what it has told already is still sent."""
-    parts.alerting.delete_rule(rule_id, permission.project, by)
+    rules = parts.store.alert_rules(permission.projects())
+    within = _administered(rule_id, {each.rule_id: each.project for each in rules}, permission, "rule_id")
+    parts.alerting.delete_rule(rule_id, within, by)
 
 
-@router.get("/log")
+@router.get("/log", **needs("view"))
 def log(
     parts: PartsDep,
     permission: PermissionDep,
@@ -128,22 +133,32 @@ def log(
     cursor: CursorQuery = None,
 ) -> AlertsPage:
     """Messages that were sent, wait, or failed, newest first."""
-    return parts.store.alerts(permission.project, limit, cursor)
+    return parts.store.alerts(permission.projects(), limit, cursor)
 
 
-@router.get("/log/{alert_id}")
+@router.get("/log/{alert_id}", **needs("view"))
 def logged(alert_id: str, parts: PartsDep, permission: PermissionDep) -> Alert:
     """One message, and what became of it."""
-    return parts.store.alert(alert_id, permission.project)
+    return parts.store.alert(alert_id, permission.projects())
 
 
-def _own(project: str | None, permission: Permission) -> str | None:
-    """Raises:
-    ForbiddenError: a project's administrator adds for that project alone.
+def _of_channel(channel_id: str, parts: Parts, permission: Permission) -> Projects:
+    channels = parts.store.channels(permission.projects())
+    return _administered(channel_id, {each.channel_id: each.project for each in channels}, permission, "channel_id")
+
+
+def _administered(
+    wanted: str, seen: Mapping[str, str | None], permission: Permission, field: Literal["channel_id", "rule_id"]
+) -> Projects:
+    """The projects that the caller administers. ``seen``: channels or rules that the caller sees, with their project.
+
+    Raises:
+        NotFoundError: what is wanted is not among them. ForbiddenError: it is of another project.
     """
-    if permission.project is not None and project not in (None, permission.project):
-        raise ForbiddenError(f"this token is for the project {permission.project!r} only", field="project")
-    return permission.project or project
+    if wanted not in seen:
+        raise NotFoundError(f"there is no {field.removesuffix('_id')} {wanted!r}", field=field)
+    permission.require_in("admin", seen[wanted])
+    return permission.projects("admin")
 
 
 def _threshold(new: NewAlertRule) -> float | None:

@@ -30,6 +30,7 @@ from underfed_server.api import (
     workers,
 )
 from underfed_server.api.dependencies import Parts
+from underfed_server.api.required_scope import SCHEMES, require_declared
 from underfed_server.ingest.endpoint import PATH
 
 PREFIX = "/api/v1"
@@ -45,6 +46,7 @@ INGEST = {
     "operationId": "ingest",
     "summary": "Ingest",
     "description": "A window of one rank, as docs/wire.md describes it; acknowledged when it is on disk. Idempotent.",
+    "security": [{"token": ["ingest"]}],
     "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
     "responses": {
         "200": {
@@ -77,11 +79,15 @@ INGEST = {
 
 
 class _Described(FastAPI):
-    """Adds to the description what FastAPI does not know: the route in front of it, and that events are a stream."""
+    """Adds to the description what FastAPI does not know: the route in front of it, that events are a stream, and how
+    callers say who they are.
+    """
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            paths = super().openapi()["paths"]
+            described = super().openapi()
+            described["components"]["securitySchemes"] = SCHEMES
+            paths = described["paths"]
             content = paths[f"{PREFIX}/events"]["get"]["responses"]["200"]["content"]
             content["text/event-stream"] = content.pop("application/json")
             paths[PATH] = {"post": INGEST}
@@ -115,6 +121,7 @@ def skeleton() -> FastAPI:
         runs, jobs, views, projects, series, workers, hotspots, timeline, download, team, audit, alerts, events,
         tokens, service,
     )  # fmt: skip
+    require_declared([*(module.router for module in asked), service.health, exposition.router])
     for module in asked:
         api.include_router(module.router)
     app.include_router(api)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, NamedTuple
@@ -13,14 +12,13 @@ from pydantic import AwareDatetime, BeforeValidator
 
 from underfed_server.alerts.alerting import Alerting
 from underfed_server.api.admission.access import Access
-from underfed_server.api.admission.gate import ASKS
 from underfed_server.api.admission.rate_limits import RateLimits
 from underfed_server.api.event_streams import Events
 from underfed_server.api.scheduler import JudgementScheduler
 from underfed_server.api.served_hotspots import ServedHotspots
 from underfed_server.counters import Counters
 from underfed_server.diagnose import LoaderDiagnoses
-from underfed_server.errors import InvalidError, NotFoundError, UnauthorisedError
+from underfed_server.errors import InvalidError
 from underfed_server.ingest.asgi import PERMISSION
 from underfed_server.ingest.permission import NOTHING, Permission
 from underfed_server.model import Run
@@ -28,7 +26,6 @@ from underfed_server.store.runs.audit_log import Author
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
 
-READS = ("GET", "HEAD")
 LISTS = frozenset({"config", "metric", "run_id", "topic"})
 """Parameters that may be given more than once."""
 
@@ -69,42 +66,6 @@ def store_of(request: Request) -> Store:
 def permission_of(request: Request) -> Permission:
     """What the caller may do: nothing, where the caller is not known."""
     return request.scope[PERMISSION] or NOTHING
-
-
-def require_access(request: Request) -> None:
-    """What every route requires: ``view`` to read, ``admin`` for all else; a project's token sees its runs alone.
-
-    Raises:
-        UnauthorisedError: no token or session, or one that is not known.
-        ForbiddenError: it lacks the scope. NotFoundError: it does not open the named project, or that of a named run.
-    """
-    if request.scope[PERMISSION] is None:
-        raise UnauthorisedError(ASKS)
-    permission = permission_of(request)
-    permission.require("view" if request.method in READS else "admin")
-    if permission.project is not None:
-        named = [request.path_params.get("run_id"), *request.query_params.getlist("run_id")]
-        require_runs(store_of(request), permission, [run_id for run_id in named if run_id is not None])
-        if not permission.opens(request.path_params.get("project", permission.project)):
-            raise NotFoundError("there is no such project", field="project")
-
-
-def require_runs(store: Store, permission: Permission, run_ids: Iterable[str]) -> None:
-    """Raises:
-    NotFoundError: a run does not exist, or is of a project that the permission does not open.
-    """
-    for run_id in run_ids if permission.project is not None else ():
-        if not permission.opens(store.project_of(run_id)):
-            raise NotFoundError(f"there is no run {run_id!r}", field="run_id")
-
-
-def require_admin(request: Request) -> None:
-    """For what only administrators may even read.
-
-    Raises:
-        ForbiddenError: it has not got the scope.
-    """
-    permission_of(request).require("admin")
 
 
 def require_once(request: Request) -> None:
@@ -179,4 +140,3 @@ CursorQuery = Annotated[str | None, Query(description="`next_cursor` of the page
 LoaderQuery = Annotated[str | None, Query(description="Default: the one that was judged")]
 FromStepQuery = Annotated[int, Query(ge=0, le=MOST)]
 ToStepQuery = Annotated[int | None, Query(ge=1, le=MOST, description="Exclusive; default: to the end")]
-ALLOWED = [Depends(require_access), Depends(require_once)]

@@ -67,9 +67,15 @@ def _operation(path: str, method: str, operation: Schema) -> str:
         if status.startswith("2")
         for schema in _contents(response)
     ]
-    said = escape(operation.get("description", ""))
+    said = f"{_scope(operation)} {escape(operation.get('description', ''))}"
     table = f"<table>{''.join(rows)}</table>" if rows else ""
     return f"<h2><b>{method}</b> <code>{escape(path)}</code></h2><p>{said}{table}{''.join(bodies + answers)}"
+
+
+def _scope(operation: Schema) -> str:
+    """As its caller needs it."""
+    scopes = dict.fromkeys(scope for each in operation["security"] for held in each.values() for scope in held)
+    return f"<b>Scope: {escape(', '.join(scopes) or 'none')}.</b>"
 
 
 def _contents(holder: Schema) -> list[Schema]:

@@ -10,7 +10,8 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from underfed_server.api.admission.gate import address_of
-from underfed_server.api.dependencies import ALLOWED, PartsDep
+from underfed_server.api.dependencies import PartsDep
+from underfed_server.api.required_scope import needs
 from underfed_server.budget import Budget
 from underfed_server.export.stacks import Sampled, as_collapsed, as_speedscope, sampled_of
 from underfed_server.export.steps import Stretch, stretches
@@ -19,7 +20,7 @@ from underfed_server.export.trace import as_trace
 from underfed_server.model import Run
 from underfed_server.store.store import Store
 
-router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+router = APIRouter(tags=["runs"])
 
 ExportFormat = Literal["csv", "parquet", "json", "trace", "collapsed", "speedscope"]
 
@@ -60,7 +61,7 @@ class _Export(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-@router.get("/runs/{run_id}/export", response_class=StreamingResponse)
+@router.get("/runs/{run_id}/export", response_class=StreamingResponse, **needs("view"))
 def export(
     run_id: str,
     parts: PartsDep,

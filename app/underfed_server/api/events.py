@@ -13,13 +13,14 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from underfed_server.api.admission.gate import address_of, key_of_caller
-from underfed_server.api.dependencies import ALLOWED, PartsDep, PermissionDep
+from underfed_server.api.dependencies import PartsDep, PermissionDep
 from underfed_server.api.event_streams import ALL_RUNS, Watching, since_of
 from underfed_server.api.failures import answer
+from underfed_server.api.required_scope import needs
 from underfed_server.errors import InvalidError, TooManyRequestsError
 from underfed_server.model import RunEvent
 
-router = APIRouter(tags=["events"], dependencies=ALLOWED)
+router = APIRouter(tags=["events"])
 
 MOST_TOPICS = 100
 _TOPIC = re.compile(rf"{ALL_RUNS}|run:[A-Za-z0-9_-]{{1,64}}")
@@ -41,7 +42,7 @@ class EventStream(StreamingResponse):
             await answer(error.status, error.detail(), error.headers)(scope, receive, send)
 
 
-@router.get("/events", responses={200: {"model": RunEvent}})
+@router.get("/events", responses={200: {"model": RunEvent}}, **needs("view"))
 async def events(
     request: Request,
     parts: PartsDep,

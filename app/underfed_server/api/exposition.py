@@ -18,11 +18,13 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import CollectorRegistry
 
-from underfed_server.api.dependencies import ALLOWED, Parts, PartsDep, PermissionDep
+from underfed_server.api.dependencies import Parts, PartsDep, PermissionDep
+from underfed_server.api.required_scope import needs
+from underfed_server.names import Projects
 from underfed_server.store.runs.counted import Amounts, Counted
 from underfed_server.store.team.gauges import RunGauges, StoreGauges
 
-router = APIRouter(tags=["service"], dependencies=ALLOWED)
+router = APIRouter(tags=["service"])
 
 MOST_RUNS = 200
 """The running runs that have series of their own, those that lost most: each adds eight to what Prometheus keeps."""
@@ -60,13 +62,14 @@ RUN_GAUGES = (
     "/metrics",
     response_class=Response,
     responses={200: {"description": "Prometheus' text format", "content": {"text/plain": {}}}},
+    **needs("view"),
 )
 def metrics(request: Request, parts: PartsDep, permission: PermissionDep) -> Response:
     """The service's own figures, those of the running runs that lost most, and counters of all runs, for Prometheus."""
     encode, kind = choose_encoder(request.headers.get("accept", ""))
     registry = CollectorRegistry(auto_describe=False)
     registry.register(parts.counters.registry)
-    registry.register(Exposition(parts, permission.project))
+    registry.register(Exposition(parts, permission.projects()))
     ProcessCollector(registry=registry)
     return Response(encode(registry), media_type=kind)
 
@@ -76,11 +79,11 @@ class Exposition:
     """Collected once, for one answer."""
 
     parts: Parts
-    project: str | None
-    """The only project whose runs are exposed; ``None``: all."""
+    projects: Projects
+    """Whose runs are exposed."""
 
     def collect(self) -> Iterator[Metric]:
-        running, gauges = self.parts.store.gauges(MOST_RUNS, self.project)
+        running, gauges = self.parts.store.gauges(MOST_RUNS, self.projects)
         yield InfoMetricFamily(
             "underfed_build", "Version", value={"version": version("underfed"), "python": python_version()}
         )
@@ -91,7 +94,7 @@ class Exposition:
         yield _gauge("streams_set_aside", "Streams that could not be compacted", self.parts.store.aside)
         yield from _store(gauges, len(running))
         yield from _runs(running)
-        yield from _counted(self.parts.store.counted(self.project, MOST_COUNTED))
+        yield from _counted(self.parts.store.counted(self.projects, MOST_COUNTED))
 
 
 def _store(gauges: StoreGauges, told: int) -> Iterator[Metric]:

@@ -7,17 +7,18 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from underfed_server.api.dependencies import ALLOWED, MOST_RANK, LoaderQuery, StoreDep, choose, parts_of
+from underfed_server.api.dependencies import MOST_RANK, LoaderQuery, StoreDep, choose, parts_of
+from underfed_server.api.required_scope import needs
 from underfed_server.api.served_hotspots import page_of
 from underfed_server.facts.hotspots import read_hotspots
 from underfed_server.model import HotspotsPage, Sampled
 
-router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+router = APIRouter(tags=["runs"])
 
 OneRankQuery = Annotated[int | None, Query(ge=0, le=MOST_RANK, description="Default: all ranks together")]
 
 
-@router.get("/runs/{run_id}/hotspots", response_model=HotspotsPage)
+@router.get("/runs/{run_id}/hotspots", response_model=HotspotsPage, **needs("view"))
 def hotspots(
     run_id: str,
     store: StoreDep,

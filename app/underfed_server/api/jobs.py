@@ -6,18 +6,19 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from underfed_server.api.dependencies import ALLOWED, CursorQuery, ExpressionQuery, PermissionDep, StoreDep, TagQuery
+from underfed_server.api.dependencies import CursorQuery, ExpressionQuery, PermissionDep, StoreDep, TagQuery
+from underfed_server.api.required_scope import needs
 from underfed_server.comparison.history import read_run_history
 from underfed_server.model import Bound, ConfigKey, JobsPage, RunHistory, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
 
-router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+router = APIRouter(tags=["runs"])
 
 MOST_JOBS = 1_000
 MOST_TRIES = 100
 
 
-@router.get("/jobs", response_model=JobsPage)
+@router.get("/jobs", response_model=JobsPage, **needs("view"))
 def jobs(
     store: StoreDep,
     permission: PermissionDep,
@@ -36,18 +37,18 @@ def jobs(
     """The runs that match the filter, grouped by job: how many tries, what they lost together, and the newest."""
     asked = RunFilter(
         project=project, status=status, bound=bound, tag=tag, q=q, archived=archived, sort=sort, limit=limit,
-        cursor=cursor, within=permission.project,
+        cursor=cursor, within=permission.projects(),
     )  # fmt: skip
     return Response(store.jobs(asked), media_type="application/json")
 
 
-@router.get("/config")
+@router.get("/config", **needs("view"))
 def config(store: StoreDep, permission: PermissionDep) -> list[ConfigKey]:
     """Keys of `config` that runs were given, the most used first: `config` of `/runs` asks for their values."""
-    return store.config_keys(permission.project)
+    return store.config_keys(permission.projects())
 
 
-@router.get("/runs/{run_id}/history")
+@router.get("/runs/{run_id}/history", **needs("view"))
 def history(
     run_id: str,
     store: StoreDep,

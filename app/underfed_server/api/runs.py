@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
 
 from underfed_server.advice.outlook import outlook
 from underfed_server.api.dependencies import (
-    ALLOWED,
     AuthorDep,
     CursorQuery,
     ExpressionQuery,
@@ -18,11 +17,12 @@ from underfed_server.api.dependencies import (
     StoreDep,
     TagQuery,
 )
+from underfed_server.api.required_scope import needs
 from underfed_server.api.served_diagnosis import unjudged, visible_to
 from underfed_server.model import Bound, Diagnosis, ErrorBody, Run, RunsPage, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
 
-router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+router = APIRouter(tags=["runs"])
 
 MOST_RUNS = 5_000
 """Runs in one page: a team's list usually fits into one."""
@@ -49,7 +49,7 @@ class RunChanges(BaseModel):
     """Archived: out of the list and its counts unless requested. Its hours stay in those of the week."""
 
 
-@router.get("/runs", response_model=RunsPage)
+@router.get("/runs", response_model=RunsPage, **needs("view"))
 def runs(
     store: StoreDep,
     permission: PermissionDep,
@@ -72,13 +72,13 @@ def runs(
     """Runs that match the filter, with counts by status and the week's hours."""
     asked = RunFilter(
         project=project, status=status, bound=bound, tag=tag, q=q, archived=archived, sort=sort, limit=limit,
-        cursor=cursor, within=permission.project, job=job, config=tuple(config),
+        cursor=cursor, within=permission.projects(), job=job, config=tuple(config),
         deleted_since=store.now() - store.keep_deleted if deleted else None,
     )  # fmt: skip
     return Response(store.runs(asked), media_type="application/json")
 
 
-@router.get("/runs/{run_id}")
+@router.get("/runs/{run_id}", **needs("view"))
 def run(run_id: str, store: StoreDep) -> Run:
     """One run with everything that does not change from step to step, and what lies ahead of it while it runs."""
     found = store.run(run_id)
@@ -87,7 +87,7 @@ def run(run_id: str, store: StoreDep) -> Run:
     return found.model_copy(update={"outlook": outlook(found, store.diagnosis(run_id))})
 
 
-@router.patch("/runs/{run_id}")
+@router.patch("/runs/{run_id}", **needs("edit"))
 def edit(run_id: str, changes: RunChanges, parts: PartsDep, by: AuthorDep) -> Run:
     """Change the name, the tags or the notes of a run; archive or unarchive it."""
     parts.store.edit_run(run_id, changes.model_dump(exclude_unset=True), by)
@@ -95,16 +95,21 @@ def edit(run_id: str, changes: RunChanges, parts: PartsDep, by: AuthorDep) -> Ru
     return parts.store.run(run_id)
 
 
-@router.delete("/runs/{run_id}", status_code=204, responses={409: {"model": ErrorBody, "description": "It is running"}})
+@router.delete(
+    "/runs/{run_id}",
+    status_code=204,
+    responses={409: {"model": ErrorBody, "description": "It is running"}},
+    **needs("admin"),
+)
 def remove(run_id: str, parts: PartsDep, by: AuthorDep) -> None:
     """Delete a run that is not running. For `keep_deleted_us` of `/service` it can be restored; then all that was
     recorded of it is removed for good. What it lost stays in the hours of the week and the team.
     """
     parts.store.delete_run(run_id, by)
-    parts.scheduler.publish_deleted(parts.store.state(run_id))
+    parts.scheduler.publish(parts.store.state(run_id))
 
 
-@router.post("/runs/{run_id}/restore")
+@router.post("/runs/{run_id}/restore", **needs("admin"))
 def restore(run_id: str, parts: PartsDep, by: AuthorDep) -> Run:
     """Restore a run from the list of deleted ones, with all its data."""
     parts.store.restore_run(run_id, by)
@@ -112,7 +117,7 @@ def restore(run_id: str, parts: PartsDep, by: AuthorDep) -> Run:
     return parts.store.run(run_id)
 
 
-@router.get("/runs/{run_id}/diagnosis")
+@router.get("/runs/{run_id}/diagnosis", **needs("view"))
 def diagnosis(
     run_id: str,
     parts: PartsDep,

@@ -184,8 +184,8 @@ class JudgementScheduler:
         except Exception as error:
             tell(log, error, f"alerts of run {run_id} could not be looked for")
 
-    def publish_deleted(self, run: RunSummary) -> None:
-        """Have the open pages remove the run. Does not block; any thread."""
+    def publish(self, run: RunSummary) -> None:
+        """Tell the open pages of the run as it is now: deleted, for one. Does not block; any thread."""
         # Where the database is shared, every process notifies its own pages: see Follower.
         if not self._store.is_shared:
             self._events.publish(run)

@@ -11,7 +11,6 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 
 from underfed_server.api.dependencies import (
-    ALLOWED,
     MOST,
     FromStepQuery,
     LoaderQuery,
@@ -21,6 +20,7 @@ from underfed_server.api.dependencies import (
     check_stretch,
 )
 from underfed_server.api.other_waits import read_other_waits
+from underfed_server.api.required_scope import needs
 from underfed_server.errors import InvalidError
 from underfed_server.facts.pauses import Paused, read_paused
 from underfed_server.measurements import (
@@ -45,7 +45,7 @@ from underfed_server.store.reading.tracks import Kept, Reader
 from underfed_server.store.runs.diagnoses import read_named_rank
 from underfed_server.store.runs.summaries import run_row, shown_loader
 
-router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+router = APIRouter(tags=["runs"])
 
 MOST_BUCKETS = 4_000
 """Twice the pixels of a wide screen."""
@@ -87,7 +87,7 @@ class _Found:
     paused: Paused | None = None
 
 
-@router.get("/runs/{run_id}/series", response_model=SeriesPage)
+@router.get("/runs/{run_id}/series", response_model=SeriesPage, **needs("view"))
 def series(
     run_id: str,
     store: StoreDep,

@@ -35,12 +35,12 @@ def unjudged(run: RunSummary) -> Diagnosis:
 
 def visible_to(permission: Permission, store: Store, found: Diagnosis) -> Diagnosis:
     """``found`` without runs that the permission does not open, in its ledger and among those that share its cause."""
-    if permission.project is None:
+    if permission.projects() is None:
         return found
     ledger = [
         each for each in found.ledger if all(_opens(permission, store, run) for run in (each.run_id, each.advice_of))
     ]
-    shared = read_shared(store, found, permission.project) if found.shared else []
+    shared = read_shared(store, found, permission.projects()) if found.shared else []
     return found.model_copy(update={"ledger": ledger, "shared": shared})
 
 

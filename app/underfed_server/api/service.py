@@ -11,6 +11,7 @@ from underfed_server.api.admission.access import COOKIE, SESSION_LENGTH
 from underfed_server.api.admission.gate import address_of
 from underfed_server.api.admission.guesses import WHAT
 from underfed_server.api.dependencies import PartsDep, PermissionDep, StoreDep
+from underfed_server.api.required_scope import needs
 from underfed_server.errors import UnauthorisedError
 from underfed_server.ingest.permission import NOTHING
 from underfed_server.model import ServiceInfo
@@ -34,9 +35,10 @@ class Health(BaseModel):
     status: Literal["ok"] = "ok"
 
 
-@router.get("/service")
+@router.get("/service", **needs(None))
 def service(request: Request, parts: PartsDep, permission: PermissionDep) -> ServiceInfo:
     """Open to everybody: the page calls it before it knows whether a token is needed."""
+    seen = permission.projects()
     return ServiceInfo(
         version=request.app.version,
         url=str(request.base_url).rstrip("/"),
@@ -44,13 +46,15 @@ def service(request: Request, parts: PartsDep, permission: PermissionDep) -> Ser
         token_required=parts.access.token_required,
         signed_in=permission is not NOTHING,
         user=permission.user,
-        scopes=sorted(permission.scopes),
-        project=permission.project,
+        scopes=sorted(permission.scopes.union(*permission.in_projects.values())),
+        scopes_in_all=sorted(permission.scopes),
+        scopes_in={project: sorted(scopes) for project, scopes in sorted(permission.in_projects.items())},
+        project=next(iter(seen)) if seen is not None and len(seen) == 1 else None,
         keep_deleted_us=parts.store.keep_deleted // MICROSECOND,
     )
 
 
-@router.post("/session", status_code=204)
+@router.post("/session", status_code=204, **needs(None))
 def sign_in(session: Session, request: Request, parts: PartsDep) -> Response:
     """Exchange an access token for a cookie that scripts cannot read and other sites cannot use.
 
@@ -76,7 +80,7 @@ def sign_in(session: Session, request: Request, parts: PartsDep) -> Response:
     return response
 
 
-@router.delete("/session", status_code=204)
+@router.delete("/session", status_code=204, **needs(None))
 def sign_out(request: Request, parts: PartsDep) -> Response:
     """End the session of this browser."""
     parts.access.sign_out(dict(request.scope["headers"]))
@@ -85,13 +89,13 @@ def sign_out(request: Request, parts: PartsDep) -> Response:
     return response
 
 
-@health.get(HEALTH)
+@health.get(HEALTH, **needs(None))
 async def healthz() -> Health:
     """The process answers."""
     return Health()
 
 
-@health.get("/readyz")
+@health.get("/readyz", **needs(None))
 def readyz(store: StoreDep) -> Health:
     """The database can be read and written too."""
     store.check()

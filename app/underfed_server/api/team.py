@@ -7,7 +7,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from underfed_server.api.dependencies import ALLOWED, Instant, PermissionDep, StoreDep
+from underfed_server.api.dependencies import Instant, PermissionDep, StoreDep
+from underfed_server.api.required_scope import needs
 from underfed_server.comparison.side_by_side import read_comparison
 from underfed_server.errors import InvalidError, NotFoundError
 from underfed_server.model import MOST_COMPARED, Comparison, HostsPage, Team
@@ -15,7 +16,7 @@ from underfed_server.team.current_hosts import read_hosts
 from underfed_server.team.host_history import read_history
 from underfed_server.team.lost_hours import read_team
 
-router = APIRouter(dependencies=ALLOWED)
+router = APIRouter()
 
 MOST_BUCKETS = 1_000
 SHOWN = timedelta(hours=1)
@@ -24,7 +25,7 @@ SHOWN = timedelta(hours=1)
 LONGEST = timedelta(days=31)
 
 
-@router.get("/compare", tags=["runs"])
+@router.get("/compare", tags=["runs"], **needs("view"))
 def compare(
     store: StoreDep,
     run_id: Annotated[
@@ -38,13 +39,13 @@ def compare(
     return read_comparison(store, run_id)
 
 
-@router.get("/team", tags=["team"])
+@router.get("/team", tags=["team"], **needs("view"))
 def team(store: StoreDep, permission: PermissionDep) -> Team:
     """Causes that runs share, who lost how much in seven days, and how often predictions came true."""
-    return read_team(store, permission.project)
+    return read_team(store, permission.projects())
 
 
-@router.get("/hosts", tags=["team"])
+@router.get("/hosts", tags=["team"], **needs("view"))
 def hosts(
     store: StoreDep,
     permission: PermissionDep,
@@ -54,14 +55,14 @@ def hosts(
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="Intervals of the history")] = 240,
 ) -> HostsPage:
     """Hosts on which a run was seen in seven days: cores, memory, disks, networks and GPUs as they are used now."""
-    page = read_hosts(store, permission.project, hostname)
+    page = read_hosts(store, permission.projects(), hostname)
     if hostname is None:
         return page
     heard_at = [host.last_seen_at for host in page.hosts]
     end = to_at or max(heard_at, default=store.now())
     start = from_at or end - SHOWN
     _require_span(start, end)
-    history = read_history(store, hostname, start, end, buckets, permission.project)
+    history = read_history(store, hostname, start, end, buckets, permission.projects())
     if not page.hosts and not history.runs:
         raise NotFoundError(f"no run was on {hostname!r} in this time", field="hostname")
     return page.model_copy(update={"history": history})

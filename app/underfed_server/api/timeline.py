@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from fastapi import APIRouter
 
-from underfed_server.api.dependencies import ALLOWED, LoaderQuery, RankQuery, StoreDep, choose
+from underfed_server.api.dependencies import LoaderQuery, RankQuery, StoreDep, choose
+from underfed_server.api.required_scope import needs
 from underfed_server.measurements import BatchRows, StepRows
 from underfed_server.model import Run, Timeline, TimelineBatch, TimelineStep
 from underfed_server.store.store import Store
 
-router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+router = APIRouter(tags=["runs"])
 
 SPAN_US = 6_000_000
 """As many steps as fit on a page with every batch visible."""
@@ -24,7 +25,7 @@ FEWEST_STEPS, MOST_STEPS = 8, 240
 MOST_BATCHES = 2_000
 
 
-@router.get("/runs/{run_id}/timeline")
+@router.get("/runs/{run_id}/timeline", **needs("view"))
 def timeline(
     run_id: str,
     store: StoreDep,

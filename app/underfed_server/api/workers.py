@@ -12,7 +12,6 @@ from fastapi import APIRouter
 from numpy.typing import NDArray
 
 from underfed_server.api.dependencies import (
-    ALLOWED,
     FromStepQuery,
     LoaderQuery,
     RankQuery,
@@ -22,6 +21,7 @@ from underfed_server.api.dependencies import (
     choose,
 )
 from underfed_server.api.heatmap import COLUMNS, heatmap
+from underfed_server.api.required_scope import needs
 from underfed_server.facts.growth import growth_per_hour, is_growing
 from underfed_server.facts.recorded import goes_on
 from underfed_server.measurements import BatchRows, Column, StepRows, newest
@@ -31,7 +31,7 @@ from underfed_server.store.reading.instants import span_of
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.worker_lives import WorkerRecord
 
-router = APIRouter(tags=["runs"], dependencies=ALLOWED)
+router = APIRouter(tags=["runs"])
 
 TRAINING = -1
 """In place of a worker's number: batches loaded in the training process."""
@@ -42,7 +42,7 @@ NEWEST_BATCHES = 20_000
 NEWEST_STEPS = 2_000
 
 
-@router.get("/runs/{run_id}/workers")
+@router.get("/runs/{run_id}/workers", **needs("view"))
 def workers(
     run_id: str,
     store: StoreDep,

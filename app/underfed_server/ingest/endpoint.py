@@ -67,7 +67,7 @@ class Ingest:
         if scope["method"] != "POST":
             raise MethodNotAllowedError(f"{PATH} does not take {scope['method']}; POST windows to it", allow="POST")
         headers: Headers = dict(scope["headers"])
-        project = _permitted(scope[PERMISSION]).project
+        project = _permitted(scope[PERMISSION]).home("ingest", None)
         encoding = _checked(headers)
         body = await read_body(receive, MOST_BYTES, self._budget)
         inflated = inflate(body, encoding)

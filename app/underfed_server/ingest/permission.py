@@ -1,27 +1,42 @@
-"""What the sender of a request may do: scopes, the project that its token is bound to, and the person behind it."""
+"""What the sender of a request may do: in every project or in some, and the token or the person that it is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import get_args
 
-from underfed_server.errors import ForbiddenError
+from underfed_server.errors import ForbiddenError, InvalidError
 from underfed_server.model import Scope
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 ALL = frozenset(SCOPES)
 
-_FOR = {"ingest": "send windows", "view": "read", "admin": "change anything"}
+GIVEN_BY: Mapping[Scope, frozenset[Scope]] = {
+    "ingest": frozenset({"ingest", "admin"}),
+    "view": frozenset({"view", "edit", "admin"}),
+    "edit": frozenset({"edit", "admin"}),
+    "admin": frozenset({"admin"}),
+}
+"""By scope: those that include it."""
+
+_FOR: Mapping[Scope, str] = {
+    "ingest": "send windows",
+    "view": "read",
+    "edit": "change names, tags, notes, views, or what is archived",
+    "admin": "change anything",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Permission of one request. ``admin`` includes the other scopes."""
+    """Permission of one request."""
 
     scopes: frozenset[Scope]
-    project: str | None = None
-    """The only project that it opens; ``None``: all."""
+    """What it may do in every project."""
+    in_projects: Mapping[str, frozenset[Scope]] = field(default_factory=dict)
+    """What it may do beyond that, by project."""
     token_id: str | None = None
     """The token that it comes from; ``None``: it comes from an address or a proxy instead."""
     session: bytes | None = None
@@ -30,25 +45,85 @@ class Permission:
     """The user as the proxy in front of the service names them."""
     expires_at: datetime | None = None
 
-    def has(self, scope: Scope) -> bool:
-        return scope in self.scopes or "admin" in self.scopes
+    def projects(self, scope: Scope = "view") -> frozenset[str] | None:
+        """Where it has the scope; ``None``: in every project."""
+        if GIVEN_BY[scope] & self.scopes:
+            return None
+        return frozenset(project for project, scopes in self.in_projects.items() if GIVEN_BY[scope] & scopes)
+
+    def has(self, scope: Scope, project: str) -> bool:
+        return is_among(project, self.projects(scope))
+
+    def has_anywhere(self, scope: Scope) -> bool:
+        return self.projects(scope) != frozenset()
+
+    def opens(self, project: str) -> bool:
+        """Whether it may read what is of the project."""
+        return self.has("view", project)
 
     def require(self, scope: Scope) -> None:
         """Raises:
-        ForbiddenError: it does not have the scope.
+        ForbiddenError: it has the scope in no project.
         """
-        if not self.has(scope) and self is OPEN:
+        if not self.has_anywhere(scope):
+            raise self._refusal(scope, self.scopes.union(*self.in_projects.values()))
+
+    def require_in(self, scope: Scope, project: str | None) -> None:
+        """``None``: of what belongs to no project, and takes the scope in all.
+
+        Raises:
+            ForbiddenError: it does not have the scope there.
+        """
+        projects = self.projects(scope)
+        if projects is None or project in projects:
+            return
+        if project is None:
+            named = ", ".join(map(repr, sorted(projects))) or "none"
             raise ForbiddenError(
+                f"this takes the scope {scope!r} in every project, and not in {named} only", field="project"
+            )
+        raise self._refusal(scope, self.scopes | self.in_projects.get(project, frozenset()), f" in {project!r}")
+
+    def home(self, scope: Scope, named: str | None) -> str | None:
+        """The project of something new: the named one, else the only one in which it has the scope; ``None``: of all.
+
+        Raises:
+            ForbiddenError: it does not have the scope in the named one.
+            InvalidError: none is named, and there are several.
+        """
+        projects = self.projects(scope)
+        if named is None and projects is not None:
+            if len(projects) != 1:
+                raise InvalidError(f"project: name one of {', '.join(sorted(projects))}", field="project")
+            return next(iter(projects))
+        self.require_in(scope, named)
+        return named
+
+    def _refusal(self, scope: Scope, scopes: frozenset[Scope], where: str = "") -> ForbiddenError:
+        if self is OPEN:
+            return ForbiddenError(
                 "only the owner of this service may change something: open the link that `underfed serve` printed, or "
                 "sign in with the token in the file `owner-token` of its data directory",
                 field=scope,
             )
-        if not self.has(scope):
-            has = " and ".join(sorted(self.scopes)) or "none"
-            raise ForbiddenError(f"the scope {scope!r} is needed to {_FOR[scope]}; this token has {has}", field=scope)
+        who = "this token" if self.user is None else self.user
+        has = " and ".join(sorted(scopes)) or "none"
+        return ForbiddenError(f"the scope {scope!r} is needed to {_FOR[scope]}; {who} has {has}{where}", field=scope)
 
-    def opens(self, project: str) -> bool:
-        return self.project is None or self.project == project
+
+def is_among(project: str, projects: Collection[str] | None) -> bool:
+    """``None``: every project."""
+    return projects is None or project in projects
+
+
+def of_token(
+    scopes: Collection[Scope], project: str | None, token_id: str, expires_at: datetime | None = None
+) -> Permission:
+    """``project``: the only one that it opens; ``None``: all."""
+    held = frozenset(scopes)
+    if project is None:
+        return Permission(held, token_id=token_id, expires_at=expires_at)
+    return Permission(frozenset(), {project: held}, token_id, expires_at=expires_at)
 
 
 OPEN = Permission(frozenset({"ingest", "view"}))

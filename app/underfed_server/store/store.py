@@ -17,6 +17,7 @@ from underfed_server.errors import StartError, TryLaterError
 from underfed_server.ingest.posted import Outcome, PostedWindow
 from underfed_server.measurements import BatchRows, Rows, StepRows
 from underfed_server.model import Diagnosis
+from underfed_server.names import Projects
 from underfed_server.store.alerts import channels as alert_channels
 from underfed_server.store.alerts import outbox, rules, states
 from underfed_server.store.columns.lanes import batches_lane, steps_lane
@@ -30,7 +31,7 @@ from underfed_server.store.reading.current_usage import CurrentUsage, Place, Ran
 from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.tracks import MOST_CHUNK_BYTES, Chunks, Reader
 from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
-from underfed_server.store.runs import diagnoses, jobs, listing, removal, summaries
+from underfed_server.store.runs import ageing, diagnoses, jobs, listing, removal, summaries
 from underfed_server.store.runs.audit_log import UNKNOWN, Author, read_audit, trim_audit
 from underfed_server.store.runs.config_values import read_config_keys
 from underfed_server.store.runs.counted import read_counted
@@ -38,7 +39,7 @@ from underfed_server.store.runs.lines import Lines, write_page
 from underfed_server.store.runs.listing import RunFilter
 from underfed_server.store.team.gauges import RunGauges, StoreGauges, read_running, read_store
 from underfed_server.store.team.observed_gains import read_observed
-from underfed_server.store.team.retention_policy import RetentionPolicy, read_retention, save_policy
+from underfed_server.store.team.retention_policy import read_retention, save_policy
 from underfed_server.store.team.team_runs import (
     read_history,
     read_projects,
@@ -193,12 +194,12 @@ class Store:
         """Streams that could not be compacted."""
         return self._writer.aside
 
-    def gauges(self, most_runs: int, project: str | None = None) -> tuple[list[RunGauges], StoreGauges]:
-        """The newest running runs and how much there is of everything, for monitoring; of one project, if named."""
+    def gauges(self, most_runs: int, projects: Projects = None) -> tuple[list[RunGauges], StoreGauges]:
+        """The newest running runs and how much there is of everything, for monitoring; of these projects."""
         now = self.now()
         with self.database.reading.begin() as connection:
-            running = read_running(connection, most_runs, project, now)
-            return running, read_store(connection, self.database.path, project, now)
+            running = read_running(connection, most_runs, projects, now)
+            return running, read_store(connection, self.database.path, projects, now)
 
     # --- runs -------------------------------------------------------------------------------------
 
@@ -288,10 +289,9 @@ class Store:
     worker_loader = _reads(newest_loader)
     retention_policy = _reads(read_retention)
 
-    def set_retention_policy(self, project: str, policy: RetentionPolicy) -> None:
-        """Set the project's policy from now on."""
-        self.write(lambda connection: save_policy(connection, project, policy))
-
+    set_retention_policy = _writes(save_policy)
+    due_by_age = _reads_now(ageing.read_due)
+    age_runs = _writes(ageing.age_runs)
     step_totals = _reads(summaries.step_totals)
 
     def steps(self, run_id: str, rank: int, loader: str, last: int | None = None) -> StepRows:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from underfed_server.ingest.permission import is_among
 from underfed_server.measurements import RATES
 from underfed_server.model import Host, HostCores, HostFacts, HostFlow, HostGpu, HostRun, HostsPage
+from underfed_server.names import Projects
 from underfed_server.store.reading.current_usage import Place, RankNow
 from underfed_server.store.reading.details import host_facts
 from underfed_server.store.runs.status import LOST_AFTER
@@ -49,22 +51,22 @@ class HostState:
         return sorted(sampling, key=lambda each: -cpus_seen(each[0]))
 
 
-def read_hosts(store: Store, project: str | None = None, hostname: str | None = None) -> HostsPage:
-    """Hosts seen in the last days, or only ``hostname``; ``project``: only as its runs show them."""
+def read_hosts(store: Store, projects: Projects = None, hostname: str | None = None) -> HostsPage:
+    """Hosts seen in the last days, or only ``hostname``; ``projects``: only as their runs show them."""
     now = store.now()
     with store.reading() as reader:
-        placed = read_runs_on_hosts(reader.connection, now - LISTED_FOR, now, hostname=hostname, project=project)
+        placed = read_runs_on_hosts(reader.connection, now - LISTED_FOR, now, hostname=hostname, projects=projects)
         by_host: dict[str, list[RunOnHost]] = defaultdict(list)
         for run in placed:
             by_host[run.hostname].append(run)
         shown = [run for runs in by_host.values() for run in shown_of(runs)]
         ranks = read_ranks_on_hosts(reader.connection, {run.run_id for run in shown})
         samples = store.newest(reader.connection, sorted({run.run_id for run in shown if run.is_running}))
-        peaks = read_peaks(reader.connection, project)
+        peaks = read_peaks(reader.connection, projects)
     ranks_by_host: dict[str, list[RankOnHost]] = defaultdict(list)
     for rank in ranks:
         ranks_by_host[rank.hostname].append(rank)
-    shared = _shared_sentences(store, project, now)
+    shared = _shared_sentences(store, projects, now)
     hosts = [
         _host(HostState(name, runs, ranks_by_host[name], samples, peaks.get(name, {})), shared.get(name, []))
         for name, runs in by_host.items()
@@ -81,9 +83,9 @@ def shown_of(runs: Sequence[RunOnHost]) -> Sequence[RunOnHost]:
     return running or runs[:1]
 
 
-def _shared_sentences(store: Store, project: str | None, now: datetime) -> dict[str, list[str]]:
+def _shared_sentences(store: Store, projects: Projects, now: datetime) -> dict[str, list[str]]:
     """By host: causes that running runs share."""
-    team_runs = [run for run in store.team_runs(now - LOST_AFTER) if project is None or run.project == project]
+    team_runs = [run for run in store.team_runs(now - LOST_AFTER) if is_among(run.project, projects)]
     hosts = {run.run_id: [host.hostname for host in run.hosts] for run in team_runs}
     found: dict[str, list[str]] = defaultdict(list)
     for cause in shared_causes(team_runs):

@@ -10,6 +10,7 @@ import numpy as np
 
 from underfed_server.measurements import OWN_CORES, RATES, Column, explained_by
 from underfed_server.model import HostHistory, HostSeries, Unit
+from underfed_server.names import Projects
 from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.columns.lanes import HOST, PROCESS
 from underfed_server.store.databases.tables import MICROSECOND
@@ -63,13 +64,13 @@ class _Lane:
 
 
 def read_history(
-    store: Store, hostname: str, from_at: datetime, to_at: datetime, buckets: int, project: str | None = None
+    store: Store, hostname: str, from_at: datetime, to_at: datetime, buckets: int, projects: Projects = None
 ) -> HostHistory:
-    """The history of a host; ``project``: as only its runs recorded it."""
+    """The history of a host; ``projects``: as only their runs recorded it."""
     span = _Span(from_at, to_at, buckets)
     with store.reading() as reader:
         runs = read_runs_on_hosts(
-            reader.connection, from_at, store.now(), until=to_at, hostname=hostname, project=project
+            reader.connection, from_at, store.now(), until=to_at, hostname=hostname, projects=projects
         )[:MOST_RUNS]  # fmt: skip
         told = read_ranks_on_hosts(reader.connection, [run.run_id for run in runs])
         ranks = [rank for rank in told if rank.hostname == hostname]

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from underfed_server.ingest.permission import is_among
 from underfed_server.model import GroupHours, Team
+from underfed_server.names import Projects
 from underfed_server.store.store import Store
 from underfed_server.store.team.team_runs import MountUse, TeamRun
 from underfed_server.store.team.week import first_of_days
@@ -28,14 +30,14 @@ Shares = Iterator[tuple[Group, float]]
 """Groups, each with its share of a run."""
 
 
-def read_team(store: Store, project: str | None = None) -> Team:
+def read_team(store: Store, projects: Projects = None) -> Team:
     """Hours are of seven UTC days, today among them, as on the list of runs; hit rates of all time. Archived, deleted
     and removed runs count: what they lost is lost.
 
-    ``project``: only its runs.
+    ``projects``: only their runs.
     """
     since = first_of_days(DAYS, store.now())
-    team_runs = [run for run in store.team_history(since) if project is None or run.project == project]
+    team_runs = [run for run in store.team_history(since) if is_among(run.project, projects)]
 
     def grouped(shares: Callable[[TeamRun], Shares]) -> list[GroupHours]:
         return group_hours(team_runs, since, shares)
@@ -46,7 +48,7 @@ def read_team(store: Store, project: str | None = None) -> Team:
         on_gpu=bool(team_runs) and all(run.on_gpu for run in team_runs),
         gpu_hours_lost=sum(run.hours_lost * _share_since(run, since) for run in team_runs if run.on_gpu),
         hours=total[0] if total else _hours(Group("", ""), []),
-        hit_rates=hit_rates(store.proven(project)),
+        hit_rates=hit_rates(store.proven(projects)),
         shared_causes=shared_causes(run for run in team_runs if run.is_listed),
         projects=grouped(lambda run: iter([(_named("project", run.project), 1.0)])),
         users=grouped(lambda run: iter([(_named("user", run.user), 1.0)])),

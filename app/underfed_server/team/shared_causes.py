@@ -9,8 +9,9 @@ from datetime import timedelta
 from typing import Literal
 
 from underfed_server.diagnosis.causes import all_causes
+from underfed_server.ingest.permission import is_among
 from underfed_server.model import Diagnosis, SharedCause, SharedRun
-from underfed_server.names import CauseName
+from underfed_server.names import CauseName, Projects
 from underfed_server.store.store import Store
 from underfed_server.store.team.team_runs import MountUse, TeamRun
 
@@ -20,8 +21,8 @@ TOGETHER_FRACTION = 0.10
 Place = tuple[Literal["mount", "host"], str]
 
 
-def read_shared(store: Store, found: Diagnosis, project: str | None = None) -> list[SharedCause]:
-    """Causes that the run of ``found``, which need not be saved yet, shares with others, or with others of a project.
+def read_shared(store: Store, found: Diagnosis, projects: Projects = None) -> list[SharedCause]:
+    """Causes that the run of ``found``, which need not be saved yet, shares with others of these projects.
 
     Raises:
         NotFoundError: there is no such run.
@@ -31,7 +32,7 @@ def read_shared(store: Store, found: Diagnosis, project: str | None = None) -> l
         return []
     one = replace(store.team_run(found.run_id), cause=cause, hours_lost=found.hours_lost or 0.0)
     others = store.team_runs(one.started_at, cause)
-    return shared_with(one, (other for other in others if project is None or other.project == project))
+    return shared_with(one, (other for other in others if is_among(other.project, projects)))
 
 
 def shared_causes(team_runs: Iterable[TeamRun]) -> list[SharedCause]:

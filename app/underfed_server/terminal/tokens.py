@@ -18,12 +18,16 @@ from rich.text import Text
 from underfed_server.errors import SettingsError
 from underfed_server.ingest.permission import SCOPES
 from underfed_server.model import TokenInfo, TokenList, TokenMade
+from underfed_server.store.runs.audit_log import Author
 from underfed_server.store.store import Store
 from underfed_server.store.team import access_tokens
 from underfed_server.terminal.client import client_from_environment
 from underfed_server.terminal.console import answered, print_answer
 
 _WRITTEN = ("name", "scopes", "project")
+OPERATOR = Author("underfed token --db")
+"""In the audit log: whoever can open the database itself."""
+
 UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
@@ -47,10 +51,14 @@ class StoredTokens:
 
     def make_token(self, asked: dict[str, Any]) -> TokenMade:
         said = {**asked, "expires_at": asked["expires_at"] and datetime.fromisoformat(asked["expires_at"])}
-        return self.store.write(lambda connection: access_tokens.make_token(connection, now=self.store.now(), **said))
+        return self.store.write(
+            lambda connection: access_tokens.make_token(connection, now=self.store.now(), by=OPERATOR, **said)
+        )
 
     def revoke_token(self, token_id: str) -> None:
-        self.store.write(lambda connection: access_tokens.revoke_token(connection, token_id, self.store.now()))
+        self.store.write(
+            lambda connection: access_tokens.revoke_token(connection, token_id, self.store.now(), by=OPERATOR)
+        )
 
 
 def token(argv: Sequence[str]) -> int:

@@ -3,8 +3,8 @@ import { useSignal } from '@preact/signals'
 import { NoAnswer, ServiceError } from '../api/client'
 import type { Alert, AlertRule, Alerts, Channel, ChannelMade, AlertsPage as Log } from '../api/schema'
 import { runHref } from '../router'
-import { mayChange } from '../store/actions'
 import { type AlertsStore, openAlerts, removeChannel, removeRule, testChannel } from '../store/alerts'
+import { may, mayAnywhere } from '../store/may'
 import { show } from '../store/notice'
 import { alerts as say } from '../text/alerts'
 import { text } from '../text/shared'
@@ -51,12 +51,12 @@ function Loaded({ alerts, store }: { alerts: Alerts; store: AlertsStore }) {
             : say.head(rules.length, new Set(rules.map(rule => rule.channel_id)).size)}
         </h1>
         {channels.length === 0 && <p class="why">{say.nobodyDetail}</p>}
-        {!mayChange.value && <p class="detail">{say.onlyAdmins}</p>}
+        {!mayAnywhere('admin') && <p class="detail">{say.onlyAdmins}</p>}
       </div>
       <Panel
         title={say.channels.title}
         controls={
-          mayChange.value && (
+          mayAnywhere('admin') && (
             <Button kind="small" onClick={() => (asking.value = 'channel')}>
               {say.channels.add}
             </Button>
@@ -71,7 +71,7 @@ function Loaded({ alerts, store }: { alerts: Alerts; store: AlertsStore }) {
         <Panel
           title={say.rules.title}
           controls={
-            mayChange.value && (
+            mayAnywhere('admin') && (
               <Button kind="small" onClick={() => (asking.value = 'rule')}>
                 {say.rules.add}
               </Button>
@@ -127,7 +127,7 @@ function ChannelList({ channels, store, onRemove }: ChannelListProps) {
               {channel.project !== null && say.channels.ofProject(channel.project)}
             </span>
           </div>
-          {mayChange.value && (
+          {may('admin', channel.project) && (
             <span class="row">
               <TestButton channel={channel} onTested={() => store.log.read()} />
               <Button
@@ -194,7 +194,7 @@ function RuleList({
               {say.rules.whose(rule)}; {say.rules.tells(names.get(rule.channel_id) ?? rule.channel_id)}
             </span>
           </div>
-          {mayChange.value && (
+          {may('admin', rule.project) && (
             <Button
               kind="small"
               aria-label={say.rules.removeOf(say.words(rule))}

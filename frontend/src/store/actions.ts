@@ -1,13 +1,9 @@
 /** What a person does to runs: archive, tag, delete; and how each is undone. */
-import { computed } from '@preact/signals'
 import { change, NoAnswer, ServiceError } from '../api/client'
 import { actions as say } from '../text/shared'
 import { service } from './connection'
 import { dismiss, show } from './notice'
 import type { RunsStore } from './runs'
-
-/** Whether the service permits it. */
-export const mayChange = computed(() => service.value?.scopes.includes('admin') ?? false)
 
 type Act = (runId: string) => Promise<void>
 

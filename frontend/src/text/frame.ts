@@ -1,4 +1,5 @@
 /** What the frame says: the bar on top, the keys, signing in, an address that names nothing. */
+import type { ServiceInfo } from '../api/schema'
 import { formatAge, plural } from '../format'
 
 export const frame = {
@@ -7,7 +8,6 @@ export const frame = {
   themeTitle: (theme: string) => `Theme: ${theme.toLowerCase()}. Press to switch (t)`,
   shortcuts: 'Keyboard shortcuts',
   search: 'Search',
-  signOut: 'Sign out',
   signIn: 'Sign in to change runs',
   skipToContent: 'Skip to content',
 }
@@ -48,6 +48,24 @@ export const keys = {
     [', .', 'previous, next batch (when the timeline has the focus)'],
     ['↑ ↓ Enter', 'along the calls, zoom in (when the flame graph has the focus)'],
   ] as const,
+}
+
+type Scope = ServiceInfo['scopes'][number]
+
+/** What the caller may do, as the scopes are called everywhere. */
+export const scopes = {
+  ofUser: (user: string, scope: Scope | null) => `${user} (${scope ?? 'no access'})`,
+  signOut: (scope: Scope | null) => `Sign out (${scope ?? 'no access'})`,
+  held: ({ scopes_in_all, scopes_in }: ServiceInfo) =>
+    [
+      ...(scopes_in_all.length > 0 ? [`Every project: ${scopes_in_all.join(', ')}.`] : []),
+      ...Object.entries(scopes_in).map(([project, held]) => `${project}: ${held.join(', ')}.`),
+    ].join(' ') || 'None of your groups may read here: ask whoever operates this service.',
+  not: { edit: 'read only', admin: 'administrators delete' },
+  whyNot: {
+    edit: 'To change names, tags, notes, views or the archive takes the scope edit.',
+    admin: 'To delete and restore runs takes the scope admin.',
+  },
 }
 
 export const signInPage = {

@@ -45,6 +45,12 @@ export const audit = {
     channel_deleted: 'removed the channel',
     alert_rule_created: 'added a rule that tells',
     alert_rule_deleted: 'removed a rule that told',
+    token_created: 'created the token',
+    token_revoked: 'revoked the token',
+    groups_changed: 'changed what people may do by their',
+    retention_changed: 'changed the retention of',
+    archived_by_age: 'archived by age',
+    deleted_by_age: 'deleted by age',
   },
   empty: 'empty',
 }

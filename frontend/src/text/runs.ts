@@ -172,4 +172,15 @@ export const retention = {
   rounded: (bits: number) => `rounded to within ${roundedWithin(bits)}`,
   detail:
     'Beyond these limits the oldest single steps are deleted for good. Overviews and verdicts stay. Rounding applies to steps that arrive from now on.',
+  never: 'never',
+  ages: { archive_after_us: 'Archive runs after', delete_after_us: 'Delete runs after' },
+  initially: { archive_after_us: 90, delete_after_us: 365 },
+  agesDetail:
+    'So long after the last step, edit or restore. Deleted runs can be restored for a while; what they lost stays counted.',
+  preview: 'What would that do now?',
+  due: (archived: number, deleted: number, names: readonly string[]) =>
+    archived + deleted === 0
+      ? 'No run is due.'
+      : `It would archive ${plural(archived, 'run')} and delete ${deleted.toLocaleString('en')}: ${names.join(', ')}${archived + deleted > names.length ? ', …' : '.'}`,
+  onlyAdmins: 'To change this takes the scope admin.',
 }

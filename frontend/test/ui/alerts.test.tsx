@@ -64,6 +64,8 @@ beforeEach(() => {
   }
   service.value = {
     scopes: ['admin'],
+    scopes_in_all: ['admin'],
+    scopes_in: {},
     project: null,
     labels: {
       condition: { data_bound: 'waits for data', memory: 'memory runs out', straggler: 'straggles' },
@@ -93,7 +95,12 @@ test('says who is told of what, and what became of each message', async () => {
 })
 
 test('who may only read is offered nothing to change', async () => {
-  service.value = { ...(service.value as ServiceInfo), scopes: ['view'] }
+  service.value = {
+    ...(service.value as ServiceInfo),
+    scopes: ['view'],
+    scopes_in_all: ['view'],
+    scopes_in: {},
+  }
   render(<AlertsPage />)
   await screen.findByText('Who administers the service may add channels and rules.')
   for (const name of [/Add/, /Test/, /Remove/]) expect(screen.queryByRole('button', { name })).toBeNull()

@@ -28,7 +28,12 @@ beforeEach(() => {
       new Response(init.method ? null : JSON.stringify(page), { status: init.method ? 204 : 200 }),
     )
   })
-  service.value = { scopes: ['admin'], keep_deleted_us: 30 * 86_400e6 } as unknown as ServiceInfo
+  service.value = {
+    scopes: ['admin'],
+    scopes_in_all: ['admin'],
+    scopes_in: {},
+    keep_deleted_us: 30 * 86_400e6,
+  } as unknown as ServiceInfo
   runs = openRuns()
 })
 afterEach(() => {

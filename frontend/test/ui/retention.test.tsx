@@ -1,6 +1,7 @@
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/preact'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { ProjectRetention } from '../../src/api/schema'
+import type { ProjectRetention, ServiceInfo } from '../../src/api/schema'
+import { service } from '../../src/store/connection'
 import { RetentionDialog } from '../../src/ui/runs/RetentionDialog'
 
 const DAY_US = 86_400e6
@@ -11,9 +12,27 @@ let kept: ProjectRetention = {
   precision_bits: null,
   default_retain_us: 30 * DAY_US,
   default_max_bytes: null,
+  archive_after_us: null,
+  delete_after_us: 365 * DAY_US,
+  default_archive_after_us: null,
+  default_delete_after_us: null,
   row_bytes: 2_500_000_000,
   ladder_bytes: 100_000_000,
   given_up_at: null,
+}
+
+const AGES = { archive_after_us: null, delete_after_us: 365 * DAY_US }
+const DUE = {
+  archive_after_us: 90 * DAY_US,
+  delete_after_us: null,
+  archived: 7,
+  deleted: 0,
+  runs: ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(name => ({
+    run_id: name,
+    name,
+    fate: 'archived',
+    unchanged_since: '2026-01-01T00:00:00Z',
+  })),
 }
 
 let asked: [string, string, unknown][]
@@ -21,6 +40,10 @@ let refusal: string | null
 let closed = vi.fn()
 
 function answer(url: string, init: RequestInit): Response {
+  if (url.includes('/preview')) {
+    asked.push(['GET', url, null])
+    return new Response(JSON.stringify(DUE))
+  }
   if (!init.method) return new Response(JSON.stringify(kept))
   asked.push([init.method, url, JSON.parse(String(init.body))])
   const error = { code: 'forbidden', message: refusal }
@@ -31,6 +54,11 @@ beforeEach(() => {
   asked = []
   refusal = null
   closed = vi.fn()
+  service.value = {
+    scopes: ['view', 'admin'],
+    scopes_in_all: ['view'],
+    scopes_in: { 'a/b': ['admin'] },
+  } as unknown as ServiceInfo
   vi.stubGlobal('fetch', (url: string, init: RequestInit = {}) => Promise.resolve(answer(url, init)))
 })
 afterEach(() => {
@@ -51,7 +79,7 @@ test('shows what applies: the project’s own, none, and what the service does f
   expect(screen.getByText('service default: no limit')).toBeTruthy()
 })
 
-test('saves all three, and closes', async () => {
+test('saves all of it, and closes', async () => {
   await open()
   const size = screen.getByLabelText('Storage limit')
   fireEvent.change(size, { target: { value: 'own' } })
@@ -59,8 +87,31 @@ test('saves all three, and closes', async () => {
   fireEvent.change(screen.getByLabelText('Store durations'), { target: { value: '8' } })
   fireEvent.click(screen.getByText('Save'))
   await waitFor(() => expect(closed).toHaveBeenCalled())
-  const body = { retain_us: 7 * DAY_US, max_bytes: 1_500_000_000, precision_bits: 8 }
+  const body = { retain_us: 7 * DAY_US, max_bytes: 1_500_000_000, precision_bits: 8, ...AGES }
   expect(asked).toEqual([['PUT', '/api/v1/projects/a%2Fb/retention', body]])
+})
+
+test('says what would become of runs before it is saved', async () => {
+  await open()
+  fireEvent.change(screen.getByLabelText('Archive runs after'), { target: { value: 'own' } })
+  fireEvent.change(screen.getByLabelText('Delete runs after', { selector: 'select' }), {
+    target: { value: 'service' },
+  })
+  fireEvent.click(screen.getByText('What would that do now?'))
+  await screen.findByText('It would archive 7 runs and delete 0: a, b, c, d, e, …')
+  const query = `archive_after_us=${90 * DAY_US}&delete_after_us=0`
+  expect(asked).toEqual([['GET', `/api/v1/projects/a%2Fb/retention/preview?${query}`, null]])
+})
+
+test('who administers other projects reads this, and cannot save it', async () => {
+  service.value = {
+    scopes: ['view', 'admin'],
+    scopes_in_all: ['view'],
+    scopes_in: { c: ['admin'] },
+  } as unknown as ServiceInfo
+  await open()
+  expect((screen.getByText('Save') as HTMLButtonElement).disabled).toBe(true)
+  screen.getByText('To change this takes the scope admin.')
 })
 
 test('says why it was not saved, and stays', async () => {

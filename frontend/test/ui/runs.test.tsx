@@ -152,6 +152,8 @@ describe('no run yet', () => {
     signed_in: true,
     user: null,
     scopes: [],
+    scopes_in_all: [],
+    scopes_in: {},
     project: null,
     keep_deleted_us: 2_592_000_000_000,
   }

@@ -36,7 +36,7 @@ beforeEach(() => {
     const [path = ''] = url.split('?')
     return Promise.resolve(new Response(JSON.stringify(answers[path] ?? {})))
   })
-  service.value = { scopes: ['admin'] } as unknown as ServiceInfo
+  service.value = { scopes: ['admin'], scopes_in_all: ['admin'], scopes_in: {} } as unknown as ServiceInfo
   runs = openRuns()
 })
 afterEach(() => {
@@ -89,7 +89,7 @@ test('a list is saved with the columns that the browser remembers', async () => 
 })
 
 test('who may only read sees views, and changes none', async () => {
-  service.value = { scopes: ['view'] } as unknown as ServiceInfo
+  service.value = { scopes: ['view'], scopes_in_all: ['view'], scopes_in: {} } as unknown as ServiceInfo
   answers['/api/v1/views'] = [view()]
   render(<Views byJob={false} query={new URLSearchParams()} close={() => undefined} />)
   await screen.findByRole('link', { name: 'slow' })

@@ -15,6 +15,8 @@ from underfed_server.errors import ConflictError, InvalidError, NotFoundError
 from underfed_server.store.alerts.outbox import BACKOFF, LEASE, LONGEST_WAIT, MOST_AN_HOUR, TOO_MANY, Outgoing, post
 from underfed_server.store.store import Store
 
+VISION = frozenset(("vision",))
+
 
 def queued(desk: Desk, channel_id: str, count: int, project: str | None = None) -> None:
     message = message_of_a_test("ops", "http://page", desk.clock.now).model_copy(update={"kind": "raised"})
@@ -159,13 +161,13 @@ def test_the_log_is_read_page_by_page_by_project_and_trimmed_by_age(desk: Desk, 
     for project in ("vision", "speech", "vision"):
         queued(desk, channel, 1, project)
         desk.advance(seconds=1)
-    page = desk.store.alerts("vision", 1, None)
+    page = desk.store.alerts(VISION, 1, None)
     assert page.next_cursor is not None
-    last = desk.store.alerts("vision", 1, page.next_cursor)
+    last = desk.store.alerts(VISION, 1, page.next_cursor)
     assert [*page.alerts, *last.alerts] == [desk.log[2], desk.log[0]]
     assert last.next_cursor is None
     with pytest.raises(NotFoundError):
-        desk.store.alert(desk.log[1].alert_id, "vision")
+        desk.store.alert(desk.log[1].alert_id, VISION)
     with pytest.raises(InvalidError, match="did not issue"):
         desk.store.alerts(None, 1, "x")
     desk.send()

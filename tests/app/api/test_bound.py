@@ -107,20 +107,6 @@ def test_no_route_tells_a_projects_token_of_another_project(bound: TestClient, p
             assert answer.status_code == 404 or path in OPEN, answer.text
 
 
-@pytest.mark.parametrize(("path", "method"), OPERATIONS)
-@pytest.mark.reads
-def test_every_route_asks_for_its_scope(application: Application, path: str, method: str) -> None:
-    if path in OPEN:
-        assert visitor(application).request(method.upper(), path, json={"token": ROOT}).status_code in (200, 204)
-        return
-    assert ask(visitor(application), method, path, "run-1", "vision").status_code == 401
-    sender = visitor(application, make_token(application, "ingest")["token"])
-    assert ask(sender, method, path, "run-1", "vision").status_code == 403
-    if method != "get":
-        reader = visitor(application, make_token(application, "view")["token"])
-        assert ask(reader, method, path, "run-1", "vision").json()["error"]["field"] == "admin"
-
-
 @pytest.mark.reads
 def test_a_projects_token_sees_its_own_runs_counts_and_week(bound: TestClient, application: Application) -> None:
     page = bound.get("/api/v1/runs").json()

@@ -129,11 +129,14 @@ def test_a_project_sees_its_own_views_jobs_and_changes_alone(guarded: Applicatio
     root.post("/api/v1/views", json={"name": "ours", "query": ""})
 
     log = of_vision.get("/api/v1/audit").json()["entries"]
-    assert {(each["action"], each["by"]) for each in log} == {
-        ("renamed", "UNDERFED_TOKEN"), ("archived", "robot"), ("view_created", "robot"),
+    assert {(each["action"], each["by"], each["name"]) for each in log} == {
+        ("token_created", "UNDERFED_TOKEN", "robot"), ("renamed", "UNDERFED_TOKEN", "first"),
+        ("archived", "robot", "seen"), ("view_created", "robot", "ours"),
     }  # fmt: skip
     assert [view["view_id"] for view in of_vision.get("/api/v1/views").json()] == [own["view_id"]]
-    assert of_other.get("/api/v1/views").json() == of_other.get("/api/v1/audit").json()["entries"] == []
+    assert of_other.get("/api/v1/views").json() == []
+    assert [each["name"] for each in of_other.get("/api/v1/audit").json()["entries"]] == ["other"]
+    assert {view["project"] for view in root.get("/api/v1/views").json()} == {None, "vision"}
     assert of_other.delete(f"/api/v1/views/{own['view_id']}").status_code == 404
     assert of_other.get("/api/v1/jobs?archived=any").json()["jobs"] == []
     assert of_other.get("/api/v1/runs/first/history").status_code == 404

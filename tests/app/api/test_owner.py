@@ -138,7 +138,7 @@ def test_the_printed_link_signs_in_once(opened: Application) -> None:
     secret = opened.parts.access.new_link()
     browser, other = (TestClient(opened, base_url=LOCAL) for _ in range(2))
     assert browser.post("/api/v1/session", json={"token": secret}).status_code == 204
-    assert browser.get("/api/v1/service").json()["scopes"] == ["admin", "ingest", "view"]
+    assert browser.get("/api/v1/service").json()["scopes"] == ["admin", "edit", "ingest", "view"]
     assert browser.delete("/api/v1/runs/nobody").status_code == 404
     assert other.post("/api/v1/session", json={"token": secret}).status_code == 401
     assert browser.delete("/api/v1/session").status_code == 204
@@ -250,11 +250,25 @@ def test_a_proxy_that_says_whom_it_speaks_for_is_refused(service: Service, tmp_p
 @needs_nginx
 def test_with_proxy_address_everybody_behind_it_needs_a_token(tmp_path: Path) -> None:
     root = "the-token-that-the-service-was-started-with"
-    guarded = start_service(tmp_path / "underfed.db", "--proxy-address", "127.0.0.1", UNDERFED_TOKEN=root)
+    groups = tmp_path / "groups.json"
+    groups.write_text('{"vision": {"vision": "edit"}, "operators": {"*": "admin"}}')
+    told = ("--proxy-address", "127.0.0.1", "--proxy-user-header", "X-Forwarded-User", "--proxy-groups", str(groups))
+    guarded = start_service(tmp_path / "underfed.db", *told, UNDERFED_TOKEN=root)
     try:
         said = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;"
         with nginx(tmp_path, guarded.address, said) as proxied:
             assert ask(proxied, "/api/v1/runs").status == 401
             assert ask(proxied, "/api/v1/tokens", None, {"Authorization": f"Bearer {root}"}).status == 200
+        named = "proxy_set_header X-Forwarded-User $arg_user; proxy_set_header X-Forwarded-Groups $arg_groups;"
+        forged = {"X-Forwarded-User": "eve", "X-Forwarded-Groups": "operators", "X_Forwarded_Groups": "operators"}
+        with nginx(tmp_path, guarded.address, said + named) as signed_in:
+            assert ask(signed_in, "/api/v1/tokens?user=ada&groups=vision", None, forged).status == 403
+            assert (
+                ask(signed_in, "/api/v1/projects/vision/retention?user=ada&groups=vision", None, forged).status == 422
+            )
+            assert ask(signed_in, "/api/v1/runs", None, forged).status == 401
+        with nginx(tmp_path, guarded.address, said + "proxy_set_header X-Forwarded-User ada;") as careless:
+            reached = ask(careless, "/api/v1/tokens", None, forged).status
+            assert reached == 200, "what a proxy passes on unchanged is believed, as the docs say"
     finally:
         guarded.kill()

@@ -75,7 +75,7 @@ def test_what_people_change_is_told_by_the_name_that_the_proxy_gives(application
 def test_a_token_counts_more_than_the_name_beside_it(application: Application) -> None:
     asked = client(application, "10.2.3.4", **USER, **bearer(ROOT))
     info = asked.get("/api/v1/service").json()
-    assert (info["user"], info["scopes"]) == (None, ["admin", "ingest", "view"])
+    assert (info["user"], info["scopes"]) == (None, ["admin", "edit", "ingest", "view"])
     assert asked.post("/api/v1/ingest", json=made_window(0)).status_code == 200
 
 

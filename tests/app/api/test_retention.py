@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post, settle
 from underfed_server.diagnose import Diagnoser
+from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.upkeep.retention import Retention
@@ -48,6 +51,32 @@ def test_a_projects_policy_is_stored_whole(client: TestClient) -> None:
     assert [answer[name] for name in ("retain_us", "max_bytes", "precision_bits")] == [None, 0, None]
 
 
+def test_what_becomes_of_whole_runs_is_told_before_it_is_set(client: TestClient, store: Store) -> None:
+    ended(store)
+    age = {"last_seen_at": store.now() - timedelta(days=40)}
+    store.write(lambda connection: connection.execute(update(tables.run).values(**age)))
+    asked = client.get(f"{PATH}/preview?archive_after_us={30 * 24 * HOUR_US}").json()
+    assert (asked["archived"], asked["deleted"], asked["delete_after_us"]) == (1, 0, None)
+    assert [(run["run_id"], run["fate"]) for run in asked["runs"]] == [("run-1", "archived")]
+    assert client.get(f"{PATH}/preview").json()["runs"] == []
+    put(client, archive_after_us=24 * HOUR_US, delete_after_us=35 * 24 * HOUR_US)
+    assert [run["fate"] for run in client.get(f"{PATH}/preview").json()["runs"]] == ["deleted"]
+    assert client.get(f"{PATH}/preview?delete_after_us=0").json()["runs"][0]["fate"] == "archived"
+    assert client.get("/api/v1/runs/run-1").json()["archived_at"] is None
+
+
+def test_who_sets_it_is_in_the_log(client: TestClient) -> None:
+    put(client, retain_us=48 * HOUR_US, max_bytes=0)
+    put(client, retain_us=48 * HOUR_US, max_bytes=0)
+    put(client, delete_after_us=36 * HOUR_US)
+    entries = client.get("/api/v1/audit?project=vision").json()["entries"]
+    assert [(each["action"], each["name"], each["by"], each["before"], each["after"]) for each in entries] == [
+        ("retention_changed", "vision", "owner", {"steps kept": "2 days", "storage": "no limit"},
+         {"deleted after": "36 hours"}),
+        ("retention_changed", "vision", "owner", {}, {"steps kept": "2 days", "storage": "no limit"}),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("field", "wish"),
     [
@@ -56,6 +85,8 @@ def test_a_projects_policy_is_stored_whole(client: TestClient) -> None:
         ("retain_us", 2**70),
         ("max_bytes", 999_999),
         ("max_bytes", "20GB"),
+        ("archive_after_us", 24 * HOUR_US - 1),
+        ("delete_after_us", HOUR_US),
         ("precision_bits", 1),
         ("precision_bits", 64),
         ("forever", True),

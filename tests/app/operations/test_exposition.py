@@ -196,7 +196,7 @@ def test_counters_of_all_runs_never_fall_whatever_becomes_of_a_run(client: TestC
     }
     assert totals(client) == after
     with store.reading() as reader:
-        assert read_counted(reader.connection, "speech", 9).gpu_lost_us == {
+        assert read_counted(reader.connection, frozenset(("speech",)), 9).gpu_lost_us == {
             ("speech", "", "cpu_limited"): 10_800_000_000
         }
         assert read_counted(reader.connection, None, 1).left_out == 4

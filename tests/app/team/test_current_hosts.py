@@ -146,9 +146,9 @@ def test_a_gpu_shows_the_run_that_computes_on_it(store: Store) -> None:
 def test_a_project_sees_its_own_runs_and_all_else_as_others(store: Store) -> None:
     post(store, made_samples("a", cores=2.0, busy=5.0))
     post(store, made_samples("b", cores=2.0, busy=5.0, project="speech"))
-    host = one(store, project="vision")
+    host = one(store, projects=frozenset(("vision",)))
     assert ([run.run_id for run in host.runs], host.cores.own, host.cores.others) == (["a"], 2.0, 3.0)
-    assert read_hosts(store, project="nobody", hostname="node-1").hosts == []
+    assert read_hosts(store, frozenset(("nobody",)), hostname="node-1").hosts == []
 
 
 def test_over_time_each_run_adds_to_what_ours_use(store: Store) -> None:

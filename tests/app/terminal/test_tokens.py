@@ -72,7 +72,7 @@ def test_only_an_administrator_may_and_is_told_so(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["create", "--name", "x", "--scope", "root"], "--scope must be of ingest, view, admin"),
+        (["create", "--name", "x", "--scope", "root"], "--scope must be of ingest, view, edit, admin"),
         (["create", "--name", "x", "--scope", ","], "--scope must be of"),
         (["create", "--name", "x", "--scope", "view", "--expires", "soon"], "--expires must be"),
         (["create", "--name", " ", "--scope", "view"], "name"),

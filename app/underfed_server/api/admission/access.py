@@ -17,11 +17,14 @@ from sqlalchemy.exc import DBAPIError
 from starlette.requests import cookie_parser
 
 from underfed_server.api.admission import owner_token
+from underfed_server.api.admission.proxy import Person
 from underfed_server.errors import ForbiddenError, TryLaterError, UnauthorisedError
 from underfed_server.ingest.asgi import Headers
 from underfed_server.ingest.permission import ALL, OPEN, Permission
-from underfed_server.model import TokenMade
+from underfed_server.model import Scope, TokenMade
+from underfed_server.proxy_groups import ALL_PROJECTS, in_words
 from underfed_server.settings import Settings
+from underfed_server.store.runs.audit_log import AuditOf, Author, note_change
 from underfed_server.store.store import Store
 from underfed_server.store.team import access_tokens
 from underfed_server.store.upkeep.periodic import PeriodicThread
@@ -35,6 +38,9 @@ PROXY_SAYS = timedelta(seconds=60)
 """So long a proxy's word on who is signed in counts. It is given with each request, and never that somebody signed out:
 an event stream ends then, and the page asks for another through the proxy.
 """
+
+START = Author("underfed serve")
+"""In the audit log: what the service does as it starts, by its settings."""
 
 CLOSING_S = 5.0
 NOTED_APART_S = 60.0
@@ -58,6 +64,7 @@ class Access:
         self.is_open = is_open(settings)
         """Nobody is asked for a token, unless to change something."""
         self._proxy_scopes = frozenset(settings.proxy_scopes)
+        self._proxy_groups = settings.proxy_groups
         self._own = {}
         for token in filter(None, (settings.token, owner)):
             digest = access_tokens.digest_of(token)
@@ -102,13 +109,19 @@ class Access:
         """Whether it is that of a secret created here, of 256 random bits: not of a token that somebody chose."""
         return digest == self._link or (self.knows(digest) and digest != self._chosen)
 
-    def permission(self, found: Permission | None, user: str | None) -> Permission | None:
-        """What a request may do whose secret permits ``found``; ``None``: nothing. ``user``: as the proxy says."""
+    def permission(self, found: Permission | None, person: Person | None) -> Permission | None:
+        """What a request may do whose secret permits ``found``; ``None``: nothing. ``person``: as the proxy says."""
         if self.is_open:
-            return found if found is not None and found.has("admin") else OPEN
-        if found is not None or user is None:
+            return found if found is not None and found.has_anywhere("admin") else OPEN
+        if found is not None or person is None:
             return found
-        return Permission(self._proxy_scopes, user=user, expires_at=self._store.now() + PROXY_SAYS)
+        in_projects: dict[str, frozenset[Scope]] = {}
+        for group in person.groups:
+            for project, scope in self._proxy_groups[group].items():
+                in_projects[project] = in_projects.get(project, frozenset()) | {scope}
+        in_all = self._proxy_scopes | in_projects.pop(ALL_PROJECTS, frozenset())
+        expires_at = self._store.now() + PROXY_SAYS
+        return Permission(in_all, in_projects, user=person.name, expires_at=expires_at)
 
     def look_up(self, credentials: Credentials) -> Permission | None:
         """As :meth:`of_secret`, but from the tables as they are now: another process may have created it.
@@ -252,13 +265,15 @@ def open_access(store: Store, settings: Settings) -> tuple[Access, str | None]:
 
     def make_first(connection: Connection) -> None:
         if not access_tokens.can_administer(connection, store.now()):
-            made.append(access_tokens.make_token(connection, name="first start", now=store.now()))
+            made.append(access_tokens.make_token(connection, name="first start", now=store.now(), by=START))
 
     owner = None
     if is_open(settings):
         owner = None if settings.owner_token_path is None else owner_token.read_or_make(settings.owner_token_path)
     elif settings.token is None:
         store.write(make_first)
+    granted = AuditOf("groups_changed", "groups", after=in_words(settings.proxy_groups))
+    store.write(lambda connection: note_change(connection, store.now(), START, granted))
     return Access(store, settings, owner), made[-1].token if made else None
 
 

@@ -15,7 +15,7 @@ from underfed_server.api.admission.headers import (
     require_same_site,
     require_text,
 )
-from underfed_server.api.admission.proxy import Proxy
+from underfed_server.api.admission.proxy import Person, Proxy
 from underfed_server.api.admission.rate_limits import RateLimits, key_of
 from underfed_server.budget import Budget
 from underfed_server.errors import UnauthorisedError
@@ -55,7 +55,7 @@ class Gate:
             ConnectionResetError: the client went away before its body was complete.
         """
         headers = dict(scope["headers"])
-        user = self._proxy.seen(scope, headers)
+        person = self._proxy.seen(scope, headers)
         if self._access.is_open:
             require_not_forwarded(headers)
             require_local_name(headers)
@@ -63,7 +63,7 @@ class Gate:
         require_same_site(scope["method"], headers)
         if not is_ingest:
             require_json(scope["method"], headers)
-        permission = await self._permission(scope, headers, user)
+        permission = await self._permission(scope, headers, person)
         scope[PERMISSION] = permission
         key = key_of_caller(scope, permission)
         # What is only said to come is not paid for: of a larger body nothing more is read.
@@ -77,12 +77,13 @@ class Gate:
             most = MOST_SIGN_IN_BYTES
         elif permission is None:
             raise UnauthorisedError(ASKS)
-        else:
-            permission.require("admin")
+        elif not permission.has_anywhere("edit"):
+            # What nobody will look at is not read: the route refuses, with the scope that it takes.
+            return _held(b"", receive)
         require_size(length_of(headers), most)
         return _held(await read_body(receive, most, self._budget), receive)
 
-    async def _permission(self, scope: Scope, headers: Headers, user: str | None) -> Permission | None:
+    async def _permission(self, scope: Scope, headers: Headers, person: Person | None) -> Permission | None:
         """On an open service an unknown secret is as good as none: each that it knows is random.
 
         Raises:
@@ -92,7 +93,7 @@ class Gate:
         found = self._access.of_secret(credentials)
         if not self._access.is_open:
             found = await self._of_guessable(address_of(scope), credentials, found)
-        permission = self._access.permission(found, user)
+        permission = self._access.permission(found, person)
         if permission is not None:
             self._access.note_use(permission)
         return permission

@@ -6,20 +6,36 @@ import ipaddress
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
+from underfed_server.errors import ForbiddenError
 from underfed_server.ingest.asgi import Headers, Scope
 from underfed_server.settings import Network, Settings
 
 LONGEST_NAME = 200
 
 
+class Person(NamedTuple):
+    """Who is signed in at the proxy."""
+
+    name: str
+    groups: frozenset[str] = frozenset()
+    """Those that the service has something to say of."""
+
+
 class Proxy:
     def __init__(self, settings: Settings) -> None:
         self._networks = settings.proxy_addresses
         self._user_header = (settings.proxy_user_header or "").lower().encode("latin-1")
+        self._groups_header = settings.proxy_groups_header.lower().encode("latin-1")
+        self._groups = frozenset(settings.proxy_groups)
 
-    def seen(self, scope: Scope, headers: dict[bytes, bytes]) -> str | None:
-        """Who asks, as the proxy says. Puts scheme, host and address of the client in place of the proxy's own."""
+    def seen(self, scope: Scope, headers: dict[bytes, bytes]) -> Person | None:
+        """Who asks, as the proxy says. Puts scheme, host and address of the client in place of the proxy's own.
+
+        Raises:
+            ForbiddenError: two headers name a user or groups.
+        """
         client = scope.get("client")
         if not self._networks or client is None or not trusts(self._networks, client[0]):
             return None
@@ -31,7 +47,7 @@ class Proxy:
             scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"host"]
             scope["headers"].append((b"host", host))
         scope["client"] = (self._client(headers) or client[0], client[1])
-        return self._user(headers)
+        return self._person(scope)
 
     def _client(self, headers: Headers) -> str | None:
         """The last address of ``X-Forwarded-For`` that is no proxy of ours: anybody can write what stands before it.
@@ -42,12 +58,32 @@ class Proxy:
         others = (address for each in reversed(named) if (address := _without_port(each.strip())))
         return next((address for address in others if not trusts(self._networks, address)), None)
 
-    def _user(self, headers: Headers) -> str | None:
+    def _person(self, scope: Scope) -> Person | None:
         """``None``: nobody is signed in at the proxy, or the header is not configured."""
         if not self._user_header:
             return None
-        name = headers.get(self._user_header, b"").decode("utf-8", "replace").strip()
-        return name if name and name.isprintable() and len(name) <= LONGEST_NAME else None
+        name = _only(scope, self._user_header).strip()
+        if not name or not name.isprintable() or len(name) > LONGEST_NAME:
+            return None
+        if not self._groups:
+            return Person(name)
+        named = (each.strip() for each in _only(scope, self._groups_header).split(","))
+        return Person(name, self._groups.intersection(named))
+
+
+def _only(scope: Scope, header: bytes) -> str:
+    """Empty: it did not come.
+
+    Raises:
+        ForbiddenError: it came twice, once from the client perhaps: the proxy adds to it instead of replacing it.
+    """
+    values = [value for name, value in scope["headers"] if name == header]
+    if len(values) > 1:
+        named = header.decode("latin-1")
+        raise ForbiddenError(
+            f"the header {named} came twice: the proxy must drop it where a client sends it", field=named
+        )
+    return values[0].decode("utf-8", "replace") if values else ""
 
 
 def _without_port(text: str) -> str | None:

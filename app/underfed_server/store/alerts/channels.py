@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, insert, select, true, update
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from underfed_server.errors import ConflictError, NotFoundError
 from underfed_server.model import Channel, ChannelKind
+from underfed_server.names import Projects
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.audit_log import AuditOf, Author, add_entry
 
@@ -18,15 +19,10 @@ MOST_CHANNELS = 100
 _TOLD = tuple(tables.channel.c[name] for name in Channel.model_fields)
 
 
-def seen_by(column: ColumnElement[str | None], project: str | None) -> ColumnElement[bool]:
-    """Rows of this project; ``None``: of whoever sees all."""
-    return true() if project is None else column == project
-
-
-def read_channels(connection: Connection, project: str | None) -> list[Channel]:
-    """By name; ``project``: of callers that see nothing else."""
+def read_channels(connection: Connection, within: Projects) -> list[Channel]:
+    """By name."""
     channel = tables.channel.c
-    statement = select(*_TOLD).where(seen_by(channel.project, project))
+    statement = select(*_TOLD).where(tables.is_of(channel.project, within))
     rows = connection.execute(statement.order_by(func.lower(channel.name), channel.channel_id))
     return [Channel(**row) for row in rows.mappings()]
 
@@ -68,13 +64,13 @@ def make_channel(
     return made
 
 
-def delete_channel(connection: Connection, now: datetime, channel_id: str, project: str | None, by: Author) -> None:
+def delete_channel(connection: Connection, now: datetime, channel_id: str, within: Projects, by: Author) -> None:
     """Its rules go with it; what waits is not sent.
 
     Raises:
         NotFoundError: there is no such channel.
     """
-    row = channel_row(connection, channel_id, project)
+    row = channel_row(connection, channel_id, within)
     connection.execute(delete(tables.alert_rule).where(tables.alert_rule.c.channel_id == channel_id))
     waiting = (tables.alert.c.channel_id == channel_id, tables.alert.c.due_at.is_not(None))
     connection.execute(update(tables.alert).where(*waiting).values(due_at=None, error="the channel was removed"))
@@ -83,12 +79,12 @@ def delete_channel(connection: Connection, now: datetime, channel_id: str, proje
     add_entry(connection, now, by, AuditOf("channel_deleted", row["name"], row["project"], before=before))
 
 
-def channel_row(connection: Connection, channel_id: str, project: str | None) -> RowMapping:
+def channel_row(connection: Connection, channel_id: str, within: Projects) -> RowMapping:
     """Raises:
     NotFoundError: there is no such channel, or it is another project's.
     """
     channel = tables.channel.c
-    wanted = select(tables.channel).where(channel.channel_id == channel_id, seen_by(channel.project, project))
+    wanted = select(tables.channel).where(channel.channel_id == channel_id, tables.is_of(channel.project, within))
     row = connection.execute(wanted).mappings().first()
     if row is None:
         raise NotFoundError(f"there is no channel {channel_id!r}", field="channel_id")

@@ -31,7 +31,8 @@ from sqlalchemy import (
 
 from underfed_server.errors import ConflictError, InvalidError, NotFoundError
 from underfed_server.model import Alert, AlertMessage, AlertsPage, ChannelKind
-from underfed_server.store.alerts.channels import channel_row, seen_by
+from underfed_server.names import Projects
+from underfed_server.store.alerts.channels import channel_row
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import bytewise
 
@@ -129,23 +130,21 @@ def _of_last_hour(connection: Connection, now: datetime, channel_id: str) -> int
     return int(connection.execute(select(func.count()).select_from(tables.alert).where(*sent)).scalar_one())
 
 
-def post_test(
-    connection: Connection, now: datetime, channel_id: str, message: AlertMessage, project: str | None
-) -> Alert:
+def post_test(connection: Connection, now: datetime, channel_id: str, message: AlertMessage, within: Projects) -> Alert:
     """Queue a test of a channel.
 
     Raises:
         NotFoundError: there is no such channel.
         ConflictError: a test of it waits already.
     """
-    channel, alert = channel_row(connection, channel_id, project), tables.alert.c
+    channel, alert = channel_row(connection, channel_id, within), tables.alert.c
     waits = (alert.channel_id == channel_id, alert.rule_id.is_(None), alert.due_at.is_not(None))
     if connection.execute(select(alert.alert_id).where(*waits)).first() is not None:
         raise ConflictError("a test of this channel is on its way already", field="channel_id")
     if _of_last_hour(connection, now, channel_id) >= MOST_AN_HOUR:
         raise ConflictError(TOO_MANY, field="channel_id")
     (alert_id,) = post(connection, now, [Outgoing(channel_id, None, None, channel["project"], message)])
-    return read_alert(connection, alert_id, project)
+    return read_alert(connection, alert_id, within)
 
 
 def is_due(connection: Connection, now: datetime) -> bool:
@@ -235,14 +234,14 @@ def _alert(row: RowMapping) -> Alert:
     return Alert(**row, state="sent" if row["sent_at"] is not None else "failed" if is_over else "waiting")
 
 
-def read_alerts(connection: Connection, project: str | None, limit: int, cursor: str | None) -> AlertsPage:
+def read_alerts(connection: Connection, within: Projects, limit: int, cursor: str | None) -> AlertsPage:
     """The newest first.
 
     Raises:
         InvalidError: no such cursor.
     """
     alert = tables.alert.c
-    statement = _shown().where(seen_by(alert.project, project))
+    statement = _shown().where(tables.is_of(alert.project, within))
     if cursor is not None:
         if len(cursor) != 32 or not set(cursor) <= set("0123456789abcdef"):
             raise InvalidError("cursor: this service did not issue it", field="cursor")
@@ -252,12 +251,12 @@ def read_alerts(connection: Connection, project: str | None, limit: int, cursor:
     return AlertsPage(alerts=found[:limit], next_cursor=found[limit - 1].alert_id if len(found) > limit else None)
 
 
-def read_alert(connection: Connection, alert_id: str, project: str | None) -> Alert:
+def read_alert(connection: Connection, alert_id: str, within: Projects) -> Alert:
     """Raises:
     NotFoundError: there is no such message.
     """
     alert = tables.alert.c
-    statement = _shown().where(alert.alert_id == alert_id, seen_by(alert.project, project))
+    statement = _shown().where(alert.alert_id == alert_id, tables.is_of(alert.project, within))
     row = connection.execute(statement).mappings().first()
     if row is None:
         raise NotFoundError(f"there is no alert {alert_id!r}", field="alert_id")

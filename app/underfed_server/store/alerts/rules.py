@@ -11,7 +11,8 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from underfed_server.errors import ConflictError, NotFoundError
 from underfed_server.model import AlertRule, Condition
-from underfed_server.store.alerts.channels import channel_row, seen_by
+from underfed_server.names import Projects
+from underfed_server.store.alerts.channels import channel_row
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.audit_log import AuditOf, Author, add_entry
 
@@ -44,10 +45,10 @@ class RuleInForce:
     page_url: str
 
 
-def read_rules(connection: Connection, project: str | None) -> list[AlertRule]:
-    """The newest first; ``project``: of callers that see nothing else."""
+def read_rules(connection: Connection, within: Projects) -> list[AlertRule]:
+    """The newest first."""
     rule = tables.alert_rule.c
-    statement = select(*_TOLD).where(seen_by(rule.project, project)).order_by(rule.made_at.desc(), rule.rule_id)
+    statement = select(*_TOLD).where(tables.is_of(rule.project, within)).order_by(rule.made_at.desc(), rule.rule_id)
     return [AlertRule(**row) for row in connection.execute(statement).mappings()]
 
 
@@ -56,8 +57,8 @@ def rules_in_force(connection: Connection) -> list[RuleInForce]:
     return [RuleInForce(AlertRule(**{c.name: row[c.name] for c in _TOLD}), row["page_url"]) for row in rows]
 
 
-def make_rule(connection: Connection, now: datetime, new: NewRule, within: str | None, by: Author) -> AlertRule:
-    """``within``: the only project that the caller may see.
+def make_rule(connection: Connection, now: datetime, new: NewRule, within: Projects, by: Author) -> AlertRule:
+    """``within``: the projects of whose channels one may be used.
 
     Raises:
         NotFoundError: there is no such channel.
@@ -93,7 +94,7 @@ def make_rule(connection: Connection, now: datetime, new: NewRule, within: str |
     return made
 
 
-def delete_rule(connection: Connection, now: datetime, rule_id: str, within: str | None, by: Author) -> None:
+def delete_rule(connection: Connection, now: datetime, rule_id: str, within: Projects, by: Author) -> None:
     """What it has told already is sent. What it knows of runs goes with them.
 
     Raises:

@@ -7,6 +7,7 @@ A **stream** is what one rank's process of one incarnation sends. Its recorded r
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -136,11 +137,13 @@ run = Table(
     # At least, by the interval of what was observed.
     Column("observed_low", Float),
     Column("spark", JSON, nullable=False),
-    # Archived by a person: out of the list and its counts unless requested. Its hours still count.
+    # Archived by a person, or by its age: out of the list and its counts unless requested. Its hours still count.
     Column("archived_at", Instant),
-    # Deleted by a person: in the list of deleted runs alone, and removed for good once it can no longer be restored.
-    # Its hours still count: they were lost.
+    # Deleted by a person, or by its age: in the list of deleted runs alone, and removed for good once it can no longer
+    # be restored. Its hours still count: they were lost.
     Column("deleted_at", Instant),
+    # When a person last edited, archived or restored it; null: never.
+    Column("touched_at", Instant),
     # The service process that judges the run, and until when, so that processes that share a database do no work twice.
     Column("judge", Text),
     Column("judge_until", Instant),
@@ -156,9 +159,14 @@ run = Table(
 )  # fmt: skip
 
 
-def of_project(project: str | None) -> ColumnElement[bool]:
-    """Runs of this project; ``None``: of any."""
-    return true() if project is None else run.c.project == project
+def of_projects(projects: Collection[str] | None) -> ColumnElement[bool]:
+    """Runs of these projects; ``None``: of any."""
+    return is_of(run.c.project, projects)
+
+
+def is_of(column: ColumnElement[Any], projects: Collection[str] | None) -> ColumnElement[bool]:
+    """The column is one of these projects; ``None``: anything."""
+    return true() if projects is None else column.in_(sorted(projects))
 
 
 diagnosis = Table(
@@ -464,11 +472,14 @@ session = Table(
 project = Table(
     "project",
     metadata,
-    # How long and how exactly the steps of its runs are kept; null: the service's default.
+    # How long and how exactly the steps of its runs are kept, and how long these; null: the service's default.
     Column("project", Text, primary_key=True, nullable=False),
     Column("retain_us", BigInteger),
     Column("max_bytes", BigInteger),
     Column("precision_bits", Integer),
+    # Whole runs that nobody changed for so long are archived, and deleted.
+    Column("archive_after_us", BigInteger),
+    Column("delete_after_us", BigInteger),
 )
 
 config_value = Table(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert, or_, select
 
 from underfed_server.errors import InvalidError
 from underfed_server.model import AuditAction, AuditEntry, AuditPage
+from underfed_server.names import Projects
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import bytewise
 
@@ -22,6 +23,9 @@ MOST_CHARACTERS = 1_000
 
 _DIGITS = frozenset("0123456789abcdef")
 _LENGTH = 24
+
+OF_ACCESS: tuple[AuditAction, ...] = ("token_created", "token_revoked", "groups_changed")
+"""Who has which access is for administrators."""
 
 Content = str | Mapping[str, str] | None
 
@@ -59,8 +63,10 @@ class AuditFilter:
     limit: int = 100
     cursor: str | None = None
     """The last entry of the page before."""
-    within: str | None = None
-    """The only project that the caller may see."""
+    within: Projects = None
+    """The projects that the caller sees."""
+    administered: Projects = None
+    """Those that the caller administers: of others nothing is told of who has access."""
 
 
 def add_entry(connection: Connection, now: datetime, by: Author, of: AuditOf) -> None:
@@ -81,6 +87,14 @@ def add_entry(connection: Connection, now: datetime, by: Author, of: AuditOf) ->
     connection.execute(insert(tables.audit), entry)
 
 
+def note_change(connection: Connection, now: datetime, by: Author, of: AuditOf) -> None:
+    """Add ``of``, what was before taken from the last entry of its action; none where nothing changed since."""
+    last = select(tables.audit.c.after).where(tables.audit.c.action == of.action)
+    before = connection.execute(last.order_by(bytewise(tables.audit.c.entry_id).desc()).limit(1)).scalar()
+    if (before or None) != (of.after or None):
+        add_entry(connection, now, by, replace(of, before=before))
+
+
 def _short(content: Content) -> Content:
     if isinstance(content, str) and len(content) > MOST_CHARACTERS:
         return f"{content[: MOST_CHARACTERS - 1]}…"
@@ -96,9 +110,10 @@ def read_audit(connection: Connection, asked: AuditFilter) -> AuditPage:
     entry = tables.audit.c
     wanted = {entry.run_id: asked.run_id, entry.by: asked.by, entry.action: asked.action}
     statement = select(tables.audit).where(*(column == value for column, value in wanted.items() if value is not None))
-    for project in (asked.project, asked.within):
-        if project is not None:
-            statement = statement.where(entry.project == project)
+    if asked.project is not None:
+        statement = statement.where(entry.project == asked.project)
+    may_know = or_(entry.action.not_in(OF_ACCESS), tables.is_of(entry.project, asked.administered))
+    statement = statement.where(tables.is_of(entry.project, asked.within), may_know)
     if asked.cursor is not None:
         if len(asked.cursor) != _LENGTH or not set(asked.cursor) <= _DIGITS:
             raise InvalidError("cursor: this service did not issue it", field="cursor")

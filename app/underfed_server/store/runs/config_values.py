@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Connection, delete, func, insert, select
 
 from underfed_server.model import ConfigKey, Setting
+from underfed_server.names import Projects
 from underfed_server.store.databases import tables
 
 MOST_CHARACTERS = 200
@@ -56,12 +57,12 @@ def read_config_values(
     return found
 
 
-def read_config_keys(connection: Connection, within: str | None = None) -> list[ConfigKey]:
-    """Keys that runs were configured with, the most used first; ``within``: of runs of this project."""
+def read_config_keys(connection: Connection, within: Projects = None) -> list[ConfigKey]:
+    """Keys that runs were configured with, the most used first; ``within``: of runs of these projects."""
     values, run = tables.config_value.c, tables.run.c
     count = func.count()
     statement = select(values.key, count).join(tables.run, run.run_id == values.run_id)
-    statement = statement.where(run.deleted_at.is_(None), tables.of_project(within))
+    statement = statement.where(run.deleted_at.is_(None), tables.of_projects(within))
     rows = connection.execute(statement.group_by(values.key).order_by(count.desc(), values.key).limit(MOST_KEYS))
     return [ConfigKey(key=key, runs=runs) for key, runs in rows]
 

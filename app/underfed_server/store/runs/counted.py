@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, true
+from sqlalchemy import ColumnElement, Connection, RowMapping, func, select
 
 from underfed_server.model import Diagnosis
+from underfed_server.names import Projects
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
 
@@ -66,16 +67,28 @@ def _count_loss(connection: Connection, key: Mapping[str, str], lost_us: int) ->
         connection.execute(upsert(connection, tables.counted_loss), {**key, "gpu_lost_us": amount})
 
 
-def read_counted(connection: Connection, project: str | None, limit: int) -> Counted:
-    """At most ``limit`` amounts of each kind; of one project where one is named."""
+def read_counted(connection: Connection, projects: Projects, limit: int) -> Counted:
+    """At most ``limit`` amounts of each kind; of these projects."""
     lost, lost_beyond = _largest(
-        connection, _loss.gpu_lost_us, (_loss.project, _loss.user, _loss.cause), _of(_loss.project, project), limit
+        connection,
+        _loss.gpu_lost_us,
+        (_loss.project, _loss.user, _loss.cause),
+        tables.is_of(_loss.project, projects),
+        limit,
     )
     used, used_beyond = _largest(
-        connection, _run.gpu_us, (_run.project, _run.user), _of(_run.project, project) & (_run.gpu_us > 0), limit
+        connection,
+        _run.gpu_us,
+        (_run.project, _run.user),
+        tables.is_of(_run.project, projects) & (_run.gpu_us > 0),
+        limit,
     )
     ended, ended_beyond = _largest(
-        connection, None, (_run.project, _run.bound), _of(_run.project, project) & _run.bound.is_not(None), limit
+        connection,
+        None,
+        (_run.project, _run.bound),
+        tables.is_of(_run.project, projects) & _run.bound.is_not(None),
+        limit,
     )
     return Counted(lost, used, ended, lost_beyond + used_beyond + ended_beyond)
 
@@ -92,10 +105,6 @@ def _largest(
     sums = select(*by, total).where(condition).group_by(*by).order_by(total.desc(), *by)
     rows = connection.execute(sums).all()
     return {tuple(row[:-1]): int(row[-1]) for row in rows[:limit]}, max(0, len(rows) - limit)
-
-
-def _of(column: ColumnElement[str], project: str | None) -> ColumnElement[bool]:
-    return true() if project is None else column == project
 
 
 def _us(hours: float | None) -> int | None:

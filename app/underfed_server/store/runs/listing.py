@@ -26,7 +26,9 @@ from sqlalchemy import (
 )
 
 from underfed_server.errors import InvalidError
+from underfed_server.ingest.permission import is_among
 from underfed_server.model import AuditAction, Bound, RunSummary, Setting, Status, StatusCounts
+from underfed_server.names import Projects
 from underfed_server.search.expression import Comparison, Expression, Term
 from underfed_server.search.parse import parse
 from underfed_server.store.databases import tables
@@ -85,8 +87,8 @@ class RunFilter:
     limit: int = 100
     cursor: str | None = None
     """Where the page before ended. A run whose value does not change appears once, whatever changes meanwhile."""
-    within: str | None = None
-    """The only project that the caller may see, whatever the filter says."""
+    within: Projects = None
+    """The projects that the caller sees, whatever the filter says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +231,9 @@ def edit_run(
             values[columns[name]] = None
     if "archived" in changes:
         values["archived_at"] = (row["archived_at"] or now) if changes["archived"] else None
-    connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(changed_at=now, **values))
+    connection.execute(
+        update(tables.run).where(tables.run.c.run_id == run_id).values(changed_at=now, touched_at=now, **values)
+    )
     index_tags(connection, run_id)
     for entry in _edits(row, run_row(connection, run_id)):
         add_entry(connection, now, by, entry)
@@ -277,9 +281,9 @@ def of_past(asked: RunFilter, now: datetime) -> list[ColumnElement[bool]]:
 def of_removed(asked: RunFilter) -> ColumnElement[bool]:
     """Of removed runs their project is known, and little else: any other filter leaves them out."""
     others = (asked.q, asked.status, asked.bound, asked.tag, asked.job, asked.archived, asked.deleted_since)
-    if any(others) or (asked.project and asked.within and asked.project != asked.within):
+    if any(others) or (asked.project is not None and not is_among(asked.project, asked.within)):
         return false()
-    return are_gone(asked.within or asked.project)
+    return are_gone(asked.within if asked.project is None else frozenset((asked.project,)))
 
 
 def _speaks_of_archived(asked: RunFilter, expression: Expression) -> bool:
@@ -289,10 +293,10 @@ def _speaks_of_archived(asked: RunFilter, expression: Expression) -> bool:
 def _matching(
     asked: RunFilter, expression: Expression, now: datetime, status: Status | None
 ) -> list[ColumnElement[bool]]:
-    named = (("project", asked.project), ("project", asked.within), ("bound", asked.bound), ("tag", asked.tag),
+    named = (("project", asked.project), ("bound", asked.bound), ("tag", asked.tag),
              ("job", asked.job), ("status", status))  # fmt: skip
     terms = [Term(Comparison(key, "=", (value,))) for key, value in named if value is not None]
-    return conditions(Expression((*expression.terms, *terms)), now)
+    return [tables.of_projects(asked.within), *conditions(Expression((*expression.terms, *terms)), now)]
 
 
 _STARTED_US = type_coerce(tables.run.c.started_at, BigInteger)

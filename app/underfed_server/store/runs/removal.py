@@ -53,8 +53,9 @@ def restore_run(
     if row is not None and row["deleted_at"] is None:
         return
     # One statement: another process may begin to remove it meanwhile.
-    statement = update(tables.run).where(run.run_id == run_id, run.deleted_at >= now - keep)
-    if row is None or not connection.execute(statement.values(deleted_at=None, changed_at=now)).rowcount:
+    still = (run.run_id == run_id, run.deleted_at >= now - keep)
+    statement = update(tables.run).where(*still).values(deleted_at=None, changed_at=now, touched_at=now)
+    if row is None or not connection.execute(statement).rowcount:
         message = f"there is no run {run_id!r} to restore: deleted runs are kept for {in_words(keep)}"
         raise NotFoundError(message, field="run_id")
     add_entry(connection, now, by, AuditOf("restored", name_of(row), row["project"], run_id))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, not_, select, true
+from sqlalchemy import ColumnElement, Connection, and_, exists, not_, select
 
+from underfed_server.names import Projects
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
 
 
-def are_gone(project: str | None) -> ColumnElement[bool]:
-    """Removed runs of this project, or of any. One whose id was used again is counted by the run that has it now."""
+def are_gone(projects: Projects) -> ColumnElement[bool]:
+    """Removed runs of these projects, or of any. One whose id was used again is counted by the run that has it now."""
     removed = tables.removed_run.c
     is_back = exists().where(tables.run.c.run_id == removed.run_id)
-    return and_(not_(is_back), true() if project is None else removed.project == project)
+    return and_(not_(is_back), tables.is_of(removed.project, projects))
 
 
 def keep_history(connection: Connection, run_id: str) -> None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
 from underfed_server.errors import NotFoundError
-from underfed_server.ingest.permission import ALL, Permission
+from underfed_server.ingest.permission import ALL, Permission, of_token
 from underfed_server.model import Scope, TokenInfo, TokenMade
+from underfed_server.names import Projects
 from underfed_server.store.databases import tables
+from underfed_server.store.runs.audit_log import UNKNOWN, AuditOf, Author, add_entry
 
 MOST_SESSIONS = 1_000
 """Sessions of one token: every process reads all of them twice a second."""
@@ -45,8 +47,7 @@ def read_known(connection: Connection, now: datetime, own: Mapping[bytes, Permis
     """
     tokens = dict(own)
     for row in _live(connection, now):
-        scopes = frozenset(row["scopes"])
-        tokens[row["digest"]] = Permission(scopes, row["project"], row["token_id"], expires_at=row["expires_at"])
+        tokens[row["digest"]] = of_token(row["scopes"], row["project"], row["token_id"], row["expires_at"])
     by_id = {permission.token_id: permission for permission in tokens.values()}
     session = tables.session.c
     rows = connection.execute(
@@ -61,7 +62,7 @@ def read_known(connection: Connection, now: datetime, own: Mapping[bytes, Permis
 def session_of(permission: Permission, digest: bytes, expires_at: datetime) -> Permission:
     """The permission of a browser that signed in with a token; it ends with the token, if not before."""
     ends_at = expires_at if permission.expires_at is None else min(expires_at, permission.expires_at)
-    return Permission(permission.scopes, permission.project, permission.token_id, digest, None, ends_at)
+    return replace(permission, session=digest, expires_at=ends_at)
 
 
 def can_administer(connection: Connection, now: datetime) -> bool:
@@ -90,6 +91,7 @@ def make_token(
     scopes: Collection[Scope] = ALL,
     project: str | None = None,
     expires_at: datetime | None = None,
+    by: Author = UNKNOWN,
 ) -> TokenMade:
     """A new token with its secret, which is returned only here."""
     secret = secrets.token_urlsafe(32)
@@ -106,22 +108,32 @@ def make_token(
         token=secret,
     )
     connection.execute(insert(tables.token), made.model_dump(exclude={"token"}) | {"digest": digest})
+    add_entry(connection, now, by, AuditOf("token_created", name, project, after=in_words(made)))
     return made
 
 
-def revoke_token(connection: Connection, token_id: str, now: datetime, project: str | None = None) -> None:
+def revoke_token(
+    connection: Connection, token_id: str, now: datetime, within: Projects = None, by: Author = UNKNOWN
+) -> None:
     """End a token and its sessions; revoking it again does nothing.
 
     Raises:
-        NotFoundError: there is no such token, or it is not bound to this ``project``.
+        NotFoundError: there is no such token, or it is not bound to one of these projects.
     """
     token = tables.token.c
-    found = connection.execute(select(token.revoked_at, token.project).where(token.token_id == token_id)).first()
-    if found is None or project not in (None, found.project):
+    found = next((each for each in list_tokens(connection) if each.token_id == token_id), None)
+    if found is None or (within is not None and found.project not in within):
         raise NotFoundError(f"there is no token {token_id!r}", field="token_id")
     if found.revoked_at is None:
         connection.execute(update(tables.token).where(token.token_id == token_id).values(revoked_at=now))
+        add_entry(connection, now, by, AuditOf("token_revoked", found.name, found.project, before=in_words(found)))
     connection.execute(delete(tables.session).where(tables.session.c.token_id == token_id))
+
+
+def in_words(token: TokenInfo) -> str:
+    """``1f0c4e2a: edit, view, until 2026-12-01``, as the audit log has it."""
+    until = "" if token.expires_at is None else f", until {token.expires_at:%Y-%m-%d}"
+    return f"{token.token_id}: {', '.join(token.scopes)}{until}"
 
 
 def note_uses(connection: Connection, used: Mapping[str, datetime]) -> None:

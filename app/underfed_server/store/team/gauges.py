@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, select, text
 
 from underfed_server.model import Status
+from underfed_server.names import Projects
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.sqlite import journal_bytes, journal_of
 from underfed_server.store.runs.status import count_by_status, status_column
@@ -53,8 +54,8 @@ class StoreGauges:
     """Of them, SQLite's write-ahead log."""
 
 
-def read_running(connection: Connection, limit: int, project: str | None, now: datetime) -> list[RunGauges]:
-    """The ``limit`` running runs that have lost most, of one project where one is named: time of GPUs before time of
+def read_running(connection: Connection, limit: int, projects: Projects, now: datetime) -> list[RunGauges]:
+    """The ``limit`` running runs that have lost most, of these projects: time of GPUs before time of
     hosts, and the newest of those that lost nothing, or have no verdict yet."""
     run = tables.run.c
     others = {
@@ -64,7 +65,7 @@ def read_running(connection: Connection, limit: int, project: str | None, now: d
     }
     columns = [others[field] if field in others else run[field] for field in RunGauges.__slots__]
     statement = select(*columns).where(
-        run.deleted_at.is_(None), status_column(now) == "running", tables.of_project(project)
+        run.deleted_at.is_(None), status_column(now) == "running", tables.of_projects(projects)
     )
     lost = [func.coalesce(hours, 0.0).desc() for hours in (run.gpu_hours_lost, run.hours_lost)]
     costliest = statement.order_by(*lost, run.started_at.desc(), run.run_id).limit(limit)
@@ -77,12 +78,12 @@ def _of_lowest_rank(column: ColumnElement[str | None]) -> ColumnElement[Any]:
     return found.correlate(tables.run).scalar_subquery()
 
 
-def read_store(connection: Connection, database: Path | None, project: str | None, now: datetime) -> StoreGauges:
-    """``database``: the file, where it is one. Runs are counted in one project where one is named."""
+def read_store(connection: Connection, database: Path | None, projects: Projects, now: datetime) -> StoreGauges:
+    """``database``: the file, where it is one. Runs are counted in these projects."""
     stream = tables.stream.c
     waiting = select(func.count(), func.coalesce(func.sum(stream.hot_windows), 0)).where(stream.hot_windows > 0)
     hot_streams, hot_windows = connection.execute(waiting).one()
-    counts = count_by_status(connection, now, tables.run.c.deleted_at.is_(None), tables.of_project(project))
+    counts = count_by_status(connection, now, tables.run.c.deleted_at.is_(None), tables.of_projects(projects))
     journal = 0 if database is None else journal_bytes(database)
     return StoreGauges(counts, hot_streams, int(hot_windows), _bytes_of(connection, database), journal)
 

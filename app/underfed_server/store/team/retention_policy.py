@@ -1,15 +1,19 @@
-"""How long and how exactly a project's single rows are kept, and how much its runs take."""
+"""How long and how exactly a project's single rows are kept, how long its runs, and how much these take."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, func, select
 
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
+from underfed_server.store.runs.ageing import Ages
+from underfed_server.store.runs.audit_log import UNKNOWN, AuditOf, Author, add_entry
+from underfed_server.store.runs.removal import in_words as in_days
 
+NONE = "no limit"
 FOR_EVER = 0
 """What a project sets to have no limit although the service has one."""
 
@@ -24,10 +28,22 @@ class RetentionPolicy:
     """The oldest single rows are deleted until a project takes no more."""
     precision_bits: int | None = None
     """Significant bits of durations that are stored from now on; ``None``: all."""
+    archive_after_us: int | None = None
+    """Whole runs that nobody changed for so long are archived."""
+    delete_after_us: int | None = None
+    """Whole runs that nobody changed for so long are deleted."""
+
+    @property
+    def limits_rows(self) -> bool:
+        return bool(self.retain_us or self.max_bytes)
+
+    @property
+    def ages(self) -> Ages:
+        return Ages(self.archive_after_us, self.delete_after_us)
 
     @property
     def has_limit(self) -> bool:
-        return bool(self.retain_us or self.max_bytes)
+        return self.limits_rows or any(self.ages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +65,34 @@ class StorageUse:
 def read_policy(connection: Connection, project: str) -> RetentionPolicy:
     """The project's own policy."""
     own = tables.project.c
-    columns = (own.retain_us, own.max_bytes, own.precision_bits)
+    columns = (own[field.name] for field in fields(RetentionPolicy))
     row = connection.execute(select(*columns).where(own.project == project)).first()
     return RetentionPolicy() if row is None else RetentionPolicy(*row)
 
 
-def save_policy(connection: Connection, project: str, policy: RetentionPolicy) -> None:
+def save_policy(
+    connection: Connection, now: datetime, project: str, policy: RetentionPolicy, by: Author = UNKNOWN
+) -> None:
+    before, after = (in_words(each) for each in (read_policy(connection, project), policy))
     connection.execute(upsert(connection, tables.project), {"project": project, **asdict(policy)})
+    if before != after:
+        add_entry(connection, now, by, AuditOf("retention_changed", project, project, before=before, after=after))
+
+
+def in_words(policy: RetentionPolicy) -> dict[str, str]:
+    """As the audit log has it. What is the service's is left out."""
+    said = {
+        "steps kept": _age(policy.retain_us),
+        "storage": None if policy.max_bytes is None else f"{policy.max_bytes / 1e9:g} GB" if policy.max_bytes else NONE,
+        "durations": None if policy.precision_bits is None else f"{policy.precision_bits} bits",
+        "archived after": _age(policy.archive_after_us),
+        "deleted after": _age(policy.delete_after_us),
+    }
+    return {name: words for name, words in said.items() if words is not None}
+
+
+def _age(age_us: int | None) -> str | None:
+    return None if age_us is None else in_days(timedelta(microseconds=age_us)) if age_us else NONE
 
 
 def read_retention(connection: Connection, project: str) -> tuple[RetentionPolicy, StorageUse]:
@@ -69,11 +106,13 @@ def effective_policy(own: RetentionPolicy, for_all: RetentionPolicy) -> Retentio
         for_all.retain_us if own.retain_us is None else own.retain_us,
         for_all.max_bytes if own.max_bytes is None else own.max_bytes,
         own.precision_bits,
+        for_all.archive_after_us if own.archive_after_us is None else own.archive_after_us,
+        for_all.delete_after_us if own.delete_after_us is None else own.delete_after_us,
     )
 
 
 def projects_with_limits(connection: Connection, for_all: RetentionPolicy) -> list[tuple[str, RetentionPolicy]]:
-    """Projects whose rows are not kept for ever, with the policy in effect."""
+    """Projects whose rows or runs are not kept for ever, with the policy in effect."""
     names = select(tables.run.c.project).distinct()
     if not for_all.has_limit:
         names = names.where(tables.run.c.project.in_(select(tables.project.c.project)))

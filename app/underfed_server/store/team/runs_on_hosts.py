@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, func, select
 
 from underfed_server.model import Device, HostRun
+from underfed_server.names import Projects
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.searching import NAME
 from underfed_server.store.runs.status import status_column
@@ -45,7 +46,7 @@ def read_runs_on_hosts(
     *,
     until: datetime | None = None,
     hostname: str | None = None,
-    project: str | None = None,
+    projects: Projects = None,
 ) -> list[RunOnHost]:
     """Runs that lived since then on any host, or on this one, the newest first; archived ones included."""
     run, rank = tables.run.c, tables.rank.c
@@ -59,7 +60,7 @@ def read_runs_on_hosts(
         *same, NAME.label("name"), ended_at.label("ended_at"), status_column(now).label("status"),
         each.c.hostname, each.c.ranks,
     ).join(each, each.c.run_id == run.run_id)  # fmt: skip
-    statement = statement.where(run.deleted_at.is_(None), ended_at >= since, tables.of_project(project))
+    statement = statement.where(run.deleted_at.is_(None), ended_at >= since, tables.of_projects(projects))
     if until is not None:
         statement = statement.where(run.started_at <= until)
     rows = connection.execute(statement.order_by(ended_at.desc(), run.run_id)).mappings()

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, case, func, select
 
 from underfed_server.model import BestAdvice, LedgerEntry, ProjectInfo, StorageKind, UserInfo
-from underfed_server.names import CauseName
+from underfed_server.names import CauseName, Projects
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.removed_runs import are_gone
 from underfed_server.store.runs.summaries import run_row
@@ -110,37 +110,37 @@ def read_team_run(connection: Connection, run_id: str) -> TeamRun:
     return _team_runs(connection, [run_row(connection, run_id)])[0]
 
 
-def read_proven(connection: Connection, project: str | None = None) -> list[LedgerEntry]:
+def read_proven(connection: Connection, projects: Projects = None) -> list[LedgerEntry]:
     """What each run gained by the advice that it carried, or kept as it tuned itself, oldest first: of all runs,
-    deleted and removed ones too, or of one project.
+    deleted and removed ones too, or of these projects.
     """
     run, judged = tables.run.c, tables.diagnosis.c
     statement = select(run.run_id, judged.body).join(tables.diagnosis, judged.run_id == run.run_id)
-    statement = statement.where(tables.of_project(project), run.observed_speedup.is_not(None))
-    found = _removed_proofs(connection, project)
+    statement = statement.where(tables.of_projects(projects), run.observed_speedup.is_not(None))
+    found = _removed_proofs(connection, projects)
     for run_id, body in connection.execute(statement.order_by(run.started_at)):
         entries = (LedgerEntry.model_validate(entry) for entry in json.loads(body)["ledger"])
         found += [entry for entry in entries if entry.run_id == run_id and entry.observed_speedup is not None]
     return found
 
 
-def _removed_proofs(connection: Connection, project: str | None) -> list[LedgerEntry]:
+def _removed_proofs(connection: Connection, projects: Projects) -> list[LedgerEntry]:
     removed = tables.removed_run.c
-    rows = connection.execute(select(removed.ledger).where(are_gone(project)).order_by(removed.started_at)).scalars()
+    rows = connection.execute(select(removed.ledger).where(are_gone(projects)).order_by(removed.started_at)).scalars()
     return [LedgerEntry.model_validate(entry) for ledger in rows for entry in ledger]
 
 
-def read_projects(connection: Connection, within: str | None = None) -> list[ProjectInfo]:
-    """By name; ``within``: only this project."""
+def read_projects(connection: Connection, within: Projects = None) -> list[ProjectInfo]:
+    """By name; ``within``: only these projects."""
     return [ProjectInfo(**row) for row in _grouped(connection, tables.run.c.project, within)]
 
 
-def read_users(connection: Connection, within: str | None = None) -> list[UserInfo]:
-    """By name; ``within``: only users with runs in this project."""
+def read_users(connection: Connection, within: Projects = None) -> list[UserInfo]:
+    """By name; ``within``: only users with runs in these projects."""
     return [UserInfo(**row) for row in _grouped(connection, tables.run.c.user, within)]
 
 
-def _grouped(connection: Connection, column: Column[Any], within: str | None) -> list[dict[str, Any]]:
+def _grouped(connection: Connection, column: Column[Any], within: Projects) -> list[dict[str, Any]]:
     """With at least one run that was not deleted. Hours are of deleted and removed runs too: they were lost."""
     run, removed = tables.run.c, tables.removed_run.c
     is_there = run.deleted_at.is_(None)
@@ -151,7 +151,7 @@ def _grouped(connection: Connection, column: Column[Any], within: str | None) ->
         func.max(case((is_there, run.last_seen_at))).label("last_seen_at"),
         *_hours(run.hours_lost, run.hours_used),
     )
-    statement = select(column, *figures).where(tables.of_project(within)).group_by(column).having(present > 0)
+    statement = select(column, *figures).where(tables.of_projects(within)).group_by(column).having(present > 0)
     past = select(removed[column.name], *_hours(removed.hours_lost, removed.hours_used)).where(are_gone(within))
     gone = {row[0]: row for row in connection.execute(past.group_by(removed[column.name]))}
     found = [dict(row) for row in connection.execute(statement).mappings()]

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, inse
 
 from underfed_server.errors import ConflictError, NotFoundError
 from underfed_server.model import View
+from underfed_server.names import Projects
 from underfed_server.store.databases import tables
 from underfed_server.store.runs.audit_log import AuditOf, Author, add_entry
 
@@ -16,12 +17,11 @@ MOST_VIEWS = 500
 """A menu of more helps nobody."""
 
 
-def read_views(connection: Connection, project: str | None) -> list[View]:
-    """By name; ``project``: of callers that see nothing else."""
+def read_views(connection: Connection, within: Projects) -> list[View]:
+    """By name; who sees all projects sees also those that belong to none."""
     view = tables.view.c
-    rows = connection.execute(
-        select(tables.view).where(_seen_by(project)).order_by(func.lower(view.name), view.view_id)
-    )
+    seen = select(tables.view).where(tables.is_of(view.project, within))
+    rows = connection.execute(seen.order_by(func.lower(view.name), view.view_id))
     return [View(**row) for row in rows.mappings()]
 
 
@@ -30,7 +30,7 @@ def make_view(connection: Connection, now: datetime, name: str, query: str, proj
     ConflictError: there is one of this name, or there are too many.
     """
     _require_free(connection, name, project)
-    count = select(func.count()).select_from(tables.view).where(_seen_by(project))
+    count = select(func.count()).select_from(tables.view).where(_of(project))
     if connection.execute(count).scalar_one() >= MOST_VIEWS:
         raise ConflictError(f"there are {MOST_VIEWS} views already, which is the most: delete one first", field="name")
     made = View(view_id=secrets.token_hex(8), project=project, name=name, query=query, made_by=by.name, changed_at=now)
@@ -73,13 +73,13 @@ def delete_view(connection: Connection, now: datetime, view_id: str, project: st
     add_entry(connection, now, by, AuditOf("view_deleted", before["name"], project, before=before["query"]))
 
 
-def _seen_by(project: str | None) -> ColumnElement[bool]:
+def _of(project: str | None) -> ColumnElement[bool]:
     column = tables.view.c.project
     return column.is_(None) if project is None else column == project
 
 
 def _row(connection: Connection, view_id: str, project: str | None) -> RowMapping:
-    wanted = select(tables.view).where(tables.view.c.view_id == view_id, _seen_by(project))
+    wanted = select(tables.view).where(tables.view.c.view_id == view_id, _of(project))
     row = connection.execute(wanted).mappings().first()
     if row is None:
         raise NotFoundError(f"there is no view {view_id!r}", field="view_id")
@@ -87,6 +87,6 @@ def _row(connection: Connection, view_id: str, project: str | None) -> RowMappin
 
 
 def _require_free(connection: Connection, name: str, project: str | None) -> None:
-    taken = select(tables.view.c.view_id).where(tables.view.c.name == name, _seen_by(project))
+    taken = select(tables.view.c.view_id).where(tables.view.c.name == name, _of(project))
     if connection.execute(taken).first() is not None:
         raise ConflictError(f"there is a view {name!r} already", field="name")

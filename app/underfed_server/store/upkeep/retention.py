@@ -1,4 +1,4 @@
-"""Deletes single rows beyond a project's age or size limit, and gives the space back to the disk.
+"""Deletes single rows beyond a project's age or size limit, archives and deletes whole runs, and gives the space back.
 
 Roll-ups, histograms and verdicts stay: a run of years ago still shows its overview. Work is done in small pieces
 between which windows are written. Several service processes may do so: a track whose rows another one deletes is left
@@ -7,12 +7,13 @@ to that one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 
 from sqlalchemy import Connection, and_, select, update
 
+from underfed_server.model import RunSummary
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy, projects_with_limits
@@ -35,24 +36,46 @@ SPARE_PAGES = 2_000
 class Retention:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
-    def __init__(self, store: Store, for_all: RetentionPolicy) -> None:
-        """``for_all``: the policy of projects without one of their own."""
+    def __init__(
+        self,
+        store: Store,
+        for_all: RetentionPolicy,
+        tell: Callable[[RunSummary], None] = lambda run: None,  # noqa: ARG005
+    ) -> None:
+        """``for_all``: the policy of projects without one of their own. ``tell`` is called with each run that was
+        archived or deleted; it must not block.
+        """
         self._store = store
         self._for_all = for_all
+        self._tell = tell
         self._thread = PeriodicThread("retention", self._work, failed="old rows could not be deleted", failed_s=EVERY_S)
         self.start = self._thread.start
         self.close = self._thread.close
 
     def _work(self) -> float:
+        self.age_runs()
         self.delete_surplus()
         return EVERY_S
 
+    def age_runs(self) -> None:
+        """Archive and delete whole runs that are due, until none is, or until :meth:`close`."""
+        for project, policy in self._limited():
+            while not self._thread.is_closing and any(policy.ages):
+                changed = self._store.age_runs(project, policy.ages)
+                for run_id in changed:
+                    self._tell(self._store.state(run_id))
+                if not changed:
+                    break
+                self._thread.rest(REST_S)
+
+    def _limited(self) -> list[tuple[str, RetentionPolicy]]:
+        with self._store.reading() as reader:
+            return projects_with_limits(reader.connection, self._for_all)
+
     def delete_surplus(self) -> None:
         """Delete rows until none is beyond its age or size limit, or until :meth:`close`."""
-        with self._store.reading() as reader:
-            limited = projects_with_limits(reader.connection, self._for_all)
-        for project, policy in limited:
-            while not self._thread.is_closing and self._delete_some(project, policy):
+        for project, policy in self._limited():
+            while not self._thread.is_closing and policy.limits_rows and self._delete_some(project, policy):
                 pass
         while not self._thread.is_closing and self._store.write(shrink):
             self._thread.rest(REST_S)

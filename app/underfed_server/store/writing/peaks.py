@@ -8,6 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, func, select
 
 from underfed_server.measurements import RATES
+from underfed_server.names import Projects
 from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import upsert
@@ -34,14 +35,14 @@ def _higher(one: float | None, other: float | None) -> float | None:
     return max((each for each in (one, other) if each is not None), default=None)
 
 
-def read_peaks(connection: Connection, project: str | None) -> Mapping[str, Peaks]:
-    """By host, over all runs in the store or those of a project. The newest minutes are missing."""
+def read_peaks(connection: Connection, projects: Projects) -> Mapping[str, Peaks]:
+    """By host, over all runs in the store or those of these projects. The newest minutes are missing."""
     run, rank, peak = tables.run.c, tables.rank.c, tables.peak.c
     statement = (
         select(rank.hostname, *(func.max(peak[rate]).label(rate) for rate in RATES))
         .join(tables.peak, (peak.run_id == rank.run_id) & (peak.rank == rank.rank))
         .join(tables.run, run.run_id == rank.run_id)
-        .where(run.deleted_at.is_(None), rank.hostname.is_not(None), tables.of_project(project))
+        .where(run.deleted_at.is_(None), rank.hostname.is_not(None), tables.of_projects(projects))
         .group_by(rank.hostname)
     )
     rows = connection.execute(statement).mappings().all()

@@ -4,8 +4,9 @@ import { route } from '../../router'
 import { now } from '../../store/clock'
 import { askForOwner, lastHeardAt, leave, link, service } from '../../store/connection'
 import { isFiltered, parseFilter } from '../../store/filter'
+import { highest } from '../../store/may'
 import type { RunsStore } from '../../store/runs'
-import { frame, link as say, signInPage } from '../../text/frame'
+import { frame, link as linkWords, scopes as say, signInPage } from '../../text/frame'
 import { text } from '../../text/shared'
 import { Button } from '../parts/Button'
 import { searchRuns } from '../parts/page'
@@ -52,7 +53,7 @@ export function TopBar({ onKeys }: { onKeys(): void }) {
 function LinkState() {
   const runs = useRuns()
   // Rendered when the words change, not with every event.
-  const words = useComputed(() => (link.value === 'live' ? liveWords(runs) : say[link.value]))
+  const words = useComputed(() => (link.value === 'live' ? liveWords(runs) : linkWords[link.value]))
   return (
     <span class={`link-state with-glyph wide-only ${link.value}`} title={words}>
       <span>{words}</span>
@@ -61,22 +62,27 @@ function LinkState() {
 }
 
 /**
- * The user that the proxy names, who signs out there; or a sign-out button for a session opened with a token; or,
- * where anybody may read, a sign-in button for who may change, which a run's page has in the place of what changes it.
+ * The user that the proxy names, who signs out there; or a sign-out button for a session opened with a token; each with
+ * what they may do; or, where anybody may read, a sign-in button for who may change, which a run's page has in the place of what changes it.
  */
 export function WhoAsks() {
   const info = service.value
   if (!info?.signed_in) return null
-  if (!info.token_required && !info.scopes.includes('admin'))
+  if (!info.token_required && highest(info) === 'view')
     return route.value.page === 'run' ? null : (
       <Button kind="plain" title={signInPage.leadOfOwner} onClick={() => askForOwner(true)}>
         {frame.signIn}
       </Button>
     )
-  if (info.user !== null) return <span class="link-state with-glyph">{info.user}</span>
+  if (info.user !== null)
+    return (
+      <span class="link-state with-glyph" title={say.held(info)}>
+        {say.ofUser(info.user, highest(info))}
+      </span>
+    )
   return (
-    <Button kind="plain" onClick={() => void leave()}>
-      {frame.signOut}
+    <Button kind="plain" title={say.held(info)} onClick={() => void leave()}>
+      {say.signOut(highest(info))}
     </Button>
   )
 }
@@ -85,9 +91,9 @@ function liveWords({ counts }: RunsStore): string {
   const reporting = counts.value?.running
   const { page, query } = route.value
   if (page === 'runs' && reporting !== undefined && !isFiltered(parseFilter(query)))
-    return say.liveRuns(reporting)
+    return linkWords.liveRuns(reporting)
   const ageS = lastHeardAt.value === null ? 0 : (now.value - lastHeardAt.value) / 1_000
-  return say.live(Math.max(0, ageS))
+  return linkWords.live(Math.max(0, ageS))
 }
 
 function Mark() {

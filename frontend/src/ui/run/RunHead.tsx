@@ -4,8 +4,9 @@ import { Fragment } from 'preact'
 import type { Run, TrackerRun } from '../../api/schema'
 import { formatAge, formatNumber, formatSetting, formatTags } from '../../format'
 import { navigate, runHref, runsHref } from '../../router'
-import { archive, mayChange, unarchive } from '../../store/actions'
+import { archive, unarchive } from '../../store/actions'
 import { compareWithEarlier } from '../../store/compareHref'
+import { may } from '../../store/may'
 import { edit, exportMenu, run as say } from '../../text/run'
 import { actions, comparing } from '../../text/shared'
 import { isEndUnknown } from '../../verdict'
@@ -17,7 +18,7 @@ import { Notes } from '../parts/Notes'
 import { onDemand } from '../parts/onDemand'
 import { Several } from '../parts/Several'
 import { useRuns } from '../parts/stores'
-import { WhyNotChange } from '../parts/WhyNotChange'
+import { WhyNot } from '../parts/WhyNot'
 import './RunHead.css'
 
 const DeleteDialog = onDemand(async () => (await import('../parts/DeleteDialog')).DeleteDialog)
@@ -94,7 +95,7 @@ export function RunHead({ run, loader }: { run: Run; loader: string | null }) {
           {comparing.with} <kbd class="wide-only">c</kbd>
         </Button>
         {run.no_loader === null && <ExportMenu run={run} />}
-        {mayChange.value ? <Actions run={run} /> : <WhyNotChange />}
+        {may('edit', run.project) ? <Actions run={run} /> : <WhyNot />}
       </span>
       {run.notes && <Notes text={run.notes} />}
     </div>
@@ -158,11 +159,14 @@ function Actions({ run }: { run: Run }) {
       <Button kind="small" onClick={() => void (isArchived ? unarchive : archive)(runs, [run.run_id])}>
         {isArchived ? actions.unarchive : actions.archive}
       </Button>
-      {run.status !== 'running' && (
-        <Button kind="small" onClick={() => (isDeleting.value = true)}>
-          {actions.delete}
-        </Button>
-      )}
+      {run.status !== 'running' &&
+        (may('admin', run.project) ? (
+          <Button kind="small" onClick={() => (isDeleting.value = true)}>
+            {actions.delete}
+          </Button>
+        ) : (
+          <WhyNot power="admin" />
+        ))}
       {isDeleting.value && (
         <DeleteDialog
           runs={[run]}

@@ -1,10 +1,12 @@
-/** How long and how exactly a project's single steps are stored, and what its runs use now. */
+/** How long and how exactly a project's single steps are stored, how long its runs, and what these use now. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { change, get } from '../../api/client'
 import type { ProjectRetention, RetentionWish } from '../../api/schema'
 import { formatSize, formatSpan } from '../../format'
+import { may } from '../../store/may'
 import { retention as say } from '../../text/runs'
+import { Button } from '../parts/Button'
 import { FormDialog, refusalOf } from '../parts/Dialog'
 import './RetentionDialog.css'
 
@@ -25,12 +27,13 @@ export function RetentionDialog({ project, onClose }: { project: string; onClose
     <FormDialog
       title={say.title(project)}
       class="retention"
-      canSave={current.value !== null}
+      canSave={current.value !== null && may('admin', project)}
       trouble={trouble.value}
       onSave={form =>
         change('PUT', `/api/v1/projects/${encodeURIComponent(project)}/retention`, {
           retain_us: limitIn(form, 'retain_us', DAY_US),
           max_bytes: limitIn(form, 'max_bytes', GIGABYTE),
+          ...agesIn(form),
           precision_bits: Number(form.get('precision_bits')) || null,
         } satisfies RetentionWish)
       }
@@ -74,22 +77,87 @@ function Fields({ current }: { current: ProjectRetention }) {
         </select>
       </label>
       <p class="detail">{say.detail}</p>
+      {AGES.map(name => (
+        <LimitField
+          key={name}
+          of={current}
+          name={name}
+          label={say.ages[name]}
+          unit={[DAY_US, say.daysUnit]}
+          none={say.never}
+          least={1}
+          initially={say.initially[name]}
+        />
+      ))}
+      <p class="detail">{say.agesDetail}</p>
+      <Preview of={current} />
+      {!may('admin', current.project) && <p class="missing">{say.onlyAdmins}</p>}
     </>
   )
 }
 
-const WORDS = { retain_us: (us: number) => formatSpan(us / 1e6), max_bytes: formatSize }
+const AGES = ['archive_after_us', 'delete_after_us'] as const
+const SHOWN = 5
+
+/** What would become of whole runs now, by what the form says. */
+function Preview({ of }: { of: ProjectRetention }) {
+  const { project, default_archive_after_us, default_delete_after_us } = of
+  const words = useSignal<string | null>(null)
+  async function preview(form: HTMLFormElement | null): Promise<void> {
+    if (!form?.reportValidity()) return
+    const { archive_after_us: archived, delete_after_us: deleted } = agesIn(new FormData(form))
+    try {
+      const due = await get('/api/v1/projects/{project}/retention/preview', {
+        path: { project },
+        query: {
+          archive_after_us: archived ?? default_archive_after_us ?? 0,
+          delete_after_us: deleted ?? default_delete_after_us ?? 0,
+        },
+      })
+      const names = due.runs.slice(0, SHOWN).map(run => run.name)
+      words.value = say.due(due.archived, due.deleted, names)
+    } catch (error) {
+      words.value = refusalOf(error)
+    }
+  }
+  return (
+    <p class="row">
+      <Button kind="small" onClick={event => void preview((event.currentTarget as HTMLButtonElement).form)}>
+        {say.preview}
+      </Button>
+      <span class="detail" role="status">
+        {words.value}
+      </span>
+    </p>
+  )
+}
+
+function agesIn(form: FormData) {
+  return {
+    archive_after_us: limitIn(form, 'archive_after_us', DAY_US),
+    delete_after_us: limitIn(form, 'delete_after_us', DAY_US),
+  }
+}
+
+const days = (us: number) => formatSpan(us / 1e6)
+const WORDS = { retain_us: days, max_bytes: formatSize, archive_after_us: days, delete_after_us: days }
 
 interface LimitProps {
   of: ProjectRetention
-  name: 'retain_us' | 'max_bytes'
+  name: 'retain_us' | 'max_bytes' | (typeof AGES)[number]
   label: string
   unit: readonly [size: number, noun: string]
   /** The first value of a limit of the project's own, in the unit. */
   initially: number
+  /** What 0 says. */
+  none?: string
+  /** In the unit. */
+  least?: number
 }
 
-function LimitField({ of, name, label, unit: [size, noun], initially }: LimitProps) {
+function LimitField(props: LimitProps) {
+  const { of, name, label, unit, initially, none = say.noLimit, least = 0.05 } = props
+  const [size, noun] = unit
   /** Of the project, `null`: the service's; of the service, `null`: no limit. 0: no limit. */
   const [limit, service] = [of[name], of[`default_${name}`]]
   const kind = useSignal(limit === null ? 'service' : limit === 0 ? 'none' : 'own')
@@ -102,10 +170,8 @@ function LimitField({ of, name, label, unit: [size, noun], initially }: LimitPro
         value={kind.value}
         onChange={event => (kind.value = event.currentTarget.value)}
       >
-        <option value="service">
-          {say.asService(service === null ? say.noLimit : WORDS[name](service))}
-        </option>
-        <option value="none">{say.noLimit}</option>
+        <option value="service">{say.asService(service === null ? none : WORDS[name](service))}</option>
+        <option value="none">{none}</option>
         <option value="own">{say.own(noun)}</option>
       </select>
       {kind.value === 'own' && (
@@ -115,7 +181,7 @@ function LimitField({ of, name, label, unit: [size, noun], initially }: LimitPro
           name={`${name}-own`}
           aria-label={`${label}: ${noun}`}
           required
-          min="0.05"
+          min={least}
           max="100000"
           step="any"
           defaultValue={limit ? limit / size : initially}

@@ -3,16 +3,17 @@ import { useSignal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
 import { navigate } from '../../router'
 import { bind } from '../../shortcuts'
-import { archive, mayChange, restore, unarchive } from '../../store/actions'
+import { archive, restore, unarchive } from '../../store/actions'
 import { compareHref, MOST_COMPARED } from '../../store/compareHref'
 import type { RunsFilter } from '../../store/filter'
+import { may, type Power } from '../../store/may'
 import type { RunsStore } from '../../store/runs'
 import { selecting as say, tagging } from '../../text/runs'
 import { actions, comparing } from '../../text/shared'
 import { Button } from '../parts/Button'
 import { onDemand } from '../parts/onDemand'
 import { useRuns } from '../parts/stores'
-import { WhyNotChange } from '../parts/WhyNotChange'
+import { WhyNot } from '../parts/WhyNot'
 import './SelectionBar.css'
 
 const DeleteDialog = onDemand(async () => (await import('../parts/DeleteDialog')).DeleteDialog)
@@ -32,6 +33,7 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
   const whyNot = whyNotCompared(ids)
   const compare = () => whyNot === null && !filter.deleted && navigate(compareHref(ids))
   useLayoutEffect(() => bind({ Escape: selection.clear, c: compare }), [ids])
+  const mayAll = (power: Power) => ids.every(id => may(power, rows.get(id)?.value.project ?? null))
   const archived = ids.filter(id => rows.get(id)?.value.archived_at)
   const listed = ids.filter(id => !rows.get(id)?.value.archived_at)
   return (
@@ -50,7 +52,7 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
             {comparing.selected} <kbd class="wide-only">c</kbd>
           </Button>
           {whyNot && <span class="detail">{whyNot}</span>}
-          {mayChange.value ? (
+          {mayAll('edit') ? (
             <>
               <Button onClick={() => (isTagging.value = true)}>{tagging.button}</Button>
               {listed.length > 0 && (
@@ -59,10 +61,14 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
               {archived.length > 0 && (
                 <Button onClick={() => void unarchive(runs, archived)}>{actions.unarchive}</Button>
               )}
-              <Button onClick={() => (isDeleting.value = true)}>{actions.delete}</Button>
+              {mayAll('admin') ? (
+                <Button onClick={() => (isDeleting.value = true)}>{actions.delete}</Button>
+              ) : (
+                <WhyNot power="admin" />
+              )}
             </>
           ) : (
-            <WhyNotChange />
+            <WhyNot />
           )}
         </>
       )}
@@ -82,7 +88,8 @@ function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
 
 function Restoring({ ids }: { ids: readonly string[] }) {
   const runs = useRuns()
-  if (!mayChange.value) return <WhyNotChange />
+  if (!ids.every(id => may('admin', runs.rows.get(id)?.value.project ?? null)))
+    return <WhyNot power="admin" />
   return (
     <Button kind="primary" onClick={() => void restore(runs, ids)}>
       {actions.restore}

@@ -5,8 +5,9 @@ import { change, get } from '../../api/client'
 import type { View } from '../../api/schema'
 import { asSentence } from '../../format'
 import { navigate, withQuery } from '../../router'
-import { mayChange } from '../../store/actions'
 import { chosen } from '../../store/chosen'
+import { service } from '../../store/connection'
+import { may, mayAnywhere } from '../../store/may'
 import { show } from '../../store/notice'
 import { openResource, type Resource } from '../../store/resource'
 import { views as say } from '../../text/lists'
@@ -15,7 +16,7 @@ import { Button } from '../parts/Button'
 import { Choices } from '../parts/Choice'
 import { FormDialog, refusalOf } from '../parts/Dialog'
 import { useStore } from '../parts/stores'
-import { WhyNotChange } from '../parts/WhyNotChange'
+import { WhyNot } from '../parts/WhyNot'
 import './Views.css'
 
 const PATH = '/api/v1/views'
@@ -64,19 +65,22 @@ export function Views({ query, byJob, close }: ViewsProps) {
               title={view.name}
             >
               {view.name}
+              {view.project !== null && service.value?.project === null && (
+                <span class="detail"> {view.project}</span>
+              )}
             </a>
-            {mayChange.value && (
+            {may('edit', view.project) && (
               <Changes view={view} here={here} views={views} onRename={() => (naming.value = view)} />
             )}
           </li>
         ))}
       </ul>
-      {mayChange.value ? (
+      {mayAnywhere('edit') ? (
         <Button kind="small" onClick={() => (naming.value = 'new')}>
           {say.save}
         </Button>
       ) : (
-        <WhyNotChange />
+        <WhyNot />
       )}
       {naming.value && (
         <NameDialog
@@ -147,11 +151,17 @@ interface NameProps {
   onClose(): void
 }
 
+/** Who may not save views of all projects saves one of the project that the list is of; else the service chooses. */
+function projectOf(here: string): string | null {
+  const project = new URLSearchParams(here).get('project')
+  return !may('edit', null) && may('edit', project) ? project : null
+}
+
 function NameDialog({ view, here, views, onClose }: NameProps) {
   async function save(form: FormData): Promise<void> {
     const name = String(form.get('name')).trim()
     if (view) await change('PATCH', at(view), { name })
-    else await change('POST', PATH, { name, query: here })
+    else await change('POST', PATH, { name, query: here, project: projectOf(here) })
     await views.read()
     show(say.saved(name))
   }

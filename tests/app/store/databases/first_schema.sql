@@ -58,6 +58,7 @@ CREATE TABLE run (
   spark JSON NOT NULL,
   archived_at BIGINT,
   deleted_at BIGINT,
+  touched_at BIGINT,
   judge TEXT,
   judge_until BIGINT,
   CONSTRAINT pk_run PRIMARY KEY (run_id)
@@ -326,6 +327,8 @@ CREATE TABLE project (
   retain_us BIGINT,
   max_bytes BIGINT,
   precision_bits INTEGER,
+  archive_after_us BIGINT,
+  delete_after_us BIGINT,
   CONSTRAINT pk_project PRIMARY KEY (project)
 );
 CREATE TABLE config_value (

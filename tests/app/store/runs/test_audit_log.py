@@ -73,7 +73,7 @@ def test_the_log_is_read_page_by_page_and_outlives_the_run(ended: Store, clock: 
         cursor = page.next_cursor
     assert (seen, cursor) == (["4", "3", "2", "1", "0"], None)
     assert ended.audit(AuditFilter(action="deleted", project="vision")).entries[0].by == ""
-    assert ended.audit(AuditFilter(within="other")).entries == []
+    assert ended.audit(AuditFilter(within=frozenset(("other",)))).entries == []
     with pytest.raises(InvalidError, match="did not issue"):
         ended.audit(AuditFilter(cursor="x"))
 

@@ -191,5 +191,5 @@ def test_counts_are_of_what_was_found(three: Store) -> None:
 
 
 def test_an_expression_does_not_open_another_project(three: Store) -> None:
-    page = listed(three, q="project:vision,speech", within="speech")
+    page = listed(three, q="project:vision,speech", within=frozenset(("speech",)))
     assert ([run.run_id for run in page.runs], page.counts.all, page.week.hours_used) == (["gamma"], 1, 0)
