@@ -9,6 +9,7 @@ export const charts = {
   title: 'Where the step time goes',
   mean: (steps: number) =>
     steps <= 1 ? 'every step' : `mean of ${steps.toLocaleString('en')} steps per point`,
+  unjudged: (figures: string) => `${figures}; not judged`,
   spreadOf: (steps: number) => `spread of ${steps.toLocaleString('en')} steps per point`,
   rank: 'Rank',
   rankOption: (rank: number, straggler: boolean) => `rank ${rank}${straggler ? ', straggler' : ''}`,
@@ -43,11 +44,12 @@ export const workers = {
   detail: 'p5, median, p95',
   titleAlone: 'Loading one batch',
   name: (worker: number | null) => (worker === null ? 'main process' : `worker ${worker}`),
+  /** Where no worker differs from the others, instead of the chart. */
+  folded: (medians: string, limit: string) => `median ${medians}, limit ${limit}`,
   /** To be checked by arithmetic: `limit` is `count` times `work`. */
   limit: (limit: string, count: number, work: string, gpus: number | null) =>
     `Limit: loads of ${limit} per batch on average, since ${plural(count, 'worker')} ${count === 1 ? 'loads' : 'load'} one each while the ${waiter(gpus)} works ${work} per step. With longer ones it has to wait.`,
-  label: (count: number, low: string, high: string) =>
-    `Load time of ${plural(count, 'worker')}; medians ${low === high ? low : `${low} to ${high}`}`,
+  label: (count: number, medians: string) => `Load time of ${plural(count, 'worker')}; median ${medians}`,
   noBatch: 'no batch',
   above: (slow: readonly string[], all: number) =>
     slow.length === 0
@@ -87,6 +89,7 @@ export const trials = {
 
 export const gantt = {
   title: (steps: number) => (steps === 1 ? 'The last step' : `The last ${steps} steps`),
+  all: (steps: string) => `Press f to show all ${steps} steps.`,
   cpu: 'on a CPU',
   runqueue: 'no CPU free',
   blocked: 'blocked',
