@@ -67,7 +67,7 @@ function Shown({ page, run, of, isFolded }: ShownProps) {
     )
   }
   const panels = (
-    <div class="hotspot-panels">
+    <div class={`hotspot-panels ${isFolded ? 'titled' : ''}`}>
       <div>
         <HotspotList page={page} ranks={run.ranks.length} search={search} controls={sampled} />
         {slowest}
