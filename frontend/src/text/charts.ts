@@ -53,7 +53,7 @@ export const workers = {
   noBatch: 'no batch',
   above: (slow: readonly string[], all: number) =>
     slow.length === 0
-      ? 'No worker’s median is above it: what is waited for beside that is single longer loads, handing batches over, or a free core.'
+      ? 'No worker’s median is above it: what is left to wait for are single longer loads, batches being handed over, or a free core.'
       : slow.length === all
         ? 'All medians are above it: no single worker is to blame.'
         : `${slow.length} of ${all} medians ${slow.length === 1 ? 'is' : 'are'} above it: ${slow.join(', ')}.`,
@@ -103,7 +103,7 @@ export const gantt = {
   fit: 'all',
   nextBatch: 'batch',
   stretch: (span: string, steps: number, wait: string, share: string, gpus: number | null) =>
-    `In these ${span} the ${waiter(gpus)} waits ${wait} (${share}), and ${plural(steps, 'step')} ${steps === 1 ? 'begins' : 'begin'}. Press f to show all.`,
+    `In this stretch of ${span} the ${waiter(gpus)} waits ${wait} (${share}), and ${plural(steps, 'step')} ${steps === 1 ? 'begins' : 'begin'}. Press f to show all.`,
   more: (hidden: number) => `${plural(hidden, 'more worker')} not shown.`,
   pinned: (us: string) => `then pinned in ${us}`,
   idle: (us: string) => `the GPU idle for ${us} of it`,

@@ -458,7 +458,7 @@ test('a stretch of the timeline is summed up, steps cut where it cuts them', () 
   const step = (start_us: number, data_wait_us: number) => ({ start_us, data_wait_us })
   const timeline = { steps: [step(0, 400_000), step(1_000_000, 300_000)], to_us: 2_000_000 }
   expect(stretchText(timeline as never, { fromUs: 200_000, toUs: 1_200_000 }, 1)).toContain(
-    'In these 1 s the GPU waits 400 ms (40%), and 1 step begins.',
+    'In this stretch of 1 s the GPU waits 400 ms (40%), and 1 step begins.',
   )
 })
 
