@@ -177,6 +177,10 @@ def test_on_a_phone_the_cause_the_first_fix_and_what_the_table_is_sorted_by_are_
     row = phone.locator("tr", has=phone.locator('a[href="/runs/vit-b16-in1k-aug2"]'))
     expect(row).to_contain_text("too few workers")
     expect(phone.get_by_role("columnheader").last).to_contain_text("Lost")
+    phone.goto(f"{gallery.address}/?group=job")
+    expect(phone.locator("tr", has=phone.locator('a[href="/runs/vit-b16-in1k-aug2"]'))).to_contain_text(
+        "too few workers"
+    )
     phone.goto(f"{gallery.address}/?sort=-step_us")
     expect(phone.get_by_role("columnheader").last).to_contain_text("Step")
     clipped = phone.evaluate(
