@@ -37,7 +37,7 @@ def test_the_flame_graph_is_walked_zoomed_and_left_by_keys(page: Page, gallery: 
 @pytest.mark.parametrize("width", [1440, 390])
 def test_it_is_told_to_everyone_and_no_wider_than_the_screen(page: Page, gallery: Service, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{gallery.address}/runs/{SAMPLED}")
+    page.goto(f"{gallery.address}/runs/{SAMPLED}#hotspots")
     expect(page.locator("#flame canvas")).to_be_visible()
     page.locator("#hotspots").get_by_role("button", name="Self").click()
     page.get_by_role("button", name=re.compile("Find self.im.resize")).click()
@@ -48,7 +48,7 @@ def test_it_is_told_to_everyone_and_no_wider_than_the_screen(page: Page, gallery
 
 
 def test_the_stacks_are_saved_for_speedscope(page: Page, gallery: Service, tmp_path: Path) -> None:
-    page.goto(f"{gallery.address}/runs/{SAMPLED}")
+    page.goto(f"{gallery.address}/runs/{SAMPLED}#hotspots")
     page.locator("#hotspots").get_by_role("button", name="Export: the stacks").click()
     with page.expect_download() as saved:
         page.get_by_role("link", name=re.compile("speedscope")).click()

@@ -112,6 +112,7 @@ def test_a_panel_is_exported_as_link_figures_and_picture(page: Page, gallery: Se
 
 def test_a_table_is_in_the_address_too(page: Page, gallery: Service) -> None:
     open_run(page, gallery, STARVED)
+    panel(page, "workers").locator("summary").click()
     page.get_by_role("button", name="As table: Worker by worker").click()
     expect(page).to_have_url(re.compile("table=workers"))
     page.reload()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Error as PlaywrightError
 
 from tests.app.made_windows import LOADER, RUN, made_stream, made_window
 from tests.app.serving import Service, poll, start_service
@@ -29,6 +31,8 @@ new PerformanceObserver(list => {
 """
 SLOW = {"offline": False, "latency": 80, "downloadThroughput": 250_000, "uploadThroughput": 250_000}
 """Bytes a second and milliseconds: scripts, fonts and answers come one after the other."""
+
+REFUSED = {"code": "unauthorized", "message": "a token is needed"}
 
 LONG = "x".join(["a-very-long-name"] * 9)
 HOSTS = [f"gpu-{index:02}.cluster-a.internal.example" for index in range(32)]
@@ -103,10 +107,14 @@ def test_nothing_that_is_shown_moves_while_the_rest_comes(cold: Page, gallery: S
     assert cold.evaluate("window.shift") <= MOST_SHIFT
 
 
-def test_a_run_is_about_two_screens_high(page: Page, gallery: Service) -> None:
-    page.goto(f"{gallery.address}/runs/resnet50-in1k-base")
+@pytest.mark.parametrize(
+    "run_id", ["resnet50-in1k-base", "vit-s16-sweep-03", "mae-vit-l-copy", "recorded-crowded-pictures"]
+)
+def test_a_run_is_about_two_screens_high(page: Page, gallery: Service, run_id: str) -> None:
+    page.goto(f"{gallery.address}/runs/{run_id}")
     for panel in ("#steps", "#signals", "#settings", "#facts", "#workers", "#timeline"):
         expect(page.locator(panel)).to_be_visible()
+    expect(page.get_by_role("heading", name="Where loading spends its time")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollHeight") <= MOST_PX
 
 
@@ -114,6 +122,16 @@ def test_what_is_folded_opens_by_its_address(page: Page, gallery: Service) -> No
     page.goto(f"{gallery.address}/runs/resnet50-in1k-base#settings")
     expect(page.locator("#settings").get_by_text("batch_size")).to_be_visible()
     expect(page.locator("#facts").get_by_text("cudnn")).to_be_hidden()
+    page.goto(f"{gallery.address}/runs/vit-s16-sweep-03?table=workers#ranks")
+    expect(page.locator("#workers").get_by_role("columnheader", name="Median")).to_be_visible()
+    expect(page.locator("#ranks").get_by_role("radio")).to_have_count(2)
+
+
+def test_too_few_steps_are_drawn_as_not_judged(page: Page, gallery: Service) -> None:
+    page.goto(f"{gallery.address}/runs/convnext-t-inat")
+    expect(page.locator("#steps .readout")).to_have_text("every step; not judged")
+    assert "saturate" in page.locator(".columns").evaluate("each => getComputedStyle(each).filter")
+    expect(page.locator("main")).to_contain_text("14 of 25 steps")
 
 
 @pytest.mark.parametrize(
@@ -159,6 +177,10 @@ def test_on_a_phone_the_cause_the_first_fix_and_what_the_table_is_sorted_by_are_
     row = phone.locator("tr", has=phone.locator('a[href="/runs/vit-b16-in1k-aug2"]'))
     expect(row).to_contain_text("too few workers")
     expect(phone.get_by_role("columnheader").last).to_contain_text("Lost")
+    phone.goto(f"{gallery.address}/?group=job")
+    expect(phone.locator("tr", has=phone.locator('a[href="/runs/vit-b16-in1k-aug2"]'))).to_contain_text(
+        "too few workers"
+    )
     phone.goto(f"{gallery.address}/?sort=-step_us")
     expect(phone.get_by_role("columnheader").last).to_contain_text("Step")
     clipped = phone.evaluate(
@@ -242,13 +264,69 @@ def test_a_part_that_cannot_be_drawn_leaves_the_others(visitor: Page, gallery: S
 
 
 def test_charts_are_as_sharp_as_the_screen_that_the_page_is_moved_to(page: Page, gallery: Service) -> None:
-    page.goto(f"{gallery.address}/runs/resnet50-in1k-base")
+    page.goto(f"{gallery.address}/runs/resnet50-in1k-base#workers")
     for panel in ("#steps", "#workers", "#timeline"):
         expect(page.locator(f"{panel} canvas").first).to_be_visible()
     screen = {"width": 1440, "height": 901, "deviceScaleFactor": 2, "mobile": False}
     page.context.new_cdp_session(page).send("Emulation.setDeviceMetricsOverride", screen)
     ratios = "[...new Set([...document.querySelectorAll('canvas')].map(each => each.width / each.clientWidth))]"
     poll(lambda: page.evaluate(ratios) == [2])
+
+
+def test_an_answer_to_an_earlier_choice_changes_nothing(page: Page, gallery: Service) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if "rank=1&" in f"{route.request.url}&":
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/series?**", hold)
+    page.goto(f"{gallery.address}/runs/detr-coco-ddp?table=steps")
+    steps = page.locator("#steps tbody")
+    expect(steps.first).to_be_visible()
+    page.get_by_label("Rank", exact=True).select_option("1")
+    poll(lambda: page.wait_for_timeout(50) or held)  # type: ignore[func-returns-value]  # lets the browser go on
+    with page.expect_response(lambda answer: "/series?" in answer.url and "rank=2" in answer.url):
+        page.get_by_label("Rank", exact=True).select_option("2")
+    page.wait_for_timeout(200)
+    shown = steps.first.inner_text()
+    for route in held:
+        # The page may have cancelled it.
+        with suppress(PlaywrightError):
+            route.continue_()
+    page.wait_for_timeout(500)
+    assert steps.first.inner_text() == shown
+    expect(page.get_by_label("Rank", exact=True)).to_have_value("2")
+
+
+def test_a_stream_that_says_nothing_is_opened_anew(page: Page, gallery: Service) -> None:
+    streams: list[Route] = []
+
+    def stall(route: Route) -> None:
+        streams.append(route)
+
+    page.route("**/api/v1/events?**", stall)
+    page.clock.install()
+    page.goto(f"{gallery.address}/runs/resnet50-in1k-base")
+    expect(page.locator("h1")).to_be_visible()
+    poll(lambda: page.wait_for_timeout(50) or streams)  # type: ignore[func-returns-value]
+    opened = len(streams)
+    page.clock.run_for(40_000)
+    poll(lambda: page.wait_for_timeout(50) or len(streams) > opened)  # type: ignore[func-returns-value]
+
+
+def test_who_has_to_sign_in_is_not_said_to_be_connecting(visitor: Page, gallery: Service) -> None:
+    def ask(route: Route) -> None:
+        route.fulfill(json=route.fetch().json() | {"token_required": True, "signed_in": False})
+
+    visitor.route("**/api/v1/service", ask)
+    for path in ("runs", "events"):
+        visitor.route(f"**/api/v1/{path}?**", lambda route: route.fulfill(status=401, json={"error": REFUSED}))
+    visitor.goto(gallery.address)
+    expect(visitor.get_by_label("Access token")).to_be_visible()
+    expect(visitor.locator(".link-state").first).to_have_text("connected")
 
 
 def test_compare_and_a_missing_run_do_not_wait_for_a_stream(visitor: Page, gallery: Service) -> None:

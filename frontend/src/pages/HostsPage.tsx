@@ -65,7 +65,7 @@ function Loaded(props: { page: Page; hostname: string | null; spanS: number; que
         {told.length > 0 && <Legend entries={Object.entries(say.legend)} />}
       </div>
       {told.length > 0 && (
-        <DataTable caption={say.caption} columns={Object.values(say.columns)} class="hosts">
+        <DataTable caption={say.caption} columns={Object.values(say.columns)} class="hosts stacking">
           {told.map(host => (
             <HostRow key={host.hostname} host={host} isLink={hostname === null} />
           ))}

@@ -4,6 +4,7 @@ import type { FunctionComponent } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Diagnosis, Run } from '../api/schema'
 import { capital, formatFraction } from '../format'
+import { besideFirst, bestOf } from '../gain'
 import { navigate, route, runHref, runsHref, withQuery } from '../router'
 import { stepColumns } from '../store/columns'
 import { parseFilter } from '../store/filter'
@@ -27,7 +28,7 @@ import { FIXES } from '../ui/run/fixId'
 import { LoaderSwitch } from '../ui/run/LoaderSwitch'
 import { RunHead } from '../ui/run/RunHead'
 import { Verdict } from '../ui/run/Verdict'
-import { isWell, oneOfSeveral, verdictWord } from '../verdict'
+import { isOpen, isWell, oneOfSeveral, verdictWord } from '../verdict'
 import { MissingPage } from './MissingPage'
 import './RunPage.css'
 
@@ -87,7 +88,10 @@ function Loaded({ store, run }: { store: RunStore; run: Still }) {
   const isPending =
     loader !== null && shown !== null && shown.loader !== loader && !store.ofLoader.trouble.value
   const isOneOfSeveral = own !== null && own.loaders.length > 1
-  const state = [run.status === 'lost' && 'stale', isPending && 'awaiting'].filter(Boolean).join(' ')
+  const isUnjudged = shown !== null && isOpen(shown)
+  const state = [run.status === 'lost' && 'stale', isUnjudged && 'unjudged', isPending && 'awaiting']
+    .filter(Boolean)
+    .join(' ')
   return (
     <>
       <Moving store={store} part={RunHead} />
@@ -197,7 +201,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
             run={run}
             loader={store.selection.value.loader}
             rank={store.selection.value.rank}
-            isFolded={diagnosis !== null && isWell(diagnosis)}
+            isFolded={diagnosis !== null && !leadsIntoCode(diagnosis)}
           />
           <Past run={run} />
           <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />
@@ -205,6 +209,13 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
         </Fence>
       )}
     </>
+  )
+}
+
+/** No setting and nothing beside the loader promises a gain: what loading executes is where to look. */
+function leadsIntoCode(diagnosis: Diagnosis): boolean {
+  return (
+    diagnosis.bound === 'data' && besideFirst(diagnosis) === null && !bestOf(diagnosis.advice)?.is_promised
   )
 }
 

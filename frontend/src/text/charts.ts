@@ -9,6 +9,7 @@ export const charts = {
   title: 'Where the step time goes',
   mean: (steps: number) =>
     steps <= 1 ? 'every step' : `mean of ${steps.toLocaleString('en')} steps per point`,
+  unjudged: (figures: string) => `${figures}; not judged`,
   spreadOf: (steps: number) => `spread of ${steps.toLocaleString('en')} steps per point`,
   rank: 'Rank',
   rankOption: (rank: number, straggler: boolean) => `rank ${rank}${straggler ? ', straggler' : ''}`,
@@ -43,15 +44,16 @@ export const workers = {
   detail: 'p5, median, p95',
   titleAlone: 'Loading one batch',
   name: (worker: number | null) => (worker === null ? 'main process' : `worker ${worker}`),
+  /** Where no worker differs from the others, instead of the chart. */
+  folded: (medians: string, limit: string) => `median ${medians}, limit ${limit}`,
   /** To be checked by arithmetic: `limit` is `count` times `work`. */
   limit: (limit: string, count: number, work: string, gpus: number | null) =>
     `Limit: loads of ${limit} per batch on average, since ${plural(count, 'worker')} ${count === 1 ? 'loads' : 'load'} one each while the ${waiter(gpus)} works ${work} per step. With longer ones it has to wait.`,
-  label: (count: number, low: string, high: string) =>
-    `Load time of ${plural(count, 'worker')}; medians ${low === high ? low : `${low} to ${high}`}`,
+  label: (count: number, medians: string) => `Load time of ${plural(count, 'worker')}; median ${medians}`,
   noBatch: 'no batch',
   above: (slow: readonly string[], all: number) =>
     slow.length === 0
-      ? 'No worker’s median is above it: what is waited for beside that is single longer loads, handing batches over, or a free core.'
+      ? 'No worker’s median is above it: what is left to wait for are single longer loads, batches being handed over, or a free core.'
       : slow.length === all
         ? 'All medians are above it: no single worker is to blame.'
         : `${slow.length} of ${all} medians ${slow.length === 1 ? 'is' : 'are'} above it: ${slow.join(', ')}.`,
@@ -87,6 +89,7 @@ export const trials = {
 
 export const gantt = {
   title: (steps: number) => (steps === 1 ? 'The last step' : `The last ${steps} steps`),
+  all: (steps: string) => `Press f to show all ${steps} steps.`,
   cpu: 'on a CPU',
   runqueue: 'no CPU free',
   blocked: 'blocked',
@@ -100,7 +103,7 @@ export const gantt = {
   fit: 'all',
   nextBatch: 'batch',
   stretch: (span: string, steps: number, wait: string, share: string, gpus: number | null) =>
-    `In these ${span} the ${waiter(gpus)} waits ${wait} (${share}), and ${plural(steps, 'step')} ${steps === 1 ? 'begins' : 'begin'}. Press f to show all.`,
+    `In this stretch of ${span} the ${waiter(gpus)} waits ${wait} (${share}), and ${plural(steps, 'step')} ${steps === 1 ? 'begins' : 'begin'}. Press f to show all.`,
   more: (hidden: number) => `${plural(hidden, 'more worker')} not shown.`,
   pinned: (us: string) => `then pinned in ${us}`,
   idle: (us: string) => `the GPU idle for ${us} of it`,

@@ -23,7 +23,7 @@ export const compare = {
     steps: 'mean over the steps within epochs, without the start-up of each',
   },
   interval: 'The interval covers the spread of the measured steps, not how much a repeated run would differ.',
-  range: (factor: string, low: string, high: string) => `${factor}, 95 % ${low}–${high}`,
+  range: (factor: string, low: string, high: string) => `${factor}, 95% ${low}–${high}`,
   settings: 'Settings that differ',
   settingsAll: 'All settings',
   settingsNone: 'No known setting differs.',

@@ -168,5 +168,5 @@ export const hourNoun = (onGpu: boolean): 'GPU-hour' | 'hour' => (onGpu ? 'GPU-h
 export function roundedWithin(bits: number): string {
   const percent = 100 / 2 ** bits
   const digit = 10 ** Math.floor(Math.log10(percent))
-  return `${Number((Math.ceil(percent / digit) * digit).toPrecision(1))} %`
+  return `${Number((Math.ceil(percent / digit) * digit).toPrecision(1))}%`
 }

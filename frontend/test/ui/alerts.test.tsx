@@ -91,7 +91,7 @@ test('says who is told of what, and what became of each message', async () => {
   await screen.findByText('1 rule tells 1 channel.')
   screen.getByText('waits for data, from 20%, for 10 min')
   screen.getByText('everybody’s runs in vision; tells ops')
-  await screen.findByText('ops: waits after 2 attempts: it answered with 500')
+  await screen.findByText('ops: waiting after 2 attempts: it answered with 500')
 })
 
 test('who may only read is offered nothing to change', async () => {
@@ -136,8 +136,8 @@ test('a rule is asked for in the units of the service', async () => {
   render(<AlertsPage />)
   fireEvent.click(await screen.findByText('Add a rule'))
   const dialog = within(screen.getByText('Add').closest('dialog') as HTMLElement)
-  fireEvent.input(dialog.getByLabelText('From so many percent of step time'), { target: { value: '35' } })
-  fireEvent.input(dialog.getByLabelText('For at least so many minutes'), { target: { value: '2.5' } })
+  fireEvent.input(dialog.getByLabelText('From this percentage of step time on'), { target: { value: '35' } })
+  fireEvent.input(dialog.getByLabelText('For at least this many minutes'), { target: { value: '2.5' } })
   fireEvent.submit(screen.getByText('Add').closest('form') as HTMLFormElement)
   await waitFor(() => expect(asked).toHaveLength(1))
   expect(asked[0]?.[2]).toEqual({
@@ -156,9 +156,9 @@ test('the fields follow the condition', async () => {
   render(<AlertsPage />)
   fireEvent.click(await screen.findByText('Add a rule'))
   fireEvent.change(screen.getByLabelText('When'), { target: { value: 'memory' } })
-  expect((screen.getByLabelText('Within so many hours') as HTMLInputElement).value).toBe('24')
+  expect((screen.getByLabelText('Within this many hours') as HTMLInputElement).value).toBe('24')
   fireEvent.change(screen.getByLabelText('When'), { target: { value: 'straggler' } })
-  expect(screen.queryByLabelText('Within so many hours')).toBeNull()
+  expect(screen.queryByLabelText('Within this many hours')).toBeNull()
 })
 
 test('a test says whether it arrived, and why not', async () => {
@@ -170,7 +170,7 @@ test('a test says whether it arrived, and why not', async () => {
   render(<AlertsPage />)
   fireEvent.click(await screen.findByText('Test'))
   await waitFor(() =>
-    expect(notice.value?.text).toBe('The test did not arrive at ops: it answered with 404.'),
+    expect(notice.value?.text).toBe('The test message did not reach ops: it answered with 404.'),
   )
 })
 

@@ -51,6 +51,14 @@ const press = (key: string) => fireEvent.keyDown(tree(), { key })
 const here = () => screen.getByRole('treeitem')
 
 describe('where loading spends its time', () => {
+  test('folded, it names the two lines that take most', async () => {
+    render(<HotspotsPanel run={run()} loader={null} rank={null} isFolded />)
+    await vi.waitFor(() =>
+      expect(document.querySelector('.folded > summary')?.textContent).toBe(
+        'Where loading spends its time60% Image.resize, 20% Image.open',
+      ),
+    )
+  })
   test('is a list of the program’s lines, each with what takes the time there', async () => {
     await show()
     expect(seen()).toContain('Where loading spends its timetrain, 1,000 looks')

@@ -124,7 +124,7 @@ test('says why it was not saved, and stays', async () => {
 
 test('a bound of rounding is never told smaller than it is', async () => {
   await open()
-  const said = ['exactly', ...['0.03', '0.4', '2'].map(percent => `rounded to within ${percent} %`)]
+  const said = ['exactly', ...['0.03', '0.4', '2'].map(percent => `rounded to within ${percent}%`)]
   const options = (screen.getByLabelText('Store durations') as HTMLSelectElement).options
   expect([...options].map(option => option.textContent)).toEqual(said)
 })

@@ -6,7 +6,7 @@ import { navigate } from '../../src/router'
 import { AnatomyBars } from '../../src/ui/parts/AnatomyBars'
 import { AdviceList } from '../../src/ui/run/AdviceList'
 import { Footnote } from '../../src/ui/run/Footnote'
-import { stretchText } from '../../src/ui/run/GanttPanel'
+import { GanttPanel, stretchText } from '../../src/ui/run/GanttPanel'
 import { LoaderSettings } from '../../src/ui/run/LoaderSettings'
 import { RangeChoice } from '../../src/ui/run/RangeChoice'
 import { RanksPanel } from '../../src/ui/run/RanksPanel'
@@ -329,7 +329,7 @@ test('signals say what a figure is a share of, and what could not be measured', 
   expect(cells).toEqual(['93% of requests', 'under 5%', 'queue empty', '–', '', 'not measured'])
 })
 
-test('of many signals those that speak for a cause and what was ruled out are shown, at most seven', () => {
+test('of many signals those that speak for a cause are shown, and what was ruled out where they are few', () => {
   const measured = { what: 'of requests', value: 0.1, unit: 'fraction' as const, series: null }
   const readings = ['ruled_out', 'not_measured', 'ruled_out', 'cause', 'not_measured', 'symptom'] as const
   const signals = Array.from({ length: 18 }, (_, at) => {
@@ -338,9 +338,12 @@ test('of many signals those that speak for a cause and what was ruled out are sh
   })
   render(<SignalsPanel isWell={false} signals={signals} />)
   const rows = () => [...document.querySelectorAll('tbody th')].map(cell => cell.textContent)
-  expect(rows()).toEqual([0, 3, 5, 9, 11, 15, 17].map(at => `signal ${at}`))
+  expect(rows()).toEqual([3, 5, 9, 11, 15, 17].map(at => `signal ${at}`))
   fireEvent.click(screen.getByText('Show all 18'))
   expect(rows()).toHaveLength(18)
+  cleanup()
+  render(<SignalsPanel isWell={false} signals={signals.slice(0, 5)} />)
+  expect(rows()).toEqual([3, 0, 2].map(at => `signal ${at}`))
 })
 
 test('hosts that are alike are described once', () => {
@@ -400,11 +403,11 @@ test('versions of the device are told where they are known, and one that was not
 })
 
 describe('ranks', () => {
-  const show = (count: number) => {
+  const show = (count: number, straggler: number | null = 5, spread = 0) => {
     const ranks = Array.from({ length: count }, (_, rank) => ({
       rank,
-      data_stall_fraction: rank === 5 ? 0.4 : 0.1,
-      straggler: rank === 5,
+      data_stall_fraction: rank === straggler ? 0.4 : 0.1 + (rank * spread) / count,
+      straggler: rank === straggler,
       works_longer: false,
     }))
     const store = { selection: signal({ rank: null }), series: signal({ rank: 0 }), select: vi.fn() }
@@ -417,6 +420,13 @@ describe('ranks', () => {
     fireEvent.click(screen.getByRole('radio', { name: 'rank 5, straggler: 40%' }))
     expect(store.select).toHaveBeenCalledWith({ rank: 5, range: { kind: 'whole' } })
   })
+  test('that are alike are folded into what they all wait', () => {
+    show(4, null, 0.04)
+    expect(document.querySelector('details#ranks')?.textContent).toContain('Rank by rankdata wait 10%–13%')
+    cleanup()
+    show(4, null, 0.2)
+    expect(document.querySelector('details#ranks')).toBeNull()
+  })
   test('sixty-four of them are a field of cells, each with its share in words', () => {
     show(64)
     expect(screen.getAllByRole('radio')).toHaveLength(64)
@@ -425,11 +435,30 @@ describe('ranks', () => {
   })
 })
 
+test('the timeline is named by the steps that it shows at first', () => {
+  recordCanvas()
+  const at = (index: number) => ({ epoch_index: 0, batch_index: index, start_us: index * 1_000 })
+  const steps = Array.from({ length: 90 }, (_, index) => ({
+    ...at(index),
+    ...{ step_index: index, data_wait_us: 100, step_us: 1_000 },
+    ...{ gpu_idle_us: null, queue_depth: null, sampler_us: null },
+  }))
+  const batches = steps.map((_, index) => ({
+    ...at(index),
+    ...{ worker: 0, load_us: 900, cpu_us: 900, runqueue_us: 0, blocked_us: 0 },
+    ...{ collate_us: null, pin_us: null, received_us: null },
+  }))
+  const timeline = { rank: 0, loader: 'train', from_us: 0, to_us: 90_000, steps, batches, missing: null }
+  render(<GanttPanel timeline={{ run_id: 'run-1', ...timeline }} series={null} run={run()} />)
+  expect(screen.getByRole('heading').textContent).toBe('The last 20 steps')
+  expect(seen()).toContain('Press f to show all 90 steps.')
+})
+
 test('a stretch of the timeline is summed up, steps cut where it cuts them', () => {
   const step = (start_us: number, data_wait_us: number) => ({ start_us, data_wait_us })
   const timeline = { steps: [step(0, 400_000), step(1_000_000, 300_000)], to_us: 2_000_000 }
   expect(stretchText(timeline as never, { fromUs: 200_000, toUs: 1_200_000 }, 1)).toContain(
-    'In these 1 s the GPU waits 400 ms (40%), and 1 step begins.',
+    'In this stretch of 1 s the GPU waits 400 ms (40%), and 1 step begins.',
   )
 })
 
@@ -463,6 +492,24 @@ describe('workers', () => {
     const cells = [...document.querySelectorAll('td')].map(cell => cell.textContent)
     expect(cells.slice(0, 8)).toEqual(['10', '1 ms', '2 ms', '3 ms', '–', '2.0%', '4.0%', '–'])
     expect(cells.slice(8)).toEqual(['1 GiB', '–', '−1 MiB', '4', '1', '0'])
+  })
+
+  test('of which none is to blame are folded into their medians, until one is', () => {
+    const median = (load_us_p50: number, number: number) => worker({ worker: number, load_us_p50 })
+    const isFolded = () => document.querySelector('details#workers') !== null
+    const { rerender } = show(median(1_000, 0), median(1_200, 1))
+    expect(document.querySelector('#workers > summary')?.textContent).toBe(
+      'Worker by workermedian 1–1.2 ms, limit 900 µs',
+    )
+    const later = (...workers: WorkerInfo[]) =>
+      rerender(<WorkersPanel page={workersPage({ workers, limit_us: 900 })} run={run({ gpus: 0 })} />)
+    later(median(500, 0), median(1_200, 1))
+    expect(isFolded()).toBe(false)
+    later(median(1_000, 0), median(1_200, 1))
+    expect(isFolded()).toBe(false)
+    cleanup()
+    show(median(1_000, 0), { ...median(1_200, 1), died: 1 })
+    expect(isFolded()).toBe(false)
   })
 
   test('that grow or ended badly stand above what they take', () => {

@@ -52,7 +52,7 @@ def test_a_channel_is_added_with_rules_tried_listed_and_removed(
         capsys, "add", "--webhook", "-", "--name", "ops", "--when", "memory", "--when", "straggler", "--for", "90s"
     )
     secret = next(line for line in added.splitlines() if line.startswith("whsec_"))
-    assert said(capsys, "test", "ops") == f"ops took the test: webhook to {receiver.url}.\n"
+    assert said(capsys, "test", "ops") == f"ops received the test message: webhook to {receiver.url}.\n"
     assert receiver.got[0].verified(secret)["data"]["title"] == "Underfed can reach the channel ops"
     said(capsys, "add", "--channel", "ops", "--when", "data_bound", "--threshold", "0.3", "--user", "ada")
     listed = said(capsys, "list")

@@ -18,7 +18,7 @@ import './ComparedRuns.css'
 const COLUMNS: readonly FigureColumn<ComparedRun>[] = [
   { name: 'run_id', label: 'Run', value: ({ run }) => run.run_id, format: ({ label }) => label },
   { name: 'speedup', label: 'Speed', unit: 'factor', value: ({ speed }) => speed?.factor ?? null },
-  { name: 'low', label: '95 % from', unit: 'factor', value: ({ speed }) => speed?.low ?? null },
+  { name: 'low', label: '95% from', unit: 'factor', value: ({ speed }) => speed?.low ?? null },
   { name: 'high', label: 'to', unit: 'factor', value: ({ speed }) => speed?.high ?? null },
   { name: 'steps_per_s', label: 'Steps/s', unit: 'per_s' },
   { name: 'samples_per_s', label: 'Samples/s', unit: 'per_s' },

@@ -34,7 +34,7 @@ export function SilentHosts({ hosts }: { hosts: readonly Host[] }) {
         )
       }
     >
-      <DataTable caption={say.silent.title} columns={say.silent.columns} class="silent-hosts">
+      <DataTable caption={say.silent.title} columns={say.silent.columns} class="silent-hosts stacking">
         {shown.map(line => (
           <Line key={line[0]?.hostname} hosts={line} />
         ))}

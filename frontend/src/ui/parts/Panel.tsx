@@ -31,11 +31,18 @@ export function Panel(props: PanelProps) {
   return props.isFolded ? <FoldedPanel {...props} /> : <OpenPanel {...props} />
 }
 
+/** Folded while there is nothing out of the ordinary; what was shown once is not folded away from its reader. */
+export function useFolded(isOrdinary: boolean): boolean {
+  const wasShown = useRef(false)
+  wasShown.current ||= !isOrdinary
+  return !wasShown.current
+}
+
 function OpenPanel(props: PanelProps) {
-  const { title, name, detail, controls, figures, picture, class: kind = '', children } = props
+  const { title, name, detail, class: kind = '' } = props
   const id = useId()
   const section = useRef<HTMLElement>(null)
-  const [isTable, switchView] = useView(name)
+  const view = useView(name)
   useEffect(() => {
     if (name && location.hash === `#${name}`) section.current?.scrollIntoView()
   }, [name])
@@ -45,51 +52,70 @@ function OpenPanel(props: PanelProps) {
         <h2 id={id}>{title}</h2>
         {detail && <span class="detail">{detail}</span>}
         <span class="controls row screen-only">
-          {controls}
-          {figures?.tables && (
-            <Button
-              kind="small"
-              aria-pressed={isTable}
-              aria-label={`${isTable ? text.asChart : text.asTable}: ${title}`}
-              onClick={switchView}
-            >
-              {isTable ? text.asChart : text.asTable}
-            </Button>
-          )}
-          {name && (
-            <PanelMenu title={title} name={name} figures={figures} picture={isTable ? undefined : picture} />
-          )}
+          <Controls {...props} view={view} />
         </span>
       </header>
-      {isTable && figures?.tables
-        ? figures.tables().map(table => <WordsTable key={table.caption} table={table} title={title} />)
-        : children}
+      <Content {...props} view={view} />
     </section>
   )
 }
 
-/** Its address opens it. */
-function FoldedPanel({ title, name, detail, figures, children }: PanelProps) {
+/** Its address opens it, and so does that of its table. */
+function FoldedPanel(props: PanelProps) {
+  const { title, name, detail, class: kind = '' } = props
   const section = useRef<HTMLDetailsElement>(null)
+  const view = useView(name)
+  const [isTable] = view
   useEffect(() => {
     if (!section.current || !name || location.hash !== `#${name}`) return
     section.current.open = true
     section.current.scrollIntoView()
   }, [name])
+  useEffect(() => {
+    if (section.current && isTable) section.current.open = true
+  }, [isTable])
   return (
-    <details ref={section} id={name} class="folded">
+    <details ref={section} id={name} class={`folded ${kind}`}>
       <summary>
         <h2>{title}</h2>
         {detail && <span class="detail">{detail}</span>}
       </summary>
-      {name && (
-        <span class="folded-menu screen-only">
-          <PanelMenu title={title} name={name} figures={figures} picture={undefined} />
-        </span>
-      )}
-      {children}
+      <span class="folded-controls row screen-only">
+        <Controls {...props} view={view} />
+      </span>
+      <Content {...props} view={view} />
     </details>
   )
+}
+
+type View = readonly [isTable: boolean, switchView: () => void]
+
+function Controls(props: PanelProps & { view: View }) {
+  const { title, name, controls, figures, picture, view } = props
+  const [isTable, switchView] = view
+  return (
+    <>
+      {controls}
+      {figures?.tables && (
+        <Button
+          kind="small"
+          aria-pressed={isTable}
+          aria-label={`${isTable ? text.asChart : text.asTable}: ${title}`}
+          onClick={switchView}
+        >
+          {isTable ? text.asChart : text.asTable}
+        </Button>
+      )}
+      {name && (
+        <PanelMenu title={title} name={name} figures={figures} picture={isTable ? undefined : picture} />
+      )}
+    </>
+  )
+}
+
+function Content({ title, figures, children, view: [isTable] }: PanelProps & { view: View }) {
+  if (!isTable || !figures?.tables) return children
+  return figures.tables().map(table => <WordsTable key={table.caption} table={table} title={title} />)
 }
 
 function WordsTable({ table: { caption, rows, ...table }, title }: { table: WordTable; title: string }) {
@@ -100,7 +126,7 @@ function WordsTable({ table: { caption, rows, ...table }, title }: { table: Word
 }
 
 /** Chart or table: the address remembers it for a panel with a name, else it lasts until the page is left. */
-function useView(name: string | undefined): readonly [isTable: boolean, switchView: () => void] {
+function useView(name: string | undefined): View {
   const own = useSignal(false)
   if (!name) return [own.value, () => (own.value = !own.value)]
   const { query } = route.value

@@ -46,8 +46,15 @@ export function GanttPanel({ timeline, series, run }: GanttPanelProps) {
   )
   if (!timeline || !data) return null
   const span = formatDuration(wholeSeconds(timeline.to_us - timeline.from_us))
-  const title = say.title(Math.min(timeline.steps.length))
-  const rest = workersSeen.length > LANES ? `${say.split} ${say.more(workersSeen.length - LANES)}` : say.split
+  const { fromUs } = newestOf(data)
+  const shown = timeline.steps.filter(step => step.start_us >= fromUs).length
+  const rest = [
+    say.split,
+    workersSeen.length > LANES && say.more(workersSeen.length - LANES),
+    shown < timeline.steps.length && say.all(formatNumber(timeline.steps.length)),
+  ]
+    .filter(Boolean)
+    .join(' ')
   if (timeline.steps.length === 0) {
     return timeline.missing ? (
       <Panel title={parts.timeline}>
@@ -57,7 +64,7 @@ export function GanttPanel({ timeline, series, run }: GanttPanelProps) {
   }
   return (
     <Panel
-      title={title}
+      title={say.title(shown)}
       detail={<Legend entries={legendOf(run.gpus)} />}
       controls={<Keys />}
       name="timeline"

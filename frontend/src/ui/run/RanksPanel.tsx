@@ -1,16 +1,19 @@
 /** The share that each rank waits, to see whether one rank waits or all. Choosing one shows its charts. */
 import type { Diagnosis } from '../../api/schema'
-import { formatFraction } from '../../format'
+import { formatFraction, formatRange } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore } from '../../store/run'
 import { charts } from '../../text/charts'
 import { ranks as say } from '../../text/run'
 import { type FigureColumn, figuresOf } from '../parts/figures'
-import { Panel } from '../parts/Panel'
+import { Panel, useFolded } from '../parts/Panel'
 import './RanksPanel.css'
 
 /** More than these are a field of cells: a bar each would be a page of bars. */
 const BARS = 8
+
+/** Of a step; a wait that is shorter counts as none, and so does a difference. */
+const LEAST_DIFFERENCE = 0.05
 
 type Rank = Diagnosis['ranks'][number]
 
@@ -28,8 +31,15 @@ interface RanksPanelProps {
 export function RanksPanel({ store, diagnosis }: RanksPanelProps) {
   const { ranks } = diagnosis
   const chosen = store.selection.value.rank ?? store.series.value?.rank ?? null
+  const isFolded = useFolded(areAlike(ranks))
   return (
-    <Panel title={say.title} name="ranks" detail={say.detail} figures={figuresOf(COLUMNS, ranks)}>
+    <Panel
+      title={say.title}
+      name="ranks"
+      detail={isFolded ? `${say.detail} ${rangeOf(ranks)}` : say.detail}
+      isFolded={isFolded}
+      figures={figuresOf(COLUMNS, ranks)}
+    >
       <Stragglers ranks={ranks} />
       <fieldset class={ranks.length > BARS ? 'rank-cells' : 'ranks'}>
         <legend class="visually-hidden">{say.choose}</legend>
@@ -46,6 +56,23 @@ export function RanksPanel({ store, diagnosis }: RanksPanelProps) {
       {ranks.length > BARS && <p class="detail">{say.cells}</p>}
     </Panel>
   )
+}
+
+/** No rank is to blame, and none hides behind a mean. */
+function areAlike(ranks: readonly Rank[]): boolean {
+  const [least, most] = endsOf(ranks)
+  return !ranks.some(rank => rank.straggler) && most - least < LEAST_DIFFERENCE
+}
+
+function rangeOf(ranks: readonly Rank[]): string {
+  const [least, most] = endsOf(ranks)
+  return formatRange(formatFraction(least), formatFraction(most))
+}
+
+/** A rank without a verdict differs from all others. */
+function endsOf(ranks: readonly Rank[]): readonly [least: number, most: number] {
+  const shares = ranks.map(rank => rank.data_stall_fraction ?? Number.NaN)
+  return [Math.min(...shares), Math.max(...shares)]
 }
 
 /** One rank that waits makes all others wait for it: why it does, the verdict says. */

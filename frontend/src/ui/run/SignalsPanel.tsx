@@ -23,8 +23,10 @@ const FILED: readonly FigureColumn<Signal>[] = [
   { name: 'says' },
 ]
 
-/** What a reader takes in; the rest was ruled out, or not measured. */
-const FEW = 7
+/** What a reader takes in. */
+const MOST = 7
+/** Where fewer speak for a cause, some that were ruled out show that others were looked at. */
+const LEAST = 3
 
 interface SignalsPanelProps {
   signals: readonly Signal[]
@@ -43,7 +45,7 @@ export function SignalsPanel({ signals, isWell }: SignalsPanelProps) {
       name="signals"
       class={`signals ${isWell ? 'well' : ''}`}
       controls={
-        signals.length > FEW && (
+        signals.length > fewOf(signals).length && (
           <Button
             kind="small"
             aria-pressed={showsAll.value}
@@ -65,11 +67,11 @@ export function SignalsPanel({ signals, isWell }: SignalsPanelProps) {
   )
 }
 
-/** Those that speak for a cause, then what was ruled out, as far as there is room; in the order of the whole. */
+/** Those that speak for a cause come first; what was ruled out is folded, but for a few. */
 export function fewOf(signals: readonly Signal[]): readonly Signal[] {
   const rank = (signal: Signal) => (isTelling(signal) ? 0 : signal.reading === 'not_measured' ? 2 : 1)
-  const few = new Set(signals.toSorted((a, b) => rank(a) - rank(b)).slice(0, FEW))
-  return signals.filter(signal => few.has(signal))
+  const telling = signals.filter(isTelling).length
+  return signals.toSorted((a, b) => rank(a) - rank(b)).slice(0, Math.min(MOST, Math.max(LEAST, telling)))
 }
 
 function isTelling({ reading }: Signal): boolean {

@@ -8,6 +8,7 @@ import { formatDuration, formatNumber } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore, Still } from '../../store/run'
 import { charts as say } from '../../text/charts'
+import { isOpen } from '../../verdict'
 import { Button } from '../parts/Button'
 import { ChartPanel } from '../parts/ChartPanel'
 import type { WordTable } from '../parts/figures'
@@ -46,6 +47,7 @@ export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
     )
   }
   const step = page.series.find(series => series.metric === 'step_us')
+  const figures = (step?.p50 ? say.spreadOf : say.mean)(stepsPerPoint(step))
   return (
     <ChartPanel
       set={set}
@@ -53,7 +55,7 @@ export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
       name="steps"
       controls={<RangeChoice store={store} />}
       furtherTable={happened(set, marks)}
-      otherwise={(step?.p50 ? say.spreadOf : say.mean)(stepsPerPoint(step))}
+      otherwise={store.shown.value && isOpen(store.shown.value) ? say.unjudged(figures) : figures}
       notes={
         <>
           <KeptNote series={step} />

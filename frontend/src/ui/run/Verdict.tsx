@@ -131,13 +131,8 @@ function Watchable() {
 }
 
 function kindDetail(diagnosis: Diagnosis): string {
-  if (isOpen(diagnosis)) {
-    if (diagnosis.status !== 'running') return ''
-    return say.progress(
-      formatNumber(Math.min(diagnosis.steps, diagnosis.needed_steps)),
-      formatNumber(diagnosis.needed_steps),
-    )
-  }
+  // What is missing of a run that ended, the reason says.
+  if (isOpen(diagnosis)) return diagnosis.status === 'running' ? progressOf(diagnosis) : ''
   const said = diagnosis.confidence
     ? say.confidence(
         diagnosis.confidence,
@@ -150,9 +145,19 @@ function kindDetail(diagnosis: Diagnosis): string {
 }
 
 function Progress({ diagnosis }: { diagnosis: Diagnosis }) {
-  const value = Math.min(diagnosis.steps, diagnosis.needed_steps)
-  const label = say.progress(formatNumber(value), formatNumber(diagnosis.needed_steps))
-  return <progress class="progress" value={value} max={diagnosis.needed_steps} aria-label={label} />
+  const { steps, needed_steps: needed } = diagnosis
+  return (
+    <progress
+      class="progress"
+      value={Math.min(steps, needed)}
+      max={needed}
+      aria-label={progressOf(diagnosis)}
+    />
+  )
+}
+
+function progressOf({ steps, needed_steps: needed }: Diagnosis): string {
+  return say.progress(formatNumber(Math.min(steps, needed)), formatNumber(needed))
 }
 
 interface CostProps {

@@ -4,12 +4,12 @@ import type { WorkerInfo, WorkersPage } from '../../api/schema'
 import { type Drawn, mountDrawn } from '../../charts/mount'
 import { chart, paragraph } from '../../charts/picture'
 import { type Load, strips } from '../../charts/strips'
-import { asSentence, formatDuration } from '../../format'
+import { asSentence, formatDuration, formatRange } from '../../format'
 import type { Still } from '../../store/run'
 import { workers as say } from '../../text/charts'
 import { Chart } from '../parts/Chart'
 import { type FigureColumn, figuresOf } from '../parts/figures'
-import { Panel } from '../parts/Panel'
+import { Panel, useFolded } from '../parts/Panel'
 import { formatGrowth, growthOf, WorkerNotes } from './WorkerNotes'
 
 const COLUMNS: readonly FigureColumn<WorkerInfo>[] = [
@@ -34,12 +34,14 @@ const COLUMNS: readonly FigureColumn<WorkerInfo>[] = [
 
 export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Still }) {
   const drawn = useMemo(() => page && drawnOf(page), [page])
+  const isFolded = useFolded(page === null || areAlike(page))
   if (!page || (page.workers.length === 0 && !page.missing)) return null
   const limit = drawn && limitText(page, run)
   return (
     <Panel
       title={isAlone(page) ? say.titleAlone : say.title}
-      detail={say.detail}
+      detail={isFolded ? foldedText(page) : say.detail}
+      isFolded={isFolded}
       name="workers"
       figures={page.workers.length > 0 ? figuresOf(COLUMNS, page.workers) : undefined}
       picture={drawn ? () => [chart(drawn), ...(limit ? [paragraph(limit)] : [])] : undefined}
@@ -50,6 +52,23 @@ export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Sti
       <WorkerNotes page={page} />
     </Panel>
   )
+}
+
+/** No worker is to blame: all medians are on one side of the limit, and none ended or grows. */
+function areAlike({ workers, limit_us: limitUs, missing }: WorkersPage): boolean {
+  const medians = workers.flatMap(({ load_us_p50: median }) => (median === null ? [] : [median]))
+  const slow = medians.filter(median => median > (limitUs ?? 0)).length
+  return (
+    missing === null &&
+    limitUs !== null &&
+    medians.length === workers.length &&
+    (slow === 0 || slow === medians.length) &&
+    workers.every(({ died, raised, is_growing: grows }) => died === 0 && raised === 0 && !grows)
+  )
+}
+
+function foldedText({ workers, limit_us: limitUs }: WorkersPage): string {
+  return say.folded(rangeOf(workers), formatDuration(limitUs))
 }
 
 function mount(element: HTMLElement, drawn: Drawn) {
@@ -73,9 +92,13 @@ function loadOf({ load_us_p5: p5, load_us_p50: p50, load_us_p95: p95 }: WorkerIn
 }
 
 function label({ workers }: WorkersPage): string {
+  return say.label(workers.filter(worker => worker.load_us_p50 !== null).length, rangeOf(workers))
+}
+
+/** From the least median to the greatest. */
+function rangeOf(workers: readonly WorkerInfo[]): string {
   const medians = workers.map(worker => worker.load_us_p50).filter(median => median !== null)
-  const [low, high] = [Math.min(...medians), Math.max(...medians)].map(formatDuration)
-  return say.label(medians.length, low ?? '', high ?? '')
+  return formatRange(formatDuration(Math.min(...medians)), formatDuration(Math.max(...medians)))
 }
 
 /** Only the medians above and below the limit say whether one worker is to blame. */

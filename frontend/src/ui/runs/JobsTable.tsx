@@ -153,7 +153,7 @@ function Job({ line, columns, filter, query }: JobProps) {
         <a class={`job-name ${runs > 1 ? '' : 'alone'}`} href={runHref(newest.run_id)} title={newest.name}>
           {newest.name}
         </a>{' '}
-        {!isNarrow.value && <small class="faint">{line.project}</small>}
+        {isNarrow.value ? <VerdictBelow run={newest} /> : <small class="faint">{line.project}</small>}
       </>
     ),
     runs: runs.toLocaleString('en'),
@@ -185,6 +185,15 @@ function Verdict({ run }: { run: RunSummary }) {
       {' '}
       {run.cause_label && <small>{run.cause_label}</small>}
     </VerdictWord>
+  )
+}
+
+/** Where the verdict has no column of its own. */
+function VerdictBelow({ run }: { run: RunSummary }) {
+  return (
+    <span class="job-verdict cut">
+      <VerdictWord judged={run} class="verdict-word" word={run.cause_label} />
+    </span>
   )
 }
 
@@ -242,9 +251,12 @@ function cellOfRun(run: RunSummary, column: Column): preact.ComponentChildren {
   switch (column) {
     case 'job':
       return (
-        <a class="job-name of-job" href={runHref(run.run_id)}>
-          {run.name}
-        </a>
+        <>
+          <a class="job-name of-job" href={runHref(run.run_id)}>
+            {run.name}
+          </a>
+          {isNarrow.value && <VerdictBelow run={run} />}
+        </>
       )
     case 'verdict':
       return <Verdict run={run} />

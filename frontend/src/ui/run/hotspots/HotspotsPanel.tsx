@@ -3,7 +3,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { HotspotsPage } from '../../../api/schema'
-import { asSentence, formatNumber } from '../../../format'
+import { asSentence, formatFraction, formatNumber } from '../../../format'
 import { openHotspots } from '../../../store/hotspots'
 import type { Still } from '../../../store/run'
 import { hotspots as say } from '../../../text/hotspots'
@@ -24,7 +24,7 @@ interface HotspotsPanelProps {
   loader: string | null
   /** `null`: all together. */
   rank: number | null
-  /** Nothing is lost to loading. */
+  /** What to do is no change of what loading executes. */
   isFolded?: boolean
 }
 
@@ -67,7 +67,7 @@ function Shown({ page, run, of, isFolded }: ShownProps) {
     )
   }
   const panels = (
-    <div class="hotspot-panels">
+    <div class={`hotspot-panels ${isFolded ? 'titled' : ''}`}>
       <div>
         <HotspotList page={page} ranks={run.ranks.length} search={search} controls={sampled} />
         {slowest}
@@ -80,10 +80,26 @@ function Shown({ page, run, of, isFolded }: ShownProps) {
     <details class="folded" open={WITHIN.includes(location.hash)}>
       <summary>
         <h2>{say.titles[page.of]}</h2>
+        <span class="detail">{foremost(page)}</span>
       </summary>
       {panels}
     </details>
   )
+}
+
+/** Of the lines, or of the functions by what they do themselves. */
+const FOREMOST = 2
+
+function foremost({ hot_lines: lines, hotspots }: HotspotsPage): string {
+  const named =
+    lines.length > 0
+      ? lines.map(({ called, function: within, fraction }) => [called ?? within, fraction] as const)
+      : hotspots.map(({ function: name, self_fraction: fraction }) => [name, fraction] as const)
+  return named
+    .toSorted(([, one], [, other]) => other - one)
+    .slice(0, FOREMOST)
+    .map(([name, fraction]) => `${formatFraction(fraction)} ${name}`)
+    .join(', ')
 }
 
 /** Workers and, where it was asked for, the training thread. */
