@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from underfed_server.advice.case import Case
@@ -15,6 +15,7 @@ from underfed_server.advice.prediction.regime import exposure
 from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
+from underfed_server.advice.saved import Saved
 from underfed_server.advice.shares import Gain
 from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.diagnosis.measures import anatomy_of
@@ -63,6 +64,8 @@ class Offer:
     """Gain where nothing is simulated. A string: why it cannot be computed; ``None``: single steps do not show it."""
     assumption: str | None = None
     """What a gain that is not simulated rests on."""
+    saved: Saved | None = None
+    """What the change can save at most; ``None``: what all of the wait is."""
     ceiling: Ceiling | None = None
     """The speed-up that the change cannot exceed; ``None``: that with instant data."""
 
@@ -75,6 +78,8 @@ def advice_of(case: Case, offer: Offer) -> Advice | None:
         gain = case.obstacle
     if isinstance(gain, Gain):
         gain = _as_sure_as_others(case, gain, offer.ceiling or UNKNOWN, case.could_be or UNKNOWN)
+    if offer.saved is not None and isinstance(gain, (Gain, Prediction)):
+        gain, offer = offer.saved.within(gain), replace(offer, evidence=[*offer.evidence, offer.saved.evidence])
     if isinstance(gain, Gain) or (offer.simulated and isinstance(gain, Prediction)):
         return _advice(case, offer, gain) if is_worthwhile(gain.speedup) else None
     return _advice(case, offer, gain)

@@ -51,5 +51,6 @@ def _median(values: Sequence[int]) -> float | None:
 CHANGE = Change(
     label="persistent workers",
     consider=consider,
+    is_of_its_causes=True,
     is_between_epochs=True,
 )
