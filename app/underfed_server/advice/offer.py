@@ -25,6 +25,10 @@ from underfed_server.model import Advice, Anatomy, Evidence, Refusal, Setting
 WIDE_FACTOR = 2.0
 """Between the ends of an interval around 1, from which a figure in front of it would be taken for more than it is."""
 
+NOTHING_FACTOR, LOSS = 3.0, 0.9
+"""From which the ends of one that reaches down to such a loss say no more than that the gain is not known: they are not
+told."""
+
 TRIED_STEPS = 200
 """The mean of so many is known to ±5 %, which tells a gain worth having from none."""
 
@@ -172,7 +176,8 @@ def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> 
     assumption = _assumption(case, gain) if isinstance(gain, Prediction) else offer.assumption
     if _says_nothing(case, gain):
         why = " ".join(text for text in (assumption, _try_it(case)) if text)
-        return nothing | {"low": gain.low, "high": gain.high, "assumption": why}
+        ends = {} if gain.low < LOSS and gain.high > NOTHING_FACTOR * gain.low else {"low": gain.low, "high": gain.high}
+        return nothing | ends | {"assumption": why}
     return {
         "predicted_speedup": gain.speedup,
         "low": gain.low,

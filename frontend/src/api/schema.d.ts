@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 111f787404036f8de8914fcac6ba40c42ac2501fbcc7959049408c88c21903e7. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 1f6d329c3be5585acd44ed2f01cfcc4c4270f7ded8891b3b78c9660dc63ce9de. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1499,6 +1499,11 @@ export interface components {
             instant_data_high_steps_per_s?: number | null;
             /** Instant Data Steps Per S */
             instant_data_steps_per_s: number | null;
+            /**
+             * Is Beside First
+             * @default false
+             */
+            is_beside_first: boolean;
             /**
              * Is Final
              * @default false

@@ -197,6 +197,26 @@ def no_interval_ends_above_what_the_evidence_lets_be_saved(said: Diagnosis) -> I
 
 
 @invariant
+def an_interval_says_something(said: Diagnosis) -> Iterator[str]:
+    """A gain that may as well be a loss and far from one is told without figures, with the reason."""
+    for each in said.advice:
+        if each.low is not None and each.high is not None and each.low < 0.9 and each.high > 3 * each.low * WRITTEN:
+            yield f"{each.change} may gain × {each.low} to {each.high}"
+        if each.predicted_speedup is None and not each.assumption:
+            yield f"{each.change} has neither a gain nor a reason"
+
+
+@invariant
+def more_workers_are_not_advised_against_full_cores(said: Diagnosis) -> Iterator[str]:
+    """Where the run's own work fills the cores above all, more workers are not offered on trial."""
+    is_full = bool(said.causes) and said.causes[0].cause == "cpu_limited" and said.beside_loader is None
+    for each in said.advice if is_full and said.bound == "data" else []:
+        if each.change == "num_workers" and " from " in each.title and each.title.startswith("Raise"):
+            if each.low is None or each.low < 1:
+                yield f"{each.title} may gain × {each.low}, and {said.causes[0].sentence!r}"
+
+
+@invariant
 def what_is_applied_is_the_first_fix(said: Diagnosis) -> Iterator[str]:
     """``--apply`` takes the first fix that can be set, and is told beside the first one alone."""
     for place, each in enumerate(said.advice):
