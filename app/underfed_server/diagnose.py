@@ -163,7 +163,7 @@ def diagnosis_of(
     loaders = [line_of(each, facts, overview.slow, verdict) for each in facts.loaders]
     slow = overview.slow
     most = could_be(slow.judged, facts.host, verdict.bound, slow.late_in_turn) if verdict.anatomy else None
-    advice = at_present(recommendation, verdict.anatomy, most)
+    advice = at_present(recommendation, verdict.anatomy, most, verdict.causes)
     return Diagnosis(
         **dict(verdict),
         run_id=facts.run_id,

@@ -544,6 +544,13 @@ class PictureSize(Model):
     """Looks that found one being resized, not pictures."""
 
 
+def _is_beside_first(_: object, info: ValidationInfo) -> bool:
+    return info.data.get("beside_loader") is not None and not any(one.is_promised for one in info.data["advice"])
+
+
+BesideFirst = Annotated[bool, BeforeValidator(_is_beside_first), Field(validate_default=True)]
+
+
 class Diagnosis(Verdict):
     run_id: str
     status: Status
@@ -564,6 +571,8 @@ class Diagnosis(Verdict):
     beside_loader: str | None = None
     """Where the leading cause lies outside the run: what to do about it, in one sentence. ``None``: it does not, or it
     is not known."""
+    is_beside_first: BesideFirst = False
+    """What to do first lies outside the run: the cause does, and no change of the loader promises a gain."""
     ledger: list[LedgerEntry]
     trials: list[Trial] = []
     """What ``--tune`` measured of that loader, oldest first."""
@@ -601,11 +610,6 @@ class Diagnosis(Verdict):
     def best_advice(self) -> Advice | None:
         """The first that promises a gain; where none does, the first to try."""
         return next((one for one in self.advice if one.is_promised), next(iter(self.advice), None))
-
-    @property
-    def is_beside_first(self) -> bool:
-        """What to do first lies outside the run: the cause does, and no change of the loader promises a gain."""
-        return self.beside_loader is not None and not any(one.is_promised for one in self.advice)
 
 
 # --- runs -----------------------------------------------------------------------------------------

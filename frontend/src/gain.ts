@@ -10,12 +10,12 @@ export function bestOf(advice: readonly Advice[]): Advice | null {
   return advice.find(one => one.is_promised) ?? advice[0] ?? null
 }
 
-/** What to do first lies outside the run: the cause does, and no change of the loader promises a gain. */
+/** What to do first, where the service says that it lies outside the run. */
 export function besideFirst({
-  advice,
   beside_loader,
-}: Pick<Diagnosis, 'advice' | 'beside_loader'>): string | null {
-  return advice.some(one => one.is_promised) ? null : (beside_loader ?? null)
+  is_beside_first,
+}: Pick<Diagnosis, 'beside_loader' | 'is_beside_first'>): string | null {
+  return is_beside_first ? (beside_loader ?? null) : null
 }
 
 /** As predicted, at least, at most. */

@@ -107,10 +107,9 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
             yield f"of it through {', '.join(through)}"
     if is_profiled:
         yield from few_looks(diagnosis)
-    beside = diagnosis.get("beside_loader")
-    is_beside_first = bool(beside) and not any(one.get("is_promised") for one in diagnosis["advice"])
+    is_beside_first = diagnosis.get("is_beside_first", False)
     if is_beside_first:
-        yield f"outside the loader: {beside}"
+        yield f"outside the loader: {diagnosis['beside_loader']}"
     yield from first_fix(diagnosis["advice"], "worth a try" if is_beside_first else "first fix")
     yield f"why, and all else: {page}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import join, quote
 
 from underfed_server.advice.candidates import find_candidates, no_candidates
@@ -13,6 +13,7 @@ from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.change import Change
 from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.advice.offer import Offer, advice_of
+from underfed_server.advice.saved import most_saved
 from underfed_server.diagnosis.measures import used_cores_fraction
 from underfed_server.diagnosis.overview import Overview
 from underfed_server.facts.record import RunFacts
@@ -62,7 +63,10 @@ def recommend(case: Case) -> Recommendation:
 def _outcomes(case: Case, change: Change) -> list[Advice | Refusal | None]:
     found = None if change.needs_cause and case.cause is None else change.consider(case)
     each = found if isinstance(found, Sequence) else [found]
-    return [advice_of(case, one) if isinstance(one, Offer) else one for one in each]
+    saved = most_saved(case) if change.is_of_its_causes else None
+    return [
+        advice_of(case, replace(one, saved=saved) if saved else one) if isinstance(one, Offer) else one for one in each
+    ]
 
 
 def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
@@ -129,13 +133,15 @@ def _gain(one: Advice) -> float:
 
 
 def _with_commands(facts: RunFacts, advice: Sequence[Advice]) -> list[Advice]:
-    """With the line that tries each without touching the code. ``--apply`` takes the first that can be set."""
+    """With the line that tries each without touching the code. ``--apply`` takes the first that can be set: it is told
+    beside the first fix alone, and where that cannot be set beside none.
+    """
     settable = [one for one in advice if one.settings and all(SETTINGS[name].is_settable for name in one.settings)]
     words = join(facts.command) if facts.command else COMMAND
     has_others = sum(bool(each.steps) for each in facts.loaders) > 1
     commands = {
         id(one): f"underfed run --apply {quote(facts.run_id)} -- {words}"
-        if one is settable[0]
+        if one is advice[0]
         else f"underfed run {_set(one.settings, one.loader if has_others else None)} -- {words}"
         for one in settable
     }

@@ -31,5 +31,7 @@ class Change:
     """The trait besides settings that the change alters: it may differ between the runs."""
     goes_first: Callable[[Case], bool] | None = None
     """Whether it comes before others that cure the leading cause, though its gain has no figure. ``None``: never."""
+    is_of_its_causes: bool = False
+    """It touches nothing but what the causes cost that it cures: no gain of it is above that of their being gone."""
     is_between_epochs: bool = False
     """The gain lies between epochs: runs are compared over whole epochs only (CONTRACT)."""

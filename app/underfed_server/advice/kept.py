@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from underfed_server.advice.advise import Recommendation
+from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.offer import UNKNOWN, above
+from underfed_server.advice.saved import within_causes
 from underfed_server.diagnosis.instant_data import Ceiling
-from underfed_server.model import Advice, Anatomy
+from underfed_server.model import Advice, Anatomy, CauseFinding
 
 
-def at_present(recommendation: Recommendation, now: Anatomy | None, could_be: Ceiling | None) -> tuple[Advice, ...]:
-    """None gains more than instant data would by now, and predicted steps are those of the present step.
+def at_present(
+    recommendation: Recommendation, now: Anatomy | None, could_be: Ceiling | None, causes: Sequence[CauseFinding] = ()
+) -> tuple[Advice, ...]:
+    """None gains more than instant data would by now, or than its causes cost by now; predicted steps are those of the
+    present step.
 
     Args:
         now: the mean step of the present verdict.
         could_be: what instant data would gain by it; ``None``: not known.
+        causes: of the present verdict.
     """
     if now is None or now == recommendation.anatomy:
         return recommendation.advice
     changed = could_be.speedup / recommendation.could_be if could_be and recommendation.could_be else 1.0
-    return tuple(_at_present(one, now, could_be or UNKNOWN, changed) for one in recommendation.advice)
+    present = (within_causes(one, causes) if all_changes()[one.change].is_of_its_causes else one
+               for one in recommendation.advice)  # fmt: skip
+    return tuple(_at_present(one, now, could_be or UNKNOWN, changed) for one in present)
 
 
 def _at_present(one: Advice, now: Anatomy, could_be: Ceiling, changed: float) -> Advice:

@@ -143,7 +143,7 @@ OPERATOR = re.compile(r"^operator ")
 TENSOR_CALLS = r"^(torch|F)\.(?!tensor |as_tensor |from_numpy )[\w.]+ "
 
 WORKS_ON: Mapping[Operands, re.Pattern[str]] = {
-    "arrays": re.compile(r"^astype |^(np|numpy)\.[\w.]+ | numpy/"),
+    "arrays": re.compile(r"^(\w+\.)*astype |^(np|numpy)\.[\w.]+ | numpy/"),
     "tensors": re.compile(rf"{TENSOR_CALLS}| torch/(_tensor|functional|nn/functional)\.py$"),
 }
 """Calls that show it; making a tensor of an array is the end of work on arrays."""
@@ -258,7 +258,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         source="https://numpy.org/doc/stable/user/basics.copies.html, "
         "https://numpy.org/doc/stable/user/basics.types.html",
         seen_as=re.compile(
-            r"^(astype|copy|(np|numpy)\.(asarray|array|ascontiguousarray|divide|multiply|subtract|add|clip|float64"
+            r"^((\w+\.)*astype|(?!copy\.)(\w+\.)*copy|(np|numpy)\.(asarray|array|ascontiguousarray|divide|multiply|subtract|add|clip|float64"
             r"|concatenate|stack|where|pad)) "
         ),
         operands="arrays",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from underfed_server.advice.case import Case
@@ -15,6 +15,7 @@ from underfed_server.advice.prediction.regime import exposure
 from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
+from underfed_server.advice.saved import Saved
 from underfed_server.advice.shares import Gain
 from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.diagnosis.measures import anatomy_of
@@ -23,6 +24,10 @@ from underfed_server.model import Advice, Anatomy, Evidence, Refusal, Setting
 
 WIDE_FACTOR = 2.0
 """Between the ends of an interval around 1, from which a figure in front of it would be taken for more than it is."""
+
+NOTHING_FACTOR, LOSS = 3.0, 0.9
+"""From which the ends of one that reaches down to such a loss say no more than that the gain is not known: they are not
+told."""
 
 TRIED_STEPS = 200
 """The mean of so many is known to ±5 %, which tells a gain worth having from none."""
@@ -63,6 +68,8 @@ class Offer:
     """Gain where nothing is simulated. A string: why it cannot be computed; ``None``: single steps do not show it."""
     assumption: str | None = None
     """What a gain that is not simulated rests on."""
+    saved: Saved | None = None
+    """What the change can save at most; ``None``: what all of the wait is."""
     ceiling: Ceiling | None = None
     """The speed-up that the change cannot exceed; ``None``: that with instant data."""
 
@@ -75,6 +82,8 @@ def advice_of(case: Case, offer: Offer) -> Advice | None:
         gain = case.obstacle
     if isinstance(gain, Gain):
         gain = _as_sure_as_others(case, gain, offer.ceiling or UNKNOWN, case.could_be or UNKNOWN)
+    if offer.saved is not None and isinstance(gain, (Gain, Prediction)):
+        gain, offer = offer.saved.within(gain), replace(offer, evidence=[*offer.evidence, offer.saved.evidence])
     if isinstance(gain, Gain) or (offer.simulated and isinstance(gain, Prediction)):
         return _advice(case, offer, gain) if is_worthwhile(gain.speedup) else None
     return _advice(case, offer, gain)
@@ -167,7 +176,8 @@ def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> 
     assumption = _assumption(case, gain) if isinstance(gain, Prediction) else offer.assumption
     if _says_nothing(case, gain):
         why = " ".join(text for text in (assumption, _try_it(case)) if text)
-        return nothing | {"low": gain.low, "high": gain.high, "assumption": why}
+        ends = {} if gain.low < LOSS and gain.high > NOTHING_FACTOR * gain.low else {"low": gain.low, "high": gain.high}
+        return nothing | ends | {"assumption": why}
     return {
         "predicted_speedup": gain.speedup,
         "low": gain.low,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from underfed_server.diagnosis import measures
-from underfed_server.facts.record import HostShare, RankFacts
+from underfed_server.diagnosis.wait import mean_iterator_us, mean_startup_us
+from underfed_server.facts.record import HostShare, RankFacts, whole_epochs
 from underfed_server.measurements import Column
 from underfed_server.model import Evidence, LoaderInfo, ReadRate
 
@@ -34,10 +35,16 @@ def work(rank: RankFacts) -> Evidence:
     return Evidence(what="Step without its data wait", value=measures.work_us(rank), unit="us")
 
 
-def epoch_start(rank: RankFacts) -> Evidence:
-    begun = [one.startup_us for one in rank.epochs if one.startup_us is not None]
-    median = float(np.median(begun)) if begun else None
-    return Evidence(what="From the start of an epoch to its first batch", value=median, unit="us")
+def epoch_starts(rank: RankFacts, loader: LoaderInfo | None) -> list[Evidence]:
+    """Of the epochs that begin within the judged steps; the end of the epoch before, in which its workers stop, is part
+    of the longer wait."""
+    lengths = whole_epochs(rank.epochs)
+    steps = sum(lengths) / len(lengths) if lengths else None
+    return [
+        Evidence(what="Longer wait for an epoch's first batch", value=mean_startup_us(rank, loader), unit="us"),
+        Evidence(what="Constructing the iterator", value=mean_iterator_us(rank), unit="us"),
+        Evidence(what="Steps of an epoch", value=steps, unit="count"),
+    ]
 
 
 def empty_queue(rank: RankFacts) -> Evidence:

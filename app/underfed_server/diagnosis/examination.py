@@ -159,7 +159,9 @@ def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> C
     queued = loads.runqueue / wanted if wanted > 0 else 0.0
     own_tail = load_tail(rank, of_its_own=True)
     held = 0.0 if own_tail is None or own_tail.is_heavy else (wait.held_back or 0.0) * queued
-    delivery = 0.0 if has_much_to_hand_over(facts.loader) else (wait.delivery or 0.0) * queued
+    # Of a turn, what none of the run's processes computed is a wait for its core.
+    turns = max((wait.delivery or 0.0) * queued, (wait.delivery or 0.0) - own_cores(rank.process))
+    delivery = 0.0 if has_much_to_hand_over(facts.loader) else turns
     ready = (mean(rank.batches.runqueue_us) or 0.0) / rank.step_us
     held, delivery = min(held, ready), min(delivery, ready + (rank.process.main_runqueue_fraction or 0.0))
     return Crowd(others, wait.loading * loads.runqueue * by_others, delivery * by_others, held * by_others)

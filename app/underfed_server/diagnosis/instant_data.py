@@ -20,8 +20,8 @@ from underfed_server.measurements import Column
 from underfed_server.model import Bound
 
 PASSED = 0.20
-"""As a logarithm, by how much more may be gained where loading takes cores from the step (× 2.3 was seen where × 1.97
-was estimated)."""
+"""As a logarithm, by how much more may be gained at most where loading takes cores from the step (× 2.3 was seen where
+× 1.97 was estimated)."""
 
 BLOCKS = 8
 """Of consecutive steps: neighbouring ones are not independent, blocks nearly are."""
@@ -72,8 +72,16 @@ def _strays(rank: RankFacts, host: HostShare, together: Lockstep | None) -> floa
     """As a logarithm."""
     is_of_device = together is None and rank.has_device_clock
     error = 0.0 if is_of_device else _error(rank.rests_us if together is None else together.work_us)
-    strays = math.hypot(error, PASSED if shares_cores(rank, host) else 0.0)
+    strays = math.hypot(error, _passed(rank) if shares_cores(rank, host) else 0.0)
     return strays if strays >= LEAST_TOLD else 0.0
+
+
+def _passed(rank: RankFacts) -> float:
+    """What workers take of the cores is divided among all others that want it, the step among them."""
+    by_training, by_workers = rank.process.process_cores, rank.process.workers_cores
+    if not by_training or by_workers is None:
+        return PASSED
+    return min(PASSED, math.log1p(by_workers / (by_training + (other_cores(rank.process) or 0.0))))
 
 
 def _error(rests_us: Column) -> float:

@@ -11,7 +11,7 @@ from underfed_server.diagnosis.bound import Losses
 from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.instant_data import with_instant_data
-from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction
+from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction, work_us
 from underfed_server.diagnosis.slow_ranks import SlowWork
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
@@ -24,9 +24,12 @@ SHARED_CORES_FRACTION = 0.10
 by cheaper loading."""
 
 
-UNEXPLAINED_FRACTION = 0.25
-"""Of the wait, from which what no cause explains is said. What a cause costs is known to some 3 % of a step: less
-may be nothing where a tenth of the step is waited for."""
+UNEXPLAINED_FRACTION, UNEXPLAINED_OF_STEP = 0.10, 0.03
+"""Of the wait and of a step, from which what no cause explains is said: what a cause costs is known to some 3 % of a
+step."""
+
+MORE_THAN_WORK = 1.01
+"""What the loop could take, than its work alone allows, from which it is said why."""
 
 OF_NUMBER = frozenset({"no_workers", "too_few_workers"})
 """Causes that cost what more workers would save, as far as there are cores for them."""
@@ -42,6 +45,8 @@ TOLD_FRACTION = 0.10
 
 PAUSED_FRACTION = 0.05
 """Of the loop's time, in what the program does beside training, from which a share that leaves it out says so."""
+
+NO_STEP = "no step yet: the first batch is still being loaded"
 
 NO_LOADER = "No loader was seen in this run."
 
@@ -244,7 +249,7 @@ def _no_cause(examined: Examination) -> str:
 def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -> str | None:
     """The share of the wait that would be left with all causes gone. Those of copies cost what comes after the wait."""
     rest = losses.data - sum(each.cost_fraction for each in causes if not all_causes()[each.cause].is_of_copy)
-    if losses.data <= 0 or rest < UNEXPLAINED_FRACTION * losses.data:
+    if losses.data <= 0 or rest < max(UNEXPLAINED_OF_STEP, UNEXPLAINED_FRACTION * losses.data):
         return None
     share, usable = percent(rest / losses.data), examined.facts.host.usable_cores
     recoverable = recoverable_share(examined.rank, examined.facts.host, examined.wait.loading)
@@ -280,17 +285,24 @@ def no_verdict_yet(facts: RunFacts, needed: int) -> tuple[str, str]:
     """The sentence and its reason, of a run with fewer than ``needed`` steps."""
     if facts.no_loader:
         return NO_LOADER, why_no_loader(facts.no_loader)
-    said = _when(facts, needed) if facts.status == "running" else no_verdict(facts.status)
+    said = _when(facts, needed) if facts.status == "running" else no_verdict(facts.status, facts.steps, needed)
     warmup = f"the first {facts.warmup_steps} are warm-up and not judged"
     rank = next((each for each in facts.ranks if each.changed), None)
     if rank is not None and rank.changed is not None:
         since = rank.total_steps - rank.changed.step_index
         return said, f"{judged_since(rank)}; a verdict needs {needed} steps, and there were {since}"
-    if _has_ended(facts.status):
-        return said, f"a verdict needs {needed} steps ({warmup}); the run had {facts.steps}"
     if facts.steps == 0:
-        return said, "no step yet: the first batch is still being loaded"
-    return said, f"{facts.steps} of {needed} steps; {warmup}"
+        return said, "no step was complete" if _has_ended(facts.status) else NO_STEP
+    return said, f"{facts.steps} of {needed} steps; {warmup}{_so_far(facts)}"
+
+
+def _so_far(facts: RunFacts) -> str:
+    """What the steps so far waited, which is no verdict: epochs' starts are most of a short run's wait."""
+    whole_us = sum(rank.total_step_us for rank in facts.ranks)
+    if whole_us <= 0:
+        return ""
+    waited = min(1.0, sum(rank.total_data_wait_us for rank in facts.ranks) / whole_us)
+    return f"; so far {percent(waited)} of the time was spent waiting for data, the start included"
 
 
 def why_no_loader(reason: str) -> str:
@@ -303,11 +315,15 @@ def not_judged_yet(status: Status, steps: int) -> tuple[str, str]:
     needed = THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps
     if _has_ended(status) and steps >= needed:
         return "The run has ended; its verdict is being computed.", "not judged yet"
-    return no_verdict(status), f"not judged yet: {steps} steps arrived, a verdict needs {needed}"
+    return no_verdict(status, steps, needed), f"not judged yet: {steps} steps arrived, a verdict needs {needed}"
 
 
-def no_verdict(status: Status) -> str:
-    return "The run ended before a verdict was possible." if _has_ended(status) else "A verdict needs a few more steps."
+def no_verdict(status: Status, steps: int, needed: int) -> str:
+    if not _has_ended(status):
+        return "A verdict needs a few more steps."
+    if 0 < steps < needed:
+        return f"The run ended after {steps} of the {needed} steps that a verdict needs."
+    return "The run ended before a verdict was possible."
 
 
 def _has_ended(status: Status) -> bool:
@@ -319,7 +335,7 @@ def _when(facts: RunFacts, needed: int) -> str:
     """By the pace so far; in how many steps where there is none yet."""
     slowest = min(facts.ranks, key=lambda rank: rank.total_steps, default=None)
     if slowest is None or slowest.total_steps == 0:
-        return no_verdict("running")
+        return no_verdict("running", 0, needed)
     step_s = slowest.total_step_us / slowest.total_steps / 1e6
     return f"A verdict needs {_about(step_s * max(1, needed - slowest.total_steps))}."
 
@@ -409,7 +425,12 @@ def _rates(examined: Examination, samples: float | None) -> str:
     has_others = sum(bool(each.steps) for each in examined.facts.loaders) > 1
     loop = f"loop over {examined.loader.loader}" if examined.loader and has_others else "loop"
     could, most = _figure(now * instant.speedup), _figure(now * instant.highest)
-    return f"The {loop} gets {_figure(now)} {unit} and could take {could if could == most else f'{could} to {most}'}."
+    said = f"The {loop} gets {_figure(now)} {unit} and could take {could if could == most else f'{could} to {most}'}."
+    alone = per_step / (work_us(examined.rank) / 1e6)
+    if now * instant.speedup <= MORE_THAN_WORK * alone:
+        return said
+    delays = "the waits delay its other work, too" if examined.rank.has_device_clock else "loading slows it down, too"
+    return f"{said} Its work alone, as long as it takes now, would allow {_figure(alone)}: {delays}."
 
 
 def _figure(value: float) -> str:

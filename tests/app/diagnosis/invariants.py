@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from underfed_server import figures
+from underfed_server.advice.catalogue import all_changes
 from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.sentence import percent
@@ -172,6 +173,55 @@ def what_instant_data_may_turn_out_to_be_is_no_less(said: Diagnosis) -> Iterator
     computed, high = said.instant_data_steps_per_s, said.instant_data_high_steps_per_s
     if computed is not None and (high is None or high < computed * (1 - NEARLY)):
         yield f"{computed} steps/s are computed, and {high} at most"
+
+
+@invariant
+def a_fix_of_its_causes_alone_gains_no_more_than_they_cost(said: Diagnosis) -> Iterator[str]:
+    """A fix that touches nothing but what its causes cost gains no more than their being gone, as they tell it."""
+    for each in said.advice:
+        if all_changes()[each.change].is_of_its_causes and each.predicted_speedup is not None:
+            cured = [cause for cause in said.causes if each.change in all_causes()[cause.cause].cured_by]
+            cost = sum(cause.cost_fraction for cause in cured)
+            if each.predicted_speedup * (1 - cost) > 1 + NEARLY:
+                yield f"{each.change} gains × {each.predicted_speedup}, and its causes cost {cost:.4f}"
+
+
+@invariant
+def no_interval_ends_above_what_the_evidence_lets_be_saved(said: Diagnosis) -> Iterator[str]:
+    """Where the evidence of a fix says what it can save at most, the upper end of its gain is no more than that."""
+    for each in said.advice:
+        most = [row.value for row in each.evidence if re.search(" at most, of (step|load) time$", row.what)]
+        for share in (value for value in most if isinstance(value, float)):
+            if each.high is not None and each.high * (1 - share) > WRITTEN:
+                yield f"{each.change} may gain × {each.high}, and saves {share:.4f} at most"
+
+
+@invariant
+def an_interval_says_something(said: Diagnosis) -> Iterator[str]:
+    """A gain that may as well be a loss and far from one is told without figures, with the reason."""
+    for each in said.advice:
+        if each.low is not None and each.high is not None and each.low < 0.9 and each.high > 3 * each.low * WRITTEN:
+            yield f"{each.change} may gain × {each.low} to {each.high}"
+        if each.predicted_speedup is None and not each.assumption:
+            yield f"{each.change} has neither a gain nor a reason"
+
+
+@invariant
+def more_workers_are_not_advised_against_full_cores(said: Diagnosis) -> Iterator[str]:
+    """Where the run's own work fills the cores above all, more workers are not offered on trial."""
+    is_full = bool(said.causes) and said.causes[0].cause == "cpu_limited" and said.beside_loader is None
+    for each in said.advice if is_full and said.bound == "data" else []:
+        if each.change == "num_workers" and " from " in each.title and each.title.startswith("Raise"):
+            if each.low is None or each.low < 1:
+                yield f"{each.title} may gain × {each.low}, and {said.causes[0].sentence!r}"
+
+
+@invariant
+def what_is_applied_is_the_first_fix(said: Diagnosis) -> Iterator[str]:
+    """``--apply`` takes the first fix that can be set, and is told beside the first one alone."""
+    for place, each in enumerate(said.advice):
+        if place and "--apply" in (each.command or ""):
+            yield f"{each.change} has {each.command!r}, behind {said.advice[0].change}"
 
 
 @invariant

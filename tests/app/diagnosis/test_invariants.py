@@ -263,6 +263,16 @@ BROKEN: dict[str, Diagnosis] = {
     "no_fix_saves_more_than_its_part": advised(predicted_speedup=1.9),
     "nothing_is_above_instant_data": advised(assumption="If it cost nothing: about × 1.87."),
     "what_instant_data_may_turn_out_to_be_is_no_less": said(instant_data_high_steps_per_s=16.0),
+    "a_fix_of_its_causes_alone_gains_no_more_than_they_cost": said(
+        advice=[made_advice().model_copy(update={"change": "sharing_strategy"})],
+        causes=[made_cause("ipc_copy").model_copy(update={"cost_fraction": 0.1})]),
+    "no_interval_ends_above_what_the_evidence_lets_be_saved": advised(high=1.65, evidence=[
+        Evidence(what="No workers costs at most, of step time", value=0.2, unit="fraction")]),
+    "an_interval_says_something": advised(predicted_speedup=None, low=0.7, high=2.4, assumption="It was not seen."),
+    "more_workers_are_not_advised_against_full_cores": SOUND.model_copy(update={
+        "causes": [made_cause("cpu_limited")], "advice": [SOUND.advice[0].model_copy(update={"low": 0.9, "high": 1.9})]}),
+    "what_is_applied_is_the_first_fix": said(advice=[*SOUND.advice, made_advice().model_copy(
+        update={"change": "in_order", "command": "underfed run --apply run-1 -- python train.py"})]),
     "no_ceiling_lies_within_an_interval": advised(low=1.4, high=1.65, ceiling=1.62),
     "there_is_one_could_be": advised(ceiling=1.2),
     "a_predicted_step_is_the_gain": advised(anatomy=STEP),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from underfed_server.advice.case import Case, cures
 from underfed_server.advice.change import Change
-from underfed_server.advice.known_costs import KNOWN_COSTS, KnownCost, decoded_at
+from underfed_server.advice.known_costs import CONVERTS, KNOWN_COSTS, RESIZES, KnownCost, decoded_at
 from underfed_server.advice.offer import Offer, is_worthwhile
 from underfed_server.advice.shares import MOST_SHARE
 from underfed_server.diagnosis import measures
@@ -16,10 +16,10 @@ from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.diagnosis.sentence import percent, three_digits
 from underfed_server.diagnosis.slowest_samples import files_alike, named, slowest
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.costly_lines import CostlyLine, costliest_line, name_of, share_of
-from underfed_server.facts.loading import LoaderHotspots
+from underfed_server.facts.costly_lines import CostlyLine, IsMeant, costliest_line, name_of, share_of
+from underfed_server.facts.loading import LoaderHotspots, Place
 from underfed_server.facts.reduced_decoding import Reduction, are_known, reduction_of
-from underfed_server.model import Evidence
+from underfed_server.model import Evidence, Stage
 
 LEAST_SHARE = 0.10
 """Of loading. A share is known to some five points either way: of less, whether it is worth a line is not known."""
@@ -89,9 +89,24 @@ def _known(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterat
         if share < LEAST_SHARE or line is None or line in told:
             continue
         told.add(line)
-        offer = _offer(case, loading, line, share, _said(cost, loading))
+        offer = _offer(case, loading, line, share, _said(cost, loading), _left_out(cost, loading, is_meant))
         if offer is not None:
             yield share, offer
+
+
+def _left_out(cost: KnownCost, loading: LoaderHotspots, is_meant: IsMeant) -> str:
+    """What takes less as well, and has no part in the ceiling: what is left of it depends on what pictures are made."""
+    if not cost.needs_larger:
+        return ""
+
+    def follows(stage: Stage, stack: tuple[Place, ...]) -> bool:
+        named = (f"{name} {file}" for name, file, _line in stack)
+        return not is_meant(stage, stack) and any(RESIZES.search(text) or CONVERTS.search(text) for text in named)
+
+    share = share_of(loading, follows) or 0.0
+    if share < LEAST_SHARE:
+        return ""
+    return f". Resizing and converting a smaller picture, {percent(share)} of loading now, takes less, too: not counted"
 
 
 def _said(cost: KnownCost, loading: LoaderHotspots) -> Said:
@@ -179,8 +194,12 @@ def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> 
     )
 
 
-def _offer(case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, said: Said) -> Offer | None:
-    """``None``: even if all of that work went away, the run would hardly be faster."""
+def _offer(
+    case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, said: Said, left_out: str = ""
+) -> Offer | None:
+    """``left_out``: what the ceiling does not count. ``None``: even if all of that work went away, the run would hardly
+    be faster.
+    """
     ceiling = _ceiling(case, share)
     if not is_worthwhile(ceiling):
         return None
@@ -200,7 +219,7 @@ def _offer(case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, 
         ],
         gain=(
             "what the other way costs was not seen in this run. If it cost nothing, the "
-            f"{percent(share)} of loading that this takes would be saved: about × {ceiling:.2f}"
+            f"{percent(share)} of loading that this takes would be saved: about × {ceiling:.2f}{left_out}"
         ),
         ceiling=Ceiling(ceiling),
     )

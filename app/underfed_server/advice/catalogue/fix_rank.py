@@ -111,5 +111,6 @@ def _diff(case: Case, slow: RankFacts) -> str:
 CHANGE = Change(
     label="speed up the slow rank",
     consider=consider,
+    is_of_its_causes=True,
     sign=gone("has_straggler"),
 )

@@ -7,7 +7,9 @@ from dataclasses import replace
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer
+from underfed_server.advice.saved import Saved, most_saved
 from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.wait import split_wait
 
 
 def consider(case: Case) -> Offer | None:
@@ -24,6 +26,7 @@ def consider(case: Case) -> Offer | None:
         evidence=evidence.load_spread(case.rank),
         changes_batch_order=True,
         simulated=replace(case.recorded, in_order=False),
+        saved=most_saved(case) if case.cause is not None else _held_back(case),
     )
 
 
@@ -31,6 +34,12 @@ def _may_help(case: Case) -> bool:
     """Slow batches are waited for, also where other causes cost more than they do."""
     tail = measures.load_tail(case.rank)
     return case.cause is not None or (case.waits_for_data and tail is not None and tail.is_heavy)
+
+
+def _held_back(case: Case) -> Saved | None:
+    """What is waited for while later batches are ready, where no cause is made of it."""
+    share = split_wait(case.rank, case.loader).held_back
+    return None if share is None else Saved(share, share, "Waiting while later batches are ready, of step time")
 
 
 CHANGE = Change(

@@ -26,7 +26,7 @@ def consider(case: Case) -> Offer | None:
         diff=PRELOAD,
         call={"multiprocessing_context": repr("forkserver")},
         evidence=[
-            evidence.epoch_start(case.rank),
+            *evidence.epoch_starts(case.rank, case.loader),
             Evidence(what="Threads of the training process", value=case.rank.process.threads, unit="count"),
         ],
         gain="how long a fork server takes to start workers was not seen in this run",

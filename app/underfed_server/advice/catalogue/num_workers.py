@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from underfed_server.advice.capacity import fits, in_flight, left_bytes, worker_bytes
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
+from underfed_server.advice.free_cores import free_cores
 from underfed_server.advice.loader_settings import without_workers
 from underfed_server.advice.offer import Offer, is_worthwhile, predicted_step_us, refuse
 from underfed_server.advice.prediction.predict import Prediction, Predictor
@@ -41,12 +42,19 @@ def consider(case: Case) -> Offer | Refusal | None:
 def _predicted(case: Case, predictor: Predictor) -> Offer | Refusal | None:
     faster = find_setting(case, predictor) if case.waits_for_data else None
     best = predictor.predict(faster) if faster else None
-    if best is not None and is_worthwhile(best.speedup):
+    if best is not None and is_worthwhile(best.speedup) and not _is_against_cause(case, best):
         return _offer(case, best.setting, _why(case, best), best)
     fewer = _as_fast_with_fewer(case, predictor) if case.is_short_of_memory else None
     if fewer is not None:
         return _offer(case, fewer.setting, _why_fewer(case, fewer.setting), fewer)
     return _refusal(case, predictor) if case.waits_for_data else None
+
+
+def _is_against_cause(case: Case, best: Prediction) -> bool:
+    """More workers that may be a loss, of a run whose own work fills the cores above all."""
+    leading, more = case.verdict.causes[:1], best.setting.num_workers > case.num_workers
+    is_full = bool(leading) and leading[0].cause == "cpu_limited"
+    return is_full and more and best.low < 1 and free_cores(case.facts, case.rank, case.verdict.causes) is None
 
 
 def _as_fast_with_fewer(case: Case, predictor: Predictor) -> Prediction | None:

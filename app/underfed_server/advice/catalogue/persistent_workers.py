@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer
 from underfed_server.diagnosis import evidence
-from underfed_server.facts.record import whole_epochs
 from underfed_server.model import Evidence
 
 
@@ -33,23 +29,15 @@ def consider(case: Case) -> Offer | None:
 
 
 def _evidence(case: Case) -> list[Evidence]:
-    epochs = case.rank.epochs
-    constructed = [one.iterator_us for one in epochs if one.iterator_us is not None]
-    steps = whole_epochs(epochs)
     return [
-        evidence.epoch_start(case.rank),
-        Evidence(what="Constructing the iterator, which starts the workers", value=_median(constructed), unit="us"),
-        Evidence(what="Steps of an epoch, median", value=_median(steps), unit="count"),
+        *evidence.epoch_starts(case.rank, case.loader),
         evidence.setting("How workers are started", case.loader.settings.get("multiprocessing_context")),
     ]
-
-
-def _median(values: Sequence[int]) -> float | None:
-    return float(np.median(values)) if values else None
 
 
 CHANGE = Change(
     label="persistent workers",
     consider=consider,
+    is_of_its_causes=True,
     is_between_epochs=True,
 )

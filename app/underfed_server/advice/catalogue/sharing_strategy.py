@@ -40,4 +40,5 @@ def consider(case: Case) -> Offer | None:
 CHANGE = Change(
     label="tensors shared by name",
     consider=consider,
+    is_of_its_causes=True,
 )

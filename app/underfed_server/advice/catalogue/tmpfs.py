@@ -11,8 +11,9 @@ from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer, refuse
 from underfed_server.advice.proof.traits import Traits
+from underfed_server.advice.saved import of_loading
 from underfed_server.diagnosis import evidence, measures
-from underfed_server.diagnosis.examination import KINDS, waits_only_at_first
+from underfed_server.diagnosis.examination import KINDS, storage_us, waits_only_at_first
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.places import storage_place
 from underfed_server.model import Evidence, Refusal, StoragePlace
@@ -49,6 +50,7 @@ def consider(case: Case) -> Offer | Refusal | None:
         evidence=_evidence(case),
         from_=place.mount if place else None,
         simulated=replace(case.recorded, is_in_memory=True),
+        saved=of_loading(case, storage_us(case.rank, case.loader, place)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.wait import epochs_begun, lasting_share, mean_iterator_us, mean_startup_us
+from underfed_server.diagnosis.wait import epochs_begun, lasting_share
 from underfed_server.facts.record import whole_epochs
 from underfed_server.model import Evidence
 
@@ -32,12 +32,10 @@ def find(examined: Examination) -> Found | None:
         cost,
         f"{pace}, and {how}.",
         [
-            Evidence(what="Longer wait for an epoch's first batch", value=mean_startup_us(rank, loader), unit="us"),
-            Evidence(what="Constructing the iterator", value=mean_iterator_us(rank), unit="us"),
+            *evidence.epoch_starts(rank, loader),
             Evidence(what="Epochs begun in the judged steps", value=float(begun), unit="count"),
-            Evidence(what="Steps of an epoch", value=steps, unit="count"),
             Evidence(what="Epochs begun in the whole run", value=float(rank.total_epochs), unit="count"),
-            Evidence(what="Beginning and ending them, beside steps", value=rank.total_edges_us, unit="us"),
+            Evidence(what="Constructing iterators and stopping workers, whole run", value=rank.total_edges_us, unit="us"),
             evidence.setting("persistent_workers", bool(keeps)),
             evidence.setting(
                 "multiprocessing_context", settings.get("multiprocessing_context") or "the platform's default"
