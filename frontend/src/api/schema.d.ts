@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 1f6d329c3be5585acd44ed2f01cfcc4c4270f7ded8891b3b78c9660dc63ce9de. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 1671b292473c3f7a62c5624c43332bd04afc3354372817d25b232550839eefea. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * Alerts
-         * @description Channels and rules; a token that is bound to a project sees those of the project.
+         * @description Channels and rules; who sees some projects alone sees theirs.
          */
         get: operations["alerts_api_v1_alerts_get"];
         put?: never;
@@ -170,6 +170,8 @@ export interface paths {
         /**
          * Audit
          * @description Changes that people made, newest first: who, when, and what it was before and after.
+         *
+         *     Who was given access is for administrators alone.
          */
         get: operations["audit_api_v1_audit_get"];
         put?: never;
@@ -334,9 +336,30 @@ export interface paths {
         get: operations["retention_api_v1_projects__project__retention_get"];
         /**
          * Set Retention
-         * @description Replaces all that the project set before; rows beyond the new limits are deleted within a minute.
+         * @description Replaces all that the project set before, and is in effect within a minute.
          */
         put: operations["set_retention_api_v1_projects__project__retention_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/retention/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview
+         * @description Which whole runs would be archived and deleted now, by these ages, and where none is given by those in force.
+         *     Nothing is changed.
+         */
+        get: operations["preview_api_v1_projects__project__retention_preview_get"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -696,7 +719,7 @@ export interface paths {
         };
         /**
          * Views
-         * @description By name; a token that is bound to a project sees those of the project.
+         * @description By name; who sees some projects alone sees those of these projects.
          */
         get: operations["views_api_v1_views_get"];
         put?: never;
@@ -863,6 +886,39 @@ export interface components {
             to: boolean | number | string | null;
             /** Why */
             why: string;
+        };
+        /** AgedRun */
+        AgedRun: {
+            /**
+             * Fate
+             * @enum {string}
+             */
+            fate: "archived" | "deleted";
+            /** Name */
+            name: string;
+            /** Run Id */
+            run_id: string;
+            /**
+             * Unchanged Since
+             * Format: date-time
+             */
+            unchanged_since: string;
+        };
+        /**
+         * AgedRuns
+         * @description What retention would do with whole runs of a project, if it had these ages.
+         */
+        AgedRuns: {
+            /** Archive After Us */
+            archive_after_us: number | null;
+            /** Archived */
+            archived: number;
+            /** Delete After Us */
+            delete_after_us: number | null;
+            /** Deleted */
+            deleted: number;
+            /** Runs */
+            runs: components["schemas"]["AgedRun"][];
         };
         /**
          * Alert
@@ -1053,7 +1109,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted" | "channel_created" | "channel_deleted" | "alert_rule_created" | "alert_rule_deleted";
+            action: "renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted" | "channel_created" | "channel_deleted" | "alert_rule_created" | "alert_rule_deleted" | "token_created" | "token_revoked" | "groups_changed" | "retention_changed" | "archived_by_age" | "deleted_by_age";
             /** After */
             after: string | {
                 [key: string]: string;
@@ -2515,12 +2571,14 @@ export interface components {
             /** Project */
             project?: string | null;
             /** Scopes */
-            scopes: ("ingest" | "view" | "admin")[];
+            scopes: ("ingest" | "view" | "edit" | "admin")[];
         };
         /** NewView */
         NewView: {
             /** Name */
             name: string;
+            /** Project */
+            project?: string | null;
             /** Query */
             query: string;
         };
@@ -2605,15 +2663,23 @@ export interface components {
         };
         /**
          * ProjectRetention
-         * @description How long and how exactly the single steps of a project's runs are kept; overviews and verdicts always are.
+         * @description How long and how exactly the single steps of a project's runs are kept, and how long whole runs.
          *
          *     Null: the service's default. 0: no limit.
          */
         ProjectRetention: {
+            /** Archive After Us */
+            archive_after_us: number | null;
+            /** Default Archive After Us */
+            default_archive_after_us: number | null;
+            /** Default Delete After Us */
+            default_delete_after_us: number | null;
             /** Default Max Bytes */
             default_max_bytes: number | null;
             /** Default Retain Us */
             default_retain_us: number | null;
+            /** Delete After Us */
+            delete_after_us: number | null;
             /** Given Up At */
             given_up_at: string | null;
             /** Ladder Bytes */
@@ -2695,6 +2761,10 @@ export interface components {
          * @description Null: the service's default. 0: no limit.
          */
         RetentionWish: {
+            /** Archive After Us */
+            archive_after_us?: number | null;
+            /** Delete After Us */
+            delete_after_us?: number | null;
             /** Max Bytes */
             max_bytes?: number | null;
             /** Precision Bits */
@@ -3138,7 +3208,13 @@ export interface components {
             /** Project */
             project: string | null;
             /** Scopes */
-            scopes: ("ingest" | "view" | "admin")[];
+            scopes: ("ingest" | "view" | "edit" | "admin")[];
+            /** Scopes In */
+            scopes_in: {
+                [key: string]: ("ingest" | "view" | "edit" | "admin")[];
+            };
+            /** Scopes In All */
+            scopes_in_all: ("ingest" | "view" | "edit" | "admin")[];
             /** Signed In */
             signed_in: boolean;
             /**
@@ -3430,7 +3506,7 @@ export interface components {
             /** Revoked At */
             revoked_at: string | null;
             /** Scopes */
-            scopes: ("ingest" | "view" | "admin")[];
+            scopes: ("ingest" | "view" | "edit" | "admin")[];
             /** Token Id */
             token_id: string;
         };
@@ -3460,7 +3536,7 @@ export interface components {
             /** Revoked At */
             revoked_at: string | null;
             /** Scopes */
-            scopes: ("ingest" | "view" | "admin")[];
+            scopes: ("ingest" | "view" | "edit" | "admin")[];
             /** Token */
             token: string;
             /** Token Id */
@@ -3539,8 +3615,12 @@ export interface components {
             began_with: {
                 [key: string]: boolean | number | string | null;
             };
+            /** Gained High Us */
+            gained_high_us: number | null;
+            /** Gained Low Us */
+            gained_low_us: number | null;
             /** Gained Us */
-            gained_us: number;
+            gained_us: number | null;
             /** High */
             high: number | null;
             /** Kept */
@@ -3569,7 +3649,7 @@ export interface components {
              * Status
              * @enum {string}
              */
-            status: "waiting" | "searching" | "kept" | "left_alone" | "refused" | "failed";
+            status: "waiting" | "searching" | "kept" | "left_alone" | "refused" | "failed" | "ended";
             /**
              * Status Label
              * @default
@@ -3747,6 +3827,8 @@ export interface components {
     pathItems: never;
 }
 export type Advice = components['schemas']['Advice'];
+export type AgedRun = components['schemas']['AgedRun'];
+export type AgedRuns = components['schemas']['AgedRuns'];
 export type Alert = components['schemas']['Alert'];
 export type AlertFix = components['schemas']['AlertFix'];
 export type AlertMessage = components['schemas']['AlertMessage'];
@@ -4712,7 +4794,7 @@ export interface operations {
     audit_api_v1_audit_get: {
         parameters: {
             query?: {
-                action?: ("renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted" | "channel_created" | "channel_deleted" | "alert_rule_created" | "alert_rule_deleted") | null;
+                action?: ("renamed" | "tagged" | "noted" | "archived" | "unarchived" | "deleted" | "restored" | "view_created" | "view_changed" | "view_deleted" | "channel_created" | "channel_deleted" | "alert_rule_created" | "alert_rule_deleted" | "token_created" | "token_revoked" | "groups_changed" | "retention_changed" | "archived_by_age" | "deleted_by_age") | null;
                 /** @description As an entry names who made the change */
                 by?: string | null;
                 /** @description `next_cursor` of the page before */
@@ -5694,6 +5776,114 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProjectRetention"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    preview_api_v1_projects__project__retention_preview_get: {
+        parameters: {
+            query?: {
+                /** @description 0: never */
+                archive_after_us?: number | null;
+                /** @description 0: never */
+                delete_after_us?: number | null;
+            };
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgedRuns"];
                 };
             };
             /** @description Bad Request */
