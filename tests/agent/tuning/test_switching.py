@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import random
-import shutil
 import signal
 import sys
 import threading
@@ -19,6 +18,7 @@ from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, Weig
 import underfed
 from tests.agent.test_signal_handlers import Handler, Interrupting
 from tests.agent.tuning.switching_plans import Indices, Pairs, Plan, alike, seen, switch, tuned
+from tests.fakes.traces import wait_for_collectors
 from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import HELD, switched_of
@@ -174,7 +174,7 @@ def test_what_cannot_be_started_changes_nothing(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_finished_recording_leaves_an_iterator_that_goes_on(workers: int) -> None:
+def test_a_finished_recording_leaves_an_iterator_that_goes_on(workers: int, run_id: str) -> None:
     iterator = iter(tuned(DataLoader(Indices(30), batch_size=2, num_workers=workers)))
     next(iterator)
     switch(iterator, WORKERS)
@@ -182,7 +182,8 @@ def test_a_finished_recording_leaves_an_iterator_that_goes_on(workers: int) -> N
     recording = control._state.recording
     assert recording is not None
     underfed.finish()
-    shutil.rmtree(recording.directory, ignore_errors=True)  # as a collector does that has sent all of it
+    wait_for_collectors(run_id)
+    assert not recording.directory.exists()
     assert [batch.tolist()[0] for batch in iterator] == list(range(4, 30, 2))
     del iterator
     underfed.watch(DataLoader(Indices(2)))  # takes out of torch what that iterator needed
