@@ -11,6 +11,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 import underfed
+from tests.agent.test_sharding_check import Repeating
 from tests.agent.tuning.switching_plans import Indices, tuned
 from tests.fakes.datasets import Numbers, Stream, Unsharded
 from underfed.errors import ConfigError
@@ -132,6 +133,25 @@ def test_a_data_set_that_workers_would_repeat_gets_no_more_of_them() -> None:
     tuner = control._state.tuner
     assert tuner is not None
     assert "each worker would load all of it" in str(tuner._why_no_room(LoaderSetting(2, 2)))
+
+
+def told_sharding(tuner: Tuner) -> Any:
+    facts = tuner._watched.facts if tuner._watched is not None else None
+    return (facts.shards, facts.why_unsharded) if facts is not None else None
+
+
+def test_what_was_found_of_the_data_set_before_a_trial_is_told_to_who_advises(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = False, "another worker loads the same records"
+    monkeypatch.setattr("underfed.trainer.settings.verified_sharding.check_sharding", lambda *_: found)
+    loader = tuned(DataLoader(Repeating()))
+    list(loader)
+    tuner = control._state.tuner
+    assert tuner is not None
+    assert told_sharding(tuner)[0] is None
+    assert tuner._why_no_room(LoaderSetting(2, 2)) == found[1]
+    for _ in range(2):
+        assert told_sharding(tuner) == found
+        list(loader)
 
 
 @pytest.mark.filterwarnings("ignore:'set_vital':UserWarning")

@@ -226,6 +226,7 @@ class Tuner:
     def _adopt(self, iterator: Any, loader: Any, session: Session) -> None:
         watched = self._telling.watched = session.loader
         watched.kept_iterators = KEPT_IN_TRIALS
+        self._report_sharding(loader)
         why = why_left_alone(iterator, session)
         if why is not None:
             self._refuse(iterator, why)
@@ -447,6 +448,7 @@ class Tuner:
     def _why_no_room(self, setting: LoaderSetting) -> str | None:
         loader = self._chosen.get()
         if loader is not None and (why := why_not_so_many(loader, setting.num_workers, self._sharding.why_not)):
+            self._report_sharding(loader)
             return why
         iterator = self._current() if self._current is not None else None
         switched = switched_of(iterator) if iterator is not None else None
@@ -456,6 +458,11 @@ class Tuner:
         active = switched.state.active.of(iterator) if switched is not None else None
         pids = [worker.pid for worker in getattr(active, "_workers", [])[:2]]
         return why_no_room(setting, self._batch or BatchSize(), read_room(pids))
+
+    def _report_sharding(self, loader: Any) -> None:
+        """What was found of its data set, so that nothing else is advised."""
+        if self._watched is not None:
+            self._watched.report_sharding(self._sharding.found(loader.dataset))
 
     def _refuse(self, iterator: Any, reason: str) -> None:
         if self._setting is None:
