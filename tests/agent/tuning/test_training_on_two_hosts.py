@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.serving import application_in, judged, serving, settings_for
+from tests.app.serving import application_in, serving, settings_for
 from tests.fakes.forkserver import start
 from tests.fakes.jobs import end, environment
 from tests.fakes.traces import wait_for_collectors
+from underfed_server.diagnose import Diagnoser
 from underfed_server.terminal.client import Client
 
 PROGRAM = """
@@ -110,7 +111,8 @@ def test_all_ranks_of_two_hosts_end_with_the_setting_that_one_of_them_measured(
         client = Client(address, None)
         (run,) = client.runs().runs
         wait_for_collectors(run.run_id)
-        diagnosis = judged(client, run.run_id)
+        Diagnoser()(application.parts.store, run.run_id)
+        diagnosis = client.diagnosis(run.run_id)
     ranks = [json.loads(each.stdout.splitlines()[-1]) for each in done]
     assert all(rank["same"] for rank in ranks)
     assert len({rank["ends"] for rank in ranks}) == 1
