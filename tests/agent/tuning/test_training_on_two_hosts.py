@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,13 +60,13 @@ told = []
 tuner = control._state.tuner = Tuner(TuneOptions(most_steps=150), first_rank_only(os.environ, told.append))
 sampler = DistributedSampler(Numbers())
 loader = underfed.watch(DataLoader(Numbers(), 4, sampler=sampler), name="train", tune=True)
-over, same, begun = False, True, tuner._setting
+over, same, used = False, True, set()
 while not over:
     epoch = sampler.epoch + 1
     sampler.set_epoch(epoch)
     expected, got = list(sampler), []
     for batch in loader:
-        begun = begun or tuner._setting
+        used.add(tuner._setting.num_workers)
         got += batch.tolist()
         flag = torch.tensor([float(has_ended(tuner))])
         dist.all_reduce(flag)
@@ -75,7 +76,7 @@ while not over:
     same = same and got == expected[: len(got)]
 ends = tuner._setting.num_workers
 underfed.finish()
-print(json.dumps({"same": same, "begun": begun.num_workers, "ends": ends, "told": told}))
+print(json.dumps({"same": same, "used": sorted(used), "ends": ends, "told": told}))
 dist.barrier()
 dist.destroy_process_group()
 """
@@ -87,23 +88,32 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
+@pytest.fixture
+def rings(guest: None) -> Iterator[list[Path]]:
+    """Of each host."""
+    places = [Path(os.environ["UNDERFED_RINGS"], f"host-{host}") for host in range(2)]
+    for place in places:
+        place.mkdir(mode=0o700)
+    yield places
+    for place in places:
+        shutil.rmtree(place, ignore_errors=True)
+
+
 def test_all_ranks_of_two_hosts_end_with_the_setting_that_one_of_them_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rings: list[Path]
 ) -> None:
     """The job names itself, by its rendezvous. Every rank gets its samples in the order of its sampler, each once."""
     monkeypatch.delenv("UNDERFED_RUN_ID")
     monkeypatch.setenv("UNDERFED_NAME", f"two-{uuid.uuid4().hex[:6]}")
-    rings = Path(os.environ["UNDERFED_RINGS"])
     rendezvous = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "4"}
     application = application_in(tmp_path)
     with serving(application, settings_for(tmp_path)) as address:
         jobs = []
         for rank in range(4):
             host, local = divmod(rank, 2)
-            (rings / f"host-{host}").mkdir(exist_ok=True, mode=0o700)
             place = {"RANK": rank, "LOCAL_RANK": local, "LOCAL_WORLD_SIZE": 2, "GROUP_RANK": host}
             variables = rendezvous | {name: str(number) for name, number in place.items()}
-            own = {"UNDERFED_DIR": str(tmp_path / f"host-{host}"), "UNDERFED_RINGS": str(rings / f"host-{host}")}
+            own = {"UNDERFED_DIR": str(tmp_path / f"host-{host}"), "UNDERFED_RINGS": str(rings[host])}
             named = {"TORCHELASTIC_RUN_ID": "job-7", "UNDERFED_URL": address, "OMP_NUM_THREADS": "1"}
             jobs.append(start("tests.fakes.text", [PROGRAM], environment(**variables, **own, **named)))
         done = [end(job) for job in jobs]
@@ -116,11 +126,11 @@ def test_all_ranks_of_two_hosts_end_with_the_setting_that_one_of_them_measured(
     ranks = [json.loads(each.stdout.splitlines()[-1]) for each in done]
     assert all(rank["same"] for rank in ranks)
     assert len({rank["ends"] for rank in ranks}) == 1
-    assert diagnosis.tuning is not None
-    assert (diagnosis.tuning.rank, diagnosis.tuning.reason) == (0, None)
-    assert diagnosis.tuning.status == "kept"
-    assert diagnosis.tuning.kept is not None
-    assert diagnosis.tuning.kept["num_workers"] == ranks[0]["ends"] > ranks[0]["begun"] == 0
-    assert [len([line for line in rank["told"] if "as fast" in line]) for rank in ranks] == [1, 0, 0, 0]
-    for host in range(2):
-        shutil.rmtree(rings / f"host-{host}")
+    assert all(rank["used"][0] == 0 and len(rank["used"]) > 1 for rank in ranks), "all tried another setting"
+    tuning = diagnosis.tuning
+    assert tuning is not None
+    # Which one is faster is the host's, and others use it; all ranks are told the same.
+    assert (tuning.rank, tuning.status) in ((0, "kept"), (0, "left_alone"))
+    assert tuning.kept is not None
+    assert tuning.kept["num_workers"] == ranks[0]["ends"]
+    assert [bool(rank["told"]) for rank in ranks] == [True, False, False, False]
