@@ -253,7 +253,8 @@ def searching(best: LoaderSetting) -> Loop:
 def test_after_a_switch_that_failed_elsewhere_the_best_that_was_measured_comes_back(
     best: LoaderSetting, status: str
 ) -> None:
-    loop, told, ranks = searching(best), [], Planned()
+    told: list[str] = []
+    loop, ranks = searching(best), Planned()
     tuner = Tuner(TuneOptions(), told.append)
     tuner._setting = loop.in_use
     tuner._failed_elsewhere(Failure("no answer", is_final=True), loop.conductor, ranks, loop.now_ns)  # type: ignore[arg-type]
