@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -262,10 +263,10 @@ def test_with_proxy_address_everybody_behind_it_needs_a_token(tmp_path: Path) ->
         named = "proxy_set_header X-Forwarded-User $arg_user; proxy_set_header X-Forwarded-Groups $arg_groups;"
         forged = {"X-Forwarded-User": "eve", "X-Forwarded-Groups": "operators", "X_Forwarded_Groups": "operators"}
         with nginx(tmp_path, guarded.address, said + named) as signed_in:
-            assert ask(signed_in, "/api/v1/tokens?user=ada&groups=vision", None, forged).status == 403
-            assert (
-                ask(signed_in, "/api/v1/projects/vision/retention?user=ada&groups=vision", None, forged).status == 422
-            )
+            info = json.loads(ask(signed_in, "/api/v1/service?user=ada&groups=vision", None, forged).body)
+            assert (info["user"], info["scopes_in_all"], info["scopes_in"]) == ("ada", [], {"vision": ["edit"]})
+            for path, status in (("runs", 200), ("tokens", 403), ("projects/speech/retention", 404)):
+                assert ask(signed_in, f"/api/v1/{path}?user=ada&groups=vision", None, forged).status == status
             assert ask(signed_in, "/api/v1/runs", None, forged).status == 401
         with nginx(tmp_path, guarded.address, said + "proxy_set_header X-Forwarded-User ada;") as careless:
             reached = ask(careless, "/api/v1/tokens", None, forged).status
