@@ -4,7 +4,6 @@ import type { FunctionComponent } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Diagnosis, Run } from '../api/schema'
 import { capital, formatFraction } from '../format'
-import { besideFirst, bestOf } from '../gain'
 import { navigate, route, runHref, runsHref, withQuery } from '../router'
 import { stepColumns } from '../store/columns'
 import { parseFilter } from '../store/filter'
@@ -201,7 +200,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
             run={run}
             loader={store.selection.value.loader}
             rank={store.selection.value.rank}
-            isFolded={diagnosis !== null && !leadsIntoCode(diagnosis)}
+            isFolded={diagnosis !== null && !isUnexplained(diagnosis)}
           />
           <Past run={run} />
           <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />
@@ -212,11 +211,9 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
   )
 }
 
-/** No setting and nothing beside the loader promises a gain: what loading executes is where to look. */
-function leadsIntoCode(diagnosis: Diagnosis): boolean {
-  return (
-    diagnosis.bound === 'data' && besideFirst(diagnosis) === null && !bestOf(diagnosis.advice)?.is_promised
-  )
+/** No fix is known: what loading executes is where to look. */
+function isUnexplained({ bound, advice, beside_loader }: Diagnosis): boolean {
+  return bound === 'data' && advice.length === 0 && !beside_loader
 }
 
 /** It is there, or will not come. */

@@ -24,7 +24,7 @@ interface HotspotsPanelProps {
   loader: string | null
   /** `null`: all together. */
   rank: number | null
-  /** What to do is no change of what loading executes. */
+  /** What to do is known without it. */
   isFolded?: boolean
 }
 
