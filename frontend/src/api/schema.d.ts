@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 111f787404036f8de8914fcac6ba40c42ac2501fbcc7959049408c88c21903e7. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 f3ac922df03f6cd7aa2ecfefa1f7e7b089e60d7387a8d881cc689c14bd18a131. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1753,6 +1753,8 @@ export interface components {
         };
         /** Health */
         Health: {
+            /** Judging Lag S */
+            judging_lag_s: number;
             /**
              * Status
              * @default ok
