@@ -16,8 +16,10 @@ from typing import Any, cast
 import uvicorn
 
 from underfed_server.api.admission.connections import BoundedProtocol, Connections, raise_file_limit
-from underfed_server.diagnose import Diagnoser
 from underfed_server.errors import StartError, UnderfedError
+from underfed_server.judge_process.answering import answer_all
+from underfed_server.judge_process.forks import Forks
+from underfed_server.judge_process.judge import JudgeProcess
 from underfed_server.logs import start_logging
 from underfed_server.main import Application, create_app
 from underfed_server.settings import DEFAULT_PORT, Network, Settings, read_settings
@@ -28,6 +30,9 @@ KEEP_ALIVE_S = 75
 
 STOP_S = 1
 """For requests under way, of three that stopping may take. What is cut off was not acknowledged, and comes again."""
+
+JUDGED_AT_ONCE = 2
+"""One run is saved, which waits for the disk, while the next one is judged."""
 
 BACKLOG = 2_048
 MOST_CONNECTIONS = 512
@@ -131,8 +136,9 @@ def run(settings: Settings, interruption: Interruption) -> None:
         SettingsError, StartError: it cannot start; the message says what to change.
     """
     database = name_of(settings.database_url)
-    with listen(settings) as listening:
-        application = create_app(settings, Diagnoser())
+    with Forks(answer_all) as forks, listen(settings) as listening:
+        judge = JudgeProcess(forks, settings.database_url)
+        application = create_app(settings, judge, judged_at_once=JUDGED_AT_ONCE)
         collect_seldom()
         tell(settings, application, listening.getsockname()[1], database)
         room = raise_file_limit()

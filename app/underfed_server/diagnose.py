@@ -38,7 +38,7 @@ from underfed_server.errors import NotFoundError
 from underfed_server.facts.hotspots import read_hotspots
 from underfed_server.facts.loading import LoaderHotspots
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Diagnosis, LedgerEntry, Status, Verdict
+from underfed_server.model import Diagnosis, LedgerEntry, Verdict
 from underfed_server.store.store import Store
 from underfed_server.team.shared_causes import read_shared
 
@@ -58,11 +58,23 @@ class Diagnoser:
             NotFoundError: there is no such run.
             TryLaterError: the store cannot be written.
         """
+        found = self.diagnose(store, run_id)
+        return found is not None and save(store, found)
+
+    def diagnose(self, store: Store, run_id: str) -> Diagnosis | None:
+        """Only reads. ``None``: the last diagnosis stays as it is.
+
+        Raises:
+            NotFoundError: there is no such run.
+        """
         known = store.diagnosis(run_id)
         facts = read_facts(store, run_id, lambda loaders, status: choose_loader(loaders, known, status))
         of_same = known if known and known.loader == name_of(facts) else None
         if of_same and facts.judged_steps < of_same.judged_steps and store.rows_deleted_at(run_id) is not None:
-            return _keep(store, of_same, facts.status)
+            # Retention deleted the steps that the run was judged by.
+            tuning = as_it_ended(of_same.tuning, facts.status)
+            same = of_same.model_copy(update={"status": facts.status, "tuning": tuning})
+            return None if of_same.status == facts.status else same
         overview = overview_of(facts)
         before = Before.of(of_same)
         if waits_for_data(facts, before, overview):
@@ -78,11 +90,22 @@ class Diagnoser:
         own = facts.judged_loader
         replay = measured_replay(store, run_id) if own and own.role == "train" else None
         beside = {"shared": read_shared(store, found), "replay": replay, "read_rate": overview.storage.read}
-        changed = store.save_diagnosis(found.model_copy(update=beside))
-        if facts.status != "running":
-            add_to_ledgers(store, facts, ledger)
-            add_replay(store, run_id)
-        return changed
+        return found.model_copy(update=beside)
+
+
+def save(store: Store, found: Diagnosis) -> bool:
+    """Save what was found of a run, and with earlier runs what it showed of them once it has ended. ``False``: it says
+    the same as the last diagnosis.
+
+    Raises:
+        NotFoundError: there is no such run.
+        TryLaterError: the store cannot be written.
+    """
+    changed = store.save_diagnosis(found)
+    if found.status != "running":
+        add_to_ledgers(store, found)
+        add_replay(store, found.run_id)
+    return changed
 
 
 MOST_KEPT = 64
@@ -137,14 +160,6 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     recommendation = advise(with_proven(store, facts), verdict, overview)
     found = diagnosis_of(facts, overview, verdict, recommendation)
     return found.model_copy(update={"loader": loader, "judged_at": store.now()})
-
-
-def _keep(store: Store, known: Diagnosis, status: Status) -> bool:
-    """Retention deleted the steps that the run was judged by: its last diagnosis stays, with the status of now."""
-    if known.status != status:
-        tuning = as_it_ended(known.tuning, status)
-        store.save_diagnosis(known.model_copy(update={"status": status, "tuning": tuning}))
-    return known.status != status
 
 
 def name_of(facts: RunFacts) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -103,12 +103,12 @@ def _tuned(facts: RunFacts, known: Diagnosis | None) -> list[LedgerEntry]:
     ]
 
 
-def add_to_ledgers(store: Store, facts: RunFacts, ledger: Sequence[LedgerEntry]) -> None:
+def add_to_ledgers(store: Store, ended: Diagnosis) -> None:
     """Put what an ended run showed into the diagnosis of the run whose advice it carried."""
-    for entry in ledger:
-        earlier = store.diagnosis(entry.advice_of) if entry.run_id == facts.run_id != entry.advice_of else None
+    for entry in ended.ledger:
+        earlier = store.diagnosis(entry.advice_of) if entry.run_id == ended.run_id != entry.advice_of else None
         if earlier:
-            others = [one for one in earlier.ledger if one.run_id != facts.run_id]
+            others = [one for one in earlier.ledger if one.run_id != ended.run_id]
             store.save_diagnosis(earlier.model_copy(update={"ledger": [*others, entry]}))
 
 

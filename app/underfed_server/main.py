@@ -134,12 +134,15 @@ def _keys(settings: AlertSettings) -> Sequence[str]:
 
 
 def create_app(
-    settings: Settings, judge: Judge | None = None, clock: Callable[[], float] = time.monotonic
+    settings: Settings,
+    judge: Judge | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    judged_at_once: int = 1,
 ) -> Application:
     """Open the database and everything around it.
 
-    ``judge`` reads a run from the store and saves its diagnosis there; it is called on one thread, at most once a
-    second a run, for runs whose windows arrived. ``clock``: in seconds, by which requests are limited.
+    ``judge`` reads a run from the store and saves its diagnosis there; it is called on ``judged_at_once`` threads, at
+    most once a second a run, for runs whose windows arrived. ``clock``: in seconds, by which requests are limited.
 
     Raises:
         SettingsError: ``settings.database_url`` names no file of ours.
@@ -152,7 +155,7 @@ def create_app(
         access, new_token = open_access(store, settings)
         events = Events(store.changed_since)
         alerting = Alerting(store, settings.alerts, partial(_keys, settings.alerts), counters)
-        scheduler = JudgementScheduler(store, events, judge, alerting.watcher, counters)
+        scheduler = JudgementScheduler(store, events, judge, alerting.watcher, counters, judged_at_once)
         limits = RateLimits(settings.requests_per_s, settings.bytes_per_s, clock)
         parts = Parts(
             store,

@@ -22,6 +22,7 @@ SERVER_LINE = (
     ("figures", "team", "comparison"),
     ("earlier",),
     ("diagnose",),
+    ("judge_process",),
     ("alerts",),
     ("export",),
     ("api",),

@@ -173,9 +173,16 @@ API = (
     Fault(
         "a first verdict waits behind fresher ones",
         "app/underfed_server/api/due_runs.py",
-        "            return False, 0.0, self._due[run_id]",
-        "            return True, 0.0, self._due[run_id]",
+        "            return 0, 0.0, self._due[run_id]",
+        "            return 2, 0.0, self._due[run_id]",
         ("tests/app/api/test_due_runs.py",),
+    ),
+    Fault(
+        "a judge that hangs or dies is not replaced",
+        "app/underfed_server/judge_process/judge.py",
+        "            self._process = None\n        raise",
+        "        raise",
+        ("tests/app/operations/test_judge_process.py",),
     ),
     Fault(
         "an open service gives what it gives its owner to whoever asks",

@@ -44,7 +44,7 @@ class _Signs:
 
 @dataclass(slots=True)
 class AlertWatcher:
-    """Called on the thread that judges."""
+    """Called by one thread at a time."""
 
     store: Store
     wake: Callable[[], None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 APART_S = 1.0
@@ -10,6 +10,9 @@ APART_S = 1.0
 
 FIRST_AGAIN_S = 5.0
 """After which a run that still has no verdict, such as one that warms up, is before all others again."""
+
+LATE_S = 8.0
+"""From here on a verdict is before others, however steady: where there is time enough, none is older than ten."""
 
 STEADY_S = 4.0
 """By so much younger counts a judgement that left the verdict as it was: where there is more to judge than time, what
@@ -41,9 +44,9 @@ class DueRuns:
             judged = self._judged.get(run_id)
             self._due.setdefault(run_id, now if judged is None else max(now, judged.at + APART_S))
 
-    def next_at(self) -> float | None:
-        """When the next one is due; ``None``: nothing came."""
-        return min(self._due.values(), default=None)
+    def next_at(self, but: Collection[str] = ()) -> float | None:
+        """When the next one is due that is not among ``but``; ``None``: nothing came."""
+        return min((due_at for run_id, due_at in self._due.items() if run_id not in but), default=None)
 
     def ready(self, now: float) -> list[str]:
         """Those that are due, in the order in which they are to be judged."""
@@ -72,9 +75,11 @@ class DueRuns:
     def forget_silent(self, now: float) -> None:
         self._judged = {run_id: each for run_id, each in self._judged.items() if each.at > now - FORGET_S}
 
-    def _turn(self, run_id: str, now: float) -> tuple[bool, float, float]:
+    def _turn(self, run_id: str, now: float) -> tuple[int, float, float]:
         judged = self._judged.get(run_id)
         if judged is None:
-            return False, 0.0, self._due[run_id]
-        is_first = judged.verdict is None and judged.at <= now - FIRST_AGAIN_S
-        return not is_first, judged.at + (STEADY_S if judged.is_steady else 0.0), self._due[run_id]
+            return 0, 0.0, self._due[run_id]
+        is_late = judged.at <= now - (FIRST_AGAIN_S if judged.verdict is None else LATE_S)
+        if is_late:
+            return 1, judged.at - (0.0 if judged.verdict else LATE_S - FIRST_AGAIN_S), self._due[run_id]
+        return 2, judged.at + (STEADY_S if judged.is_steady else 0.0), self._due[run_id]

@@ -90,6 +90,8 @@ class Exposition:
         waiting, waiting_bytes = self.parts.store.waiting
         yield _gauge("writer_queue_length", "Writes that wait for the writing thread", waiting)
         yield _gauge("writer_queue_bytes", "Memory that the windows among them take, at most", waiting_bytes)
+        lag_s = self.parts.scheduler.lag_s
+        yield _gauge("judging_lag_seconds", "Since when the run waits to be judged that waits longest", lag_s)
         yield _gauge("event_streams", "Open event streams: one per open page", self.parts.events.open_streams)
         yield _gauge("streams_set_aside", "Streams that could not be compacted", self.parts.store.aside)
         yield from _store(gauges, len(running))

@@ -1,4 +1,4 @@
-"""The thread that follows the runs: has each judged when its windows arrive, and notifies the open pages."""
+"""Follows the runs: has each judged when its windows arrive, and notifies the open pages."""
 
 from __future__ import annotations
 
@@ -25,10 +25,6 @@ log = logging.getLogger("underfed.scheduler")
 Judge = Callable[[Store, str], bool]
 """Reads a run from the store and saves its diagnosis there. ``False``: the diagnosis equals the last one."""
 
-REST, BUSY_REST = 1.0, 4.0
-"""Seconds of rest for each second on a core: judging takes half a core at most, a fifth while windows wait. Where it
-waits for a core itself, others have them: it then rests no longer."""
-
 SWEEP_S = 5.0
 """How often silent runs are looked for: they become lost without any event."""
 
@@ -39,7 +35,7 @@ CLOSING_S = 1.5
 
 
 class Watcher(Protocol):
-    """Has people told of runs; called on the scheduler's thread."""
+    """Has people told of runs; called by one thread at a time."""
 
     def __call__(self, run_id: str) -> None:
         """Look at a run whose judgement was saved just now."""
@@ -51,7 +47,10 @@ class Watcher(Protocol):
 class JudgementScheduler:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
-    def __init__(self, store: Store, events: Events, judge: Judge | None, watcher: Watcher, counters: Counters) -> None:
+    def __init__(
+        self, store: Store, events: Events, judge: Judge | None, watcher: Watcher, counters: Counters, at_once: int = 1
+    ) -> None:
+        """``at_once``: so many threads call ``judge``."""
         self._store = store
         self._watcher = watcher
         self._events = events
@@ -60,21 +59,37 @@ class JudgementScheduler:
         self._counters = counters
         self._due = DueRuns()
         self._awaited: set[str] = set()
+        self._in_hand: set[str] = set()
+        self._sweep_at = time.monotonic()
         self._changed = threading.Condition()
+        self._watching = threading.Lock()
         self._is_closing = False
-        self._thread = threading.Thread(target=self._run, name="underfed-scheduler", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._run, name=f"underfed-scheduler-{number}", daemon=True)
+            for number in range(at_once)
+        ]
+
+    @property
+    def lag_s(self) -> float:
+        """How long the run has waited that has waited longest to be judged. Any thread."""
+        with self._changed:
+            next_at = self._due.next_at()
+            return 0.0 if next_at is None else max(0.0, time.monotonic() - next_at)
 
     def start(self) -> None:
         self._store.listen(self.touch)
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def close(self) -> None:
         with self._changed:
             self._is_closing = True
-            self._changed.notify()
+            self._changed.notify_all()
         # A judgement in progress is not waited for: the run is judged again after the next start.
-        if self._thread.ident is not None:
-            self._thread.join(CLOSING_S)
+        until = time.monotonic() + CLOSING_S
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, until - time.monotonic()))
         try:
             self._store.release(self._name)
         except TryLaterError as error:
@@ -95,43 +110,52 @@ class JudgementScheduler:
         self.touch({run_id})
 
     def _run(self) -> None:
-        sweep_at = time.monotonic()
         while not self._is_closing:
-            if time.monotonic() >= sweep_at:
+            if self._is_time_to_sweep():
                 self._sweep()
-                sweep_at = time.monotonic() + SWEEP_S
-            run_id = self._next(sweep_at)
+            run_id = self._next()
             if run_id is not None:
-                begun, worked = time.monotonic(), time.thread_time()
+                begun = time.monotonic()
                 self._attend(run_id)
                 self._counters.judgement_seconds.observe(time.monotonic() - begun)
-                self._rest(time.thread_time() - worked)
+                with self._changed:
+                    self._in_hand.discard(run_id)
+                    self._changed.notify()
 
-    def _rest(self, worked_s: float) -> None:
-        """Windows come first, however many runs report: Python computes only one of the two at a time. An awaited
-        verdict is not rested before."""
-        waiting, _ = self._store.waiting
-        seconds = worked_s * (BUSY_REST if waiting else REST)
+    def _is_time_to_sweep(self) -> bool:
+        """For one of the threads."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_closing or bool(self._awaited), seconds)
+            is_time = time.monotonic() >= self._sweep_at
+            if is_time:
+                self._sweep_at = time.monotonic() + SWEEP_S
+            return is_time
 
-    def _next(self, until: float) -> str | None:
+    def _next(self) -> str | None:
         """Waits for the run whose turn it is, of several one that is awaited, or has ended: its last figures are what
-        is looked at next. ``None``: none is due before ``until``, or the scheduler closes.
+        is looked at next. ``None``: none is due before the next sweep, or the scheduler closes.
         """
         with self._changed:
-            now = time.monotonic()
-            ready = self._due.ready(now)
+            ready = self._ready()
             if not ready and not self._is_closing:
-                next_at = self._due.next_at()
-                self._changed.wait(max(0.0, (until if next_at is None else min(until, next_at)) - now))
-        awaited = next((run_id for run_id in ready if run_id in self._awaited), None)
-        run_id = awaited or self._first_ended(ready) or next(iter(ready), None)
-        if run_id is not None:
-            with self._changed:
-                self._due.take(run_id, now)
+                # A run that another thread judges is waited for until that is done.
+                next_at = self._due.next_at(but=self._in_hand)
+                until = self._sweep_at if next_at is None else min(self._sweep_at, next_at)
+                self._changed.wait(max(0.0, until - time.monotonic()))
+                ready = self._ready()
+        ended = self._first_ended(ready)
+        with self._changed:
+            # Another thread may have taken one meanwhile.
+            ready = [run_id for run_id in ready if run_id not in self._in_hand]
+            awaited = next((run_id for run_id in ready if run_id in self._awaited), None)
+            run_id = awaited or (ended if ended in ready else next(iter(ready), None))
+            if run_id is not None:
+                self._due.take(run_id, time.monotonic())
+                self._in_hand.add(run_id)
                 self._awaited.discard(run_id)
         return run_id
+
+    def _ready(self) -> list[str]:
+        return [run_id for run_id in self._due.ready(time.monotonic()) if run_id not in self._in_hand]
 
     def _first_ended(self, run_ids: list[str]) -> str | None:
         """``None``: there is no choice, none has ended, or the store does not tell."""
@@ -147,7 +171,8 @@ class JudgementScheduler:
         except Exception as error:
             tell(log, error, "runs that fell silent could not be looked for")
         try:
-            self._watcher.look_again()
+            with self._watching:
+                self._watcher.look_again()
         except Exception as error:
             tell(log, error, "alerts of runs that fell silent could not be looked for")
         with self._changed:
@@ -173,12 +198,14 @@ class JudgementScheduler:
         except NotFoundError:
             return  # deleted meanwhile
         except Exception as error:
-            tell(log, error, f"run {run_id} could not be followed")
+            if not self._is_closing:
+                tell(log, error, f"run {run_id} could not be followed")
 
     def _watch(self, run_id: str) -> None:
         """Before the run is noted as judged: where this service ends in between, the next one does both again."""
         try:
-            self._watcher(run_id)
+            with self._watching:
+                self._watcher(run_id)
         except (NotFoundError, TryLaterError):
             raise
         except Exception as error:
@@ -205,5 +232,6 @@ class JudgementScheduler:
             raise
         except Exception as error:
             # Its last diagnosis stays: its windows and its line in the list must not wait until the rule is repaired.
-            tell(log, error, f"run {run_id} could not be judged")
+            if not self._is_closing:
+                tell(log, error, f"run {run_id} could not be judged")
             return False

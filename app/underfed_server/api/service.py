@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from underfed_server.api.admission.access import COOKIE, SESSION_LENGTH
 from underfed_server.api.admission.gate import address_of
 from underfed_server.api.admission.guesses import WHAT
-from underfed_server.api.dependencies import PartsDep, PermissionDep, StoreDep
+from underfed_server.api.dependencies import Parts, PartsDep, PermissionDep
 from underfed_server.api.required_scope import needs
 from underfed_server.errors import UnauthorisedError
 from underfed_server.ingest.permission import NOTHING
@@ -33,6 +33,8 @@ class Session(BaseModel):
 
 class Health(BaseModel):
     status: Literal["ok"] = "ok"
+    judging_lag_s: float
+    """How long the run has waited that has waited longest to be judged."""
 
 
 @router.get("/service", **needs(None))
@@ -90,13 +92,14 @@ def sign_out(request: Request, parts: PartsDep) -> Response:
 
 
 @health.get(HEALTH, **needs(None))
-async def healthz() -> Health:
+async def healthz(request: Request) -> Health:
     """The process answers."""
-    return Health()
+    parts: Parts = request.app.state.parts
+    return Health(judging_lag_s=round(parts.scheduler.lag_s, 1))
 
 
 @health.get("/readyz", **needs(None))
-def readyz(store: StoreDep) -> Health:
+def readyz(parts: PartsDep) -> Health:
     """The database can be read and written too."""
-    store.check()
-    return Health()
+    parts.store.check()
+    return Health(judging_lag_s=round(parts.scheduler.lag_s, 1))

@@ -107,10 +107,13 @@ class Store:
         now: Callable[[], datetime] = utc_now,
         counters: Counters | None = None,
         keep_deleted: timedelta = removal.KEEP_DELETED,
+        *,
+        only_reads: bool = False,
     ) -> None:
         """Create or upgrade the database; a file is locked for this process alone.
 
-        ``url`` is SQLAlchemy's. ``keep_deleted``: so long a deleted run can be restored.
+        ``url`` is SQLAlchemy's. ``keep_deleted``: so long a deleted run can be restored. ``only_reads``: another
+        process has it open to write, which stays so for as long as this one reads; whatever writes raises.
 
         Raises:
             SettingsError: ``url`` names no database that can be used.
@@ -118,7 +121,7 @@ class Store:
         """
         self.now = now
         self.keep_deleted = keep_deleted
-        self.database = open_database(url)
+        self.database = open_database(url, only_reads=only_reads)
         is_shared = self.database.is_shared
         self._listeners: list[Callable[[set[str]], None]] = []
         self._tails = Tails()
@@ -130,6 +133,9 @@ class Store:
             self.database.writing, self._appender, self._tell, counters or Counters(),
             is_shared=is_shared, file=self.database.path,
         )  # fmt: skip
+        if only_reads:
+            self._writer.close()
+            return
         try:
             if self.database.path is not None:
                 require_size(self.database.writing, self.database.path)

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 1671b292473c3f7a62c5624c43332bd04afc3354372817d25b232550839eefea. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 13c26885913425f6f65780fafdd24c9323c7c8734222ad600732f803ff2a4f55. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1814,6 +1814,8 @@ export interface components {
         };
         /** Health */
         Health: {
+            /** Judging Lag S */
+            judging_lag_s: number;
             /**
              * Status
              * @default ok

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from underfed_server.api.due_runs import APART_S, FIRST_AGAIN_S, FORGET_S, DueRuns
+from underfed_server.api.due_runs import APART_S, FIRST_AGAIN_S, FORGET_S, LATE_S, DueRuns
 
 SLOW = ("data", "bound", "too_few_workers")
 
@@ -67,6 +67,28 @@ def test_what_changes_is_judged_more_often_and_nothing_waits_for_long() -> None:
     steady = [turns[run_id] for run_id in RUNS if run_id != "changing"]
     assert turns["changing"] > 2 * max(steady)
     assert max(ages.values()) < 10
+
+
+def test_a_late_verdict_comes_before_what_changes() -> None:
+    due = DueRuns()
+    due.touch(["steady", "changing"], 0)
+    judge(due, 0), judge(due, 1, "first")
+    due.touch(["steady", "changing"], 1)
+    judge(due, 1), judge(due, 2, "second")
+    due.touch(["steady", "changing"], 2)
+    assert due.ready(4)[0] == "changing", "what stays as it was can wait"
+    due.take("changing", 4)
+    due.note("changing", "third")
+    due.touch(["changing"], 4)
+    assert due.ready(1 + LATE_S - 0.1)[0] == "changing"
+    assert due.ready(1 + LATE_S)[0] == "steady"
+
+
+def test_runs_that_another_thread_judges_are_not_what_is_waited_for() -> None:
+    due = DueRuns()
+    due.touch(["a"], 1)
+    due.touch(["b"], 3)
+    assert (due.next_at(), due.next_at(but={"a"}), due.next_at(but={"a", "b"})) == (1, 3, None)
 
 
 RUNS = ["changing", *(f"steady-{number}" for number in range(19))]

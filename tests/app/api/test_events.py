@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +22,7 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream, made_window
 from tests.app.serving import AS_OWNER, poll, serving, settings_for
 from tests.app.store.posting import post
-from underfed_server.api import due_runs, event_streams, scheduler
+from underfed_server.api import due_runs, event_streams
 from underfed_server.main import Application, create_app
 from underfed_server.model import RunEvent, RunSummary
 from underfed_server.store.store import Store
@@ -34,9 +35,22 @@ class Judge:
         self.judged: list[str] = []
         self.judged_at: list[float] = []
         self._found: dict[str, int] = {}
+        self._busy_with: str | None = None
+        self._is_free = threading.Event()
+
+    @contextmanager
+    def busy_with(self, run_id: str) -> Iterator[None]:
+        """Meanwhile the run's judgement does not end."""
+        self._busy_with = run_id
+        try:
+            yield
+        finally:
+            self._is_free.set()
 
     def __call__(self, store: Store, run_id: str) -> bool:
         self.judged.append(run_id)
+        if run_id == self._busy_with:
+            self._is_free.wait(60)
         self.judged_at.append(time.monotonic())
         if run_id == "spoilt":
             raise ValueError("on purpose")
@@ -71,11 +85,14 @@ def a_run() -> RunSummary:
     return RunSummary.model_validate(dict.fromkeys(RunSummary.model_fields) | {"is_final": False} | said | lists)
 
 
-def ask(address: str, method: str, path: str) -> None:
+def ask(address: str, method: str, path: str) -> bytes:
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
     connection.request(method, path, "{}", {"Content-Type": "application/json", **AS_OWNER})
-    assert connection.getresponse().status < 300
+    answer = connection.getresponse()
+    assert answer.status < 300
+    body = answer.read()
     connection.close()
+    return body
 
 
 def store_of(application: Application) -> Store:
@@ -159,20 +176,31 @@ def test_a_run_is_judged_when_its_windows_come_and_not_for_each(
 
 
 def test_a_verdict_that_somebody_waits_for_is_given_before_all_else(
-    application: Application, address: str, judge: Judge, monkeypatch: pytest.MonkeyPatch
+    application: Application, address: str, judge: Judge
 ) -> None:
-    """Of a run that has ended: without a rest after the last judgement, which is as long as the machine is slow."""
-    for rest in ("REST", "BUSY_REST"):
-        monkeypatch.setattr(scheduler, rest, 1e9)
+    """Of a run that has ended."""
     store = store_of(application)
-    post(store, made_stream(1, run_id="run-1"))
-    poll(lambda: judge.judged)
-    post(store, list(made_stream(2, run_id="run-1"))[1:])
-    post(store, [*made_stream(1, run_id="run-2"), made_window(1, run_id="run-2", end={"status": "finished"})])
-    for run_id in ("run-1", "run-2"):
-        ask(address, "GET", f"/api/v1/runs/{run_id}/diagnosis")
+    with judge.busy_with("busy"):
+        post(store, made_stream(1, run_id="busy"))
+        poll(lambda: judge.judged)
+        for run_id in ("run-1", "run-2", "run-3"):
+            post(store, [*made_stream(1, run_id=run_id), made_window(1, run_id=run_id, end={"status": "finished"})])
+        ask(address, "GET", "/api/v1/runs/run-2/diagnosis")
     poll(lambda: len(judge.judged) > 1)
-    assert judge.judged == ["run-1", "run-2"], "a run that goes on is not awaited"
+    assert judge.judged[:2] == ["busy", "run-2"]
+
+
+def test_the_health_check_tells_how_long_judging_lags(application: Application, address: str, judge: Judge) -> None:
+    def lag_s() -> float:
+        return float(json.loads(ask(address, "GET", "/healthz"))["judging_lag_s"])
+
+    with judge.busy_with("busy"):
+        post(store_of(application), made_stream(1, run_id="busy"))
+        poll(lambda: judge.judged)
+        assert lag_s() == 0
+        post(store_of(application), made_stream(1, run_id="waits"))
+        poll(lambda: lag_s() > 0.1)
+    poll(lambda: "waits" in judge.judged and lag_s() == 0)
 
 
 @pytest.mark.soak

@@ -42,8 +42,9 @@ class Database:
         self.release()
 
 
-def open_database(url: str) -> Database:
-    """Lock a file, or connect lazily to a server.
+def open_database(url: str, *, only_reads: bool = False) -> Database:
+    """Lock a file, or connect lazily to a server. ``only_reads``: another process has locked the file; nothing can be
+    written.
 
     Raises:
         SettingsError: ``url`` names no database that can be used.
@@ -51,12 +52,15 @@ def open_database(url: str) -> Database:
     """
     parsed = parse(url)
     if parsed.get_backend_name() == "postgresql":
-        writing, reading = postgresql.open_writer(parsed), postgresql.open_readers(parsed)
+        reading = postgresql.open_readers(parsed)
+        writing = reading if only_reads else postgresql.open_writer(parsed)
         return Database(name_of(url), writing, reading, is_shared=True, path=None, release=_nothing)
     path = sqlite.path_of(parsed)
+    reading = sqlite.open_readers(path)
+    if only_reads:
+        return Database(str(path), reading, reading, is_shared=False, path=path, release=_nothing)
     held = sqlite.lock(path)
-    writing, reading = sqlite.open_writer(path), sqlite.open_readers(path)
-    return Database(str(path), writing, reading, is_shared=False, path=path, release=held.release)
+    return Database(str(path), sqlite.open_writer(path), reading, is_shared=False, path=path, release=held.release)
 
 
 def name_of(url: str) -> str:
