@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 from underfed_server.diagnose import Diagnoser
 from underfed_server.errors import RequestError
 from underfed_server.model import Diagnosis
-from underfed_server.store.databases.trouble import trouble_of
+from underfed_server.store.databases.trouble import DatabaseTroubleError, trouble_of
 from underfed_server.store.store import Store
 
 
@@ -17,7 +17,7 @@ class FailedJudgementError(Exception):
     """A run could not be judged; the message is the traceback."""
 
 
-Answer = Diagnosis | RequestError | FailedJudgementError | None
+Answer = Diagnosis | RequestError | FailedJudgementError | DatabaseTroubleError | None
 """``None``: the run's last diagnosis stays as it is."""
 
 
@@ -39,5 +39,6 @@ def _judged(diagnoser: Diagnoser, store: Store, run_id: str) -> Answer:
     except RequestError as error:
         return error
     except Exception as error:
+        trouble = trouble_of(error)
         # Foreign errors cannot all be sent.
-        return FailedJudgementError(trouble_of(error) or traceback.format_exc())
+        return FailedJudgementError(traceback.format_exc()) if trouble is None else DatabaseTroubleError(trouble)
