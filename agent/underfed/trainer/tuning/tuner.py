@@ -32,6 +32,7 @@ from underfed.trainer.tuning.feeders import Feeder, Feeders
 from underfed.trainer.tuning.first_workers import why_no_first_workers
 from underfed.trainer.tuning.limits import BatchSize, read_room, why_no_room
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
+from underfed.trainer.tuning.own_changes import Seen, changed_attribute, look_at
 from underfed.trainer.tuning.own_errors import OwnErrors
 from underfed.trainer.tuning.plain_rule import plain_candidates
 from underfed.trainer.tuning.ranks import Ranks
@@ -79,6 +80,8 @@ class Tuner:
         self._batch: BatchSize | None = None
         self._is_off = False
         self._errors: OwnErrors | None = None
+        self._looked_at: Seen | None = None
+        """The data set as it was near the beginning of the pass, where there are no workers."""
         self._back: LoaderSetting | None = None
         """To be used from here on, whatever is ordered."""
         self._has_finished = False
@@ -285,6 +288,8 @@ class Tuner:
         try:
             self._steps += 1
             self._chosen.requested()
+            if self._chosen.has_begun:
+                self._look_at_data_set(switched)
             order = self._order(now, switched)
             if order is not None:
                 is_end = order.is_end
@@ -426,11 +431,21 @@ class Tuner:
         iterator = self._current() if self._current is not None else None
         switched = switched_of(iterator) if iterator is not None else None
         is_first = switched is not None and setting.num_workers > 0 and not switched.own.setting.num_workers
-        if loader is not None and is_first and (why := why_no_first_workers(loader)):
+        if loader is not None and is_first and (why := why_no_first_workers(loader) or self._why_own_workers(loader)):
             return why
         active = switched.state.active.of(iterator) if switched is not None else None
         pids = [worker.pid for worker in getattr(active, "_workers", [])[:2]]
         return why_no_room(setting, self._batch or BatchSize(), read_room(pids))
+
+    def _look_at_data_set(self, switched: Switched) -> None:
+        loader = self._chosen.get()
+        is_alone = loader is not None and self.conductor is not None and not switched.setting.num_workers
+        self._looked_at = look_at(loader) if is_alone else None
+
+    def _why_own_workers(self, loader: Any) -> str | None:
+        """What speaks against workers in what the data set did in this pass."""
+        name = changed_attribute(self._looked_at, look_at(loader)) if self._looked_at is not None else None
+        return f"its data set changes `{name}` while it is read: each worker would have its own" if name else None
 
     def _report_sharding(self, loader: Any) -> None:
         """What was found of its data set, so that nothing else is advised."""
