@@ -56,7 +56,7 @@ class Tuner:
 
     def __init__(self, options: TuneOptions, say: Say, now: Clock = now_ns) -> None:
         self.options = options
-        self._telling = Telling(say, ends_after=options.ends_after)
+        self._telling = Telling(say)
         self._now = now
         self._pid = os.getpid()
         self._chosen = ChosenLoader()
