@@ -328,10 +328,15 @@ class Tuner:
             order = order or conductor.request(now, self._waited_ns, self._step)
         ranks = self._ranks
         if ranks is None:
-            return order
+            return order or self._again(conductor, switched)
         if order is not None:
             ranks.plan(order, self._steps)
         return ranks.due(self._steps, self._setting, is_switching=switched.is_switching)
+
+    def _again(self, conductor: Conductor | None, switched: Switched) -> Order | None:
+        if conductor is None or switched.is_switching or conductor.setting == switched.setting:
+            return None
+        return conductor.again()
 
     def _is_measuring(self, conductor: Conductor | None, switched: Switched, now: int) -> bool:
         if conductor is None or switched.is_switching or conductor.setting != switched.setting:
