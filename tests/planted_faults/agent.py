@@ -15,8 +15,8 @@ AGENT = (
     Fault(
         "of two settings that are as fast the one with more workers may stay",
         "agent/underfed/trainer/tuning/search.py",
-        "if ratio.low > WORTH or (is_cheaper and ratio.low > 1 / WORTH):",
-        "if ratio.low > WORTH:",
+        "each for each in shown if _mean(each) <= fastest * WORTH",
+        "each for each in shown if _mean(each) <= fastest",
         ("tests/agent/tuning/test_search.py",),
     ),
     Fault(

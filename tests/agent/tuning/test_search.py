@@ -11,6 +11,7 @@ from underfed.exchange import tuning
 from underfed.exchange.tuning import Proposed
 from underfed.trainer.tuning.blocks import Block, compare
 from underfed.trainer.tuning.conductor import (
+    HEALTHY,
     NEARLY_OVER,
     RETRY_NS,
     SECOND,
@@ -32,9 +33,7 @@ def test_the_setting_that_is_measured_to_be_fastest_stays() -> None:
     line = kept_line(loop.conductor)
     assert line is not None
     assert line.startswith("num_workers 0 → 4: 6.7 × as fast, measured, 95 % 6.7–6.7; ")
-    assert list(end_lines(loop.conductor, None, ends_after=False)) == [
-        "--tune, to write into the script: num_workers=4,"
-    ]
+    assert list(end_lines(loop.conductor, None)) == ["--tune, to write into the script: num_workers=4,"]
 
 
 def test_a_healthy_run_is_left_alone() -> None:
@@ -45,9 +44,10 @@ def test_a_healthy_run_is_left_alone() -> None:
 
 
 def test_of_two_that_are_as_fast_the_cheaper_one_stays() -> None:
-    loop = Loop({NONE: 90, TWO: 30, FOUR: 30}, noise=0.05, candidates=workers(4, 2))
-    loop.run(1500)
-    assert loop.in_use == TWO
+    for noise, faster in ((0.05, 30.0), (0.0, 29.7)):
+        loop = Loop({NONE: 90, TWO: 30, FOUR: faster}, noise=noise, candidates=workers(4, 2))
+        loop.run(1500)
+        assert loop.in_use == TWO
 
 
 def test_what_is_not_faster_gives_way_to_what_was_in_use() -> None:
@@ -56,7 +56,7 @@ def test_what_is_not_faster_gives_way_to_what_was_in_use() -> None:
     assert loop.in_use == TWO
     assert loop.conductor.status == tuning.LEFT_ALONE
     assert loop.conductor.kept_from_step is not None
-    assert list(end_lines(loop.conductor, None, ends_after=False)) == [
+    assert list(end_lines(loop.conductor, None)) == [
         "--tune leaves the loader as it is: no other setting was measured to be faster"
     ]
 
@@ -206,6 +206,23 @@ def test_a_candidate_without_workers_comes_first() -> None:
     loop.run(500)
     assert loop.orders[0].setting == NONE
     assert loop.in_use == NONE
+
+
+@pytest.mark.parametrize(
+    ("loop", "steps", "why"),
+    [
+        (Loop({TWO: 0.1}), 400, HEALTHY),
+        (Loop({TWO: 90}, candidates=None), 40, "the program ended before anything was tried"),
+        (
+            Loop({LoaderSetting(64, 2): 90}),
+            10,
+            "too few steps were measured, since the first 129 of each pass are of its start",
+        ),
+    ],
+)
+def test_something_is_said_at_the_end_whatever_was_done(loop: Loop, steps: int, why: str) -> None:
+    loop.run(steps)
+    assert list(end_lines(loop.conductor, None)) == [f"--tune leaves the loader as it is: {why}"]
 
 
 def test_why_nothing_can_be_tried_is_told() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import underfed
 from tests.agent.test_sharding_check import Repeating
+from tests.agent.test_signal_handlers import Handler
 from tests.agent.tuning.switching_plans import Indices, tuned
 from tests.fakes.datasets import Numbers, Stream, Unsharded
 from underfed.errors import ConfigError
@@ -234,3 +237,36 @@ def test_nothing_is_tried_unless_it_is_asked_for(tmp_path: Path) -> None:
     list(loader)
     assert control._state.tuner is None
     assert not list(tmp_path.rglob(tuning.FILE))
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("at", range(4))
+def test_trials_go_on_after_what_a_signal_handler_raised_within_them(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = [0]
+    go_on = conductor.Conductor._go_on
+
+    def interrupted(*given: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == 1 + at and at % 2:
+            signal.raise_signal(signal.SIGUSR1)
+        order = go_on(*given)
+        if calls[0] == 1 + at:
+            signal.raise_signal(signal.SIGUSR1)
+        return order
+
+    before = signal.signal(signal.SIGUSR1, Handler(TimeoutError).plain)
+    monkeypatch.setattr(conductor.Conductor, "_go_on", interrupted)
+    control._state.tuner = Tuner(TuneOptions(most_steps=60), print)
+    loader = DataLoader(Numbers(300, sleep_s=0.002))
+    underfed.watch(loader, name="train", tune=True)
+    iterator, found = iter(loader), []
+    while True:
+        try:
+            found.append(first(next(iterator)))
+        except TimeoutError as error:
+            traceback.clear_frames(error.__traceback__)
+        except StopIteration:
+            break
+    signal.signal(signal.SIGUSR1, before)
+    assert found == list(range(300))
+    assert facts_now().status in (tuning.KEPT, tuning.LEFT_ALONE)

@@ -62,6 +62,11 @@ class ChosenLoader:
     def requested(self) -> None:
         self._requests += 1
 
+    @property
+    def has_begun(self) -> bool:
+        """A first batch of this pass was loaded just now: what a data set sets up with it is there."""
+        return self._requests == 2
+
     def left_steps(self) -> int | None:
         """Of this pass, and of as many more as there were before it: what is known of how long a program trains is how
         long it has. ``None``: the length of a pass is not known."""

@@ -135,7 +135,10 @@ class Conductor:
         took = self._pace.note(now_ns, waited_ns, is_bounded=self._search is None)
         if self._search is not None:
             block = self._block
-            if block is None or not self._is_enough(self._search, block):
+            if block is None:
+                # What a signal handler raised came between the end of the last one and this.
+                return self._go_on(self._search, now_ns, first_step)
+            if not self._is_enough(self._search, block):
                 return None
             return self._end_block(self._search, block, now_ns, first_step)
         if took and self.kept_from_step is not None and self.setting != self.began_with:
@@ -169,6 +172,11 @@ class Conductor:
         if (self.status, self.reason) != (status, reason):
             self.status, self.reason = status, reason
             self.changed()
+
+    def again(self) -> Order:
+        """What was ordered last, and not carried out: a signal handler raised meanwhile."""
+        beside = self._search.beside.setting if self._search is not None else self.setting
+        return Order(self.setting, beside)
 
     def leave_alone(self, setting: LoaderSetting, reason: str) -> None:
         """All trials end, and this setting is used."""
@@ -286,6 +294,7 @@ class Conductor:
     def _end_block(self, search: Search, block: Block, now_ns: int, first_step: int) -> Order | None:
         self._measure(search, block, self._pace.steps)
         block.steps, block.end_ns = first_step - block.first_step, now_ns
+        self._block = None
         search.measured(block, None if self._is_check else self._pace.stall_fraction)
         return self._go_on(search, now_ns, first_step)
 

@@ -11,7 +11,7 @@ from underfed.host.clock import to_us
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.settings.tunable import format_value
 from underfed.trainer.tuning.blocks import Block, speed
-from underfed.trainer.tuning.conductor import Conductor
+from underfed.trainer.tuning.conductor import ASKING, Conductor
 from underfed.trainer.tuning.costs import Gain, gained, lost_ns
 from underfed.trainer.tuning.search import Search, Trial
 
@@ -86,7 +86,7 @@ def _went_back_line(search: Search) -> str | None:
     )
 
 
-def end_lines(conductor: Conductor, source: SourceLine | None, *, ends_after: bool) -> Iterator[str]:
+def end_lines(conductor: Conductor, source: SourceLine | None) -> Iterator[str]:
     """At the end of the program."""
     lines = list(script_lines(conductor))
     if lines:
@@ -94,8 +94,17 @@ def end_lines(conductor: Conductor, source: SourceLine | None, *, ends_after: bo
         yield f"--tune, to write into the script{where}: {' '.join(lines)}"
     elif conductor.is_searching:
         yield "--tune: the program ended within its trials, nothing is known yet"
-    elif ends_after or conductor.searches:
-        yield f"--tune leaves the loader as it is: {conductor.reason or 'nothing was tried'}"
+    elif conductor.status not in (tuning.REFUSED, tuning.FAILED):
+        yield f"--tune leaves the loader as it is: {_why_not(conductor)}"
+
+
+def _why_not(conductor: Conductor) -> str:
+    if conductor.reason == ASKING:
+        return "the program ended before anything was tried"
+    if conductor.reason is None and not conductor.searches:
+        started = conductor.setting.capacity + 1
+        return f"too few steps were measured, since the first {started} of each pass are of its start"
+    return conductor.reason or "nothing was tried"
 
 
 def script_lines(conductor: Conductor) -> Iterator[str]:

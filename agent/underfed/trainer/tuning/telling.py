@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 class Telling:
     """Of one process. Of the ranks of a host the leading one writes, which has a conductor."""
 
-    def __init__(self, say: Say, *, ends_after: bool) -> None:
+    def __init__(self, say: Say) -> None:
         self.say = say
         self.recording: Recording | None = None
         self.watched: WatchedLoader | None = None
         self.conductor: Conductor | None = None
-        self._ends_after = ends_after
         self._pid = os.getpid()
         self._has_told_end = False
 
@@ -70,7 +69,7 @@ class Telling:
         self._has_told_end = True
         atexit.unregister(self.end)
         source = self.watched.facts.source if self.watched is not None and self.watched.facts is not None else None
-        for line in end_lines(self.conductor, source, ends_after=self._ends_after):
+        for line in end_lines(self.conductor, source):
             self.say(line)
         self.write()
 

@@ -33,6 +33,7 @@ from underfed.trainer.tuning.first_workers import why_no_first_workers
 from underfed.trainer.tuning.hosts import Failure
 from underfed.trainer.tuning.limits import BatchSize, read_room, why_no_room
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
+from underfed.trainer.tuning.own_changes import Seen, changed_attribute, look_at
 from underfed.trainer.tuning.own_errors import OwnErrors
 from underfed.trainer.tuning.plain_rule import plain_candidates
 from underfed.trainer.tuning.ranks import Ranks
@@ -56,7 +57,7 @@ class Tuner:
 
     def __init__(self, options: TuneOptions, say: Say, now: Clock = now_ns) -> None:
         self.options = options
-        self._telling = Telling(say, ends_after=options.ends_after)
+        self._telling = Telling(say)
         self._now = now
         self._pid = os.getpid()
         self._chosen = ChosenLoader()
@@ -80,6 +81,8 @@ class Tuner:
         self._batch: BatchSize | None = None
         self._is_off = False
         self._errors: OwnErrors | None = None
+        self._looked_at: Seen | None = None
+        """The data set as it was near the beginning of the pass, where there are no workers."""
         self._back: LoaderSetting | None = None
         """To be used from here on, whatever is ordered."""
         self._has_finished = False
@@ -286,6 +289,8 @@ class Tuner:
         try:
             self._steps += 1
             self._chosen.requested()
+            if self._chosen.has_begun:
+                self._look_at_data_set(switched)
             order = self._order(now, switched)
             if order is not None:
                 is_end = order.is_end
@@ -340,7 +345,7 @@ class Tuner:
         if not self._skip and catching_up is None and conductor is not None and self._is_measuring(conductor, switched):
             order = conductor.request(now, self._waited_ns, self._step)
         if ranks is None:
-            return catching_up or order
+            return catching_up or order or self._again(conductor, switched)
         if catching_up is not None:
             ranks.plan_here(catching_up, self._steps)
         elif order is not None and conductor is not None:
@@ -349,6 +354,11 @@ class Tuner:
                 conductor.ends_after = False
                 self._telling.say("--trial-only does not end a program whose ranks are on several hosts")
         return ranks.due(self._steps, self._setting, is_switching=switched.is_switching)
+
+    def _again(self, conductor: Conductor | None, switched: Switched) -> Order | None:
+        if conductor is None or switched.is_switching or conductor.setting == switched.setting:
+            return None
+        return conductor.again()
 
     def _is_measuring(self, conductor: Conductor, switched: Switched) -> bool:
         if switched.is_switching or conductor.setting != switched.setting:
@@ -453,11 +463,21 @@ class Tuner:
         iterator = self._current() if self._current is not None else None
         switched = switched_of(iterator) if iterator is not None else None
         is_first = switched is not None and setting.num_workers > 0 and not switched.own.setting.num_workers
-        if loader is not None and is_first and (why := why_no_first_workers(loader)):
+        if loader is not None and is_first and (why := why_no_first_workers(loader) or self._why_own_workers(loader)):
             return why
         active = switched.state.active.of(iterator) if switched is not None else None
         pids = [worker.pid for worker in getattr(active, "_workers", [])[:2]]
         return why_no_room(setting, self._batch or BatchSize(), read_room(pids))
+
+    def _look_at_data_set(self, switched: Switched) -> None:
+        loader = self._chosen.get()
+        is_alone = loader is not None and self.conductor is not None and not switched.setting.num_workers
+        self._looked_at = look_at(loader) if is_alone else None
+
+    def _why_own_workers(self, loader: Any) -> str | None:
+        """What speaks against workers in what the data set did in this pass."""
+        name = changed_attribute(self._looked_at, look_at(loader)) if self._looked_at is not None else None
+        return f"its data set changes `{name}` while it is read: each worker would have its own" if name else None
 
     def _report_sharding(self, loader: Any) -> None:
         """What was found of its data set, so that nothing else is advised."""
