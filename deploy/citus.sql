@@ -21,6 +21,7 @@ SELECT create_distributed_table('stream', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('tag', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('track', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('tuning', 'run_id', colocate_with => 'run');
+SELECT create_distributed_table('host_switch', 'run_id', colocate_with => 'run');
 SELECT create_distributed_table('worker_life', 'run_id', colocate_with => 'run');
 SELECT create_reference_table('alert');
 SELECT create_reference_table('alert_rule');

@@ -82,14 +82,13 @@ def test_where_a_host_is_heard_of_no_more_both_sides_go_back(hosts: Hosts) -> No
     assert hosts.lead.ranks.have_switched()
     lost.is_cut_off = True
     hosts.plan(TWO)
-    hosts.run(LOST)
-    assert lost.in_use == NONE
-    hosts.run(DONE)
+    hosts.run(DONE + 60)
+    assert lost.in_use == FOUR
     assert hosts.lead.ranks.take_failure() == Failure(NOT_DONE, is_final=True)
     hosts.lead.ranks.end()
     hosts.plan(NONE, is_searching=False)
     assert hosts.lead.ranks.have_switched(), "nobody is waited for any more"
-    hosts.run(60)
+    hosts.run(LOST - DONE + 60)
     assert {host.in_use for host in hosts.all} == {NONE}
 
 
@@ -103,6 +102,25 @@ def test_without_the_service_a_trial_ends_on_every_host(hosts: Hosts) -> None:
     hosts.plan(TWO, TWO, is_searching=False)
     hosts.run(60)
     assert {host.in_use for host in hosts.all} == {TWO}, "what is planned later is done"
+
+
+def test_an_old_answer_of_a_host_that_was_cut_off_does_not_count(hosts: Hosts) -> None:
+    """It has done the switch, and gone back by the time that its windows arrive."""
+    late = hosts.others[0]
+    hosts.plan(FOUR)
+    hosts.run(4)
+    late.is_cut_off = True
+    hosts.run(60)
+    old = switch.read_switch(late.directory / switch.FILE)
+    assert old.done == old.seen > 0
+    hosts.run(LOST)
+    now = switch.read_switch(late.directory / switch.FILE)
+    assert (now.done, now.reason) == (0, limits.WENT_BACK)
+    assert late.in_use == NONE
+    late.is_cut_off = False
+    switch.write_switch(late.directory, old)
+    hosts.run(10)
+    assert not hosts.lead.ranks.have_switched()
 
 
 def test_what_was_kept_stays_without_the_service(hosts: Hosts) -> None:

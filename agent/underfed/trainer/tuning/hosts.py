@@ -19,11 +19,15 @@ from underfed.trainer.tuning.plan import AHEAD
 
 SECOND = 1_000_000_000
 
-LOST_NS = 30 * SECOND
-"""A host that hears nothing of the one that leads for so long ends its trial. Collectors send at least every 5 s."""
-
 DONE_NS = 60 * SECOND
 """So long the others have for a switch that the leading host has done: starting workers may take some ten seconds."""
+
+ANSWERED_NS = 100 * SECOND
+"""After a plan was made no answer to it counts: that of a host whose connection was gone may be old."""
+
+LOST_NS = 120 * SECOND
+"""A host that hears nothing of the one that leads for so long ends its trial: later than an answer of it counts.
+Collectors send at least every 5 s, and try again every 30 s where the service is away."""
 
 FIRST_WAY_NS = 3 * SECOND
 """What a plan is taken to need on its way before that was seen: where eight ranks share a host, a window$
@@ -39,7 +43,8 @@ are further apart."""
 
 NOT_TOGETHER = "the ranks of its hosts do not take their steps together, and all have to switch at the same one"
 CREW_CHANGED = "a process of the run was started again, or left, while settings were tried"
-NOT_DONE = f"not all hosts of the run told within {DONE_NS // SECOND} s that they had switched"
+WENT_BACK = f"nothing was heard of rank 0 for {LOST_NS // SECOND} s, and it went back"
+NOT_DONE = "not all hosts of the run told in time that they had switched"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class Hosts:
         self._step_ns = 0.0
         self._looked: tuple[int, int] | None = None
         self._way_ns = FIRST_WAY_NS
-        self._decided_step = 0
+        self._decided_step = self._decided_ns = 0
         self._done_ns: int | None = None
         """When the leading host itself had switched."""
         self._is_over = False
@@ -88,7 +93,7 @@ class Hosts:
         if heard.lead_window_index != before:
             self._lead_heard_ns = now_ns
         self._heard = heard
-        if not self._have_done and self._has_been_done(heard):
+        if not self._have_done and self._has_been_done(heard) and now_ns - self._decided_ns <= ANSWERED_NS:
             self._have_done = True
             self._learn_way(heard)
 
@@ -151,6 +156,8 @@ class Hosts:
         if heard.is_searching and now_ns - self._lead_heard_ns <= LOST_NS:
             return None
         self._arrived = None
+        self._switch = replace(self._switch, done=0, reason=WENT_BACK)
+        self._write()
         return plan
 
     # Of the one that leads
@@ -163,6 +170,7 @@ class Hosts:
         plan = SwitchPlan(self._number, due, crew, setting.settings(), keep.settings())
         self._switch = replace(self._switch, is_searching=is_searching, plan=plan)
         self._decided_step, self._done_ns, self._have_done = step, None, self._is_over
+        self._decided_ns = self._looked[0] if self._looked is not None else 0
         self._write()
         return due
 
@@ -178,11 +186,13 @@ class Hosts:
             return None
         if heard.number == plan.number and (why := self._why_not(plan, heard, step)) is not None:
             return why
-        if self._have_done or not is_done_here:
-            self._done_ns = None
+        if self._have_done:
             return None
-        self._done_ns = self._done_ns or now_ns
-        return Failure(NOT_DONE, is_final=True) if now_ns - self._done_ns > DONE_NS else None
+        self._done_ns = (self._done_ns or now_ns) if is_done_here else None
+        is_late = self._done_ns is not None and now_ns - self._done_ns > DONE_NS
+        if is_late or now_ns - self._decided_ns > ANSWERED_NS:
+            return Failure(NOT_DONE, is_final=True)
+        return None
 
     def end(self) -> None:
         """No host waits for another any more."""
