@@ -41,6 +41,7 @@ ROUTES = {
     "/api/v1/compare": {"get"},
     "/api/v1/projects": {"get"},
     "/api/v1/projects/{project}/retention": {"get", "put"},
+    "/api/v1/projects/{project}/retention/preview": {"get"},
     "/api/v1/users": {"get"},
     "/api/v1/team": {"get"},
     "/api/v1/hosts": {"get"},

@@ -10,11 +10,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.app.made_windows import RUN, made_window
-from tests.app.operations.asking import send
+from tests.app.made_windows import RUN, made_window, posted
+from tests.app.operations.asking import ask, send
 from tests.app.serving import Service, start_service
 from underfed_server.terminal.client import Client
 
+INGEST = "/api/v1/ingest"
+ENDED = {"status": "finished"}
 ROOT = "the-token-that-the-service-was-started-with"
 
 
@@ -99,3 +101,57 @@ def test_a_browser_is_let_in_by_a_token_and_out_when_it_ends(visitor: Page, guar
     expect(visitor.get_by_text("underfed.watch(loader)")).to_be_visible()
     root.revoke_token(reads.token_id)
     expect(visitor.get_by_label("Access token")).to_be_visible(timeout=20_000)
+
+
+GROUPS = '{"readers": {"*": "view"}, "vision": {"vision": "edit"}, "leads": {"vision": "admin"}}'
+
+
+@pytest.fixture
+def behind_proxy(tmp_path: Path) -> Iterator[Service]:
+    """A service whose proxy is on this machine, with a run of vision and one of speech."""
+    (tmp_path / "groups.json").write_text(GROUPS)
+    told = ("--proxy-address", "127.0.0.1", "--proxy-user-header", "X-Forwarded-User")
+    groups = ("--proxy-groups", str(tmp_path / "groups.json"))
+    served = start_service(tmp_path / "underfed.db", *told, *groups, UNDERFED_TOKEN=ROOT)
+    for project in ("vision", "speech"):
+        window = made_window(0, run_id=project, run=RUN | {"project": project, "name": project}, end=ENDED)
+        assert ask(served.address, INGEST, posted(window), {"Authorization": f"Bearer {ROOT}"}).status == 200
+    yield served
+    served.kill()
+
+
+def test_a_page_offers_what_its_reader_may_do_and_says_why_not_the_rest(visitor: Page, behind_proxy: Service) -> None:
+    def come(groups: str, path: str) -> None:
+        visitor.set_extra_http_headers({"X-Forwarded-User": "ada", "X-Forwarded-Groups": groups})
+        visitor.goto(behind_proxy.address + path)
+
+    head, banner, buttons = (
+        visitor.locator(".run-head"),
+        visitor.get_by_role("banner"),
+        ("Edit", "Archive", "Delete"),
+    )
+
+    def offered() -> list[str]:
+        expect(visitor.locator("h1")).to_be_visible()
+        expect(head.get_by_role("button", name="Export")).to_be_visible()
+        return [name for name in buttons if head.get_by_role("button", name=name).count()]
+
+    come("readers", "/runs/vision")
+    assert offered() == []
+    expect(head.get_by_text("read only")).to_have_attribute("title", re.compile("takes the scope edit"))
+    expect(banner.get_by_text("ada (view)")).to_be_visible()
+    come("readers,vision", "/runs/vision")
+    assert offered() == ["Edit", "Archive"]
+    expect(head.get_by_text("administrators delete")).to_be_visible()
+    expect(banner.get_by_text("ada (edit)")).to_have_attribute("title", "Every project: view. vision: edit.")
+    head.get_by_role("button", name="Archive").click()
+    expect(head.get_by_role("button", name="Unarchive")).to_be_visible()
+    found = Axe().run(visitor)
+    assert found.violations_count == 0, found.generate_report()
+    come("readers,vision", "/runs/speech")
+    assert offered() == []
+    come("leads", "/runs/vision")
+    assert offered() == ["Edit", "Archive", "Delete"]
+    come("nobody", "/")
+    expect(banner.get_by_text("ada (no access)")).to_be_visible()
+    expect(visitor.get_by_text("the scope 'view' is needed to read; ada has none")).to_be_visible()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.planted_faults.agent import AGENT
+from tests.planted_faults.alerts import ALERTS
 from tests.planted_faults.api import API
 from tests.planted_faults.diagnosis import DIAGNOSIS
 from tests.planted_faults.fault import Fault
@@ -16,5 +17,6 @@ PARTS: Mapping[str, tuple[Fault, ...]] = {
     "store": STORE,
     "diagnosis": DIAGNOSIS,
     "API": API,
+    "alerts": ALERTS,
     "page": PAGE,
 }

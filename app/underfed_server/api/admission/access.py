@@ -24,7 +24,7 @@ from underfed_server.ingest.permission import ALL, OPEN, Permission
 from underfed_server.model import Scope, TokenMade
 from underfed_server.proxy_groups import ALL_PROJECTS, in_words
 from underfed_server.settings import Settings
-from underfed_server.store.runs.audit_log import AuditOf, Author, note_change
+from underfed_server.store.runs.audit_log import AuditOf, Author, add_entry, last_content
 from underfed_server.store.store import Store
 from underfed_server.store.team import access_tokens
 from underfed_server.store.upkeep.periodic import PeriodicThread
@@ -272,9 +272,19 @@ def open_access(store: Store, settings: Settings) -> tuple[Access, str | None]:
         owner = None if settings.owner_token_path is None else owner_token.read_or_make(settings.owner_token_path)
     elif settings.token is None:
         store.write(make_first)
-    granted = AuditOf("groups_changed", "groups", after=in_words(settings.proxy_groups))
-    store.write(lambda connection: note_change(connection, store.now(), START, granted))
+    _note_groups(store, in_words(settings.proxy_groups))
     return Access(store, settings, owner), made[-1].token if made else None
+
+
+def _note_groups(store: Store, after: dict[str, str]) -> None:
+    """In the audit log, where groups may do something else than at the last start. Where nothing changed nothing is
+    written: a service starts with a full disk too.
+    """
+    with store.reading() as reader:
+        before = last_content(reader.connection, "groups_changed")
+    if before != (after or None):
+        changed = AuditOf("groups_changed", "groups", before=before, after=after)
+        store.write(lambda connection: add_entry(connection, store.now(), START, changed))
 
 
 def credentials_of(headers: Headers) -> Credentials:

@@ -67,7 +67,8 @@ class Proxy:
             return None
         if not self._groups:
             return Person(name)
-        named = (each.strip() for each in _only(scope, self._groups_header).split(","))
+        # What HTTP calls space, and no other: a group may be called the same but for a wider one.
+        named = (each.strip(" \t") for each in _only(scope, self._groups_header).split(","))
         return Person(name, self._groups.intersection(named))
 
 

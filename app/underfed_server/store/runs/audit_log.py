@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, delete, insert, or_, select
@@ -87,12 +87,11 @@ def add_entry(connection: Connection, now: datetime, by: Author, of: AuditOf) ->
     connection.execute(insert(tables.audit), entry)
 
 
-def note_change(connection: Connection, now: datetime, by: Author, of: AuditOf) -> None:
-    """Add ``of``, what was before taken from the last entry of its action; none where nothing changed since."""
-    last = select(tables.audit.c.after).where(tables.audit.c.action == of.action)
-    before = connection.execute(last.order_by(bytewise(tables.audit.c.entry_id).desc()).limit(1)).scalar()
-    if (before or None) != (of.after or None):
-        add_entry(connection, now, by, replace(of, before=before))
+def last_content(connection: Connection, action: AuditAction) -> Content:
+    """What was there after the last change of this kind; ``None``: nothing, or there was none."""
+    last = select(tables.audit.c.after).where(tables.audit.c.action == action)
+    found: Content = connection.execute(last.order_by(bytewise(tables.audit.c.entry_id).desc()).limit(1)).scalar()
+    return found or None
 
 
 def _short(content: Content) -> Content:

@@ -77,6 +77,7 @@ def test_a_window_is_a_change_and_a_running_run_is_left_alone(store: Store, cloc
     record(store, "running", ended=False)
     clock.advance(days=100)
     post(store, [made_window(1, run_id="running")])
+    clock.advance(seconds=10)
     assert age(store, RetentionPolicy(archive_after_us=1, delete_after_us=1)) == []
     clock.advance(days=91)
     assert [run.run_id for run in age(store)] == ["running"], "it sends no more, and never said that it ended"

@@ -1,0 +1,140 @@
+"""Faults of alerts: when one is due, to whom, how often, and what may be posted where."""
+
+from __future__ import annotations
+
+from tests.planted_faults.fault import Fault
+
+DUE = "app/underfed_server/alerts/due.py"
+OUTBOX = "app/underfed_server/store/alerts/outbox.py"
+WATCHER = "app/underfed_server/alerts/watcher.py"
+RULES = ("tests/app/alerts/test_rules.py",)
+FOLLOWING = ("tests/app/alerts/test_following.py",)
+
+ALERTS = (
+    Fault(
+        "time in which nothing was measured counts as time in which the condition held",
+        DUE,
+        "return Step(state if state.is_raised else replace(state, since_at=None))",
+        "return Step(state)",
+        RULES,
+        FOLLOWING,
+    ),
+    Fault(
+        "an alert is sent before its condition has held for as long as the rule says",
+        DUE,
+        "state.since_at or now) < rule.for_us * MICROSECOND or not _news(",
+        "state.since_at or now) < 0 * MICROSECOND or not _news(",
+        RULES,
+        FOLLOWING,
+    ),
+    Fault(
+        "one good judgement is a recovery",
+        DUE,
+        "max(rule.for_us * MICROSECOND, LEAST_CLEAR)",
+        "0 * MICROSECOND",
+        RULES,
+        FOLLOWING,
+    ),
+    Fault(
+        "a run that ended while it waited for data has recovered",
+        DUE,
+        "if not state.is_raised or has_ended:",
+        "if not state.is_raised:",
+        RULES,
+        FOLLOWING,
+    ),
+    Fault(
+        "the same cause is told of again as soon as it comes back",
+        DUE,
+        "subject not in state.told or (not state.is_raised and now - state.told[subject] >= cool_down)",
+        "subject not in state.told or not state.is_raised",
+        RULES,
+        FOLLOWING,
+    ),
+    Fault(
+        "a clock that was set back silences a rule",
+        DUE,
+        "told = {subject: min(at, now) for subject, at in state.told.items()}",
+        "told = dict(state.told)",
+        RULES,
+        FOLLOWING,
+    ),
+    Fault(
+        "the first verdict of a run is a change of it",
+        DUE,
+        "if before is None or before == reading.bound:",
+        "if before == reading.bound:",
+        RULES,
+        FOLLOWING,
+    ),
+    Fault(
+        "a rule of one project is told of runs of others",
+        WATCHER,
+        "return rule.project in (None, run.project) and rule.user in (None, run.user)",
+        "return rule.user in (None, run.user)",
+        FOLLOWING,
+        ("tests/app/alerts",),
+    ),
+    Fault(
+        "a rule tells of runs that were over when it was made",
+        WATCHER,
+        "is_since and not is_over",
+        "not is_over",
+        FOLLOWING,
+        ("tests/app/alerts",),
+    ),
+    Fault(
+        "a host is offline although another run is heard of from there",
+        WATCHER,
+        "return tuple(name for name in silent if name not in heard)",
+        "return tuple(silent)",
+        FOLLOWING,
+        ("tests/app/alerts",),
+    ),
+    Fault(
+        "two processes that see the same change both tell of it",
+        "app/underfed_server/store/alerts/states.py",
+        ", state.c.version == before.version)",
+        ")",
+        FOLLOWING,
+        ("tests/app/alerts",),
+    ),
+    Fault(
+        "a message that is being sent is sent by another process too",
+        OUTBOX,
+        "and_(alert.due_at.is_not(None), is_now, not_(_is_leased(alert.sender_until, now)))",
+        "and_(alert.due_at.is_not(None), is_now)",
+        ("tests/app/alerts/test_outbox.py",),
+        ("tests/app/alerts",),
+    ),
+    Fault(
+        "a message is tried for ever",
+        OUTBOX,
+        "is_late = claimed.attempts >= len(BACKOFF) or now - claimed.made_at >= MOST_AGE",
+        "is_late = False",
+        ("tests/app/alerts/test_outbox.py",),
+    ),
+    Fault(
+        "a channel gets any number of messages an hour",
+        OUTBOX,
+        "is_sent = left[each.channel_id] >= 0",
+        "is_sent = True",
+        ("tests/app/alerts/test_outbox.py",),
+        ("tests/app/alerts",),
+    ),
+    Fault(
+        "what was to be sent to a removed channel is tried again",
+        OUTBOX,
+        "alert.alert_id == claimed.alert_id, alert.due_at.is_not(None))",
+        "alert.alert_id == claimed.alert_id)",
+        ("tests/app/alerts/test_outbox.py",),
+        ("tests/app/alerts",),
+    ),
+    Fault(
+        "an address inside the service's own network is posted to",
+        "app/underfed_server/alerts/sending/addresses.py",
+        "if not real.is_global or real.is_multicast:",
+        "if real.is_multicast:",
+        ("tests/app/alerts/test_hostile.py",),
+    ),
+)
