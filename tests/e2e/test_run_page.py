@@ -142,7 +142,7 @@ def test_the_timeline_is_walked_through_and_measured(page: Page, gallery: Servic
     page.mouse.down()
     lanes.hover(position={"x": 700, "y": 20})
     page.mouse.up()
-    expect(panel(page, "timeline").get_by_text(re.compile(r"In these .* the GPU waits .*%"))).to_be_visible()
+    expect(panel(page, "timeline").get_by_text(re.compile(r"In this stretch of .* the GPU waits .*%"))).to_be_visible()
 
 
 def test_keys_pressed_before_an_answer_go_on_from_each_other(page: Page, gallery: Service) -> None:

@@ -318,10 +318,9 @@ def test_a_stream_that_says_nothing_is_opened_anew(page: Page, gallery: Service)
 
 
 def test_who_has_to_sign_in_is_not_said_to_be_connecting(visitor: Page, gallery: Service) -> None:
-    def ask(route: Route) -> None:
-        route.fulfill(json=route.fetch().json() | {"token_required": True, "signed_in": False})
-
-    visitor.route("**/api/v1/service", ask)
+    service = visitor.request.get(f"{gallery.address}/api/v1/service").json()
+    asking = service | {"token_required": True, "signed_in": False}
+    visitor.route("**/api/v1/service", lambda route: route.fulfill(json=asking))
     for path in ("runs", "events"):
         visitor.route(f"**/api/v1/{path}?**", lambda route: route.fulfill(status=401, json={"error": REFUSED}))
     visitor.goto(gallery.address)

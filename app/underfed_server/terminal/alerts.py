@@ -168,7 +168,9 @@ def _test(arguments: argparse.Namespace, client: Client) -> Answer:
     channel = _named(client.alerts().channels, arguments.channel)
     sent = _settled(client, client.test_channel(channel.channel_id))
     if sent.state != "sent":
-        raise UnderfedError(f"the test message did not reach {channel.target}: {sent.error or 'it is still on its way'}")
+        raise UnderfedError(
+            f"the test message did not reach {channel.target}: {sent.error or 'it is still on its way'}"
+        )
     but = f" ({sent.error})" if sent.error else ""
     return sent, Text(f"{channel.name} received the test message: {channel.kind} to {channel.target}{but}.")
 

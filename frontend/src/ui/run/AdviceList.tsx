@@ -2,7 +2,7 @@
 
 import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/schema'
 import { formatDuration, formatEvidence, formatFactors, formatRange } from '../../format'
-import { gainOf, runCeiling, runFactors, runGainOf } from '../../gain'
+import { besideFirst, gainOf, runCeiling, runFactors, runGainOf } from '../../gain'
 import type { Still } from '../../store/run'
 import { advice as say } from '../../text/run'
 import { isOpen } from '../../verdict'
@@ -19,7 +19,7 @@ export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosi
   // Of a run with one loader it needs no name.
   const loaderOf = (one: Advice) => (run.loaders.length > 1 ? (one.loader ?? null) : null)
   const beside = <Beside diagnosis={diagnosis} />
-  const isBesideFirst = !advice.some(one => one.is_promised)
+  const isBesideFirst = besideFirst(diagnosis) !== null
   return (
     <Panel title={advice.length > 1 ? say.title : say.titleOfOne} class="advice">
       {advice.length === 0 && !diagnosis.beside_loader && <None diagnosis={diagnosis} run={run} />}
