@@ -174,8 +174,8 @@ def _limit(case: Case, best: Prediction) -> str | None:
         return None
     if others > own:
         return (
-            f"That takes as much of the cores for each as now: other processes use {others:.1f} of the {usable:g} that "
-            "this run may use."
+            f"That is so if each gets as much of the cores as now: other processes use {others:.1f} of the {usable:g} "
+            "that this run may use."
         )
     return (
         f"Then the {usable:g} cores that this run may use are the limit: this rank alone computes on {own:.1f} of them."
@@ -258,7 +258,7 @@ def _why_not(case: Case, usable: float) -> str:
         return "This run is short of memory already, and more workers take more of it."
     if used is not None and used >= THRESHOLDS.saturated_cores_fraction:
         return f"The {usable:g} cores this run may use are already busy."
-    return _why_no_room(case) or "Simulated with this run's own batches, no number of workers gains 5% or more."
+    return _why_no_room(case) or "Simulated with this run's own batches, no other number of workers gains 5% or more."
 
 
 def _why_not_divided(case: Case) -> str | None:
