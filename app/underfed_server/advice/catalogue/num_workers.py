@@ -25,6 +25,7 @@ from underfed_server.advice.search import (
     with_workers,
 )
 from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.examination import waits_only_at_first
 from underfed_server.diagnosis.sentence import duration
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, Refusal, Setting
@@ -43,11 +44,18 @@ def _predicted(case: Case, predictor: Predictor) -> Offer | Refusal | None:
     faster = find_setting(case, predictor) if case.waits_for_data else None
     best = predictor.predict(faster) if faster else None
     if best is not None and is_worthwhile(best.speedup) and not _is_against_cause(case, best):
-        return _offer(case, best.setting, _why(case, best), best)
+        is_cold = best.setting.num_workers > case.num_workers and waits_only_at_first(case.rank)
+        return _offer(case, best.setting, _why(case, best), COLD if is_cold else best)
     fewer = _as_fast_with_fewer(case, predictor) if case.is_short_of_memory else None
     if fewer is not None:
         return _offer(case, fewer.setting, _why_fewer(case, fewer.setting), fewer)
     return _refusal(case, predictor) if case.waits_for_data else None
+
+
+COLD = (
+    "loads of the first epoch waited for far longer than those of later ones, which have it in memory: that is not "
+    "gained again, and what the data set itself keeps, each worker would have to keep for itself"
+)
 
 
 def _is_against_cause(case: Case, best: Prediction) -> bool:
