@@ -169,6 +169,17 @@ def test_an_uncalibrated_host_widens_the_interval() -> None:
     assert guessed.assumption is not None and "not measured on this host" in guessed.assumption
 
 
+def test_more_workers_promise_nothing_where_the_first_epoch_alone_waited() -> None:
+    """As of a data set that keeps what it has read: each worker would keep its own."""
+    epochs, blocked = np.repeat([0.0, 1.0], 150), np.repeat([70_000.0, 4_000.0], 150)
+    promised = of("num_workers", recommended(starved(), no_workers=0.7))
+    cold = altered(starved(), batches={"epoch_index": epochs, "blocked_us": blocked})
+    tried = of("num_workers", recommended(cold, no_workers=0.7))
+    assert promised.predicted_speedup is not None
+    assert (tried.predicted_speedup, tried.low) == (None, None)
+    assert (tried.assumption or "").startswith("loads of the first epoch waited for far longer")
+
+
 def limited_by_five_workers(facts: RunFacts) -> Recommendation:
     """Five of them gain what can be gained."""
     verdict = made_verdict(too_few_workers=0.5)
