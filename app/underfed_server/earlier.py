@@ -17,7 +17,7 @@ from underfed_server.advice.proof.ledger import (
     may_carry,
 )
 from underfed_server.advice.proof.pace import paces_of
-from underfed_server.advice.proof.traits import Traits, traits_of
+from underfed_server.advice.proof.traits import Traits, load_changed, traits_of
 from underfed_server.advice.proof.tuned import entries_of
 from underfed_server.diagnosis.slow_ranks import slow_ranks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -176,7 +176,11 @@ def _pair(store: Store, facts: RunFacts, diagnosis: Diagnosis) -> Pairing | None
         cause=diagnosis.causes[0].cause if diagnosis.causes else None,
         advice=advice,
         paces=paces_of(before),
-        also_changed=(*also_changed(earlier, later, advice), *mates_changed(before, carrying)),
+        also_changed=(
+            *also_changed(earlier, later, advice),
+            *mates_changed(before, carrying),
+            *load_changed(earlier, later),
+        ),
     )
 
 

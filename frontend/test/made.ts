@@ -344,6 +344,7 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     slow_samples: [],
     loaders: [],
     judged_at: '2026-11-21T13:06:00Z',
+    is_beside_first: false,
     is_final: false,
     ...changes,
   }

@@ -193,7 +193,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
     ),
     KnownCost(
         name="resized copies",
-        title="Resize less at each epoch",
+        title="Resize less in each epoch",
         why="Every epoch resizes the same pictures again. Copies that are saved once, little larger than what is used, "
         "leave little to resize and to decode; Pillow is faster in two steps.",
         write="""\

@@ -83,7 +83,8 @@ def advice_of(case: Case, offer: Offer) -> Advice | None:
     if isinstance(gain, Gain):
         gain = _as_sure_as_others(case, gain, offer.ceiling or UNKNOWN, case.could_be or UNKNOWN)
     if offer.saved is not None and isinstance(gain, (Gain, Prediction)):
-        gain, offer = offer.saved.within(gain), replace(offer, evidence=[*offer.evidence, offer.saved.evidence])
+        gain = offer.saved.within(gain)
+        offer = replace(offer, evidence=[*offer.evidence, offer.saved.evidence])
     if isinstance(gain, Gain) or (offer.simulated and isinstance(gain, Prediction)):
         return _advice(case, offer, gain) if is_worthwhile(gain.speedup) else None
     return _advice(case, offer, gain)
@@ -176,6 +177,7 @@ def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> 
     assumption = _assumption(case, gain) if isinstance(gain, Prediction) else offer.assumption
     if _says_nothing(case, gain):
         why = " ".join(text for text in (assumption, _try_it(case)) if text)
+        why = f"{why[0].lower()}{why[1:]}"
         ends = {} if gain.low < LOSS and gain.high > NOTHING_FACTOR * gain.low else {"low": gain.low, "high": gain.high}
         return nothing | ends | {"assumption": why}
     return {

@@ -1,4 +1,4 @@
-"""What a change can save at most that touches nothing but what its causes cost: a gain above that is none of its own."""
+"""What a change can save at most that touches nothing but what its causes cost: a gain above it is none of its own."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from underfed_server.advice.shares import MOST_SHARE, Gain, gain_without
 from underfed_server.measurements import Column
 from underfed_server.model import Advice, CauseFinding, Evidence
 
-Gained = TypeVar("Gained", Prediction, Gain)
+Gained = TypeVar("Gained", bound="Prediction | Gain")
 
-OF_CAUSES = "{} costs at most, of step time"
+OF_CAUSES = "Cost of {} at most, of step time"
 """With the causes' labels."""
-OF_LOADING = "What it may save at most, of load time"
+OF_LOADING = "Saved at most, of load time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,7 @@ def most_saved(case: Case) -> Saved:
 
 
 def _labels(case: Case) -> str:
-    text = " and ".join(each.cause_label for each in case.verdict.causes if cures(case.change, each))
-    return f"{text[:1].upper()}{text[1:]}"
+    return " and ".join(each.cause_label for each in case.verdict.causes if cures(case.change, each))
 
 
 def of_loading(case: Case, part_us: Column) -> Saved | None:

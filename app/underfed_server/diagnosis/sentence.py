@@ -285,7 +285,8 @@ def no_verdict_yet(facts: RunFacts, needed: int) -> tuple[str, str]:
     """The sentence and its reason, of a run with fewer than ``needed`` steps."""
     if facts.no_loader:
         return NO_LOADER, why_no_loader(facts.no_loader)
-    said = _when(facts, needed) if facts.status == "running" else no_verdict(facts.status, facts.steps, needed)
+    running, waited = facts.status == "running", _so_far(facts)
+    said = _when(facts, needed) if running else no_verdict(facts.status, facts.steps, needed, waited)
     warmup = f"the first {facts.warmup_steps} are warm-up and not judged"
     rank = next((each for each in facts.ranks if each.changed), None)
     if rank is not None and rank.changed is not None:
@@ -293,16 +294,17 @@ def no_verdict_yet(facts: RunFacts, needed: int) -> tuple[str, str]:
         return said, f"{judged_since(rank)}; a verdict needs {needed} steps, and there were {since}"
     if facts.steps == 0:
         return said, "no step was complete" if _has_ended(facts.status) else NO_STEP
-    return said, f"{facts.steps} of {needed} steps; {warmup}{_so_far(facts)}"
+    steps = f"{facts.steps} of {needed} steps; {warmup}"
+    return said, steps if _has_ended(facts.status) or waited is None else f"{steps}; so far {waited}"
 
 
-def _so_far(facts: RunFacts) -> str:
-    """What the steps so far waited, which is no verdict: epochs' starts are most of a short run's wait."""
+def _so_far(facts: RunFacts) -> str | None:
+    """What the steps so far waited, which is no verdict: the start is much of a short run. ``None``: not known."""
     whole_us = sum(rank.total_step_us for rank in facts.ranks)
     if whole_us <= 0:
-        return ""
+        return None
     waited = min(1.0, sum(rank.total_data_wait_us for rank in facts.ranks) / whole_us)
-    return f"; so far {percent(waited)} of the time was spent waiting for data, the start included"
+    return f"{percent(waited)} of the time was spent waiting for data, the start included"
 
 
 def why_no_loader(reason: str) -> str:
@@ -318,11 +320,13 @@ def not_judged_yet(status: Status, steps: int) -> tuple[str, str]:
     return no_verdict(status, steps, needed), f"not judged yet: {steps} steps arrived, a verdict needs {needed}"
 
 
-def no_verdict(status: Status, steps: int, needed: int) -> str:
+def no_verdict(status: Status, steps: int, needed: int, waited: str | None = None) -> str:
+    """``waited``: what is known so far."""
     if not _has_ended(status):
         return "A verdict needs a few more steps."
     if 0 < steps < needed:
-        return f"The run ended after {steps} of the {needed} steps that a verdict needs."
+        so_far = "" if waited is None else f": {waited}"
+        return f"The run ended after {steps} of the {needed} steps that a verdict needs{so_far}."
     return "The run ended before a verdict was possible."
 
 

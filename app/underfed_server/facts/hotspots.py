@@ -136,9 +136,13 @@ def _why_none(found: LoaderStacks, of: Sampled) -> str | None:
     if seen >= LEAST_SAMPLES:
         return None
     if of == "step":
-        return f"its thread was sampled {seen} times, {LEAST_SAMPLES} are needed" if seen else NO_PROFILE
+        return f"{_looks_at(seen)} its thread, {LEAST_SAMPLES} are needed" if seen else NO_PROFILE
     if found.reason is not None:
         return found.reason
     if not seen and found.num_workers == 0:
         return NO_WORKERS
-    return f"its loading was sampled {seen} times, {LEAST_SAMPLES} are needed"
+    return f"{_looks_at(seen)} its loading, {LEAST_SAMPLES} are needed"
+
+
+def _looks_at(seen: int) -> str:
+    return "1 look at" if seen == 1 else f"{seen or 'no'} looks at"

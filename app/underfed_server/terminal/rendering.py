@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from underfed_server import figures
+from underfed_server.diagnosis.sentence import PAUSED_FRACTION
 from underfed_server.model import (
     Advice,
     Anatomy,
@@ -196,7 +197,10 @@ def _lost(diagnosis: Diagnosis) -> str | None:
     by_ranks = f" by {len(diagnosis.ranks)} ranks" if len(diagnosis.ranks) > 1 else ""
     lost, used = figures.hours(diagnosis.hours_lost), figures.hours(diagnosis.hours_used)
     share = figures.fraction(diagnosis.hours_lost / diagnosis.hours_used) if diagnosis.hours_used else "0%"
-    return f"{lost} lost to waiting for data{copies}: {share} of {used} used{by_ranks}{_over(diagnosis)}."
+    said = f"{lost} lost to waiting for data{copies}: {share} of {used} used{by_ranks}{_over(diagnosis)}"
+    paused = diagnosis.paused_fraction or 0.0
+    of_pauses = paused >= PAUSED_FRACTION and len(diagnosis.loaders) < 2
+    return f"{said}; pauses took {figures.fraction(paused)} of that time." if of_pauses else f"{said}."
 
 
 def _over(diagnosis: Diagnosis) -> str:

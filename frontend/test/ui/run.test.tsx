@@ -99,13 +99,22 @@ describe('the verdict', () => {
     expect(link()?.getAttribute('href')).toBe('#fix-2')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [advice(untried)] })} />)
     expect(told()).toBe('Raise num_workers from 4 to 8Worth a try')
-    const elsewhere = { advice: [], beside_loader: 'Other jobs use the cores: move them.', is_beside_first: true }
+    const elsewhere = {
+      advice: [],
+      beside_loader: 'Other jobs use the cores: move them.',
+      is_beside_first: true,
+    }
     rerender(<Verdict run={run()} diagnosis={diagnosis(elsewhere)} />)
     expect(told()).toBe('Other jobs use the cores: move them.')
     expect(link()?.getAttribute('href')).toBe('#fixes')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ ...elsewhere, advice: [advice(untried)] })} />)
     expect(told()).toBe('Other jobs use the cores: move them.')
-    rerender(<Verdict run={run()} diagnosis={diagnosis({ ...elsewhere, advice: [advice()], is_beside_first: false })} />)
+    rerender(
+      <Verdict
+        run={run()}
+        diagnosis={diagnosis({ ...elsewhere, advice: [advice()], is_beside_first: false })}
+      />,
+    )
     expect(told()).toContain('Raise num_workers')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [] })} />)
     expect(link()).toBeNull()

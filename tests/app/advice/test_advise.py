@@ -188,7 +188,7 @@ def test_an_interval_that_says_nothing_has_no_figure_in_front(
     best = of("persistent_workers", recommend(case))
     assert (best.predicted_speedup is not None) == is_told
     if not is_told:
-        assert (best.low, best.high, best.anatomy) == ends + (None,)
+        assert (best.low, best.high, best.anatomy) == (*ends, None)
         assert best.assumption is not None
         assert "may be a loss as well as a gain" in best.assumption and "200 steps, 10 seconds" in best.assumption
         assert best.command is not None
@@ -224,11 +224,13 @@ def test_nothing_is_applied_beside_a_fix_behind_one_that_cannot_be_set() -> None
 
 def test_a_fix_of_a_part_gains_no_more_than_its_cause_costs() -> None:
     """The simulation takes all of a hand-over away; most of it may be another cause's."""
-    case = made_case(busy(), made_verdict(cpu_limited=0.3, ipc_copy=0.1), lambda setting: 1.5 if setting.shares_by_name else 1.0)
+    case = made_case(
+        busy(), made_verdict(cpu_limited=0.3, ipc_copy=0.1), lambda setting: 1.5 if setting.shares_by_name else 1.0
+    )
     best = of("sharing_strategy", recommend(case))
     assert best.predicted_speedup == pytest.approx(1 / 0.9)
     assert best.high is not None and best.high <= 1 / (1 - 0.11)
-    assert any(row.what == "Slow hand-over costs at most, of step time" for row in best.evidence)
+    assert any(row.what == "Cost of slow hand-over at most, of step time" for row in best.evidence)
 
 
 def test_a_command_that_is_not_known_is_left_to_the_user() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.app.made_diagnosis import made_advice
 from tests.app.made_facts import made_place, made_run
 from underfed_server.advice.proof.ledger import also_changed, carried_advice, mates_changed, may_carry
-from underfed_server.advice.proof.traits import Traits, traits_of
+from underfed_server.advice.proof.traits import Traits, load_changed, traits_of
 from underfed_server.facts.record import LoaderFacts, RunFacts
 from underfed_server.model import Advice, Setting, StorageKind
 from underfed_server.names import ChangeName
@@ -67,6 +67,29 @@ def test_what_else_was_changed_is_named() -> None:
     assert also_changed(seen(run(), cpu_model="A"), later, FOUR) == [
         "batch_size (32 → 64)", "pin_memory (False → True)", "the number of ranks (1 → 2)", "the processor (A → B)",
     ]  # fmt: skip
+
+
+def on_crowded(others: float, work_ms: float, **changes: Any) -> Traits:
+    known = {"usable_cores": 2.0, "busy_cores": min(2.0, others + 0.3), "process_cores": 0.2, "workers_cores": 0.1}
+    return seen(made_run(wait_ms=50.0, work_ms=work_ms, num_workers=1, load_cpu_ms=20.0, **(known | changes)))
+
+
+def test_runs_beside_other_loads_of_their_host_are_not_compared() -> None:
+    crowded, slowed = on_crowded(1.7, 97.0), on_crowded(1.7, 233.0)
+    assert load_changed(slowed, crowded) == ["the step's own work, on cores that other jobs fill (233 ms → 97 ms)"]
+    assert load_changed(crowded, on_crowded(0.1, 97.0)) == [
+        "the cores that other jobs use while all are busy (1.7 → 0.0)"
+    ]
+    assert load_changed(crowded, on_crowded(1.7, 110.0)) == []
+    assert load_changed(on_crowded(0.1, 97.0), on_crowded(0.1, 233.0)) == [], "of its own accord"
+    assert load_changed(crowded, on_crowded(1.7, 233.0, busy_cores=None)) == [], "not measured"
+
+
+def test_another_length_of_the_data_set_keeps_the_runs_apart() -> None:
+    later = dict(seen(run(num_workers=4))) | {"dataset_length": 5}
+    assert also_changed(dict(seen(run())) | {"dataset_length": 7}, later, FOUR) == [
+        "the length of the data set (7 → 5)"
+    ]
 
 
 def test_what_is_not_known_of_one_run_is_no_difference() -> None:

@@ -120,6 +120,30 @@ def test_operators_belong_to_what_their_function_works_on() -> None:
     assert [one.to for one in cheaper(waiting(of_arrays))] == ["arrays in place"]
 
 
+def test_arithmetic_in_float64_is_told_at_its_line_and_not_at_that_of_a_copy() -> None:
+    """What the program calls is told as it writes it: ``IMG.astype`` of a global."""
+    samples = {
+        f"{OWN} > IMG.astype data.py:50": 24,
+        "Photos.__getitem__ data.py:51 > operator - data.py:51": 38,
+        "Photos.__getitem__ data.py:52 > pixels.copy data.py:52": 12,
+        "Photos.__getitem__ data.py:49 > copy.copy data.py:49": 20,
+    }
+    best, *others = cheaper(waiting(samples))
+    assert (best.to, best.diff_file, best.evidence[0].value) == ("arrays in place", "data.py:51", 0.74)
+    assert "arrays in place" not in [one.to for one in others]
+
+
+def test_what_reduced_decoding_saves_besides_is_said_not_to_be_counted() -> None:
+    best = cheaper(waiting({DECODE: 60, RESIZE: 30}))[0]
+    assert best.to == "reduced decoding" and best.assumption is not None
+    assert (
+        "Resizing and converting a smaller picture, 30% of loading now, takes less, too: not counted."
+        in best.assumption
+    )
+    (alone, *_) = cheaper(waiting({DECODE: 60, RESIZE: 5}))
+    assert alone.assumption is not None and "not counted" not in alone.assumption
+
+
 @pytest.mark.parametrize("also", [{}, {f"{OWN} > torch.clamp data.py:50": 5, f"{OWN} > np.clip data.py:50": 5}])
 def test_of_an_operator_alone_it_is_not_said_what_it_works_on(also: Mapping[str, int]) -> None:
     assert [one.to for one in cheaper(waiting({f"{OWN} > operator * data.py:50": 60, **also}))] == ["precomputing"]
@@ -290,7 +314,7 @@ SLOW = [
 def test_slow_samples_are_named_with_their_files() -> None:
     (best,) = cheaper(waiting({}, SLOW), slow_samples=0.4)
     assert best.to == "slow samples prepared"
-    assert "index 18,233, scans/0481.dcm takes 2.1 s" in best.why
+    assert "Loading index 18,233, scans/0481.dcm takes 2.1 s" in best.why
     assert "2 of the slowest 3 are of files about as large" in best.why
     told = {each.what: each.value for each in best.evidence}
     assert told["Loading index 18,233, scans/0481.dcm"] == 2_100_000

@@ -101,7 +101,7 @@ def test_ranks_are_added_up(client: TestClient, store: Store) -> None:
     assert slowest == [(7, 900_000, 1), (None, 400_000, 1)]
     assert [(each.file_bytes, each.worker) for each in page.slow_samples] == [(109_051_904, 3), (None, None)]
     assert shown(client, "&rank=0").samples == 100
-    assert shown(client, "&rank=5").missing == "its loading was sampled 0 times, 100 are needed"
+    assert shown(client, "&rank=5").missing == "no looks at its loading, 100 are needed"
 
 
 def test_samples_that_waited_for_a_core_are_not_slow_for_it(client: TestClient, store: Store) -> None:
@@ -297,7 +297,7 @@ def test_a_bounded_number_of_bytes_is_kept(
 def test_a_few_samples_say_nothing(client: TestClient, store: Store) -> None:
     post(store, [made_window(0, stacks=[seen(resizing=6, reading=0, collating=0, other=0)])])
     page = shown(client)
-    assert (page.hotspots, page.missing) == ([], "its loading was sampled 6 times, 100 are needed")
+    assert (page.hotspots, page.missing) == ([], "6 looks at its loading, 100 are needed")
 
 
 def test_it_is_said_why_nothing_was_sampled(client: TestClient, store: Store) -> None:

@@ -211,9 +211,9 @@ def more_workers_are_not_advised_against_full_cores(said: Diagnosis) -> Iterator
     """Where the run's own work fills the cores above all, more workers are not offered on trial."""
     is_full = bool(said.causes) and said.causes[0].cause == "cpu_limited" and said.beside_loader is None
     for each in said.advice if is_full and said.bound == "data" else []:
-        if each.change == "num_workers" and " from " in each.title and each.title.startswith("Raise"):
-            if each.low is None or each.low < 1:
-                yield f"{each.title} may gain × {each.low}, and {said.causes[0].sentence!r}"
+        is_more = each.change == "num_workers" and each.title.startswith("Raise")
+        if is_more and (each.low is None or each.low < 1):
+            yield f"{each.title} may gain × {each.low}, and {said.causes[0].sentence!r}"
 
 
 @invariant
@@ -377,6 +377,38 @@ def the_rates_are_the_fields(said: Diagnosis) -> Iterator[str]:
     for text, value in pairs:
         if abs(float(text.replace(",", "")) - value) > 0.006 * value + 0.5 * (value >= 100):
             yield f"{told[0]!r}, and the field says {value}"
+
+
+@invariant
+def a_rate_above_that_of_the_work_says_why(said: Diagnosis) -> Iterator[str]:
+    """Where more is said to be possible than the step's own work allows, that is said, and of less it is not."""
+    if "could take" not in (said.why or "") or said.anatomy is None or not said.instant_data_steps_per_s:
+        return
+    work_us = said.anatomy.compute_us + (said.anatomy.h2d_exposed_us or 0)
+    factor, is_told = said.instant_data_steps_per_s * work_us / 1e6, "Its work alone" in (said.why or "")
+    if abs(factor - 1.01) > 1e-3 and is_told != (factor > 1.01):
+        yield f"instant data gives × {factor} of what the work allows, and it is said: {said.why!r}"
+
+
+@invariant
+def costs_add_up_to_the_wait_or_the_rest_is_told(said: Diagnosis) -> Iterator[str]:
+    """What of the wait no cause costs is told, unless it is a few percent."""
+    if said.bound != "data" or not said.causes or said.data_stall_fraction is None:
+        return
+    waits = sum(each.cost_fraction for each in said.causes if not all_causes()[each.cause].is_of_copy)
+    rest, limit = said.data_stall_fraction - waits, max(0.03, 0.1 * said.data_stall_fraction)
+    told = re.search(r"Of the wait (.*?%) (?:is explained by no cause|would stay)", said.why or "")
+    if abs(rest - limit) > 1e-6 and (told is not None) != (rest > limit):
+        yield f"{rest:.4f} of {said.data_stall_fraction:.4f} are left, and it is said: {said.why!r}"
+    if told is not None and told[1] != percent(rest / said.data_stall_fraction):
+        yield f"{rest / said.data_stall_fraction:.4f} is left, and it is said: {said.why!r}"
+
+
+@invariant
+def what_comes_first_is_one_answer(said: Diagnosis) -> Iterator[str]:
+    """What lies outside the loader comes first where it is known and no fix promises a gain."""
+    if said.is_beside_first != (said.beside_loader is not None and not any(one.is_promised for one in said.advice)):
+        yield f"it is {said.is_beside_first}, of {said.beside_loader!r} and {[one.is_promised for one in said.advice]}"
 
 
 @invariant

@@ -77,7 +77,7 @@ def test_a_cause_names_the_line_that_is_to_blame(
 def test_of_a_few_looks_it_is_said_that_nothing_is_known(
     cause: str, made: Callable[[], RunFacts], line: str, share: float
 ) -> None:
-    few = "its loading was sampled 30 times, 100 are needed"
+    few = "30 looks at its loading, 100 are needed"
     evidence = told(replace(made(), loading=made_loading({RESIZE: 30}, missing=few)), cause)
     why = SAMPLER_NOT_SEEN if cause == "slow_sampler" else few
     assert evidence[f"Of loading, in its costliest line: not measured, {why}"] is None

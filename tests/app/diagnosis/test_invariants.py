@@ -267,10 +267,10 @@ BROKEN: dict[str, Diagnosis] = {
         advice=[made_advice().model_copy(update={"change": "sharing_strategy"})],
         causes=[made_cause("ipc_copy").model_copy(update={"cost_fraction": 0.1})]),
     "no_interval_ends_above_what_the_evidence_lets_be_saved": advised(high=1.65, evidence=[
-        Evidence(what="No workers costs at most, of step time", value=0.2, unit="fraction")]),
+        Evidence(what="Cost of no workers at most, of step time", value=0.2, unit="fraction")]),
     "an_interval_says_something": advised(predicted_speedup=None, low=0.7, high=2.4, assumption="It was not seen."),
-    "more_workers_are_not_advised_against_full_cores": SOUND.model_copy(update={
-        "causes": [made_cause("cpu_limited")], "advice": [SOUND.advice[0].model_copy(update={"low": 0.9, "high": 1.9})]}),
+    "more_workers_are_not_advised_against_full_cores": said(causes=[made_cause("cpu_limited")],
+        advice=[SOUND.advice[0].model_copy(update={"low": 0.9, "high": 1.9})]),
     "what_is_applied_is_the_first_fix": said(advice=[*SOUND.advice, made_advice().model_copy(
         update={"change": "in_order", "command": "underfed run --apply run-1 -- python train.py"})]),
     "no_ceiling_lies_within_an_interval": advised(low=1.4, high=1.65, ceiling=1.62),
@@ -287,6 +287,9 @@ BROKEN: dict[str, Diagnosis] = {
         Evidence(what="Load", value=1, unit="us"), Evidence(what="Load", value=2, unit="us")]})]),
     "the_sentence_has_the_figure_of_its_field": said(sentence="The training loop waits for data 41% of every step."),
     "the_rates_are_the_fields": said(why="So. The loop gets 320 samples/s and could take 634."),
+    "a_rate_above_that_of_the_work_says_why": said(anatomy=STEP.model_copy(update={"compute_us": 80_000})),
+    "costs_add_up_to_the_wait_or_the_rest_is_told": said(data_stall_fraction=0.5),
+    "what_comes_first_is_one_answer": said(is_beside_first=True),
     "a_leading_cause_is_what_the_sentence_is_about": said(why="The loop gets 320 samples/s."),
     "a_larger_loss_than_waiting_is_told_first": said(paused_fraction=0.5),
     "what_is_advised_follows_from_a_cause_that_is_told": said(why="The loop gets 320 samples/s and could take 534."),

@@ -136,8 +136,30 @@ def test_a_share_too_small_for_a_digit_is_not_called_nothing() -> None:
 
 def test_an_ended_run_that_was_too_short_says_so() -> None:
     verdict = judge(starved(steps=3, status="finished"))
-    assert verdict.sentence == "The run ended before a verdict was possible."
-    assert verdict.reason is not None and "needs 25 steps" in verdict.reason
+    assert verdict.sentence == (
+        "The run ended after 8 of the 25 steps that a verdict needs: 71% of the time was spent waiting for data, the "
+        "start included."
+    )
+    assert verdict.reason == "8 of 25 steps; the first 5 are warm-up and not judged"
+    nothing = replace(starved(steps=3, status="finished"), ranks=())
+    assert judge(nothing).sentence == "The run ended before a verdict was possible."
+
+
+def test_a_run_that_goes_on_says_what_it_waited_so_far() -> None:
+    verdict = judge(starved(steps=3))
+    assert verdict.reason is not None and verdict.reason.startswith("8 of 25 steps;")
+    assert verdict.reason.endswith("; so far 71% of the time was spent waiting for data, the start included")
+
+
+def test_a_rate_above_that_of_the_loops_own_work_says_why() -> None:
+    alone = judge(made_run(wait_ms=50.0, work_ms=50.0, num_workers=2, queue_depth=0, load_cpu_ms=180.0))
+    assert "could take" in (alone.why or "") and "own work" not in (alone.why or "")
+    full = made_run(wait_ms=50.0, work_ms=50.0, num_workers=2, queue_depth=0, load_cpu_ms=180.0, usable_cores=2.0,
+                    busy_cores=2.0, process_cores=0.4, workers_cores=1.6,
+                    cpu_slowdown=((1.0, 1.0), (2.0, 1.5)))  # fmt: skip
+    slowed = judge(full)
+    assert slowed.steps_per_s and slowed.instant_data_steps_per_s and slowed.instant_data_steps_per_s > 20.2
+    assert "Its work alone, as long as it takes now, would allow 640: loading slows it down, too." in (slowed.why or "")
 
 
 def test_the_device_clock_decides_where_there_is_one() -> None:

@@ -207,10 +207,10 @@ def test_a_comparison_says_why_nothing_of_loading_is_compared(store: Store, caps
         lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
         return lines[lines.index("Where loading spends its time") + 1 :][:2]
 
-    assert said("seen", "bare") == ["bare: its loading was sampled 0 times, 100 are needed", ""]
+    assert said("seen", "bare") == ["bare: no looks at its loading, 100 are needed", ""]
     assert said("seen", "again") == ["No function differs by more than chance.", ""]
     assert said("seen", "again", "bare") == [
-        "bare: its loading was sampled 0 times, 100 are needed", "No function differs by more than chance.",
+        "bare: no looks at its loading, 100 are needed", "No function differs by more than chance.",
     ]  # fmt: skip
 
 
@@ -226,8 +226,8 @@ def test_stacks_of_a_few_looks_are_exported_with_a_warning(store: Store, capsys:
     out = ["--format", "collapsed", "--out", str(tmp_path / "stacks.txt")]
     assert export(["few", *out]) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "underfed: train: its loading was sampled 14 times, 100 are needed; its shares say little",
-        "underfed: train: its thread was sampled 14 times, 100 are needed; its shares say little",
+        "underfed: train: 14 looks at its loading, 100 are needed; its shares say little",
+        "underfed: train: 14 looks at its thread, 100 are needed; its shares say little",
     ]
     assert export(["enough", *out]) == 0
     assert capsys.readouterr().err == ""

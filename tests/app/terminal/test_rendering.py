@@ -310,6 +310,12 @@ def run(**said: Any) -> Run:
     return Run.model_validate(dict.fromkeys(Run.model_fields) | dict(summary()) | lists | usual | said)
 
 
+@pytest.mark.parametrize(("paused", "is_told"), [(0.3, True), (0.02, False), (None, False)])
+def test_what_pauses_took_is_told_beside_what_was_lost(paused: float | None, is_told: bool) -> None:
+    told = " ".join(shown(render_diagnosis(made_diagnosis(paused_fraction=paused))))
+    assert ("pauses took 30% of that time." in told) == is_told
+
+
 def test_what_a_run_ran_on_is_told_in_a_few_lines_of_80_columns() -> None:
     place = {
         "hostname": "node-1", "loader": "train", "mount": "/mnt/imagenet", "file_system": "ext4", "device": "nvme0n1p2",

@@ -179,7 +179,7 @@ def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> 
     yield Offer(
         to="slow samples prepared",
         title="Prepare the few slow samples once",
-        why=f"{named(first)} takes {three_digits(first.own_us / 1e6)} s to load, and ready batches wait for it.{like}",
+        why=f"Loading {named(first)} takes {three_digits(first.own_us / 1e6)} s, and ready batches wait for it.{like}",
         risk="What is prepared differs from the original where it is cropped or resized: compare a sample.",
         diff=WRITE_SLOW,
         evidence=[

@@ -25,6 +25,7 @@ from underfed_server.advice.search import (
     with_workers,
 )
 from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.examination import waits_only_at_first
 from underfed_server.diagnosis.sentence import duration
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, Refusal, Setting
@@ -43,11 +44,18 @@ def _predicted(case: Case, predictor: Predictor) -> Offer | Refusal | None:
     faster = find_setting(case, predictor) if case.waits_for_data else None
     best = predictor.predict(faster) if faster else None
     if best is not None and is_worthwhile(best.speedup) and not _is_against_cause(case, best):
-        return _offer(case, best.setting, _why(case, best), best)
+        is_cold = best.setting.num_workers > case.num_workers and waits_only_at_first(case.rank)
+        return _offer(case, best.setting, _why(case, best), COLD if is_cold else best)
     fewer = _as_fast_with_fewer(case, predictor) if case.is_short_of_memory else None
     if fewer is not None:
         return _offer(case, fewer.setting, _why_fewer(case, fewer.setting), fewer)
     return _refusal(case, predictor) if case.waits_for_data else None
+
+
+COLD = (
+    "loads of the first epoch waited for far longer than those of later ones, which have it in memory: that is not "
+    "gained again, and what the data set itself keeps, each worker would have to keep for itself"
+)
 
 
 def _is_against_cause(case: Case, best: Prediction) -> bool:
@@ -174,8 +182,8 @@ def _limit(case: Case, best: Prediction) -> str | None:
         return None
     if others > own:
         return (
-            f"That takes as much of the cores for each as now: other processes use {others:.1f} of the {usable:g} that "
-            "this run may use."
+            f"That is so if each gets as much of the cores as now: other processes use {others:.1f} of the {usable:g} "
+            "that this run may use."
         )
     return (
         f"Then the {usable:g} cores that this run may use are the limit: this rank alone computes on {own:.1f} of them."
@@ -258,7 +266,7 @@ def _why_not(case: Case, usable: float) -> str:
         return "This run is short of memory already, and more workers take more of it."
     if used is not None and used >= THRESHOLDS.saturated_cores_fraction:
         return f"The {usable:g} cores this run may use are already busy."
-    return _why_no_room(case) or "Simulated with this run's own batches, no number of workers gains 5% or more."
+    return _why_no_room(case) or "Simulated with this run's own batches, no other number of workers gains 5% or more."
 
 
 def _why_not_divided(case: Case) -> str | None:

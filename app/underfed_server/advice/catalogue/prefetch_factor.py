@@ -99,7 +99,7 @@ def _refusal(case: Case, speedup: float | None) -> Refusal:
     elif busy is None or busy >= BUSY_FRACTION:
         why = "The loop takes batches as fast as they are loaded, so a longer queue would be just as empty."
     else:
-        why = "Simulated with this run's own batches, no longer queue gains 5% or more."
+        why = "Simulated with this run's own batches, a longer queue gains less than 5%."
     simulated = Evidence(what="Speed-up with the best longer queue, simulated", value=speedup, unit="factor")
     return refuse(case, "A longer queue", why, [*_spread(case), *([simulated] if speedup is not None else [])])
 

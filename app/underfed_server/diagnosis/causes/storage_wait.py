@@ -81,7 +81,7 @@ def _beside(examined: Examination) -> str:
     """What else may have been waited for in what counts as reading: it is not told apart."""
     if not are_cores_full(examined.rank, examined.facts.host, examined.loads.runqueue):
         return ""
-    return " All cores are busy as well: what serves the reads may wait for one, which is in that time."
+    return " All cores are busy as well: a part of that time may be what serves the reads waiting for one."
 
 
 def _by_network(examined: Examination, share: float, blocked: float | None) -> Found:

@@ -35,7 +35,9 @@ def find(examined: Examination) -> Found | None:
             *evidence.epoch_starts(rank, loader),
             Evidence(what="Epochs begun in the judged steps", value=float(begun), unit="count"),
             Evidence(what="Epochs begun in the whole run", value=float(rank.total_epochs), unit="count"),
-            Evidence(what="Constructing iterators and stopping workers, whole run", value=rank.total_edges_us, unit="us"),
+            Evidence(
+                what="Constructing iterators and stopping workers, whole run", value=rank.total_edges_us, unit="us"
+            ),
             evidence.setting("persistent_workers", bool(keeps)),
             evidence.setting(
                 "multiprocessing_context", settings.get("multiprocessing_context") or "the platform's default"
