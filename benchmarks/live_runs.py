@@ -1,9 +1,9 @@
 """Whether judging keeps up with runs that train, and what it costs those that post.
 
-Run it as ``python -m benchmarks.live_runs``. A real ``underfed serve`` on SQLite is sent what the agents of all ranks send,
-a window of 20 steps each every two seconds, by this process, on the same cores. Beside it the database is asked once a
-second which runs have a verdict and of when. Times are only as good as the machine is idle; CPU is that of the service,
-which ingests, and of its children, which judge.
+Run it as ``python -m benchmarks.live_runs``. A real ``underfed serve`` on SQLite is sent what the agents of all ranks
+send, a window of 20 steps each every two seconds, by this process, on the same cores. Beside it the database is asked
+once a second which runs have a verdict and of when. Times are only as good as the machine is idle; CPU is that of the
+service, which ingests, and of its children, which judge.
 """
 
 from __future__ import annotations
