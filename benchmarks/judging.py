@@ -54,7 +54,7 @@ def main(argv: Sequence[str] = ()) -> None:
     parser.add_argument("--rounds", type=int, default=3, help="of a window and a judgement (default: %(default)s)")
     arguments = parser.parse_args(argv)
     runs = [f"run-{number}" for number in range(arguments.runs)]
-    made = _made(arguments.ranks, arguments.windows + arguments.rounds)
+    made = windows_of_ranks(arguments.ranks, arguments.windows + arguments.rounds)
     with tempfile.TemporaryDirectory() as directory:
         store = Store(f"sqlite:///{Path(directory, 'underfed.db')}")
         try:
@@ -76,7 +76,7 @@ Round = Sequence[bytes]
 """A window of each rank."""
 
 
-def _made(ranks: int, count: int) -> Sequence[Round]:
+def windows_of_ranks(ranks: int, count: int) -> Sequence[Round]:
     """The same for every run, whose name is filled in as it is posted."""
     streams = [
         _of_rank(rank, windows("RUN", count + 1, WORKERS, rank, with_everything=True, usual_wait_us=WAIT_US))

@@ -215,6 +215,8 @@ Rows = TypeVar("Rows", StepRows, BatchRows, ProcessRows, WorkerRows, HostRows, G
 
 def chosen(rows: Rows, which: NDArray[np.int64] | NDArray[np.bool_]) -> Rows:
     """Some of the rows, by their places or by a mask."""
+    if which.dtype == np.bool_ and which.all():
+        return rows
     return replace(rows, **{each.name: getattr(rows, each.name)[which] for each in fields(rows)})
 
 

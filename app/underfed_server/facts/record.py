@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +88,7 @@ class ProcessShare:
     is_growing: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RankFacts:
     """One rank: its judged steps, the batches behind them, and what the whole run cost it."""
 
@@ -128,39 +129,47 @@ class RankFacts:
     """Samples of its host over the judged span, one a second."""
     memory: HostRows | None = None
     """Those of ten minutes until its end, or of the span where that is longer: what grows shows in no less."""
-    has_device_clock: bool = field(init=False)
-    is_read_ahead: bool = field(init=False)
-    """A thread of the program requests the batches for the one that trains, whose waits are not seen."""
-    is_held_up: bool = field(init=False)
-    """That thread waits for the training to take what it has: the training waits for no batch."""
-    step_us: float = field(init=False)
-    """Mean judged step; NaN: there is none."""
-    stalled_us: Column = field(init=False)
-    """Time lost to input in each judged step; ``stall_us`` is its mean."""
-    stall_us: float = field(init=False)
-    """Mean time of a judged step lost to input: by the device's clock where it was read, else by the host's; 0 where
-    a thread that reads ahead is held up.
 
-    On the device's clock it is what the device idled inside ``next()``, a lower bound: see ``input_lost_us``.
-    """
+    # Computed once, and not before it is asked for: a judgement reads them dozens of times, of the last of the records
+    # that a rank's is put together from.
 
-    def __post_init__(self) -> None:
-        # Computed once: a judgement reads them dozens of times.
-        known = self.steps.gpu_idle_us, self.steps.queue_depth
-        object.__setattr__(self, "has_device_clock", has_device_clock(*known))
-        object.__setattr__(self, "is_read_ahead", is_read_ahead(self.epochs))
-        object.__setattr__(self, "is_held_up", self.is_read_ahead and _is_held_up(self.steps))
-        object.__setattr__(self, "stalled_us", self._stalled_us())
-        object.__setattr__(self, "stall_us", float(np.mean(self.stalled_us)) if len(self.steps) else 0.0)
-        object.__setattr__(self, "step_us", float(np.mean(self.steps.step_us)) if len(self.steps) else math.nan)
+    @cached_property
+    def has_device_clock(self) -> bool:
+        return has_device_clock(self.steps.gpu_idle_us, self.steps.queue_depth)
 
-    def _stalled_us(self) -> Column:
+    @cached_property
+    def is_read_ahead(self) -> bool:
+        """A thread of the program requests the batches for the one that trains, whose waits are not seen."""
+        return is_read_ahead(self.epochs)
+
+    @cached_property
+    def is_held_up(self) -> bool:
+        """That thread waits for the training to take what it has: the training waits for no batch."""
+        return self.is_read_ahead and _is_held_up(self.steps)
+
+    @cached_property
+    def step_us(self) -> float:
+        """Mean judged step; NaN: there is none."""
+        return float(np.mean(self.steps.step_us)) if len(self.steps) else math.nan
+
+    @cached_property
+    def stalled_us(self) -> Column:
+        """Time lost to input in each judged step; ``stall_us`` is its mean."""
         steps = self.steps
         if self.is_held_up:
             return np.zeros(len(steps))
         if not self.has_device_clock:
             return steps.data_wait_us
         return stall_us(steps.data_wait_us, steps.gpu_idle_us, steps.queue_depth)
+
+    @cached_property
+    def stall_us(self) -> float:
+        """Mean time of a judged step lost to input: by the device's clock where it was read, else by the host's; 0
+        where a thread that reads ahead is held up.
+
+        On the device's clock it is what the device idled inside ``next()``, a lower bound: see ``input_lost_us``.
+        """
+        return float(np.mean(self.stalled_us)) if len(self.steps) else 0.0
 
     @property
     def copies_us(self) -> Column:

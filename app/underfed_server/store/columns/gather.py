@@ -88,6 +88,8 @@ def _rows(parts: Sequence[Part], name: str) -> NDArray[np.intp]:
 def _column(parts: Sequence[Part], name: str, rows: NDArray[np.intp]) -> Column:
     """The parts' values one after the other; a scalar of a part is repeated for each of its rows."""
     columns = [getattr(part, name) for part in parts]
+    if len(columns) == 1 and isinstance(columns[0], list):
+        return np.array(columns[0], dtype=np.float64)
     if not any(isinstance(column, list) for column in columns):
         return np.repeat(np.array(columns, dtype=np.float64), rows)
     values: list[float | None] = []

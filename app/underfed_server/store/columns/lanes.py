@@ -7,6 +7,7 @@ Their columns are those of ``measurements.py``; instants are of the incarnation'
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -54,6 +55,7 @@ def columns_of(lane: str) -> tuple[str, ...]:
     return tuple(RECORDED[kind_of(lane)])
 
 
+@lru_cache(1024)
 def kind_of(lane: str) -> str:
     return lane.partition(":")[0]
 

@@ -15,6 +15,7 @@ from sqlalchemy import (
     RowMapping,
     Text,
     and_,
+    bindparam,
     false,
     literal,
     not_,
@@ -201,16 +202,36 @@ def job_runs(connection: Connection, run_id: str, most: int) -> list[str]:
     return [*reversed(list(connection.execute(before).scalars())), *later]
 
 
+_run = tables.run.c
+# Built once: each judgement asks, and building a statement costs more than running it.
+_REPLAYS = (
+    select(_run.run_id)
+    .where(_run.replay.is_not(None))
+    .where(
+        or_(
+            _run.run_id == bindparam("run_id"),
+            and_(
+                _run.job == bindparam("job"),
+                _run.project == bindparam("project"),
+                _run.job != "",
+                _run.deleted_at.is_(None),
+            ),
+        )
+    )
+    .order_by((_run.run_id == bindparam("run_id")).desc(), _run.started_at.desc())
+    .limit(20)
+)
+
+
 def replays(connection: Connection, run_id: str) -> list[str]:
     """Of this run, then of others of the same job, newest first, the twenty newest that measured a replay.
 
     Raises:
         NotFoundError: there is no such run.
     """
-    row, run = run_row(connection, run_id), tables.run.c
-    statement = select(run.run_id).where(run.replay.is_not(None), or_(run.run_id == run_id, _same_job(row)))
-    newest = statement.order_by((run.run_id == run_id).desc(), run.started_at.desc()).limit(20)
-    return list(connection.execute(newest).scalars())
+    row = run_row(connection, run_id)
+    place = {"run_id": run_id, "job": row["job"], "project": row["project"]}
+    return list(connection.execute(_REPLAYS, place).scalars())
 
 
 def edit_run(
