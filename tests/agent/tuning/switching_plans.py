@@ -16,6 +16,7 @@ import underfed
 from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import Switched, switched_of
+from underfed.trainer.tuning.tuner import Tuner
 
 
 class Indices(Dataset[int]):
@@ -80,7 +81,14 @@ def switch(iterator: Any, setting: LoaderSetting) -> None:
     assert switched is not None
     assert tuner is not None
     switched.begin(iterator, setting)
+    use_from_now_on(tuner, setting)
+
+
+def use_from_now_on(tuner: Tuner, setting: LoaderSetting) -> None:
+    """Also in the passes that begin after this."""
     tuner._setting = tuner._keep = setting
+    if tuner.conductor is not None:
+        tuner.conductor.setting = setting
 
 
 def tuned(loader: DataLoader[Any]) -> DataLoader[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import traceback
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 import underfed
-from tests.agent.tuning.switching_plans import Indices, switch, tuned
+from tests.agent.tuning.switching_plans import Indices, switch, tuned, use_from_now_on
 from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import switched_of
@@ -50,6 +51,7 @@ class OnlyHere(Indices):
 @pytest.fixture(autouse=True)
 def no_tuner_left() -> Iterator[None]:
     yield
+    gc.collect()  # an exception of torch's may hold the frame that raised it, and by that an iterator
     underfed.finish()
     control._state.tuner = None
 
@@ -85,7 +87,7 @@ def test_it_does_so_in_passes_that_begin_with_our_workers(batch_size: int | None
     tuner = control._state.tuner
     assert tuner is not None
     alone = taken(iter(loader))
-    tuner._setting = WORKERS
+    use_from_now_on(tuner, WORKERS)
     iterator = iter(loader)
     assert loader.num_workers == 2
     assert len(iterator) == len(loader)
@@ -104,7 +106,7 @@ def test_what_loads_in_the_training_process_alone_goes_back_there(
     if is_first:
         switch(iterator, WORKERS)
     else:
-        tuner._setting = WORKERS
+        use_from_now_on(tuner, WORKERS)
         iterator = iter(loader)
         first = next(iterator).tolist()
     assert [first, *taken(iterator)] == [[each, each + 1] for each in range(0, 40, 2)]

@@ -412,6 +412,8 @@ class Tuner:
 
     def _loads_here(self, setting: LoaderSetting, reason: str) -> None:
         """Workers are not for this data set."""
+        if self._back is not None:
+            return
         try:
             self._back = self._setting = self._keep = setting
             self._telling.say(f"--tune goes back to no workers: {reason}")
