@@ -118,14 +118,6 @@ ALERTS = (
         ("tests/app/alerts",),
     ),
     Fault(
-        "what was to be sent to a removed channel is tried again",
-        OUTBOX,
-        "alert.alert_id == claimed.alert_id, alert.due_at.is_not(None))",
-        "alert.alert_id == claimed.alert_id)",
-        ("tests/app/alerts/test_outbox.py",),
-        ("tests/app/alerts",),
-    ),
-    Fault(
         "an address inside the service's own network is posted to",
         "app/underfed_server/alerts/sending/addresses.py",
         "if not real.is_global or real.is_multicast:",
