@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,9 +12,12 @@ from tests.app.conftest import on_sqlite_alone
 from tests.app.made_diagnosis import made_cause, made_diagnosis
 from tests.app.made_windows import RUN, made_window
 from tests.app.store.posting import post
+from underfed_server.alerts.conditions import Reading
+from underfed_server.alerts.due import advance
 from underfed_server.diagnosis.causes.memory_pressure import MEMORY_LEFT, USED_UP_IN
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.model import CauseFinding, Condition, Evidence, RankDiagnosis, Signal
+from underfed_server.store.alerts.states import RuleState
 
 NOWHERE = "http://127.0.0.1:9/"
 MINUTE_US = 60_000_000
@@ -143,6 +147,14 @@ def test_a_run_that_ends_has_not_recovered_and_waits_for_nothing(desk: Desk) -> 
 
 
 @on_sqlite_alone
+def test_what_was_told_of_an_ended_run_is_not_taken_back(desk: Desk) -> None:
+    rule, now = desk.rule(desk.channel(NOWHERE).channel_id), desk.clock.now
+    raised, rests = RuleState(is_raised=True, clear_at=now - timedelta(hours=1)), Reading(False)
+    kinds = [advance(rule, raised, rests, now, has_ended=ended).kind for ended in (False, True)]
+    assert kinds == ["recovered", None]
+
+
+@on_sqlite_alone
 def test_a_verdict_has_to_last_before_it_is_a_change_and_the_first_is_none(desk: Desk) -> None:
     desk.rule(desk.channel(NOWHERE).channel_id, "verdict_changed", for_us=5 * MINUTE_US)
     desk.judged(**UNKNOWN)
@@ -160,11 +172,13 @@ def test_a_verdict_has_to_last_before_it_is_a_change_and_the_first_is_none(desk:
 def test_a_rule_is_about_the_runs_of_its_project_and_user_that_were_seen_since_it_was_made(desk: Desk) -> None:
     desk.judged("earlier")
     desk.judged("earlier", status="finished")
+    desk.judged("silent")
     desk.advance(seconds=1)
     channel = desk.channel(NOWHERE).channel_id
     desk.rule(channel, project="vision")
     desk.rule(channel, user="bob")
     desk.alerting.watcher("earlier")
+    desk.alerting.watcher("silent")
     desk.judged("of-ada")
     desk.judged("of-bob", run={"user": "bob", "project": "speech"})
     desk.judged("of-eve", run={"user": "eve", "project": "speech"})
@@ -243,10 +257,15 @@ def test_a_clock_that_jumps_neither_calls_a_host_offline_nor_silences_a_rule(des
     assert kinds == ["raised", "raised", "recovered"]
 
 
-def test_two_processes_that_look_at_one_run_tell_of_it_once(desk: Desk) -> None:
+@pytest.mark.parametrize("is_known", [False, True])
+def test_two_processes_that_look_at_one_run_tell_of_it_once(desk: Desk, is_known: bool) -> None:
+    """``is_known``: the rule knows something of the run already, and what is told is that it recovered."""
     desk.rule(desk.channel(NOWHERE).channel_id)
+    if is_known:
+        desk.judged()
     desk.judged(**FED)
-    desk.store.save_diagnosis(made_diagnosis())
+    desk.advance(minutes=1)
+    desk.store.save_diagnosis(made_diagnosis(**FED if is_known else {}))
     first, second = Desk(desk.store, desk.clock), Desk(desk.store, desk.clock)
     states = desk.store.alert_states
 
@@ -258,4 +277,4 @@ def test_two_processes_that_look_at_one_run_tell_of_it_once(desk: Desk) -> None:
 
     first.store.alert_states = read_before_the_first_wrote  # type: ignore[method-assign]
     first.alerting.watcher("run-1")
-    assert len(desk.told) == 1
+    assert [each.message.kind for each in desk.log] == (["raised", "recovered"] if is_known else ["raised"])
