@@ -107,7 +107,8 @@ def test_a_run_of_a_few_steps_has_no_verdict(diagnoses: Diagnoses) -> None:
     run = SyntheticRun(steps=10, step_us=50_000, data_wait_us=20_000, load_us=30_000)
     seen = diagnoses.of(list(synthetic_windows(run, "a-few-steps")))
     assert (seen.bound, seen.level) == ("unknown", "unknown")
-    assert seen.reason is not None and "the run had 10" in seen.reason
+    assert seen.reason is not None and seen.reason.startswith("10 of 25 steps;")
+    assert seen.sentence.startswith("The run ended after 10 of the 25 steps that a verdict needs: 4")
 
 
 def test_a_straggler_costs_all_ranks_what_they_wait_for_it(diagnoses: Diagnoses) -> None:
