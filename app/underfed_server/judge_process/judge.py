@@ -8,8 +8,8 @@ import time
 from multiprocessing.connection import Connection
 
 from underfed_server.diagnose import save
-from underfed_server.errors import RequestError, TryLaterError
-from underfed_server.judge_process.answering import Answer, FailedJudgementError
+from underfed_server.errors import TryLaterError
+from underfed_server.judge_process.answering import Answer
 from underfed_server.judge_process.forks import Forks
 from underfed_server.store.store import Store
 
@@ -46,7 +46,7 @@ class JudgeProcess:
         """
         with self._turn:
             found = self._ask(run_id)
-        if isinstance(found, RequestError | FailedJudgementError):
+        if isinstance(found, Exception):
             raise found
         return found is not None and save(store, found)
 
