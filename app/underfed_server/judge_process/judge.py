@@ -50,6 +50,13 @@ class JudgeProcess:
             raise found
         return found is not None and save(store, found)
 
+    def start(self) -> None:
+        """Not before there is something to judge."""
+
+    def close(self) -> None:
+        """Kill the process: SQLite moves its log into the file when the last one closes it, which is the service."""
+        self._forks.close()
+
     def _ask(self, run_id: str) -> Answer:
         try:
             process = self._process = self._process or self._forked()
