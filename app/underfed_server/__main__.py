@@ -138,7 +138,7 @@ def run(settings: Settings, interruption: Interruption) -> None:
     database = name_of(settings.database_url)
     with Forks(answer_all) as forks, listen(settings) as listening:
         judge = JudgeProcess(forks, settings.database_url)
-        application = create_app(settings, judge, judged_at_once=JUDGED_AT_ONCE)
+        application = create_app(settings, judge, judged_at_once=JUDGED_AT_ONCE, beside=[judge])
         collect_seldom()
         tell(settings, application, listening.getsockname()[1], database)
         room = raise_file_limit()

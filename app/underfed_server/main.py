@@ -138,11 +138,13 @@ def create_app(
     judge: Judge | None = None,
     clock: Callable[[], float] = time.monotonic,
     judged_at_once: int = 1,
+    beside: Sequence[Background] = (),
 ) -> Application:
     """Open the database and everything around it.
 
     ``judge`` reads a run from the store and saves its diagnosis there; it is called on ``judged_at_once`` threads, at
     most once a second a run, for runs whose windows arrived. ``clock``: in seconds, by which requests are limited.
+    ``beside`` runs until the application closes, and ends before the database is closed.
 
     Raises:
         SettingsError: ``settings.database_url`` names no file of ours.
@@ -177,6 +179,7 @@ def create_app(
         )
         background: list[Background] = [
             scheduler,
+            *beside,
             remove_deleted_runs(store),
             trim_audit_log(store, timedelta(microseconds=settings.keep_audit_us)),
             trim_alert_log(store, timedelta(microseconds=settings.alerts.keep_us)),

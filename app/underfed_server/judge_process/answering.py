@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import socket
+import sqlite3
 import traceback
 from multiprocessing.connection import Connection
+
+from sqlalchemy.exc import DBAPIError
 
 from underfed_server.diagnose import Diagnoser
 from underfed_server.errors import RequestError
 from underfed_server.model import Diagnosis
-from underfed_server.store.databases.trouble import DatabaseTroubleError, trouble_of
+from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.store import Store
 
 
@@ -17,7 +20,7 @@ class FailedJudgementError(Exception):
     """A run could not be judged; the message is the traceback."""
 
 
-Answer = Diagnosis | RequestError | FailedJudgementError | DatabaseTroubleError | None
+Answer = Diagnosis | Exception | None
 """``None``: the run's last diagnosis stays as it is."""
 
 
@@ -39,6 +42,6 @@ def _judged(diagnoser: Diagnoser, store: Store, run_id: str) -> Answer:
     except RequestError as error:
         return error
     except Exception as error:
-        trouble = trouble_of(error)
-        # Foreign errors cannot all be sent.
-        return FailedJudgementError(traceback.format_exc()) if trouble is None else DatabaseTroubleError(trouble)
+        # Of the database's own it is known that they can be sent; by them the service tells what to do.
+        is_trouble = isinstance(error, DBAPIError | sqlite3.Error) and trouble_of(error) is not None
+        return error if is_trouble else FailedJudgementError(traceback.format_exc())

@@ -42,7 +42,6 @@ class JudgeProcess:
         Raises:
             NotFoundError: there is no such run.
             TryLaterError: the store cannot be written, or the process has died.
-            DatabaseTroubleError: the database could not be read.
             FailedJudgementError: with the traceback.
         """
         with self._turn:
@@ -50,6 +49,13 @@ class JudgeProcess:
         if isinstance(found, Exception):
             raise found
         return found is not None and save(store, found)
+
+    def start(self) -> None:
+        """Not before there is something to judge."""
+
+    def close(self) -> None:
+        """Kill the process: SQLite moves its log into the file when the last one closes it, which is the service."""
+        self._forks.close()
 
     def _ask(self, run_id: str) -> Answer:
         try:

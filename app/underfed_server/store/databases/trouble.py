@@ -47,14 +47,8 @@ _POSTGRESQL = {
 }
 
 
-class DatabaseTroubleError(Exception):
-    """Another process met it; the message is the sentence. The driver's own errors cannot all be sent."""
-
-
 def trouble_of(error: BaseException) -> str | None:
     """The sentence; ``None``: the error lies in the statement, not in the database."""
-    if isinstance(error, DatabaseTroubleError):
-        return str(error)
     told = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(told, sqlite3.Error):
         return _of_sqlite(str(told))
