@@ -22,6 +22,10 @@ Work = Callable[[socket.socket], None]
 """All that a forked process does: until the other end of the socket is closed."""
 
 
+class NoForksError(Exception):
+    """No process can be forked any more."""
+
+
 class Forks:
     """One process at a time that does ``work``; ended with this one, however this one ends. Not for several threads at
     once, but for :meth:`close`."""
@@ -50,14 +54,17 @@ class Forks:
 
         Raises:
             TryLaterError: it is over.
+            NoForksError: the process that forks has died, or can fork no more.
         """
+        if not self._pid:
+            raise TryLaterError("the service ends")
         try:
             self._control.sendall(b"+")
             _, files, _, _ = socket.recv_fds(self._control, 1, 1)
         except OSError as error:
-            raise TryLaterError("no process can be forked that judges; restart the service") from error
+            raise NoForksError(str(error)) from error
         if not files:
-            raise TryLaterError("no process can be forked that judges; restart the service")
+            raise NoForksError("it has died")
         return socket.socket(fileno=files[0])
 
     def close(self) -> None:

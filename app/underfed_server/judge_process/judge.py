@@ -7,16 +7,18 @@ import threading
 import time
 from multiprocessing.connection import Connection
 
-from underfed_server.diagnose import save
+from underfed_server.diagnose import Diagnoser, save
 from underfed_server.errors import TryLaterError
 from underfed_server.judge_process.answering import Answer
-from underfed_server.judge_process.forks import Forks
+from underfed_server.judge_process.forks import Forks, NoForksError
 from underfed_server.store.store import Store
 
 log = logging.getLogger("underfed.judge")
 
 LONGEST_S = 60.0
 """A judgement takes a tenth of a second, with advice one or two. What takes longer is ended: others wait for it."""
+
+NONE = "no process can be forked that judges"
 
 AGAIN_S = 1.0
 """Between two starts: a process that dies at once must not take a core for that."""
@@ -34,6 +36,8 @@ class JudgeProcess:
         self._url = database_url
         self._process: Connection | None = None
         self._forked_at = float("-inf")
+        self._own: Diagnoser | None = None
+        """Once no process can be forked any more."""
         self._turn = threading.Lock()
 
     def __call__(self, store: Store, run_id: str) -> bool:
@@ -45,7 +49,7 @@ class JudgeProcess:
             FailedJudgementError: with the traceback.
         """
         with self._turn:
-            found = self._ask(run_id)
+            found = self._ask(run_id) if self._own is None else self._own.diagnose(store, run_id)
         if isinstance(found, Exception):
             raise found
         return found is not None and save(store, found)
@@ -67,6 +71,12 @@ class JudgeProcess:
             why = f"it took more than {LONGEST_S:.0f} s"
         except (EOFError, OSError) as error:
             why = str(error) or "it has died"
+        except NoForksError as error:
+            self._own = Diagnoser()
+            log.warning(
+                "%s (%s): runs are judged where windows are received, until the service is restarted", NONE, error
+            )
+            why = str(error)
         if self._process is not None:
             self._process.close()
             self._process = None

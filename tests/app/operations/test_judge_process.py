@@ -93,6 +93,21 @@ def test_a_judge_that_hangs_keeps_no_window_and_no_end_waiting(service: Running)
     assert service.log.read_text() == ""
 
 
+def test_runs_are_judged_in_the_service_where_no_process_can_be_forked_any_more(service: Running) -> None:
+    first, second, third = made_stream(3, run_id="run-1")
+    send(service.address, first)
+    poll(lambda: is_judged(service, "run-1"))
+    for each in judges(service):
+        each.kill()
+    killed_at = datetime.now(timezone.utc)
+    for window in (second, third):
+        send(service.address, window)
+    poll(lambda: judged_at(service, "run-1") > killed_at)
+    service.stop()
+    assert service.process.returncode == 0
+    assert "no process can be forked that judges" in service.log.read_text()
+
+
 def test_no_judge_outlives_a_service_that_is_killed(service: Running) -> None:
     send(service.address, next(made_stream(1)))
     judge(service)
