@@ -355,6 +355,7 @@ class Session:
             rings=run_files.batch_rings(self.loader.directory, self.loader.index, iterator),
             failures=str(self.loader.directory / run_files.FAILURES),
             threads=self.loader.threads_per_worker,
+            tells_unsent=self.loader.has_first_workers,
             stacks_since_ns=self.loader.stacks_since_ns(),
             stacks_always=self.loader.stacks == "always",
         )

@@ -66,6 +66,8 @@ class WatchedLoader:
     """Whether ``underfed.prefetch`` iterates it."""
     threads_per_worker: int | None = None
     """As ``--set threads_per_worker`` asked."""
+    has_first_workers: bool = False
+    """Its script has no workers: those that it is given are ours."""
     stacks: Stacks = "1"
     profiler: Passes | None = None
     sampler: SamplerTiming = field(default_factory=SamplerTiming)

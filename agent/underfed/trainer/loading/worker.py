@@ -44,6 +44,9 @@ class WorkerPlan:
     failures: str
     threads: int | None = None
     """``None``: the program's own number."""
+    tells_unsent: bool = False
+    """A batch that cannot be pickled is answered with the error. Torch's workers send nothing then, and the training
+    process waits for ever."""
     stacks_since_ns: int | None = None
     """From when on bursts are counted in which stacks are sampled; ``None``: none are."""
     stacks_always: bool = False
@@ -104,6 +107,8 @@ def run_worker(loop: Loop, plan: WorkerPlan | None, arguments: tuple[Any, ...], 
     if plan is not None and all(name in bound for name in ARGUMENTS):
         guard = Guard(plan.failures)
         try:
+            if plan.tells_unsent:
+                tell_unsent(bound["data_queue"], bound["worker_id"])
             ring, sampler = _instrument(plan, guard, bound)
         except Exception as error:
             guard.failed("worker start", error)
@@ -183,6 +188,24 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> tup
 
     tasks.get, batches.put = timed_get, timed_put
     return ring, sampler
+
+
+def tell_unsent(batches: Any, worker: int) -> None:
+    """Have this process's own queue object answer with the error where it cannot pickle a batch."""
+    put = batches.put
+
+    def answer(error: Exception, item: tuple[int, Any]) -> None:
+        """In the queue's thread. What cannot be pickled may be an exception of the data set's."""
+        from torch._utils import ExceptionWrapper
+
+        place = f"in DataLoader worker process {worker}"
+        failed = item[1]
+        if not isinstance(failed, ExceptionWrapper):
+            failed = ExceptionWrapper((type(error), error, error.__traceback__), place)
+        failed.exc_type = RuntimeError  # its own type may be what cannot be pickled
+        put((item[0], failed))
+
+    batches._on_queue_feeder_error = answer
 
 
 def _make_sampler(plan: WorkerPlan, guard: Guard, worker: int, timer: BatchTimer) -> StackSampler | None:

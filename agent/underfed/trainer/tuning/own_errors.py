@@ -3,7 +3,8 @@ as the script would have it.
 
 Torch sends a worker's exception as text, and raises one of the same type where that can be made from one text. So the
 batch that failed is loaded again where the script would have loaded it: its own exception comes out, at the same place.
-Where it loads there, it is handed out, and workers are not for this data set.
+Where it loads there, it is handed out, and workers are not for this data set. So it is with a batch that a worker could
+not send, or that could not be read here.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
+from multiprocessing.queues import Queue
 from types import TracebackType
 from typing import Any
 
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 
 
@@ -82,34 +85,79 @@ class _NextData:
         self._iterator = weakref.ref(iterator)
         self._asked = asked
         self._loads_here = loads_here
+        self._why_lost: str | None = None
+        """A batch arrived and could not be read."""
 
     def __call__(self) -> Any:
         iterator: Any = self._iterator()
         indices = self._asked.indices
+        if self._why_lost is not None:
+            return self._rest(iterator, self._why_lost)
         try:
             batch = type(iterator)._next_data(iterator)
         except Exception as error:
-            if isinstance(error, StopIteration) or not _is_of_worker(error.__traceback__):
+            is_of_worker = _is_of_worker(error.__traceback__)
+            if isinstance(error, StopIteration) or not (is_of_worker or _is_of_queue(error)):
                 raise
-            reason = f"a worker could not load a batch that the training process could: {error}"
+            reason = _reason(error)
+            self._why_lost = None if is_of_worker else reason
             # Torch's frame that raised it holds it, and by that the iterator and its workers.
             traceback.clear_frames(error.__traceback__)
         else:
             indices.pop(iterator._rcvd_idx - 1, None)
             return batch
         # Outside of the block, so that what is raised has no other exception for its context.
-        batch = _loaded_here(iterator, indices.pop(iterator._rcvd_idx - 1))
-        self._loads_here(reason[:400])
+        if self._why_lost is not None:
+            return self._rest(iterator, self._why_lost)
+        return self._load(iterator, iterator._rcvd_idx - 1, reason)
+
+    def _rest(self, iterator: Any, reason: str) -> Any:
+        """Of a batch that arrived and could not be read it is not known which one it was, and torch waits for it for
+        ever. So what was asked for and has not come is loaded here."""
+        while iterator._rcvd_idx < iterator._send_idx:
+            task = iterator._rcvd_idx
+            _, *arrived = iterator._task_info.pop(task)
+            iterator._rcvd_idx += 1
+            if arrived and not isinstance(arrived[0], _wrapper()):
+                self._asked.indices.pop(task)
+                return arrived[0]
+            return self._load(iterator, task, reason)
+        try:
+            index = next(plain(iterator._sampler_iter))
+        except StopIteration:
+            iterator._shutdown_workers()
+            raise
+        return _loaded_here(iterator, index)
+
+    def _load(self, iterator: Any, task: int, reason: str) -> Any:
+        batch = _loaded_here(iterator, self._asked.indices.pop(task))
+        self._loads_here(reason)
         return batch
+
+
+def _wrapper() -> Any:
+    from torch._utils import ExceptionWrapper
+
+    return ExceptionWrapper
 
 
 def _is_of_worker(place: TracebackType | None) -> bool:
     """Whether torch raised what a worker had sent, and not a signal handler meanwhile."""
-    from torch._utils import ExceptionWrapper
-
     while place is not None and place.tb_next is not None:
         place = place.tb_next
-    return place is not None and place.tb_frame.f_code is ExceptionWrapper.reraise.__code__
+    return place is not None and place.tb_frame.f_code is _wrapper().reraise.__code__
+
+
+def _is_of_queue(error: Exception) -> bool:
+    """Whether what a worker had sent could not be read."""
+    let_through(error)
+    return any(frame.f_code is Queue.get.__code__ for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
+def _reason(error: Exception) -> str:
+    """The last line of what a worker sends as text is what was raised there."""
+    last = (str(error).strip() or type(error).__name__).splitlines()[-1]
+    return f"a worker could not load and send a batch that the training process could load: {last}"[:400]
 
 
 def _loaded_here(iterator: Any, index: Any) -> Any:

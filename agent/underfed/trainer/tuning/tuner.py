@@ -39,6 +39,7 @@ from underfed.trainer.tuning.plain_rule import plain_candidates
 from underfed.trainer.tuning.ranks import Ranks
 from underfed.trainer.tuning.switching import HELD, TUNED, Switched, forget, switched_of
 from underfed.trainer.tuning.telling import Telling
+from underfed.trainer.tuning.unsent import why_unsent
 
 if TYPE_CHECKING:
     from underfed.trainer.recording import Recording
@@ -81,6 +82,8 @@ class Tuner:
         self._batch: BatchSize | None = None
         self._is_off = False
         self._errors: OwnErrors | None = None
+        self._unsent: str | None = None
+        """Why its first batch could not be sent by a worker, where there are none."""
         self._looked_at: Seen | None = None
         """The data set as it was near the beginning of the pass, where there are no workers."""
         self._back: LoaderSetting | None = None
@@ -202,6 +205,8 @@ class Tuner:
             return
         self._waited_ns = self._now() - self._entered_ns
         if self._batch is None and not self._is_off:
+            if self._errors is not None:
+                self._unsent = why_unsent(batch)
             shape = measure_batch(batch)
             self._batch = BatchSize(max(1, shape.tensors), max(0, shape.size_bytes))
 
@@ -229,6 +234,7 @@ class Tuner:
     def _adopt(self, iterator: Any, loader: Any, session: Session) -> None:
         watched = self._telling.watched = session.loader
         watched.kept_iterators = KEPT_IN_TRIALS
+        watched.has_first_workers = self._errors is not None
         self._report_sharding(loader)
         why = why_left_alone(iterator, session)
         if why is not None:
@@ -257,6 +263,7 @@ class Tuner:
         self._setting = self._keep = self._measured = setting
         if not setting.num_workers:
             self._errors = OwnErrors(lambda reason: self._loads_here(setting, reason))
+            watched.has_first_workers = True
         if recording is not None:
             if recording.facts.world_size > 1:
                 self._ranks = Ranks(recording, setting, self._why_no_room)
@@ -465,7 +472,7 @@ class Tuner:
         iterator = self._current() if self._current is not None else None
         switched = switched_of(iterator) if iterator is not None else None
         is_first = switched is not None and setting.num_workers > 0 and not switched.own.setting.num_workers
-        if loader is not None and is_first and (why := why_no_first_workers(loader) or self._why_own_workers(loader)):
+        if loader is not None and is_first and (why := self._why_no_first_workers(loader)):
             return why
         active = switched.state.active.of(iterator) if switched is not None else None
         pids = [worker.pid for worker in getattr(active, "_workers", [])[:2]]
@@ -475,6 +482,9 @@ class Tuner:
         loader = self._chosen.get()
         is_alone = loader is not None and self.conductor is not None and not switched.setting.num_workers
         self._looked_at = look_at(loader) if is_alone else None
+
+    def _why_no_first_workers(self, loader: Any) -> str | None:
+        return why_no_first_workers(loader) or self._unsent or self._why_own_workers(loader)
 
     def _why_own_workers(self, loader: Any) -> str | None:
         """What speaks against workers in what the data set did in this pass."""
