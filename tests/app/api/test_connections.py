@@ -115,7 +115,7 @@ def test_line_ends_between_requests_do_not_keep_a_connection(application: Applic
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         connection.settimeout(30)
         read = b""
-        while not read.endswith(b'{"status":"ok"}'):
+        while not read.endswith(b"}"):
             read += connection.recv(2**16)
         connection.sendall(b"\r\n")
         assert everything(connection) == b""

@@ -96,6 +96,7 @@ class _NextData:
         try:
             batch = type(iterator)._next_data(iterator)
         except Exception as error:
+            let_through(error)
             is_of_worker = _is_of_worker(error.__traceback__)
             if isinstance(error, StopIteration) or not (is_of_worker or _is_of_queue(error)):
                 raise
