@@ -48,7 +48,7 @@ UNSENT: dict[str, Callable[[], Any]] = {
     "lambda": lambda: lambda: 1,
     "generator": numbers,
     "lock": threading.Lock,
-    "file": lambda: Path(os.devnull).open(),
+    "file": Path(os.devnull).open,
     "unreadable": lambda: Unreadable(1),
 }
 
@@ -141,7 +141,7 @@ def test_a_batch_that_cannot_be_sent_is_found_wherever_it_is(kind: str) -> None:
 def test_tensors_and_arrays_stay_where_they_are() -> None:
     batch = torch.zeros(4), {"array": torch.ones(3).numpy(), "text": "a"}, torch.nn.Parameter(torch.zeros(1))
     assert why_unsent(batch) is None
-    assert not batch[0].is_shared()
+    assert not batch[0].is_shared()  # type: ignore[no-untyped-call]
 
 
 def test_little_of_a_large_batch_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,9 +159,13 @@ def counting(seen: list[int], write: Callable[..., None]) -> Callable[..., None]
     return counted
 
 
+def with_lock(samples: list[Any]) -> Any:
+    return samples, threading.Lock()
+
+
 @pytest.mark.usefixtures("quick")
 def test_a_loader_whose_first_batch_cannot_be_sent_is_given_no_workers() -> None:
-    loader = DataLoader(Numbers(200, sleep_s=0.002), collate_fn=Collate("lock"))
+    loader = DataLoader(Numbers(200, sleep_s=0.002), collate_fn=with_lock)
     control._state.tuner = Tuner(TuneOptions(most_steps=60), lambda _: None)
     underfed.watch(loader, tune=True)
     assert len(list(loader)) == 200

@@ -196,12 +196,13 @@ def tell_unsent(batches: Any, worker: int) -> None:
 
     def answer(error: Exception, item: tuple[int, Any]) -> None:
         """In the queue's thread. What cannot be pickled may be an exception of the data set's."""
-        from torch._utils import ExceptionWrapper
+        from torch import _utils
 
+        wrapper: Any = _utils.ExceptionWrapper
         place = f"in DataLoader worker process {worker}"
         failed = item[1]
-        if not isinstance(failed, ExceptionWrapper):
-            failed = ExceptionWrapper((type(error), error, error.__traceback__), place)
+        if not isinstance(failed, wrapper):
+            failed = wrapper((type(error), error, error.__traceback__), place)
         failed.exc_type = RuntimeError  # its own type may be what cannot be pickled
         put((item[0], failed))
 

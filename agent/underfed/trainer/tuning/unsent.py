@@ -1,5 +1,5 @@
-"""Whether a batch can be sent by a worker: what cannot be pickled (a function within another one, a generator, a lock, an
-open file) stays in the process that loaded it.
+"""Whether a worker can send a batch: what cannot be pickled (an inner function, a lock, an open file) stays in the
+process that loaded it.
 
 Tensors and arrays are left out, and so is all else that ``multiprocessing`` has a way of its own for: its pickler would
 move the program's tensors into shared memory.
