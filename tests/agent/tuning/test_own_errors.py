@@ -113,6 +113,6 @@ def test_what_loads_in_the_training_process_alone_goes_back_there(
     switched = switched_of(iterator)
     assert switched is not None and switched.setting == LoaderSetting(0)
     assert tuner.conductor is not None
-    assert "could not load a batch that the training process could" in str(tuner.conductor.reason)
+    assert "could not load and send a batch" in str(tuner.conductor.reason)
     assert [batch.tolist()[0] for batch in loader] == list(range(0, 40, 2))
     assert loader.num_workers == 0
