@@ -174,3 +174,15 @@ def test_a_loader_whose_first_batch_cannot_be_sent_is_given_no_workers() -> None
     told = read_tuning(recording.directory / tuning.FILE)
     assert told.status == tuning.LEFT_ALONE
     assert told.reason == "its batches cannot be sent by a worker: TypeError: cannot pickle '_thread.lock' object"
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_loader_that_the_program_has_dropped_is_looked_at_before_it_is_given_workers() -> None:
+    control._state.tuner = Tuner(TuneOptions(most_steps=60), lambda _: None)
+    iterator = iter(underfed.watch(DataLoader(Numbers(200, sleep_s=0.002), collate_fn=with_lock), tune=True))
+    gc.collect()
+    assert len(list(iterator)) == 200
+    recording = control._state.recording
+    assert recording is not None
+    assert read_tuning(recording.directory / tuning.FILE).status == tuning.LEFT_ALONE
+    assert "cannot be sent" in str(read_tuning(recording.directory / tuning.FILE).reason)

@@ -102,6 +102,11 @@ class Feeders:
             **{name: getattr(loader, name) for name in OF_THE_LOADER if hasattr(loader, name)},
         }
 
+    @property
+    def view(self) -> Any:
+        """Data set, ``collate_fn`` and start method of the loader, which the program may have dropped."""
+        return _View(self._loader, self._given)
+
     def construct(self, setting: LoaderSetting, own: Any) -> Feeder:
         """Its workers are started, and wait.
 

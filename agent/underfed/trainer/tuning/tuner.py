@@ -471,17 +471,17 @@ class Tuner:
             return why
         iterator = self._current() if self._current is not None else None
         switched = switched_of(iterator) if iterator is not None else None
-        is_first = switched is not None and setting.num_workers > 0 and not switched.own.setting.num_workers
-        if loader is not None and is_first and (why := self._why_no_first_workers(loader)):
-            return why
+        if switched is not None and setting.num_workers and not switched.own.setting.num_workers:
+            why = self._why_no_first_workers(switched.feeders.view)
+            if why is not None:
+                return why
         active = switched.state.active.of(iterator) if switched is not None else None
         pids = [worker.pid for worker in getattr(active, "_workers", [])[:2]]
         return why_no_room(setting, self._batch or BatchSize(), read_room(pids))
 
     def _look_at_data_set(self, switched: Switched) -> None:
-        loader = self._chosen.get()
-        is_alone = loader is not None and self.conductor is not None and not switched.setting.num_workers
-        self._looked_at = look_at(loader) if is_alone else None
+        is_alone = self.conductor is not None and not switched.setting.num_workers
+        self._looked_at = look_at(switched.feeders.view) if is_alone else None
 
     def _why_no_first_workers(self, loader: Any) -> str | None:
         return why_no_first_workers(loader) or self._unsent or self._why_own_workers(loader)
