@@ -59,7 +59,9 @@ def guest(run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, any_serv
     rings = Path("/dev/shm") / run_id
     rings.mkdir(mode=0o700)
     monkeypatch.setenv("UNDERFED_RINGS", str(rings))
-    monkeypatch.setattr(control._state, "watches_all", False)  # and again afterwards, whatever the test did
+    # And again afterwards, whatever the test did.
+    monkeypatch.setattr(control._state, "watches_all", False)
+    monkeypatch.setattr(control._state, "overrides", None)
     yield
     underfed.finish()
     assert patched_attributes() == []

@@ -43,6 +43,9 @@ CACHED_BATCHES = 8
 """So many batches served by the page cache, and at least a tenth of all, show what loading takes without storage: two
 outliers do not change the median of eight."""
 
+NOTICEABLE_WAIT = 0.1
+"""Of the load time: what is blocked for less is no matter, however much less that is later."""
+
 COLD_EPOCH_FACTOR = 3.0
 """A first epoch whose loads are blocked so many times longer than later ones filled the page cache: shuffling moves
 an epoch's mean by far less, and memory is faster than any disk by far more."""
@@ -290,6 +293,7 @@ def waits_only_at_first(rank: RankFacts) -> bool:
     is_first = batches.epoch_index == 0
     known = np.isfinite(batches.blocked_us)
     first, later = batches.blocked_us[is_first & known], batches.blocked_us[~is_first & known]
-    return bool(
-        len(first) and len(later) and np.mean(first) >= COLD_EPOCH_FACTOR * np.mean(later) and np.mean(first) > 0
-    )
+    if min(len(first), len(later)) < CACHED_BATCHES:
+        return False
+    noticeable = NOTICEABLE_WAIT * float(np.mean(batches.load_us[is_first & known]))
+    return bool(np.mean(first) >= max(noticeable, COLD_EPOCH_FACTOR * np.mean(later)))

@@ -125,3 +125,9 @@ def test_a_data_set_with_an_open_file_is_left_without_workers(tmp_path: Path) ->
         tuning.LEFT_ALONE,
         "its data set holds an open file, which forked workers would share",
     )
+
+
+@pytest.mark.skipif(not hasattr(DataLoader(Numbers()), "in_order"), reason="this torch hands batches out in order")
+def test_a_loader_that_takes_batches_in_any_order_is_given_none() -> None:
+    """Without workers it takes them in order."""
+    assert "in any order" in str(why_no_first_workers(DataLoader(Numbers(), in_order=False)))

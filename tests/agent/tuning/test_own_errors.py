@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from typing import Any
@@ -46,6 +47,15 @@ class OnlyHere(Indices):
     def __getitem__(self, index: int) -> int:
         if index > 9 and os.getpid() != self.pid:
             raise ValueError("not in a worker")
+        return index
+
+
+class Stuck(OnlyHere):
+    """Waits in a worker for ever, as for a thread that was not forked."""
+
+    def __getitem__(self, index: int) -> int:
+        if index == 10 and os.getpid() != self.pid:
+            time.sleep(600)
         return index
 
 
@@ -94,6 +104,19 @@ def test_it_does_so_in_passes_that_begin_with_our_workers(batch_size: int | None
     assert loader.num_workers == 2
     assert len(iterator) == len(loader)
     assert taken(iterator) == alone
+
+
+def test_a_worker_that_never_loads_a_batch_is_waited_for_no_longer_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("underfed.trainer.tuning.own_errors.PATIENCE_S", 0.5)
+    monkeypatch.setattr("torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL", 0.5)  # how long its end is waited for
+    iterator = iter(tuned(DataLoader(Stuck(40), batch_size=2)))
+    first = next(iterator).tolist()
+    switch(iterator, WORKERS)
+    assert [first, *taken(iterator)] == [[each, each + 1] for each in range(0, 40, 2)]
+    switched, tuner = switched_of(iterator), control._state.tuner
+    assert switched is not None and switched.setting == LoaderSetting(0)
+    assert tuner is not None and tuner.conductor is not None
+    assert tuner.conductor.reason == "workers gave no batch within 0.5 s"
 
 
 @pytest.mark.parametrize("is_first", [True, False])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 
 import pytest
 
@@ -263,6 +264,15 @@ def test_a_job_for_its_trials_alone_ends_where_there_is_nothing_to_try() -> None
     loop = Loop({TWO: 0.1}, ends_after=True, most_steps=100)
     loop.run(400)
     assert loop.orders[0].is_end
+
+
+def test_a_job_for_its_trials_alone_awaits_what_the_service_proposes() -> None:
+    loop = Loop(defaultdict(lambda: 1.0, {NONE: 20.0}), candidates=None, ends_after=True, most_steps=100)
+    loop.run(200)
+    assert not loop.orders, "for six seconds"
+    loop.run(600)
+    assert any(trial.blocks for trial in loop.conductor.searches[0].trials[1:])
+    assert loop.orders[-1].is_end
 
 
 def test_what_cannot_be_started_is_left_out() -> None:

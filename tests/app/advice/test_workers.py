@@ -180,6 +180,12 @@ def test_more_workers_promise_nothing_where_the_first_epoch_alone_waited() -> No
     assert (tried.assumption or "").startswith("loads of the first epoch waited for far longer")
 
 
+def test_a_wait_of_a_few_microseconds_in_the_first_epoch_speaks_against_nothing() -> None:
+    epochs, blocked = np.repeat([0.0, 1.0], 150), np.repeat([10.0, 0.1], 150)
+    warm = altered(starved(), batches={"epoch_index": epochs, "blocked_us": blocked})
+    assert of("num_workers", recommended(warm, no_workers=0.7)).predicted_speedup is not None
+
+
 def limited_by_five_workers(facts: RunFacts) -> Recommendation:
     """Five of them gain what can be gained."""
     verdict = made_verdict(too_few_workers=0.5)

@@ -198,7 +198,7 @@ class Conductor:
             return self._end_if_asked() if self._ended_ns is None else None
         candidates = self._candidates(now_ns, recent)
         if not candidates:
-            return self._end_if_asked()
+            return None if candidates is None else self._end_if_asked()
         wanted, left = min(round(BLOCK_NS / recent.step_ns), self.most_steps // 4), self.left_steps()
         if left is not None and left < LEAST_REST * wanted and not self.ends_after:
             self.refuse(NEARLY_OVER, tuning.WAITING)
@@ -230,7 +230,8 @@ class Conductor:
         is_due = self.ends_after and self.steps >= self.most_steps
         return Order(self.setting, self.setting, is_end=True) if is_due else None
 
-    def _candidates(self, now_ns: int, recent: Recent) -> list[Candidate]:
+    def _candidates(self, now_ns: int, recent: Recent) -> list[Candidate] | None:
+        """``None``: the service's are awaited."""
         proposed = self.proposed()
         if proposed is not None and is_for(proposed, self.setting):
             if not proposed.candidates and proposed.why_none is not None:
@@ -239,7 +240,7 @@ class Conductor:
         elif now_ns - (self._asked_ns or now_ns) >= PATIENCE_NS:
             found = list(self.plain(self.setting, recent.step_ns, recent.wait_ns))
         else:
-            return []
+            return None
         return to_try(found, self.setting, self.fixed)
 
     def _check(self, now_ns: int, first_step: int) -> Order | None:

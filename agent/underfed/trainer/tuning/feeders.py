@@ -27,7 +27,9 @@ SEED_STEP = 1 << 20
 """Between the seeds of two such iterators' workers: further than a host has workers."""
 
 
-OF_THE_LOADER = ("worker_init_fn", "multiprocessing_context", "pin_memory_device", "_IterableDataset_len_called")
+OF_THE_LOADER = (
+    "worker_init_fn", "multiprocessing_context", "pin_memory_device", "in_order", "_IterableDataset_len_called",
+)  # fmt: skip
 """What no iterator keeps: the program may have dropped its loader when another iterator is constructed."""
 
 

@@ -35,6 +35,8 @@ SHARED_LIBRARIES = frozenset({"h5py", "lmdb", "sqlite3"})
 
 def why_no_first_workers(loader: Any) -> str | None:
     """``None``: nothing speaks against it."""
+    if not getattr(loader, "in_order", True):
+        return "it has in_order=False, with which workers hand batches out in any order"
     if _start_method(loader) == "fork":
         found = open_file_of(loader.dataset)
         return f"its data set holds an open {found}, which forked workers would share" if found else None

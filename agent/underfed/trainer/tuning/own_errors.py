@@ -4,7 +4,7 @@ as the script would have it.
 Torch sends a worker's exception as text, and raises one of the same type where that can be made from one text. So the
 batch that failed is loaded again where the script would have loaded it: its own exception comes out, at the same place.
 Where it loads there, it is handed out, and workers are not for this data set. So it is with a batch that a worker could
-not send, or that could not be read here.
+not send, that could not be read here, or that does not come: a forked worker may wait for a thread that it has not.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import traceback
 import weakref
 from collections.abc import Callable, Iterator
 from multiprocessing.queues import Queue
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any
 
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.tuning.loader_setting import LoaderSetting
+
+PATIENCE_S = 60.0
+"""For a batch that workers load which the script did not have. Torch waits for ever where the script sets no time."""
 
 
 class Asked:
@@ -73,6 +76,7 @@ class OwnErrors:
     def watch(self, iterator: Any) -> None:
         """It has workers of ours, and its sampler's iterator is an ``Asked``."""
         if isinstance(iterator._sampler_iter, Asked):
+            iterator._timeout = iterator._timeout or PATIENCE_S
             iterator._next_data = _NextData(iterator, iterator._sampler_iter, self._loads_here)
         else:
             vars(iterator).pop("_next_data", None)
@@ -86,7 +90,7 @@ class _NextData:
         self._asked = asked
         self._loads_here = loads_here
         self._why_lost: str | None = None
-        """A batch arrived and could not be read."""
+        """A batch arrived and could not be read, or did not come in time."""
 
     def __call__(self) -> Any:
         iterator: Any = self._iterator()
@@ -98,9 +102,10 @@ class _NextData:
         except Exception as error:
             let_through(error)
             is_of_worker = _is_of_worker(error.__traceback__)
-            if isinstance(error, StopIteration) or not (is_of_worker or _is_of_queue(error)):
+            is_late = _is_late(error.__traceback__)
+            if isinstance(error, StopIteration) or not (is_of_worker or is_late or _is_of_queue(error)):
                 raise
-            reason = _reason(error)
+            reason = _reason(error) if not is_late else f"workers gave no batch within {iterator._timeout:g} s"
             self._why_lost = None if is_of_worker else reason
             # Torch's frame that raised it holds it, and by that the iterator and its workers.
             traceback.clear_frames(error.__traceback__)
@@ -114,7 +119,7 @@ class _NextData:
 
     def _rest(self, iterator: Any, reason: str) -> Any:
         """Of a batch that arrived and could not be read it is not known which one it was, and torch waits for it for
-        ever. So what was asked for and has not come is loaded here."""
+        ever, as for one that a worker does not load. So what was asked for and has not come is loaded here."""
         while iterator._rcvd_idx < iterator._send_idx:
             task = iterator._rcvd_idx
             _, *arrived = iterator._task_info.pop(task)
@@ -144,9 +149,20 @@ def _wrapper() -> Any:
 
 def _is_of_worker(place: TracebackType | None) -> bool:
     """Whether torch raised what a worker had sent, and not a signal handler meanwhile."""
+    return _innermost(place) is _wrapper().reraise.__code__
+
+
+def _is_late(place: TracebackType | None) -> bool:
+    """Whether torch has waited for as long as it may. That a worker has died it raises elsewhere."""
+    from torch.utils.data import dataloader
+
+    return _innermost(place) is dataloader._MultiProcessingDataLoaderIter._get_data.__code__
+
+
+def _innermost(place: TracebackType | None) -> CodeType | None:
     while place is not None and place.tb_next is not None:
         place = place.tb_next
-    return place is not None and place.tb_frame.f_code is _wrapper().reraise.__code__
+    return place.tb_frame.f_code if place is not None else None
 
 
 def _is_of_queue(error: Exception) -> bool:
