@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from underfed.exchange.config import Value
+from underfed.exchange.parts import parse
 from underfed.host.files import write_atomically
 
 REASON_LENGTH = 200
@@ -216,26 +217,21 @@ NAMES: Mapping[type[Any], str] = {
 }
 
 
+INNER: Mapping[str, type[Any]] = {"replay": Replayed, "source": SourceLine}
+"""Parts of parts, by their key."""
+
+
 def write_facts(path: Path, *parts: Origin | RunFacts | LoaderFacts | End | Leaving) -> None:
     """One JSON object with a key for each part, replaced as a whole."""
     write_atomically(path, json.dumps({NAMES[type(part)]: asdict(part) for part in parts}))
 
 
 def read_facts(path: Path, kind: type[Facts]) -> Facts:
-    """The part of this kind that ``write_facts`` was given.
-
-    Keys of a newer or older release are left out or take their default: ``push`` reads what others left.
+    """The part of this kind that ``write_facts`` was given, maybe of another release: ``push`` reads what others left.
 
     Raises:
         OSError, ValueError, KeyError: it cannot be read, or has no such part.
     """
-    return _parse(kind, json.loads(path.read_text())[NAMES[kind]])
-
-
-def _parse(kind: type[Facts], part: Mapping[str, Any]) -> Facts:
-    known = {each.name: part[each.name] for each in fields(kind) if each.name in part}
-    if known.get("replay") is not None:
-        known["replay"] = _parse(Replayed, known["replay"])
-    if known.get("source") is not None:
-        known["source"] = _parse(SourceLine, known["source"])
-    return kind(**known)
+    part = json.loads(path.read_text())[NAMES[kind]]
+    inner = {name: parse(of, part[name]) for name, of in INNER.items() if part.get(name) is not None}
+    return parse(kind, part | inner)

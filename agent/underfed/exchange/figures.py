@@ -6,11 +6,11 @@ A small file, replaced as a whole: reading it takes no lock and no socket.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from underfed.exchange.parts import read_small
 from underfed.host.files import write_atomically
 from underfed.host.signal_handlers import let_through
 
@@ -50,14 +50,10 @@ def write(directory: Path, figures: Mapping[str, Any]) -> None:
 
 
 def read(path: str) -> dict[str, Any]:
-    """``nothing()`` where there is no file yet. A training loop calls this: no ``pathlib``, no stream."""
+    """``nothing()`` where there is no file yet."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        found: dict[str, Any] = read_small(path, MOST_BYTES)
     except OSError as error:
         let_through(error)
         return nothing()
-    try:
-        found: dict[str, Any] = json.loads(os.read(file, MOST_BYTES))
-    finally:
-        os.close(file)
     return found

@@ -8,13 +8,13 @@ the one, which the collector sends with each window, and the collector the other
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from underfed.exchange.config import Value
+from underfed.exchange.parts import Part, parse, read_small
 from underfed.host.files import write_atomically
 from underfed.host.signal_handlers import let_through
 
@@ -89,12 +89,9 @@ def write_switch(directory: Path, switch: Switch) -> None:
 def read_switch(path: Path) -> Switch:
     """
     Raises:
-        OSError, ValueError, KeyError, TypeError: it cannot be read.
+        OSError, ValueError, TypeError: it cannot be read.
     """
-    part = json.loads(path.read_text())
-    plan = part["plan"]
-    switch: Switch = _parse(Switch, {**part, "plan": None if plan is None else _parse(SwitchPlan, plan)})
-    return switch
+    return _with_plan(Switch, json.loads(path.read_text()))
 
 
 def write_heard(directory: Path, answer: Mapping[str, Any]) -> None:
@@ -109,19 +106,10 @@ def write_heard(directory: Path, answer: Mapping[str, Any]) -> None:
 def read_heard(path: str) -> Heard | None:
     """``None``: nothing was heard yet, or it cannot be understood."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
+        return _checked(_with_plan(Heard, read_small(path, MOST_BYTES)))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         let_through(error)
         return None
-    try:
-        heard: Any = json.loads(os.read(file, MOST_BYTES))
-        plan = heard.get("plan")
-        return _checked(_parse(Heard, {**heard, "plan": None if plan is None else _parse(SwitchPlan, plan)}))
-    except (ValueError, TypeError, AttributeError) as error:
-        let_through(error)
-        return None
-    finally:
-        os.close(file)
 
 
 def _checked(heard: Heard) -> Heard:
@@ -142,5 +130,6 @@ def _checked(heard: Heard) -> Heard:
     return heard
 
 
-def _parse(kind: Any, part: Mapping[str, Any]) -> Any:
-    return kind(**{each.name: part[each.name] for each in fields(kind) if each.name in part})
+def _with_plan(kind: type[Part], part: Mapping[str, Any]) -> Part:
+    plan = part.get("plan")
+    return parse(kind, {**part, "plan": None if plan is None else parse(SwitchPlan, plan)})

@@ -7,13 +7,13 @@ Both are small files of a rank's directory, each replaced as a whole.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from underfed.exchange.config import Value
+from underfed.exchange.parts import parse, read_small
 from underfed.host.files import write_atomically
 from underfed.host.signal_handlers import let_through
 
@@ -112,11 +112,10 @@ def read_tuning(path: Path) -> TuningFacts:
     """
     part = json.loads(path.read_text())
     trials = [
-        _parse(TrialFacts, {**each, "blocks": [_parse(TrialBlock, block) for block in each["blocks"]]})
+        parse(TrialFacts, {**each, "blocks": [parse(TrialBlock, block) for block in each["blocks"]]})
         for each in part["trials"]
     ]
-    facts: TuningFacts = _parse(TuningFacts, {**part, "trials": trials})
-    return facts
+    return parse(TuningFacts, {**part, "trials": trials})
 
 
 def write_proposed(directory: Path, proposed: Sequence[Any]) -> None:
@@ -131,17 +130,10 @@ def write_proposed(directory: Path, proposed: Sequence[Any]) -> None:
 def read_proposed(path: str, loader: str) -> Proposed | None:
     """For the loader of this name; ``None``: nothing was proposed yet, or it cannot be understood."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
+        answered = read_small(path, MOST_BYTES)
+    except (OSError, ValueError) as error:
         let_through(error)
         return None
-    try:
-        answered: Any = json.loads(os.read(file, MOST_BYTES))
-    except ValueError as error:
-        let_through(error)
-        return None
-    finally:
-        os.close(file)
     for each in answered if isinstance(answered, list) else []:
         if isinstance(each, dict) and each.get("loader") == loader:
             found = each.get("candidates")
@@ -150,7 +142,3 @@ def read_proposed(path: str, loader: str) -> Proposed | None:
             known = settings if isinstance(settings, dict) else {}
             return Proposed(known, candidates, why if isinstance(why, str) else None)
     return None
-
-
-def _parse(kind: Any, part: Mapping[str, Any]) -> Any:
-    return kind(**{each.name: part[each.name] for each in fields(kind) if each.name in part})
