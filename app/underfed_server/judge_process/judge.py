@@ -18,8 +18,6 @@ log = logging.getLogger("underfed.judge")
 LONGEST_S = 60.0
 """A judgement takes a tenth of a second, with advice one or two. What takes longer is ended: others wait for it."""
 
-NONE = "no process can be forked that judges"
-
 AGAIN_S = 1.0
 """Between two starts: a process that dies at once must not take a core for that."""
 
@@ -49,7 +47,7 @@ class JudgeProcess:
             FailedJudgementError: with the traceback.
         """
         with self._turn:
-            found = self._ask(run_id) if self._own is None else self._own.diagnose(store, run_id)
+            found = self._judged(store, run_id)
         if isinstance(found, Exception):
             raise found
         return found is not None and save(store, found)
@@ -61,6 +59,18 @@ class JudgeProcess:
         """Kill the process: SQLite moves its log into the file when the last one closes it, which is the service."""
         self._forks.close()
 
+    def _judged(self, store: Store, run_id: str) -> Answer:
+        if self._own is None:
+            try:
+                return self._ask(run_id)
+            except NoForksError as error:
+                log.warning(
+                    "no process can be forked that judges (%s): runs are judged where windows are received, until the "
+                    "service is restarted", error,
+                )  # fmt: skip
+                self._own = Diagnoser()
+        return self._own.diagnose(store, run_id)
+
     def _ask(self, run_id: str) -> Answer:
         try:
             process = self._process = self._process or self._forked()
@@ -71,12 +81,6 @@ class JudgeProcess:
             why = f"it took more than {LONGEST_S:.0f} s"
         except (EOFError, OSError) as error:
             why = str(error) or "it has died"
-        except NoForksError as error:
-            self._own = Diagnoser()
-            log.warning(
-                "%s (%s): runs are judged where windows are received, until the service is restarted", NONE, error
-            )
-            why = str(error)
         if self._process is not None:
             self._process.close()
             self._process = None

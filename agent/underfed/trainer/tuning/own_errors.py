@@ -167,7 +167,6 @@ def _innermost(place: TracebackType | None) -> CodeType | None:
 
 def _is_of_queue(error: Exception) -> bool:
     """Whether what a worker had sent could not be read."""
-    let_through(error)
     return any(frame.f_code is Queue.get.__code__ for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
