@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+import underfed
+from underfed.trainer import control
 from underfed.trainer.tuning import conductor
+
+
+@pytest.fixture(autouse=True)
+def no_tuner_left() -> Iterator[None]:
+    yield
+    underfed.finish()
+    control._state.tuner = None
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 import underfed
+from underfed.exchange import tuning
+from underfed.exchange.tuning import TuningFacts, read_tuning
 from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import Switched, switched_of
@@ -96,6 +98,12 @@ def tuned(loader: DataLoader[Any]) -> DataLoader[Any]:
     control._state.tuner = None
     underfed.watch(loader, name="train", tune=True)
     return loader
+
+
+def facts_now() -> TuningFacts:
+    recording = control._state.recording
+    assert recording is not None
+    return read_tuning(recording.directory / tuning.FILE)
 
 
 def seen(loader: DataLoader[Any], plan: Plan, passes: int = 1, leave_at: int | None = None) -> list[Any]:

@@ -16,9 +16,9 @@ import torch
 from torch.utils.data import DataLoader
 
 import underfed
+from tests.agent.tuning.switching_plans import facts_now
 from tests.fakes.datasets import Numbers
 from underfed.exchange import tuning
-from underfed.exchange.tuning import read_tuning
 from underfed.trainer import control
 from underfed.trainer.tuning.first_workers import is_guarded, open_file_of, why_no_first_workers
 from underfed.trainer.tuning.tuner import TuneOptions, Tuner
@@ -116,11 +116,7 @@ def test_a_data_set_with_an_open_file_is_left_without_workers(tmp_path: Path) ->
         control._state.tuner = Tuner(TuneOptions(most_steps=60), print)
         underfed.watch(loader, tune=True)
         assert len(list(loader)) == 400
-    recording = control._state.recording
-    assert recording is not None
-    told = read_tuning(recording.directory / tuning.FILE)
-    underfed.finish()
-    control._state.tuner = None
+    told = facts_now()
     assert (told.status, told.reason) == (
         tuning.LEFT_ALONE,
         "its data set holds an open file, which forked workers would share",

@@ -14,9 +14,9 @@ import torch
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset
 
 import underfed
+from tests.agent.tuning.switching_plans import facts_now
 from tests.fakes.datasets import Numbers
 from underfed.exchange import tuning
-from underfed.exchange.tuning import read_tuning
 from underfed.trainer import control
 from underfed.trainer.tuning.own_changes import MOST_ATTRIBUTES, changed_attribute, look_at
 from underfed.trainer.tuning.tuner import TuneOptions, Tuner
@@ -153,11 +153,7 @@ def test_it_is_left_without_workers_and_the_reason_names_the_attribute() -> None
     control._state.tuner = Tuner(TuneOptions(most_steps=60), print)
     underfed.watch(loader, tune=True)
     assert len(list(loader)) == 400
-    recording = control._state.recording
-    assert recording is not None
-    told = read_tuning(recording.directory / tuning.FILE)
-    underfed.finish()
-    control._state.tuner = None
+    told = facts_now()
     assert (told.status, told.reason) == (
         tuning.LEFT_ALONE,
         "its data set changes `cache` while it is read: each worker would have its own",

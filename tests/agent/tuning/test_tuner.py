@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,10 @@ from torch.utils.data import DataLoader, TensorDataset
 import underfed
 from tests.agent.test_sharding_check import Repeating
 from tests.agent.test_signal_handlers import Handler
-from tests.agent.tuning.switching_plans import Indices, tuned
+from tests.agent.tuning.switching_plans import Indices, facts_now, tuned
 from tests.fakes.datasets import Numbers, Stream, Unsharded
 from underfed.errors import ConfigError
 from underfed.exchange import launch, tuning
-from underfed.exchange.tuning import TuningFacts, read_tuning
 from underfed.launcher.options import make_parser, read_variables
 from underfed.trainer import control
 from underfed.trainer.settings.overrides import Overrides
@@ -27,19 +25,6 @@ from underfed.trainer.settings.tunable import NAMES
 from underfed.trainer.tuning import conductor
 from underfed.trainer.tuning.loader_setting import TRIED, LoaderSetting
 from underfed.trainer.tuning.tuner import TuneOptions, Tuner, read_tuner
-
-
-@pytest.fixture(autouse=True)
-def no_tuner_left() -> Iterator[None]:
-    yield
-    underfed.finish()
-    control._state.tuner = None
-
-
-def facts_now() -> TuningFacts:
-    recording = control._state.recording
-    assert recording is not None
-    return read_tuning(recording.directory / tuning.FILE)
 
 
 def exit_code(loader: DataLoader[Any]) -> Any:

@@ -14,10 +14,9 @@ import torch
 from torch.utils.data import DataLoader
 
 import underfed
-from tests.agent.tuning.switching_plans import Indices, switch, tuned, use_from_now_on
+from tests.agent.tuning.switching_plans import Indices, facts_now, switch, tuned, use_from_now_on
 from tests.fakes.datasets import Numbers, Stream
 from underfed.exchange import tuning
-from underfed.exchange.tuning import read_tuning
 from underfed.trainer import control
 from underfed.trainer.tuning import unsent
 from underfed.trainer.tuning.loader_setting import LoaderSetting
@@ -169,9 +168,7 @@ def test_a_loader_whose_first_batch_cannot_be_sent_is_given_no_workers() -> None
     control._state.tuner = Tuner(TuneOptions(most_steps=60), lambda _: None)
     underfed.watch(loader, tune=True)
     assert len(list(loader)) == 200
-    recording = control._state.recording
-    assert recording is not None
-    told = read_tuning(recording.directory / tuning.FILE)
+    told = facts_now()
     assert told.status == tuning.LEFT_ALONE
     assert told.reason == "its batches cannot be sent by a worker: TypeError: cannot pickle '_thread.lock' object"
 
@@ -182,7 +179,6 @@ def test_a_loader_that_the_program_has_dropped_is_looked_at_before_it_is_given_w
     iterator = iter(underfed.watch(DataLoader(Numbers(200, sleep_s=0.002), collate_fn=with_lock), tune=True))
     gc.collect()
     assert len(list(iterator)) == 200
-    recording = control._state.recording
-    assert recording is not None
-    assert read_tuning(recording.directory / tuning.FILE).status == tuning.LEFT_ALONE
-    assert "cannot be sent" in str(read_tuning(recording.directory / tuning.FILE).reason)
+    told = facts_now()
+    assert told.status == tuning.LEFT_ALONE
+    assert "cannot be sent" in str(told.reason)
