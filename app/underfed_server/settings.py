@@ -179,6 +179,10 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
     """
     environ = os.environ if environ is None else environ
     arguments = _parser().parse_args(argv)
+    archive_after_us = _run_age_us(arguments, environ, "archive_after")
+    delete_after_us = _run_age_us(arguments, environ, "delete_after")
+    if archive_after_us and delete_after_us and delete_after_us < archive_after_us:
+        raise SettingsError("--delete-after must not be less than --archive-after: no run would live to be archived")
     return Settings(
         host=_host(arguments.host),
         port=_port(arguments.port),
@@ -187,8 +191,8 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
         **_proxy(arguments, environ),
         retain_us=_age_us("--retain", arguments.retain or environ.get("UNDERFED_RETAIN")),
         max_bytes=_size_bytes(arguments.max_size or environ.get("UNDERFED_MAX_SIZE")),
-        archive_after_us=_run_age_us(arguments, environ, "archive_after"),
-        delete_after_us=_run_age_us(arguments, environ, "delete_after"),
+        archive_after_us=archive_after_us,
+        delete_after_us=delete_after_us,
         keep_deleted_us=_age_us("--keep-deleted", arguments.keep_deleted or environ.get("UNDERFED_KEEP_DELETED"))
         or KEEP_DELETED_US,
         keep_audit_us=_age_us("--keep-audit", arguments.keep_audit or environ.get("UNDERFED_KEEP_AUDIT"))

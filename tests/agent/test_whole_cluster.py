@@ -16,6 +16,7 @@ from tests.agent.test_autoload import STAND_IN, packages
 from tests.agent.test_scheduled import POD_TEMPLATE, SBATCH
 from tests.fakes.jobs import ROOT
 from tests.fakes.service import Service, wait_until
+from tests.programs import program
 from underfed.collector.sampling.optional import NO_PSUTIL
 from underfed.exchange import launch
 from underfed.launcher.autoload import DATALOADER
@@ -122,11 +123,8 @@ def test_the_epilog_puts_the_verdict_on_a_jobs_run_into_its_comment(
 
 
 def test_the_scripts_for_slurm_are_those_of_every_shell() -> None:
-    found = shutil.which("shellcheck")
-    if found is None:
-        pytest.skip("shellcheck is not installed here")
     scripts = sorted(SLURM.iterdir())
-    done = subprocess.run([found, *scripts], capture_output=True, text=True, check=False)
+    done = subprocess.run([program("shellcheck"), *scripts], capture_output=True, text=True, check=False)
     assert (done.returncode, len(scripts)) == (0, 3), done.stdout
 
 

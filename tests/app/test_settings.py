@@ -95,6 +95,8 @@ def test_how_long_deleted_runs_and_the_audit_log_are_kept() -> None:
     assert (told.keep_deleted_us, told.keep_audit_us) == (7 * days_us, 56 * days_us)
     aged = read_settings(["--archive-after", "90d"], {"UNDERFED_DELETE_AFTER": "52w"})
     assert (aged.archive_after_us, aged.delete_after_us) == (90 * days_us, 364 * days_us)
+    with pytest.raises(SettingsError, match="--delete-after must not be less than --archive-after"):
+        read_settings(["--archive-after", "90d", "--delete-after", "89d"], {})
     with pytest.raises(SettingsError, match="--delete-after must be at least a day"):
         read_settings([], {"UNDERFED_DELETE_AFTER": "23h"})
     with pytest.raises(SettingsError, match="--keep-deleted"):

@@ -21,6 +21,7 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream
 from tests.app.serving import application_in
 from tests.app.store.posting import post
+from tests.programs import program
 from underfed_server.api.admission import connections
 from underfed_server.api.exposition import RUN_GAUGES
 from underfed_server.settings import DEFAULT_PORT, Settings, read_settings
@@ -255,11 +256,8 @@ def test_the_docs_name_flags_and_variables_that_there_are() -> None:
 
 def checked(tool: str, *arguments: str, **environ: str) -> str:
     """What ``tool`` says of a file of ours, which it must find good; skipped where there is none."""
-    found = shutil.which(tool)
-    if found is None:
-        pytest.skip(f"{tool} is not installed here")
     ran = subprocess.run(
-        [found, *arguments],
+        [program(tool), *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 import underfed
 from tests.contract.test_compose import DOCKERFILE, OURS, read_variables
+from tests.programs import program
 from underfed.exchange import launch
 from underfed.launcher.run import SITE
 from underfed.trainer.scheduled import NAMESPACE, POD, QUEUE, TRAIN_JOB
+from underfed_server.proxy_groups import read_proxy_groups
 from underfed_server.settings import DEFAULT_PORT, read_settings
 
 ROOT = Path(__file__).parents[2]
@@ -36,11 +36,16 @@ def objects(text: str) -> dict[str, dict[str, Any]]:
     return {each["kind"]: each for each in yaml.safe_load_all(text) if each is not None}
 
 
-def rendered(*sets: str) -> str:
-    helm = shutil.which("helm")
-    if helm is None:
-        pytest.skip("helm is not installed here")
-    words = [helm, "template", "underfed", str(CHART), "--namespace=underfed", *(f"--set={each}" for each in sets)]
+def rendered(*sets: str, values: Path | None = None) -> str:
+    words = [
+        program("helm"),
+        "template",
+        "underfed",
+        str(CHART),
+        "--namespace=underfed",
+        *(f"--set={each}" for each in sets),
+    ]
+    words += [] if values is None else [f"--values={values}"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -130,6 +135,25 @@ def test_on_postgresql_several_processes_start_without_a_volume_and_a_password_i
     assert settings.database_url == url
     assert "PGPASSWORD" in {each["name"] for each in service_process(found["Deployment"])["env"]}
     assert len(found["Secret"]["data"]) == 2
+
+
+def test_groups_of_the_proxy_are_the_file_that_the_service_reads(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    groups = {"vision team": {"vision": "edit", "shared data": "view"}, "platform": {"*": "admin"}}
+    values.write_text(yaml.safe_dump({"proxyGroups": groups}))
+    signed_in = ("proxyAddress=10.0.0.0/8", "proxyUserHeader=X-Forwarded-User", "proxyGroupsHeader=Remote-Groups")
+    found = objects(rendered(*signed_in, values=values))
+    container = service_process(found["StatefulSet"])
+    (mount,) = [each for each in container["volumeMounts"] if each["name"] == "groups"]
+    (volume,) = found["StatefulSet"]["spec"]["template"]["spec"]["volumes"]
+    assert volume == {"name": "groups", "configMap": {"name": found["ConfigMap"]["metadata"]["name"]}}
+    for name, text in found["ConfigMap"]["data"].items():
+        (tmp_path / name).write_text(text)
+    laid = [each.replace(mount["mountPath"], str(tmp_path)) for each in container["args"]]
+    settings = read_settings(laid, {})
+    assert settings.proxy_groups == read_proxy_groups(tmp_path / "groups.json")
+    assert settings.proxy_groups["platform"] == {"*": "admin"}
+    assert (settings.proxy_groups_header, settings.proxy_user_header) == ("Remote-Groups", "X-Forwarded-User")
 
 
 def test_all_that_the_chart_can_render_is_yaml_of_the_right_kinds() -> None:

@@ -8,9 +8,16 @@ API = (
     Fault(
         "a token or session that is over opens the service until the tables are read again",
         "app/underfed_server/api/admission/access.py",
-        "permission is not None and not self._is_over(permission)",
-        "permission is not None",
+        "None if permission is None or self._is_over(permission) else permission",
+        "permission",
         ("tests/app/api/test_access.py", "tests/app/api/test_tokens.py"),
+    ),
+    Fault(
+        "a token that was revoked is as good as the proxy's word beside it",
+        "app/underfed_server/api/admission/gate.py",
+        "person if credentials.bearer is None else None",
+        "person",
+        ("tests/app/api/test_proxy.py",),
     ),
     Fault(
         "a stream goes on after its browser signed out",

@@ -75,9 +75,9 @@ def set_retention(project: ProjectName, wish: RetentionWish, parts: PartsDep, by
     """Replaces all that the project set before, and is in effect within a minute."""
     _require(wish.retain_us, LEAST_AGE_US, "retain_us", "an hour")
     _require(wish.max_bytes, LEAST_BYTES, "max_bytes", "a megabyte")
-    for field in ("archive_after_us", "delete_after_us"):
-        _require(getattr(wish, field), LEAST_RUN_AGE_US, field, "a day")
-    parts.store.set_retention_policy(project, RetentionPolicy(**dict(wish)), by)
+    policy = RetentionPolicy(**dict(wish))
+    _require_ages(policy, parts.default_policy)
+    parts.store.set_retention_policy(project, policy, by)
     return retention(project, parts)
 
 
@@ -93,8 +93,24 @@ def preview(
     """
     own, _ = parts.store.retention_policy(project)
     asked = RetentionPolicy(archive_after_us=archive_after_us, delete_after_us=delete_after_us)
-    ages = effective_policy(asked, effective_policy(own, parts.default_policy)).ages
-    return parts.store.due_by_age(project, ages, MOST_PREVIEWED)
+    in_force = effective_policy(own, parts.default_policy)
+    _require_ages(asked, in_force)
+    return parts.store.due_by_age(project, effective_policy(asked, in_force).ages, MOST_PREVIEWED)
+
+
+def _require_ages(wish: RetentionPolicy, otherwise: RetentionPolicy) -> None:
+    """Raises:
+    InvalidError: an age of whole runs is too small to be meant, or no run would live to be archived.
+    """
+    for field in ("archive_after_us", "delete_after_us"):
+        _require(getattr(wish, field), LEAST_RUN_AGE_US, field, "a day")
+    ages = effective_policy(wish, otherwise).ages
+    if ages.archived and ages.deleted and ages.deleted < ages.archived:
+        raise InvalidError(
+            f"delete_after_us, {ages.deleted}, is less than archive_after_us, {ages.archived}: runs would be deleted "
+            "before they are archived; 0 means that none are archived",
+            field="delete_after_us",
+        )
 
 
 def _require(wish: int | None, least: int, field: str, said: str) -> None:

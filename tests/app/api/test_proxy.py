@@ -79,6 +79,27 @@ def test_a_token_counts_more_than_the_name_beside_it(application: Application) -
     assert asked.post("/api/v1/ingest", json=made_window(0)).status_code == 200
 
 
+def test_a_token_that_was_revoked_is_refused_whoever_is_signed_in(application: Application) -> None:
+    owner = client(application, "10.2.3.4", **bearer(ROOT))
+    made = owner.post("/api/v1/tokens", json={"name": "job", "scopes": ["view"]}).json()
+    asked = client(application, "10.2.3.4", **USER, **bearer(made["token"]))
+    assert asked.get("/api/v1/runs").status_code == 200
+    owner.delete(f"/api/v1/tokens/{made['token_id']}")
+    assert asked.get("/api/v1/runs").status_code == 401
+
+
+def test_a_token_is_not_passed_over_for_the_session_beside_it(application: Application) -> None:
+    asked = client(application, "10.2.3.4")
+    asked.post("/api/v1/session", json={"token": ROOT})
+    assert asked.get("/api/v1/runs").status_code == 200
+    assert asked.get("/api/v1/runs", headers=bearer("not-known-here")).status_code == 401
+
+
+def test_a_session_that_has_ended_leaves_the_proxys_word(application: Application) -> None:
+    cookie = {"Cookie": "underfed_session=" + "0" * 43}
+    assert client(application, "10.2.3.4", **USER, **cookie).get("/api/v1/runs").status_code == 200
+
+
 def test_behind_tls_the_cookie_is_secure_and_browsers_are_told_to_stay(application: Application) -> None:
     behind = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "underfed.example"}
     asked = client(application, "10.2.3.4", **behind)

@@ -65,6 +65,23 @@ def test_what_becomes_of_whole_runs_is_told_before_it_is_set(client: TestClient,
     assert client.get("/api/v1/runs/run-1").json()["archived_at"] is None
 
 
+@pytest.mark.parametrize("ages", [
+    {"delete_after_us": HOUR_US},
+    {"archive_after_us": 30 * 24 * HOUR_US, "delete_after_us": 10 * 24 * HOUR_US},
+])  # fmt: skip
+def test_ages_that_cannot_be_set_are_not_previewed_either(client: TestClient, ages: dict[str, int]) -> None:
+    for answer in (client.get(f"{PATH}/preview", params=ages), client.put(PATH, json=ages)):
+        assert (answer.status_code, answer.json()["error"]["field"]) == (422, "delete_after_us")
+    assert client.get(PATH).json()["delete_after_us"] is None
+
+
+def test_runs_are_not_deleted_before_the_age_at_which_the_project_archives_them(client: TestClient) -> None:
+    put(client, archive_after_us=30 * 24 * HOUR_US)
+    sooner = f"{PATH}/preview?delete_after_us={10 * 24 * HOUR_US}"
+    assert client.get(sooner).status_code == 422
+    assert client.get(f"{sooner}&archive_after_us=0").status_code == 200
+
+
 def test_who_sets_it_is_in_the_log(client: TestClient) -> None:
     put(client, retain_us=48 * HOUR_US, max_bytes=0)
     put(client, retain_us=48 * HOUR_US, max_bytes=0)

@@ -93,13 +93,13 @@ class Access:
     # --- who asks ---------------------------------------------------------------------------------
 
     def of_secret(self, credentials: Credentials) -> Permission | None:
-        """What the bearer of these may do; ``None``: none of them is known."""
-        among = self._known
-        for digest, permissions in ((credentials.bearer, among.tokens), (credentials.cookie, among.sessions)):
-            permission = None if digest is None else permissions.get(digest)
-            if permission is not None and not self._is_over(permission):
-                return permission
-        return None
+        """What the bearer of these may do; ``None``: unknown. A token is never passed over for the cookie beside it."""
+        known = self._known
+        if credentials.bearer is not None:
+            permission = known.tokens.get(credentials.bearer)
+        else:
+            permission = None if credentials.cookie is None else known.sessions.get(credentials.cookie)
+        return None if permission is None or self._is_over(permission) else permission
 
     def knows(self, digest: bytes) -> bool:
         """Whether it is that of a token or a session."""

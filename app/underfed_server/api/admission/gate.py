@@ -93,7 +93,9 @@ class Gate:
         found = self._access.of_secret(credentials)
         if not self._access.is_open:
             found = await self._of_guessable(address_of(scope), credentials, found)
-        permission = self._access.permission(found, person)
+        # A token that is unknown, or no longer known, is refused, whoever the proxy says is signed in: who revokes it
+        # means that. A browser keeps the cookie of a session that has ended, and its user may go on as the proxy says.
+        permission = self._access.permission(found, person if credentials.bearer is None else None)
         if permission is not None:
             self._access.note_use(permission)
         return permission

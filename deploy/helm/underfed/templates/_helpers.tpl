@@ -27,6 +27,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 metadata:
   labels:
     {{- include "underfed.labels" . | nindent 4 }}
+  {{- with .Values.proxyGroups }}
+  # Groups are read at the start: other ones start the service anew.
+  annotations:
+    checksum/groups: {{ toJson . | sha256sum }}
+  {{- end }}
 spec:
   automountServiceAccountToken: false
   # Writes what waits before it goes.
@@ -58,6 +63,15 @@ spec:
         {{- end }}
         {{- with .Values.proxyAddress }}
         - --proxy-address={{ . }}
+        {{- end }}
+        {{- with .Values.proxyUserHeader }}
+        - --proxy-user-header={{ . }}
+        {{- end }}
+        {{- if .Values.proxyGroups }}
+        - --proxy-groups=/etc/underfed/groups.json
+        {{- with .Values.proxyGroupsHeader }}
+        - --proxy-groups-header={{ . }}
+        {{- end }}
         {{- end }}
         {{- with .Values.publicUrl }}
         - --public-url={{ . }}
@@ -104,10 +118,19 @@ spec:
         {{- toYaml .Values.resources | nindent 8 }}
       volumeMounts:
         - { name: data, mountPath: /var/lib/underfed }
-  {{- if .Values.postgresql.url }}
+        {{- if .Values.proxyGroups }}
+        - { name: groups, mountPath: /etc/underfed, readOnly: true }
+        {{- end }}
+  {{- if or .Values.postgresql.url .Values.proxyGroups }}
   volumes:
+    {{- if .Values.postgresql.url }}
     - name: data
       emptyDir: {}
+    {{- end }}
+    {{- if .Values.proxyGroups }}
+    - name: groups
+      configMap: { name: {{ include "underfed.name" . }}-groups }
+    {{- end }}
   {{- end }}
   {{- with .Values.nodeSelector }}
   nodeSelector:
