@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shutil
@@ -146,6 +147,13 @@ def test_the_image_is_built_from_existing_files_and_runs_unprivileged() -> None:
     assert read_settings(command, {}).host == "0.0.0.0"
 
 
+def test_what_the_image_takes_from_its_stages_they_lay_in_the_image_without_a_network_too() -> None:
+    offline = (DEPLOY / "offline" / "Dockerfile").read_text()
+    for taken in re.findall(r"^COPY --from=installed (\S+)", DOCKERFILE, re.MULTILINE):
+        for said in (DOCKERFILE.rpartition("\nFROM ")[0], offline):
+            assert re.search(rf"(venv|mkdir) {taken}\b", said), taken
+
+
 def test_the_unit_for_systemd_starts_with_settings_that_there_are() -> None:
     unit = (DEPLOY / "systemd" / "underfed.service").read_text()
     started = re.search(r"^ExecStart=/opt/underfed/bin/underfed serve (.*)$", unit, re.MULTILINE)
@@ -223,6 +231,33 @@ def test_dashboard_and_data_source_know_each_other() -> None:
     place = yaml.safe_load((DEPLOY / "grafana/provisioning/dashboards/underfed.yml").read_text())["providers"][0]
     assert f"./deploy/grafana/dashboards:{place['options']['path']}:ro" in SERVICES["grafana"]["volumes"]
     assert sources[0]["url"] == "http://prometheus:9090"
+
+
+def left_out(said: Any, kept: Any, at: str = "") -> Iterator[str]:
+    """Where ``kept`` does not say what ``said`` says."""
+    if isinstance(said, dict) and isinstance(kept, dict):
+        for name, value in said.items():
+            yield from left_out(value, kept.get(name), f"{at}.{name}")
+    elif isinstance(said, list) and isinstance(kept, list) and len(said) == len(kept):
+        for index, (one, other) in enumerate(zip(said, kept, strict=True)):
+            yield from left_out(one, other, f"{at}[{index}]")
+    elif said != kept:
+        yield at
+
+
+def test_grafanas_own_types_keep_all_that_the_dashboard_says() -> None:
+    """They leave out what they do not know: an option that is misspelt, or that this kind of panel does not have."""
+    models = pytest.importorskip("grafana_foundation_sdk.models.dashboard", reason="Grafana's types need Python 3.11")
+    encoder = importlib.import_module("grafana_foundation_sdk.cog.encoder")
+
+    def lost(dashboard: Any) -> list[str]:
+        kept = json.loads(encoder.JSONEncoder().encode(models.Dashboard.from_json(dashboard)))
+        return list(left_out(dashboard, kept))
+
+    dashboard = json.loads((DEPLOY / "grafana" / "dashboards" / "underfed.json").read_text())
+    assert lost(dashboard) == []
+    dashboard["panels"][1]["fieldConfig"]["defaults"]["unitt"] = "s"
+    assert lost(dashboard) == [".panels[1].fieldConfig.defaults.unitt"]
 
 
 def test_prometheus_finds_the_services_by_the_name_that_they_share() -> None:
