@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,13 @@ def test_a_closed_file_is_no_matter_nor_is_what_only_names_files(tmp_path: Path)
         pass
     many = [(str(index), [index]) for index in range(2_000)]
     assert open_file_of(Holder([closed, path, many, torch.zeros(4), sys, open])) is None
+
+
+def test_an_executor_is_called_by_its_name() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+        reason = why_no_first_workers(DataLoader(Holder(pool)))
+    assert reason == "its data set holds a ThreadPoolExecutor, which does not run in forked workers"
 
 
 @pytest.mark.parametrize(
