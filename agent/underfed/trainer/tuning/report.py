@@ -32,6 +32,7 @@ def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> Tu
         status=conductor.status,
         began_with=conductor.began_with.settings(),
         reason=conductor.reason,
+        why_no_workers=conductor.why_no_workers,
         kept=conductor.setting.settings() if has_searched and not conductor.is_searching else None,
         kept_from_step=conductor.kept_from_step,
         speedup=conductor.speedup if has_searched and is_other else None,

@@ -53,6 +53,9 @@ class TuneOptions:
     """``--trial-only``."""
 
 
+READS_ALONE = "; it could have workers if reading a sample changed nothing that later ones need"
+
+
 class Tuner:
     """Of one process, and of one loader: the first one that it trains from, or the one that ``watch()`` names."""
 
@@ -424,6 +427,7 @@ class Tuner:
         try:
             self._back = self._setting = self._keep = setting
             self._telling.say(f"--tune goes back to no workers: {reason}")
+            self._telling.no_workers(reason)
             if self.conductor is not None:
                 self.conductor.leave_alone(setting, reason)
         except Exception as error:
@@ -473,6 +477,7 @@ class Tuner:
         switched = switched_of(iterator) if iterator is not None else None
         if switched is not None and setting.num_workers and not switched.own.setting.num_workers:
             why = self._why_no_first_workers(switched.feeders.view)
+            self._telling.no_workers(why)
             if why is not None:
                 return why
         active = switched.state.active.of(iterator) if switched is not None else None
@@ -489,7 +494,9 @@ class Tuner:
     def _why_own_workers(self, loader: Any) -> str | None:
         """What speaks against workers in what the data set did in this pass."""
         name = changed_attribute(self._looked_at, look_at(loader)) if self._looked_at is not None else None
-        return f"its data set changes `{name}` while it is read: each worker would have its own" if name else None
+        if name is None:
+            return None
+        return f"its data set changes `{name}` while it is read: each worker would have its own{READS_ALONE}"
 
     def _report_sharding(self, loader: Any) -> None:
         """What was found of its data set, so that nothing else is advised."""
