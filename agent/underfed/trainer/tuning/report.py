@@ -12,7 +12,7 @@ from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.settings.tunable import format_value
 from underfed.trainer.tuning.blocks import Block, speed
 from underfed.trainer.tuning.conductor import ASKING, Conductor
-from underfed.trainer.tuning.costs import Gain, gained, lost_ns
+from underfed.trainer.tuning.costs import Gain, became_faster, gained, lost_ns
 from underfed.trainer.tuning.search import Search, Trial
 
 
@@ -106,6 +106,10 @@ def _spent(conductor: Conductor) -> str:
     steps = sum(search.used_steps for search in conductor.searches)
     spent = f"{steps} steps and {conductor.trial_ns / 1e9:.1f} s of trials"
     gain = gained(conductor.searches, conductor.began_with, conductor.since)
+    if gain is None and conductor.since.steps and became_faster(conductor.searches, conductor.began_with):
+        return (
+            f"{spent}; what was gained since is not known: what was in use before became faster while it was measured"
+        )
     if gain is None or gain.low_ns < 0:
         return spent
     low, middle, high = (each / 1e9 for each in (gain.low_ns, gain.ns, gain.high_ns))

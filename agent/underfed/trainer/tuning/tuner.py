@@ -31,7 +31,7 @@ from underfed.trainer.tuning.epoch_edges import EpochEdges
 from underfed.trainer.tuning.feeders import Feeder, Feeders
 from underfed.trainer.tuning.first_workers import why_no_first_workers
 from underfed.trainer.tuning.hosts import Failure
-from underfed.trainer.tuning.limits import BatchSize, read_room, why_no_room
+from underfed.trainer.tuning.limits import BatchSize, FilesWatch, read_room, why_no_room
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
 from underfed.trainer.tuning.own_changes import Seen, changed_attribute, look_at
 from underfed.trainer.tuning.own_errors import OwnErrors
@@ -53,6 +53,10 @@ class TuneOptions:
     """``--trial-only``."""
 
 
+FEW_FILES = (
+    "the files that this process may open are nearly used up (ulimit -n): each batch that the program keeps holds "
+    "those by which a worker sent it"
+)
 READS_ALONE = "; it could have workers if reading a sample changed nothing that later ones need"
 
 
@@ -83,6 +87,7 @@ class Tuner:
         self._entered_ns = 0
         self._waited_ns = 0
         self._batch: BatchSize | None = None
+        self._files = FilesWatch()
         self._is_off = False
         self._errors: OwnErrors | None = None
         self._unsent: str | None = None
@@ -170,6 +175,7 @@ class Tuner:
         if switched.was_reset(iterator):
             switched.give_up(iterator)
         self._requested(iterator, switched)
+        self._count_files(switched)
         if self._back is not None:
             self._go_back(self._back, iterator, switched)
         if switched.is_switching:
@@ -426,10 +432,23 @@ class Tuner:
             return
         try:
             self._back = self._setting = self._keep = setting
-            self._telling.say(f"--tune goes back to no workers: {reason}")
-            self._telling.no_workers(reason)
+            workers = "no workers" if not setting.num_workers else f"num_workers={setting.num_workers}"
+            self._telling.say(f"--tune goes back to {workers}: {reason}")
+            self._telling.no_workers(reason if not setting.num_workers else None)
             if self.conductor is not None:
                 self.conductor.leave_alone(setting, reason)
+        except Exception as error:
+            let_through(error)
+            self._fail(error)
+
+    def _count_files(self, switched: Switched) -> None:
+        """A program that keeps its batches keeps the files by which workers sent them, too: not of workers of ours."""
+        own, setting = switched.own.setting, switched.setting
+        if self._back is not None or setting.num_workers <= own.num_workers:
+            return
+        try:
+            if self._files.are_few(setting, self._batch or BatchSize()):
+                self._loads_here(own, FEW_FILES)
         except Exception as error:
             let_through(error)
             self._fail(error)
