@@ -57,6 +57,7 @@ FEW_FILES = (
     "the files that this process may open are nearly used up (ulimit -n): each batch that the program keeps holds "
     "those by which a worker sent it"
 )
+TWO_AT_ONCE = "two of its iterators are used at once"
 READS_ALONE = "; it could have workers if reading a sample changed nothing that later ones need"
 
 
@@ -299,7 +300,12 @@ class Tuner:
     def _requested(self, iterator: Any, switched: Switched) -> None:
         """Count it, and begin a switch where it is time."""
         self._entered_ns = now = self._now()
-        if self._is_off or self._current is None or self._current() is not iterator:
+        if self._is_off or self._current is None:
+            return
+        newest = self._current()
+        if newest is not iterator:
+            if newest is not None:
+                self._used_at_once()
             return
         is_end = False
         try:
@@ -316,6 +322,21 @@ class Tuner:
             self._fail(error)
         if is_end:
             self._end_program()
+
+    def _used_at_once(self) -> None:
+        """One that began before the newest is still taken from: a step is not one request, and no pace can be told."""
+        try:
+            self._is_off = True
+            if self._ranks is not None:
+                self._ranks.leave()
+            conductor = self.conductor
+            if conductor is not None and conductor.is_searching:
+                self._back = self._setting = self._keep = conductor.searches[-1].trials[0].setting
+                conductor.leave_alone(self._back, TWO_AT_ONCE)
+            self._telling.left_alone(TWO_AT_ONCE, self._setting)
+        except Exception as error:
+            let_through(error)
+            self._fail(error)
 
     def _end_program(self) -> None:
         self._is_off = True
