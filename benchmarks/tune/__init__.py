@@ -17,6 +17,7 @@ from pathlib import Path
 
 def main(arguments: Sequence[str] = ()) -> None:
     # Not at the top: the measured jobs import this package, too.
+    from benchmarks.prediction.pipelines import pipelines
     from benchmarks.tune import measure, table
     from underfed_server.demo.photographs import photograph_files
 
@@ -29,6 +30,9 @@ def main(arguments: Sequence[str] = ()) -> None:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place)
+        known = [pipeline.name for pipeline in pipelines(directory)]
+        if unknown := [name for name in options.only if name not in known]:
+            parser.error(f"--only: there is no {', '.join(unknown)}; there are {', '.join(known)}")
         photograph_files(directory)
         plan = measure.Plan(options.seconds, options.static_seconds, options.repeats, options.most_workers)
         table.show(measure.measure(directory, plan, options.only))

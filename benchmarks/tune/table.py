@@ -25,6 +25,26 @@ def show(found: Sequence[Tuned]) -> None:
             f"at least 0.95 in {enough} of {len(reached)}. Wrong batches: {sum(each.wrong for each in found)} of "
             f"{sum(each.steps for each in found):,}."
         )
+        print(_noise(found))
+
+
+def _noise(found: Sequence[Tuned]) -> str:
+    """What a difference from 1 has to be larger than."""
+    statics = sorted(_static_noise(each) for each in found)
+    said = (
+        f"Noise: the best static setting, measured again after each training, differed by {statistics.median(statics):.1%} "
+        f"(median), at most {statics[-1]:.1%}"
+    )
+    repeats: dict[tuple[str, object, bool], list[float]] = {}
+    for each in found:
+        repeats.setdefault((each.pipeline, each.start, each.is_worst), []).append(_reached(each))
+    spans = [max(speeds) - min(speeds) for speeds in repeats.values() if len(speeds) > 1]
+    return f"{said}; repeats of a training by at most {max(spans):.2f} of speed ÷ best." if spans else f"{said}."
+
+
+def _static_noise(each: Tuned) -> float:
+    before, after = each.best_step_s
+    return abs(before - after) / ((before + after) / 2)
 
 
 def _cells(each: Tuned) -> list[str]:
@@ -36,7 +56,7 @@ def _cells(each: Tuned) -> list[str]:
         f"{each.best}",
         _kept(each),
         f"{_reached(each):.2f}",
-        f"{abs(before - after) / best:.1%}",
+        f"{_static_noise(each):.1%}",
         str(tuning.trial_steps if tuning else 0),
         f"{tuning.trial_us / 1e6:.1f} s" if tuning else "–",
         f"{each.whole_s / (each.steps * each.start_step_s):.2f}",

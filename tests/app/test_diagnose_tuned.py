@@ -56,6 +56,18 @@ def test_a_run_that_does_not_tune_itself_is_told_nothing(store: Store) -> None:
     assert candidates_told(store, run.train(10, NONE)) == []
 
 
+def test_what_speaks_against_workers_is_not_advised(store: Store) -> None:
+    run, why = TunedRun(), "its data set holds an open file"
+    said = run.tuning("left_alone", reason=why, why_no_workers=why)
+    post(store, [waiting(run), run.train(60, NONE, tuning=[said])])
+    found = judged(store)
+    assert "num_workers" not in {advice.change for advice in found.advice}
+    refusal = next(refusal for refusal in found.refusals if refusal.change == "num_workers")
+    assert refusal.why == "Not as the program is: its data set holds an open file."
+    assert found.candidates is not None
+    assert (found.candidates.candidates, found.candidates.why_none) == ([], why)
+
+
 def test_a_healthy_run_is_told_that_there_is_nothing_to_try(store: Store) -> None:
     run = TunedRun()
     post(store, [run.train(60, THREE, tuning=[run.tuning("waiting")])])

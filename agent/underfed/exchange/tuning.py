@@ -68,6 +68,8 @@ class TuningFacts:
     status: str
     began_with: dict[str, Value]
     reason: str | None = None
+    why_no_workers: str | None = None
+    """The data set is loaded without workers, and what speaks against giving it some."""
     kept: dict[str, Value] | None = None
     kept_from_step: int | None = None
     speedup: float | None = None

@@ -15,7 +15,7 @@ from underfed_server.advice.case import Case
 from underfed_server.advice.prediction.predict import Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
-from underfed_server.advice.search import find_setting, longer_factors, numbers, with_workers
+from underfed_server.advice.search import find_setting, longer_factors, numbers, why_no_workers, with_workers
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Candidate, Candidates, Setting
@@ -139,4 +139,6 @@ def _why_none(case: Case) -> str:
         return NOT_WAITING
     if case.facts.overrides.keys() & set(SIMULATED):
         return ALL_SET
+    if (why := why_no_workers(case)) is not None:
+        return why
     return TOO_LITTLE if case.predictor is not None and numbers(case) else NO_ROOM

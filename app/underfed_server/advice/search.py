@@ -57,6 +57,8 @@ def cheapest(speeds: dict[SimulatedSetting, float]) -> SimulatedSetting | None:
 
 def numbers(case: Case) -> list[int]:
     """Numbers of workers to try instead of the run's own: bounded by its cores, what one loop can feed, and shards."""
+    if why_no_workers(case) is not None:
+        return []
     limit = shard_limit(case)
     most = most_workers(case) if limit is None else min(limit, most_workers(case))
     return [number for number in NUMBERS if number <= most and number != case.num_workers]
@@ -103,6 +105,12 @@ def do_workers_sleep(case: Case) -> bool:
 def is_unsharded(case: Case) -> bool:
     """More workers would load the same samples more often: its code says so, or batches that came twice."""
     return case.loader.shards is False or case.found("unsharded_iterable") is not None
+
+
+def why_no_workers(case: Case) -> str | None:
+    """What a run that tunes itself saw in its data set that speaks against workers; ``None``: it has some, or nothing
+    was seen."""
+    return None if case.num_workers or case.facts.tuned is None else case.facts.tuned.why_no_workers
 
 
 def may_not_shard(case: Case) -> bool:

@@ -342,6 +342,8 @@ class Tuning(Part, frozen=True, kw_only=True):
     loader: LoaderName
     status: model.SentTuningStatus
     reason: Text | None = None
+    why_no_workers: Text | None = None
+    """Why a data set that is loaded without workers is given none."""
     began_with: NamedValues = {}
     kept: NamedValues | None = None
     kept_from_step: Count | None = None

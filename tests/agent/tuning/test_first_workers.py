@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tests.agent.tuning.switching_plans import facts_now
 from tests.fakes.datasets import Numbers
 from underfed.exchange import tuning
 from underfed.trainer import control
-from underfed.trainer.tuning.first_workers import is_guarded, open_file_of, why_no_first_workers
+from underfed.trainer.tuning.first_workers import MADE_IN_EACH, is_guarded, open_file_of, why_no_first_workers
 from underfed.trainer.tuning.tuner import TuneOptions, Tuner
 
 
@@ -62,6 +63,13 @@ def test_a_closed_file_is_no_matter_nor_is_what_only_names_files(tmp_path: Path)
         pass
     many = [(str(index), [index]) for index in range(2_000)]
     assert open_file_of(Holder([closed, path, many, torch.zeros(4), sys, open])) is None
+
+
+def test_an_executor_is_called_by_its_name() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+        reason = why_no_first_workers(DataLoader(Holder(pool)))
+    assert reason == "its data set holds a ThreadPoolExecutor, which does not run in forked workers" + MADE_IN_EACH
 
 
 @pytest.mark.parametrize(
@@ -119,8 +127,9 @@ def test_a_data_set_with_an_open_file_is_left_without_workers(tmp_path: Path) ->
     told = facts_now()
     assert (told.status, told.reason) == (
         tuning.LEFT_ALONE,
-        "its data set holds an open file, which forked workers would share",
+        "its data set holds an open file, which forked workers would share" + MADE_IN_EACH,
     )
+    assert told.why_no_workers == told.reason
 
 
 @pytest.mark.skipif(not hasattr(DataLoader(Numbers()), "in_order"), reason="this torch hands batches out in order")

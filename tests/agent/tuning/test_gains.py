@@ -9,6 +9,7 @@ import pytest
 from tests.agent.tuning.training_loop import MS, NONE, TWO, Loop, workers
 from underfed.exchange import tuning
 from underfed.trainer.tuning.costs import Gain, gained
+from underfed.trainer.tuning.report import end_lines
 
 
 def gain_of(loop: Loop) -> Gain | None:
@@ -47,6 +48,19 @@ def test_nothing_is_told_of_too_few_steps_nor_where_it_may_be_nothing() -> None:
     loop.run(160)
     assert gain_of(loop) is None
     assert gain_of(Loop({NONE: 60})) is None
+
+
+def test_no_gain_is_told_where_the_setting_before_became_faster_while_it_was_measured() -> None:
+    """As with a cache that fills: later it would have been faster than its blocks."""
+    loop = Loop({NONE: 120, TWO: 10}, candidates=workers(2), most_steps=200)
+    while loop.conductor.status != tuning.KEPT and loop.step < 400:
+        loop.run(1)
+        loop.wait_ms[NONE] *= 0.98
+    assert loop.conductor.status == tuning.KEPT
+    loop.run(1000)
+    assert gain_of(loop) is None
+    costs = next(end_lines(loop.conductor, None))
+    assert costs.endswith("gained since is not known: what was in use before became faster while it was measured")
 
 
 def test_what_turned_out_to_be_slower_was_lost() -> None:

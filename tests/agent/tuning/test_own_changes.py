@@ -156,5 +156,6 @@ def test_it_is_left_without_workers_and_the_reason_names_the_attribute() -> None
     told = facts_now()
     assert (told.status, told.reason) == (
         tuning.LEFT_ALONE,
-        "its data set changes `cache` while it is read: each worker would have its own",
+        "its data set changes `cache` while it is read: each worker would have its own; it could have workers if "
+        "reading a sample changed nothing that later ones need",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
 
 import pytest
@@ -34,7 +35,12 @@ def test_the_setting_that_is_measured_to_be_fastest_stays() -> None:
     line = kept_line(loop.conductor)
     assert line is not None
     assert line.startswith("num_workers 0 → 4: 6.7 × as fast, measured, 95 % 6.7–6.7; ")
-    assert list(end_lines(loop.conductor, None)) == ["--tune, to write into the script: num_workers=4,"]
+    costs, lines = end_lines(loop.conductor, None)
+    steps = sum(search.used_steps for search in loop.conductor.searches)
+    seconds = loop.conductor.trial_ns / 1e9
+    assert costs.startswith(f"--tune: {steps} steps and {seconds:.1f} s of trials; ")
+    assert re.search(r"\d+ s \(95 % \d+–\d+\) gained since$", costs)
+    assert lines == "--tune, to write into the script: num_workers=4,"
 
 
 def test_a_healthy_run_is_left_alone() -> None:
@@ -57,9 +63,9 @@ def test_what_is_not_faster_gives_way_to_what_was_in_use() -> None:
     assert loop.in_use == TWO
     assert loop.conductor.status == tuning.LEFT_ALONE
     assert loop.conductor.kept_from_step is not None
-    assert list(end_lines(loop.conductor, None)) == [
-        "--tune leaves the loader as it is: no other setting was measured to be faster"
-    ]
+    costs, why = end_lines(loop.conductor, None)
+    assert costs.endswith(" s of trials")
+    assert why == "--tune leaves the loader as it is: no other setting was measured to be faster"
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -104,6 +104,19 @@ def test_after_an_error_of_ours_the_loader_goes_on(monkeypatch: pytest.MonkeyPat
     assert told.reason == "ZeroDivisionError: division by zero"
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_loader_of_which_two_iterators_are_used_at_once_is_left_alone() -> None:
+    loader = DataLoader(Numbers(200, sleep_s=0.002))
+    control._state.tuner = Tuner(TuneOptions(most_steps=60), lambda _: None)
+    underfed.watch(loader, tune=True)
+    pairs = [(first(one), first(other)) for one, other in zip(loader, loader, strict=True)]
+    assert pairs == [(index, index) for index in range(200)]
+    told = facts_now()
+    assert told.status == tuning.REFUSED
+    assert told.reason == "two of its iterators are used at once"
+    assert loader.num_workers == 0
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_an_iterable_data_set_is_switched_between_two_passes(workers: int) -> None:
     loader = tuned(DataLoader(Stream(24), num_workers=2 - workers))

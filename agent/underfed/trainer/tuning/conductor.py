@@ -86,6 +86,8 @@ class Conductor:
     status: str = tuning.WAITING
     reason: str | None = None
     setting: LoaderSetting = field(init=False)
+    why_no_workers: str | None = None
+    """Where there are none: why none is started."""
     searches: list[Search] = field(default_factory=list)
     kept_from_step: int | None = None
     kept_at_steps: int = 0

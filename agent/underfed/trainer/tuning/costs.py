@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from underfed.trainer.tuning.blocks import NORMAL, Block, mean_ns, speed, spread_of
+from underfed.trainer.tuning.blocks import NORMAL, Block, compare, mean_ns, speed, spread_of
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.search import Search
 
@@ -63,17 +63,33 @@ class SinceKept:
 
 def gained(searches: Sequence[Search], began_with: LoaderSetting, since: SinceKept) -> Gain | None:
     """The time that the steps since would have taken at the pace of all blocks of the setting that it began with, less
-    what they took. ``None``: not measured, or its interval includes 0."""
-    before = [
-        block for search in searches for trial in search.trials if trial.setting == began_with for block in trial.blocks
-    ]
+    what they took. ``None``: not measured, its interval includes 0, or the setting before became faster meanwhile."""
+    before = _blocks_of(searches, began_with)
     mean, pace, spread = mean_ns(before), speed(before, _spread(searches)), since.spread
     if mean is None or pace is None or spread is None:
         return None
     blocks = max(1.0, sum(block.measured for block in before) / since.part_steps)
     factor = max(pace.high / pace.speedup, math.exp(NORMAL * spread / math.sqrt(blocks)))
     gain = Gain(*(since.steps * each - since.ns for each in (mean, mean / factor, mean * factor)))
-    return None if gain.low_ns <= 0 <= gain.high_ns else gain
+    if gain.low_ns <= 0 <= gain.high_ns or (gain.ns > 0 and became_faster(searches, began_with)):
+        return None
+    return gain
+
+
+def became_faster(searches: Sequence[Search], setting: LoaderSetting) -> bool:
+    """By more than its noise, from the first half of its steps to the second: as with a cache that fills, it would have
+    been faster still since, and nobody measured by how much."""
+    units = [each for block in _blocks_of(searches, setting) for each in block.unit_ns]
+    half = len(units) // 2
+    sides = [Block(0, 0, unit_ns=part) for part in (units[:half], units[half:])]
+    ratio = compare([sides[0]], [sides[1]])
+    return ratio is not None and ratio.low > 1.0
+
+
+def _blocks_of(searches: Sequence[Search], setting: LoaderSetting) -> list[Block]:
+    """The oldest first."""
+    trials = [trial for search in searches for trial in search.trials if trial.setting == setting]
+    return sorted((block for trial in trials for block in trial.blocks), key=lambda block: block.start_ns)
 
 
 def lost_ns(searches: Sequence[Search]) -> int:

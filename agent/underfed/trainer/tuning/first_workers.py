@@ -13,7 +13,11 @@ import io
 import multiprocessing
 import socket
 import sys
+import threading
 from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from multiprocessing.pool import Pool
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -29,8 +33,14 @@ LARGE = 1_000
 SHARED = (io.FileIO, socket.socket)
 """A forked process has the same one: the place that the next read begins at is that of both."""
 
+THREADED = (Executor, Pool, threading.Thread)
+"""A forked process has none of their threads, and would wait for them."""
+
 SHARED_LIBRARIES = frozenset({"h5py", "lmdb", "sqlite3"})
 """Whose open objects must not be used on both sides of a fork, by their own documentation."""
+
+MADE_IN_EACH = "; it could have workers if each of them opened its own, at its first `__getitem__`"
+"""The usual cure."""
 
 
 def why_no_first_workers(loader: Any) -> str | None:
@@ -38,8 +48,10 @@ def why_no_first_workers(loader: Any) -> str | None:
     if not getattr(loader, "in_order", True):
         return "it has in_order=False, with which workers hand batches out in any order"
     if _start_method(loader) == "fork":
+        if (pool := _pool_of(loader.dataset)) is not None:
+            return f"its data set holds a {pool}, which does not run in forked workers{MADE_IN_EACH}"
         found = open_file_of(loader.dataset)
-        return f"its data set holds an open {found}, which forked workers would share" if found else None
+        return f"its data set holds an open {found}, which forked workers would share{MADE_IN_EACH}" if found else None
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     if main is not None and not is_guarded(main):
         return 'starting a worker runs the script again: it has no `if __name__ == "__main__":`'
@@ -68,15 +80,30 @@ def is_guarded(path: str) -> bool:
 
 def open_file_of(dataset: Any) -> str | None:
     """What of it has a place in a file or a connection, by name; ``None``: none was found in what was looked at."""
-    waiting, known = deque([dataset]), {id(dataset)}
-    while waiting and len(known) < MOST_OBJECTS:
-        looked_at = waiting.popleft()
+    for looked_at in _parts_of(dataset):
         if isinstance(looked_at, SHARED) and not _is_closed(looked_at):
             return "file" if isinstance(looked_at, io.FileIO) else "connection"
         library = type(looked_at).__module__.partition(".")[0]
         if library in SHARED_LIBRARIES:
             return f"object of {library}"
-        if isinstance(looked_at, (ModuleType, type, FunctionType)) or library == "torch":
+    return None
+
+
+def _pool_of(dataset: Any) -> str | None:
+    """The type of what of it has threads or processes of its own."""
+    found = (part for part in _parts_of(dataset) if isinstance(part, THREADED))
+    return next((type(each).__name__ for each in found), None)
+
+
+def _parts_of(dataset: Any) -> Iterator[Any]:
+    """It and what it holds, the nearest first. What a pool holds is the pool's: its threads hold the terminal."""
+    waiting, known = deque([dataset]), {id(dataset)}
+    while waiting and len(known) < MOST_OBJECTS:
+        looked_at = waiting.popleft()
+        yield looked_at
+        if isinstance(looked_at, (ModuleType, type, FunctionType, *SHARED, *THREADED)):
+            continue
+        if type(looked_at).__module__.partition(".")[0] in {"torch", *SHARED_LIBRARIES}:
             continue
         if isinstance(looked_at, (list, tuple, dict, set, frozenset)) and len(looked_at) > LARGE:
             continue
@@ -84,7 +111,6 @@ def open_file_of(dataset: Any) -> str | None:
             if id(part) not in known and (gc.is_tracked(part) or isinstance(part, SHARED)):
                 known.add(id(part))
                 waiting.append(part)
-    return None
 
 
 def _is_closed(shared: Any) -> bool:

@@ -24,6 +24,9 @@ LEFT_FRACTION = 0.1
 FILES_OF_WORKER, SPARE_FILES = 8, 64
 """Pipes and semaphores of one; and what the program may yet open."""
 
+SELDOM = 1_000
+"""Requests between two counts, at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Room:
@@ -74,7 +77,33 @@ def read_room(workers: Sequence[int]) -> Room:
     except OSError as error:
         let_through(error)
         shared = None
-    most, opened = resource.getrlimit(resource.RLIMIT_NOFILE)[0], procfs.open_files(os.getpid())
-    files = None if opened is None or most == resource.RLIM_INFINITY else most - opened
     own = [size for pid in workers if (size := procfs.anonymous_bytes(pid)) is not None]
-    return Room(available, total, shared, files, max(own) if own else WORKER_BYTES)
+    return Room(available, total, shared, left_files(), max(own) if own else WORKER_BYTES)
+
+
+def left_files() -> int | None:
+    """That this process may yet open; ``None``: not known, or as many as it likes."""
+    most, opened = resource.getrlimit(resource.RLIMIT_NOFILE)[0], procfs.open_files(os.getpid())
+    return None if opened is None or most == resource.RLIM_INFINITY else most - opened
+
+
+class FilesWatch:
+    """Each batch of a worker may hold files for as long as the program keeps it. They are counted again once half of
+    those that are left can have been opened: the more there are, the more seldom."""
+
+    def __init__(self) -> None:
+        self._requests = 0
+        """To come before the next count."""
+
+    def are_few(self, setting: LoaderSetting, batch: BatchSize) -> bool:
+        """At a request, under a setting that has workers. Few: what is loaded ahead may not find enough."""
+        if self._requests > 0:
+            self._requests -= 1
+            return False
+        left, tensors = left_files(), max(1, batch.tensors)
+        if left is None:
+            self._requests = SELDOM
+            return False
+        spare = left - SPARE_FILES // 2 - setting.capacity * tensors - setting.num_workers * FILES_OF_WORKER
+        self._requests = min(SELDOM, spare // (2 * tensors))
+        return spare <= 0

@@ -12,7 +12,7 @@ from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.settings.tunable import format_value
 from underfed.trainer.tuning.blocks import Block, speed
 from underfed.trainer.tuning.conductor import ASKING, Conductor
-from underfed.trainer.tuning.costs import Gain, gained, lost_ns
+from underfed.trainer.tuning.costs import Gain, became_faster, gained, lost_ns
 from underfed.trainer.tuning.search import Search, Trial
 
 
@@ -32,6 +32,7 @@ def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> Tu
         status=conductor.status,
         began_with=conductor.began_with.settings(),
         reason=conductor.reason,
+        why_no_workers=conductor.why_no_workers,
         kept=conductor.setting.settings() if has_searched and not conductor.is_searching else None,
         kept_from_step=conductor.kept_from_step,
         speedup=conductor.speedup if has_searched and is_other else None,
@@ -88,6 +89,8 @@ def _went_back_line(search: Search) -> str | None:
 
 def end_lines(conductor: Conductor, source: SourceLine | None) -> Iterator[str]:
     """At the end of the program."""
+    if conductor.searches:
+        yield f"--tune: {_spent(conductor)}"
     lines = list(script_lines(conductor))
     if lines:
         where = f" ({source.shown}:{source.line})" if source is not None and source.shown else ""
@@ -96,6 +99,21 @@ def end_lines(conductor: Conductor, source: SourceLine | None) -> Iterator[str]:
         yield "--tune: the program ended within its trials, nothing is known yet"
     elif conductor.status not in (tuning.REFUSED, tuning.FAILED):
         yield f"--tune leaves the loader as it is: {_why_not(conductor)}"
+
+
+def _spent(conductor: Conductor) -> str:
+    """What was gained is left out where it is not measured."""
+    steps = sum(search.used_steps for search in conductor.searches)
+    spent = f"{steps} steps and {conductor.trial_ns / 1e9:.1f} s of trials"
+    gain = gained(conductor.searches, conductor.began_with, conductor.since)
+    if gain is None and conductor.since.steps and became_faster(conductor.searches, conductor.began_with):
+        return (
+            f"{spent}; what was gained since is not known: what was in use before became faster while it was measured"
+        )
+    if gain is None or gain.low_ns < 0:
+        return spent
+    low, middle, high = (each / 1e9 for each in (gain.low_ns, gain.ns, gain.high_ns))
+    return f"{spent}; {middle:.0f} s (95 % {low:.0f}–{high:.0f}) gained since"
 
 
 def _why_not(conductor: Conductor) -> str:

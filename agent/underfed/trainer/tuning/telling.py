@@ -58,6 +58,11 @@ class Telling:
         except Exception as again:
             let_through(again)
 
+    def no_workers(self, reason: str | None) -> None:
+        """Why a data set that is loaded without workers is given none, so that none are advised either."""
+        if self.conductor is not None:
+            self.conductor.why_no_workers = reason
+
     def kept(self) -> None:
         if self.conductor is not None and (line := kept_line(self.conductor)) is not None:
             self.say(line)

@@ -31,7 +31,7 @@ from underfed.trainer.tuning.epoch_edges import EpochEdges
 from underfed.trainer.tuning.feeders import Feeder, Feeders
 from underfed.trainer.tuning.first_workers import why_no_first_workers
 from underfed.trainer.tuning.hosts import Failure
-from underfed.trainer.tuning.limits import BatchSize, read_room, why_no_room
+from underfed.trainer.tuning.limits import BatchSize, FilesWatch, read_room, why_no_room
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
 from underfed.trainer.tuning.own_changes import Seen, changed_attribute, look_at
 from underfed.trainer.tuning.own_errors import OwnErrors
@@ -51,6 +51,14 @@ class TuneOptions:
     """``--tune-steps``; ``None``: by the length of the training."""
     ends_after: bool = False
     """``--trial-only``."""
+
+
+FEW_FILES = (
+    "the files that this process may open are nearly used up (ulimit -n): each batch that the program keeps holds "
+    "those by which a worker sent it"
+)
+TWO_AT_ONCE = "two of its iterators are used at once"
+READS_ALONE = "; it could have workers if reading a sample changed nothing that later ones need"
 
 
 class Tuner:
@@ -80,6 +88,7 @@ class Tuner:
         self._entered_ns = 0
         self._waited_ns = 0
         self._batch: BatchSize | None = None
+        self._files = FilesWatch()
         self._is_off = False
         self._errors: OwnErrors | None = None
         self._unsent: str | None = None
@@ -167,6 +176,7 @@ class Tuner:
         if switched.was_reset(iterator):
             switched.give_up(iterator)
         self._requested(iterator, switched)
+        self._count_files(switched)
         if self._back is not None:
             self._go_back(self._back, iterator, switched)
         if switched.is_switching:
@@ -290,7 +300,12 @@ class Tuner:
     def _requested(self, iterator: Any, switched: Switched) -> None:
         """Count it, and begin a switch where it is time."""
         self._entered_ns = now = self._now()
-        if self._is_off or self._current is None or self._current() is not iterator:
+        if self._is_off or self._current is None:
+            return
+        newest = self._current()
+        if newest is not iterator:
+            if newest is not None:
+                self._used_at_once()
             return
         is_end = False
         try:
@@ -307,6 +322,21 @@ class Tuner:
             self._fail(error)
         if is_end:
             self._end_program()
+
+    def _used_at_once(self) -> None:
+        """One that began before the newest is still taken from: a step is not one request, and no pace can be told."""
+        try:
+            self._is_off = True
+            if self._ranks is not None:
+                self._ranks.leave()
+            conductor = self.conductor
+            if conductor is not None and conductor.is_searching:
+                self._back = self._setting = self._keep = conductor.searches[-1].trials[0].setting
+                conductor.leave_alone(self._back, TWO_AT_ONCE)
+            self._telling.left_alone(TWO_AT_ONCE, self._setting)
+        except Exception as error:
+            let_through(error)
+            self._fail(error)
 
     def _end_program(self) -> None:
         self._is_off = True
@@ -423,9 +453,23 @@ class Tuner:
             return
         try:
             self._back = self._setting = self._keep = setting
-            self._telling.say(f"--tune goes back to no workers: {reason}")
+            workers = "no workers" if not setting.num_workers else f"num_workers={setting.num_workers}"
+            self._telling.say(f"--tune goes back to {workers}: {reason}")
+            self._telling.no_workers(reason if not setting.num_workers else None)
             if self.conductor is not None:
                 self.conductor.leave_alone(setting, reason)
+        except Exception as error:
+            let_through(error)
+            self._fail(error)
+
+    def _count_files(self, switched: Switched) -> None:
+        """A program that keeps its batches keeps the files by which workers sent them, too: not of workers of ours."""
+        own, setting = switched.own.setting, switched.setting
+        if self._back is not None or setting.num_workers <= own.num_workers:
+            return
+        try:
+            if self._files.are_few(setting, self._batch or BatchSize()):
+                self._loads_here(own, FEW_FILES)
         except Exception as error:
             let_through(error)
             self._fail(error)
@@ -473,6 +517,7 @@ class Tuner:
         switched = switched_of(iterator) if iterator is not None else None
         if switched is not None and setting.num_workers and not switched.own.setting.num_workers:
             why = self._why_no_first_workers(switched.feeders.view)
+            self._telling.no_workers(why)
             if why is not None:
                 return why
         active = switched.state.active.of(iterator) if switched is not None else None
@@ -489,7 +534,9 @@ class Tuner:
     def _why_own_workers(self, loader: Any) -> str | None:
         """What speaks against workers in what the data set did in this pass."""
         name = changed_attribute(self._looked_at, look_at(loader)) if self._looked_at is not None else None
-        return f"its data set changes `{name}` while it is read: each worker would have its own" if name else None
+        if name is None:
+            return None
+        return f"its data set changes `{name}` while it is read: each worker would have its own{READS_ALONE}"
 
     def _report_sharding(self, loader: Any) -> None:
         """What was found of its data set, so that nothing else is advised."""

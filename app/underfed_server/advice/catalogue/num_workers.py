@@ -21,6 +21,7 @@ from underfed_server.advice.search import (
     may_not_shard,
     numbers,
     shard_limit,
+    why_no_workers,
     why_unverifiable,
     with_workers,
 )
@@ -34,6 +35,8 @@ from underfed_server.model import Evidence, Refusal, Setting
 def consider(case: Case) -> Offer | Refusal | None:
     if case.loader.num_workers is None or not (case.waits_for_data or case.is_short_of_memory):
         return None
+    if (why := why_no_workers(case)) is not None:
+        return refuse(case, "More workers", f"Not as the program is: {why}.", []) if case.waits_for_data else None
     try:
         return _predicted(case, case.predicting())
     except PredictionError as error:

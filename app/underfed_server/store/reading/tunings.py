@@ -34,6 +34,8 @@ class Tuned:
     """Of all its processes, oldest first."""
     changed: ChangedSettings | None
     """Since when it uses what was kept; ``None``: nothing else than what it began with is in use."""
+    why_no_workers: str | None = None
+    """What its newest process saw that speaks against workers, where it has none."""
 
     @property
     def searched(self) -> list[tuple[int, int]]:
@@ -74,7 +76,7 @@ def _tuned(rank: int, sent: wire.Tuning, track: Track | None, before: Tuned | No
     kept_from = None if sent.kept_from_step is None else sent.kept_from_step + steps
     same = {name: getattr(sent, name) for name in Tuning.model_fields.keys() & set(sent.__struct_fields__)}
     told = Tuning(**same | {"rank": rank, "kept_from_step": kept_from})
-    return Tuned(told, (*earlier, *trials), _changed(told, trials) if is_newest else None)
+    return Tuned(told, (*earlier, *trials), _changed(told, trials) if is_newest else None, sent.why_no_workers)
 
 
 def _trials(rank: int, sent: Sequence[wire.Trial], first_search: int, steps: int, us: int) -> Iterator[Trial]:
