@@ -187,6 +187,16 @@ def a_fix_of_its_causes_alone_gains_no_more_than_they_cost(said: Diagnosis) -> I
 
 
 @invariant
+def no_end_of_what_saves_at_most_is_above_that(said: Diagnosis) -> Iterator[str]:
+    """Whose evidence says what it saves of the step at most has no ceiling above that."""
+    for each in said.advice:
+        most = [row.value for row in each.evidence if row.what.endswith(" at most, of step time")]
+        for share in (value for value in most if isinstance(value, float)):
+            if each.ceiling is not None and each.ceiling * (1 - share) > WRITTEN:
+                yield f"{each.change} has the ceiling × {each.ceiling}, and saves {share:.4f} at most"
+
+
+@invariant
 def no_interval_ends_above_what_the_evidence_lets_be_saved(said: Diagnosis) -> Iterator[str]:
     """Where the evidence of a fix says what it can save at most, the upper end of its gain is no more than that."""
     for each in said.advice:
