@@ -85,7 +85,7 @@ ALL_USED = 0.95
 
 
 def _cheaper_before_more(case: Case, ordered: list[Advice]) -> list[Advice]:
-    """On cores that are all in use, doing the costliest line in a cheaper way comes before another number of workers
+    """On cores that are all in use, doing the costliest call in a cheaper way comes before another number of workers
     that gains less than it may.
     """
     used = used_cores_fraction(case.rank, case.facts.host)
