@@ -39,7 +39,7 @@ WAYS = """
 ## Cheaper ways of loading
 
 What `cheaper_transform` advises for the functions that [loading was seen in](hotspots.md), each from a tenth of it
-on, with what would be gained if that work took no time. Where none was seen, the costliest line is named by itself.
+on, with what would be gained if that work took no time. Where none was seen, the costliest call is named by itself.
 """
 
 

@@ -183,8 +183,8 @@ def test_the_line_that_costs_most_stands_below_the_verdict_that_it_explains() ->
 @pytest.mark.parametrize(("what", "value", "said"), [
     ("Of loading, in torch.multinomial at s.py:9, in Weighted.__iter__", 0.62,
      "62% ± 4 of loading: torch.multinomial at s.py:9, in Weighted.__iter__"),
-    ("Of loading, in its costliest line: not measured, --profile alone", None,
-     "Of loading, in its costliest line: not measured, --profile alone"),
+    ("Of loading, in its costliest call: not measured, --profile alone", None,
+     "Of loading, in its costliest call: not measured, --profile alone"),
 ])  # fmt: skip
 def test_of_a_slow_sampler_no_line_of_the_workers_is_named(what: str, value: float | None, said: str) -> None:
     evidence = [

@@ -117,7 +117,7 @@ def test_a_cause_names_its_line_with_share_margin_and_looks(name: str, store: St
 def test_of_a_slow_sampler_it_is_said_what_shows_its_line(store: Store) -> None:
     (first, *_) = recorded(store, "sick.slow_sampler").causes
     said = [each.what for each in first.evidence if each.what.startswith("Of loading, in ")]
-    assert said == [f"Of loading, in its costliest line: not measured, {SAMPLER_NOT_SEEN}"]
+    assert said == [f"Of loading, in its costliest call: not measured, {SAMPLER_NOT_SEEN}"]
 
 
 def test_a_helper_that_takes_all_the_time_is_broken_up_by_its_callers(store: Store) -> None:

@@ -40,7 +40,7 @@ OF_SAMPLER, OF_LOADING = "slow_sampler", "Of loading, in "
 """A cause, and how the evidence of any cause that names a line begins."""
 
 MOST_CALLERS = 3
-"""Of the costliest line."""
+"""Of the costliest call."""
 
 
 def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float) -> None:
@@ -115,7 +115,7 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
 
 
 def sampler_line(diagnosis: Mapping[str, Any]) -> Iterator[str]:
-    """Where the sampler is waited for most: its costliest line, or why that is not known. What workers do is not to
+    """Where the sampler is waited for most: its costliest call, or why that is not known. What workers do is not to
     blame there."""
     for cause in diagnosis.get("causes", [])[:1]:
         if cause["cause"] != OF_SAMPLER:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from shlex import join, quote
 
 from underfed_server.advice.candidates import find_candidates, no_candidates
@@ -12,7 +12,7 @@ from underfed_server.advice.case import Case, cures, make_case
 from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.change import Change
 from underfed_server.advice.loader_settings import SETTINGS
-from underfed_server.advice.offer import Offer, advice_of
+from underfed_server.advice.offer import Offer, advice_of, bounded
 from underfed_server.advice.saved import most_saved
 from underfed_server.diagnosis.measures import used_cores_fraction
 from underfed_server.diagnosis.overview import Overview
@@ -64,9 +64,7 @@ def _outcomes(case: Case, change: Change) -> list[Advice | Refusal | None]:
     found = None if change.needs_cause and case.cause is None else change.consider(case)
     each = found if isinstance(found, Sequence) else [found]
     saved = most_saved(case) if change.is_of_its_causes else None
-    return [
-        advice_of(case, replace(one, saved=saved) if saved else one) if isinstance(one, Offer) else one for one in each
-    ]
+    return [advice_of(case, bounded(one, saved) if saved else one) if isinstance(one, Offer) else one for one in each]
 
 
 def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
@@ -87,7 +85,7 @@ ALL_USED = 0.95
 
 
 def _cheaper_before_more(case: Case, ordered: list[Advice]) -> list[Advice]:
-    """On cores that are all in use, doing the costliest line in a cheaper way comes before another number of workers
+    """On cores that are all in use, doing the costliest call in a cheaper way comes before another number of workers
     that gains less than it may.
     """
     used = used_cores_fraction(case.rank, case.facts.host)

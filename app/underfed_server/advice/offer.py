@@ -15,7 +15,7 @@ from underfed_server.advice.prediction.regime import exposure
 from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
-from underfed_server.advice.saved import Saved
+from underfed_server.advice.saved import Saved, factor_without
 from underfed_server.advice.shares import Gain
 from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.diagnosis.measures import anatomy_of
@@ -88,6 +88,12 @@ def advice_of(case: Case, offer: Offer) -> Advice | None:
     if isinstance(gain, Gain) or (offer.simulated and isinstance(gain, Prediction)):
         return _advice(case, offer, gain) if is_worthwhile(gain.speedup) else None
     return _advice(case, offer, gain)
+
+
+def bounded(offer: Offer, saved: Saved) -> Offer:
+    """It can save no more than this, so that neither its gain nor its ceiling is above that."""
+    most, ceiling = factor_without(saved.most), offer.ceiling or UNKNOWN
+    return replace(offer, saved=saved, ceiling=Ceiling(min(most, ceiling.speedup), min(most, ceiling.highest)))
 
 
 def _predicted(case: Case, setting: SimulatedSetting) -> Prediction | str:

@@ -38,7 +38,7 @@ def costliest(
     line = costliest_line(loading, is_meant)
     if line is None:
         why = not_seen or loading.missing or NOT_SEEN
-        return [Evidence(what=f"Of loading, in its costliest line: not measured, {why}", value=None, unit="fraction")]
+        return [Evidence(what=f"Of loading, in its costliest call: not measured, {why}", value=None, unit="fraction")]
     return [
         Evidence(
             what=f"Of loading, in {line}{only}",

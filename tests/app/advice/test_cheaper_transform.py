@@ -17,7 +17,7 @@ from tests.app.made_loading import made_loading, resized, slow_sample
 from underfed_server.advice.advise import recommend
 from underfed_server.advice.known_costs import KNOWN_COSTS
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Advice, Bound, Setting, SlowSample
+from underfed_server.model import Advice, Bound, PictureSize, Setting, SlowSample
 
 DECODE = "Photos.__getitem__ data.py:40 > Image.convert PIL/Image.py:1067 > ImageFile.load PIL/ImageFile.py:425"
 RESIZE = "Photos.__getitem__ data.py:41 > Image.resize PIL/Image.py:2440 > resize PIL/Image.py:2440"
@@ -208,6 +208,18 @@ def test_pictures_far_larger_than_used_are_told_with_their_sizes() -> None:
     assert told["Looks at resizing 4,000 × 3,000 to 224 × 224"] == 40
     assert told["Of looks at resizing, to 1/8 or less"] == 1
     assert best.ceiling == pytest.approx(1 / (1 - 0.6)), "what decoding takes, as it was measured"
+
+
+def test_decoding_smaller_comes_before_resizing_that_it_makes_cheaper_too() -> None:
+    """A resize that takes more than decoding is of the larger picture."""
+    samples = {DECODE: 25, RESIZE: 60}
+
+    def advised(sizes: list[PictureSize]) -> list[Setting | None]:
+        loading = made_loading({**samples, "": 15}, picture_sizes=sizes)
+        return [one.to for one in cheaper(replace(waiting(samples), loading=loading))]
+
+    assert advised([resized((4000, 3000), (224, 224), 40)]) == ["reduced decoding", "resized copies"]
+    assert advised([]) == ["resized copies", "reduced decoding"], "not seen how much smaller"
 
 
 def test_pictures_that_a_draft_made_smaller_are_not_decoded_larger_by_the_advice(tmp_path: Path) -> None:

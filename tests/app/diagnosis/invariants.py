@@ -31,7 +31,7 @@ WRITTEN = 1.005
 
 OTHER_THAN_WAITING = ("cause", "symptom")
 
-OF_ALL_LOADING = ("num_workers", "prefetch_factor", "in_order", "persistent_workers", "tmpfs")
+OF_ALL_LOADING = ("num_workers", "prefetch_factor", "in_order", "tmpfs")
 """Changes whose gain is that of loading as a whole."""
 
 
@@ -184,6 +184,17 @@ def a_fix_of_its_causes_alone_gains_no_more_than_they_cost(said: Diagnosis) -> I
             cost = sum(cause.cost_fraction for cause in cured)
             if each.predicted_speedup * (1 - cost) > 1 + NEARLY:
                 yield f"{each.change} gains × {each.predicted_speedup}, and its causes cost {cost:.4f}"
+
+
+@invariant
+def no_ceiling_is_above_what_the_evidence_lets_be_saved(said: Diagnosis) -> Iterator[str]:
+    """A fix of its causes alone has no ceiling above what its evidence says that it saves at most."""
+    for each in said.advice:
+        most = [row.value for row in each.evidence if row.what.endswith(" at most, of step time")]
+        for share in (value for value in most if isinstance(value, float)):
+            is_above = each.ceiling is not None and each.ceiling * (1 - share) > WRITTEN
+            if all_changes()[each.change].is_of_its_causes and is_above:
+                yield f"{each.change} has the ceiling × {each.ceiling}, and saves {share:.4f} at most"
 
 
 @invariant

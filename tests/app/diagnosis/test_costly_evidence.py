@@ -80,7 +80,7 @@ def test_of_a_few_looks_it_is_said_that_nothing_is_known(
     few = "30 looks at its loading, 100 are needed"
     evidence = told(replace(made(), loading=made_loading({RESIZE: 30}, missing=few)), cause)
     why = SAMPLER_NOT_SEEN if cause == "slow_sampler" else few
-    assert evidence[f"Of loading, in its costliest line: not measured, {why}"] is None
+    assert evidence[f"Of loading, in its costliest call: not measured, {why}"] is None
 
 
 def test_what_was_not_looked_up_is_no_evidence() -> None:

@@ -268,6 +268,8 @@ BROKEN: dict[str, Diagnosis] = {
         causes=[made_cause("ipc_copy").model_copy(update={"cost_fraction": 0.1})]),
     "no_interval_ends_above_what_the_evidence_lets_be_saved": advised(high=1.65, evidence=[
         Evidence(what="Cost of no workers at most, of step time", value=0.2, unit="fraction")]),
+    "no_ceiling_is_above_what_the_evidence_lets_be_saved": advised(change="faster_sampler", ceiling=1.65, evidence=[
+        Evidence(what="Cost of slow sampler at most, of step time", value=0.2, unit="fraction")]),
     "an_interval_says_something": advised(predicted_speedup=None, low=0.7, high=2.4, assumption="It was not seen."),
     "more_workers_are_not_advised_against_full_cores": said(causes=[made_cause("cpu_limited")],
         advice=[SOUND.advice[0].model_copy(update={"low": 0.9, "high": 1.9})]),

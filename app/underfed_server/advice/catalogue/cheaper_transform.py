@@ -41,14 +41,14 @@ class Said(NamedTuple):
 
 ANY = Said(
     "precomputing",
-    "Make the costliest line cheaper",
+    "Make the costliest call cheaper",
     "What is the same in every epoch can be computed once, and what is done to each sample for a whole batch.",
     """\
  class YourDataset(Dataset):
      def __init__(self, …):
 +        self.prepared = …  # what is the same in every epoch, computed once: an array, or files on a fast disk
      def __getitem__(self, index):
--        …  # the line
+-        …  # the call
 +        sample = self.prepared[index]
  # What is random and the same for all samples of a batch: in the training loop, for the whole batch at once.""",
     "A change of code: compare a batch of each.",
@@ -64,7 +64,7 @@ WRITE_SLOW = """\
 
 
 def consider(case: Case) -> list[Offer]:
-    """Those with most of loading first; none where too little of it was seen."""
+    """Those that could save most of loading first, by what was seen; none where too little of it was seen."""
     loading = case.facts.loading
     if loading is None or not case.waits_for_data:
         return []
@@ -79,7 +79,7 @@ def consider(case: Case) -> list[Offer]:
 
 
 def _known(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterator[tuple[float, Offer]]:
-    """``told``: lines that one of these is about; they are added."""
+    """With what each could save of loading. ``told``: lines that one of these is about; they are added."""
     places = {place for _stage, stack in loading.samples for place in stack}
     for cost in KNOWN_COSTS:
         is_meant = cost.within(loading, places) if _applies(cost, case) else None
@@ -89,21 +89,32 @@ def _known(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterat
         if share < LEAST_SHARE or line is None or line in told:
             continue
         told.add(line)
-        offer = _offer(case, loading, line, share, _said(cost, loading), _left_out(cost, loading, is_meant))
+        follows = _follows(cost, loading, is_meant)
+        offer = _offer(case, loading, line, share, _said(cost, loading), _left_out(follows))
         if offer is not None:
-            yield share, offer
+            yield share + _shrinks(cost, loading) * follows, offer
 
 
-def _left_out(cost: KnownCost, loading: LoaderHotspots, is_meant: IsMeant) -> str:
-    """What takes less as well, and has no part in the ceiling: what is left of it depends on what pictures are made."""
+def _follows(cost: KnownCost, loading: LoaderHotspots, is_meant: IsMeant) -> float:
+    """Share of loading that takes less as well, and has no part in the ceiling: what is left of it depends on what
+    pictures are made."""
     if not cost.needs_larger:
-        return ""
+        return 0.0
 
     def follows(stage: Stage, stack: tuple[Place, ...]) -> bool:
         named = (f"{name} {file}" for name, file, _line in stack)
         return not is_meant(stage, stack) and any(RESIZES.search(text) or CONVERTS.search(text) for text in named)
 
-    share = share_of(loading, follows) or 0.0
+    return share_of(loading, follows) or 0.0
+
+
+def _shrinks(cost: KnownCost, loading: LoaderHotspots) -> float:
+    """The part that is saved of work on each pixel as decoded, by the sizes that were seen; 0 where these were not."""
+    reduction = reduction_of(loading.picture_sizes) if cost.needs_larger else None
+    return 0.0 if reduction is None else 1 - 1 / reduction.by**2
+
+
+def _left_out(share: float) -> str:
     if share < LEAST_SHARE:
         return ""
     return f". Resizing and converting a smaller picture, {percent(share)} of loading now, takes less, too: not counted"
@@ -153,7 +164,7 @@ def _applies(cost: KnownCost, case: Case) -> bool:
 
 
 def _any_line(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterator[tuple[float, Offer]]:
-    """The costliest line of loading a sample, where it computes and no cheaper way is known of it."""
+    """The costliest call of loading a sample, where it computes and no cheaper way is known of it."""
     line = costliest_line(loading, lambda stage, _places: stage == "getitem")
     blocked = measures.load_share(case.rank, case.rank.batches.blocked_us)
     computes = blocked is not None and blocked < THRESHOLDS.blocked_fraction

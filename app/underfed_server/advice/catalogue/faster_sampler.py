@@ -56,4 +56,5 @@ CHANGE = Change(
     label="faster sampler",
     consider=consider,
     sign=halved("sampler_us"),
+    is_of_its_causes=True,
 )
