@@ -185,7 +185,8 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
         Text.assemble((f"{mark} {word[0].upper()}{word[1:]}", f"bold {style}"), "  ", (basis, QUIET)),
         Text(diagnosis.sentence, LOUD),
     ]
-    lines += [Text(text) for text in (diagnosis.why, diagnosis.reason, _lost(diagnosis)) if text]
+    told = (diagnosis.why, diagnosis.reason, _lost(diagnosis), _saved(diagnosis))
+    lines += [Text(text) for text in told if text]
     return Group(*lines)
 
 
@@ -201,6 +202,20 @@ def _lost(diagnosis: Diagnosis) -> str | None:
     paused = diagnosis.paused_fraction or 0.0
     of_pauses = paused >= PAUSED_FRACTION and len(diagnosis.loaders) < 2
     return f"{said}; pauses took {figures.fraction(paused)} of that time." if of_pauses else f"{said}."
+
+
+def _saved(diagnosis: Diagnosis) -> str | None:
+    """The same steps at the speed that the first fix promises, as on the page of a run that has ended: never more than
+    was lost to its loader."""
+    best, lost, used = diagnosis.best_advice, diagnosis.hours_lost, diagnosis.hours_used
+    if best is None or not best.is_promised or lost is None or used is None or diagnosis.status == "running":
+        return None
+    predicted, low, high = best.gain_of_run
+    ends = [predicted if end is None else end for end in (low, high)]
+    others = sum(line.hours_lost for line in diagnosis.loaders if line.loader != diagnosis.loader)
+    most = max(0.0, lost - others)
+    saved = [min(most, used * (1 - 1 / end)) for end in ends if end]
+    return f"{figures.span(saved, figures.hours)} saved over the same steps by: {best.title}." if saved else None
 
 
 def _over(diagnosis: Diagnosis) -> str:
