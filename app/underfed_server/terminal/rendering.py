@@ -205,17 +205,11 @@ def _lost(diagnosis: Diagnosis) -> str | None:
 
 
 def _saved(diagnosis: Diagnosis) -> str | None:
-    """The same steps at the speed that the first fix promises, as on the page of a run that has ended: never more than
-    was lost to its loader."""
-    best, lost, used = diagnosis.best_advice, diagnosis.hours_lost, diagnosis.hours_used
-    if best is None or not best.is_promised or lost is None or used is None or diagnosis.status == "running":
+    """Of a run that has ended, as on its page."""
+    best, saved = diagnosis.best_advice, diagnosis.hours_saved
+    if best is None or saved is None or diagnosis.status == "running":
         return None
-    predicted, low, high = best.gain_of_run
-    ends = [predicted if end is None else end for end in (low, high)]
-    others = sum(line.hours_lost for line in diagnosis.loaders if line.loader != diagnosis.loader)
-    most = max(0.0, lost - others)
-    saved = [min(most, used * (1 - 1 / end)) for end in ends if end]
-    return f"{figures.span(saved, figures.hours)} saved over the same steps by: {best.title}." if saved else None
+    return f"{figures.span((saved.low, saved.high), figures.hours)} saved over the same steps by: {best.title}."
 
 
 def _over(diagnosis: Diagnosis) -> str:
