@@ -14,6 +14,7 @@ from functools import partial
 
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.free_cores import free_cores
+from underfed_server.advice.hours_saved import hours_saved
 from underfed_server.advice.kept import at_present
 from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.advice.run_gain import with_run_gains
@@ -158,7 +159,7 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     if verdict.bound == "unknown" and facts.steps > facts.judged_steps and store.rows_deleted_at(run_id) is not None:
         verdict = without_figures(verdict.sentence, "retention deleted its single steps", facts.judged_steps)
     recommendation = advise(with_proven(store, facts), verdict, overview)
-    found = diagnosis_of(facts, overview, verdict, recommendation)
+    found = diagnosis_of(facts, overview, verdict, recommendation, is_of_run=False)
     return found.model_copy(update={"loader": loader, "judged_at": store.now()})
 
 
@@ -173,12 +174,15 @@ def diagnosis_of(
     verdict: Verdict,
     recommendation: Recommendation,
     ledger: Sequence[LedgerEntry] = (),
+    *,
+    is_of_run: bool = True,
 ) -> Diagnosis:
-    """The contract's shape of what was found."""
+    """The contract's shape of what was found. ``is_of_run``: the hours are those of all its loaders."""
     loaders = [line_of(each, facts, overview.slow, verdict) for each in facts.loaders]
     slow = overview.slow
     most = could_be(slow.judged, facts.host, verdict.bound, slow.late_in_turn) if verdict.anatomy else None
-    advice = at_present(recommendation, verdict.anatomy, most, verdict.causes)
+    present = at_present(recommendation, verdict.anatomy, most, verdict.causes)
+    advice = with_run_gains(present, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0)
     return Diagnosis(
         **dict(verdict),
         run_id=facts.run_id,
@@ -188,7 +192,8 @@ def diagnosis_of(
         loaders=loaders,
         needed_steps=THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
         warmup_steps=facts.warmup_steps,
-        advice=with_run_gains(advice, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0),
+        advice=advice,
+        hours_saved=hours_saved(advice, verdict, loaders, name_of(facts), is_of_run=is_of_run),
         refusals=list(recommendation.refusals),
         trials=list(facts.tuned.trials) if facts.tuned else [],
         tuning=as_it_ended(facts.tuned.tuning if facts.tuned else None, facts.status),

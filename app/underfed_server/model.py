@@ -544,6 +544,13 @@ class PictureSize(Model):
     """Looks that found one being resized, not pictures."""
 
 
+class HoursSaved(Model):
+    """By the ends of its fix's interval; both the same where it has none. In the unit of what was lost."""
+
+    low: float
+    high: float
+
+
 def _is_beside_first(_: object, info: ValidationInfo) -> bool:
     return info.data.get("beside_loader") is not None and not any(one.is_promised for one in info.data["advice"])
 
@@ -571,6 +578,9 @@ class Diagnosis(Verdict):
     beside_loader: str | None = None
     """Where the leading cause lies outside the run: what to do about it, in one sentence. ``None``: it does not, or it
     is not known."""
+    hours_saved: HoursSaved | None = None
+    """What the first fix that promises a gain saves over the same steps, never more than was lost to its loader.
+    ``None``: none promises one."""
     is_beside_first: BesideFirst = False
     """What to do first lies outside the run: the cause does, and no change of the loader promises a gain."""
     ledger: list[LedgerEntry]

@@ -326,6 +326,7 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     hours_lost: 9.4,
     gpu_hours_lost: 9.4,
     hours_used: 21.9,
+    hours_saved: { low: 7.1, high: 9.1 },
     anatomy: { step_us: 412_000, data_wait_us: 177_000, h2d_exposed_us: null, compute_us: 235_000 },
     causes: [],
     signals: [],

@@ -202,6 +202,13 @@ DIAGNOSIS = (
         ("tests/app/advice/test_run_gain.py",),
     ),
     Fault(
+        "a fix saves the waits for other loaders, too",
+        "app/underfed_server/advice/hours_saved.py",
+        "verdict.hours_lost - others",
+        "verdict.hours_lost",
+        ("tests/app/advice/test_hours_saved.py",),
+    ),
+    Fault(
         "a gain is promised though it may be none",
         "app/underfed_server/model.py",
         "round(least, 2) > 1",

@@ -358,6 +358,7 @@ def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_ne
     newest = told[-1]["loaders"][0]
     assert found.judged_from_step == sum(each["loaders"][0]["steps"] for each in told[:-1])
     assert found.reason == "judged from step 180 on: num_workers was 1 before and is 3 since"
+    assert found.sentence.startswith("Since step 180 the training loop waits "), "not the whole run"
     assert found.judged_steps == newest["steps"] - found.warmup_steps
     # Its whole epoch has the start of the workers too, in steps that are not judged.
     assert found.data_stall_fraction is not None

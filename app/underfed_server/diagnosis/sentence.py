@@ -95,6 +95,13 @@ def size(value: float) -> str:
 
 
 def verdict(examined: Examination, losses: Losses) -> str:
+    said = _said_of_judged(examined, losses)
+    changed = examined.rank.changed
+    # What was lost is told of all its programs, most of which may have waited for something else.
+    return f"Since step {changed.step_index:,} {said[0].lower()}{said[1:]}" if changed else said
+
+
+def _said_of_judged(examined: Examination, losses: Losses) -> str:
     who, is_one = _who(examined.facts)
     data, waits, is_idle = percent(losses.data), "waits" if is_one else "wait", "is idle" if is_one else "are idle"
     if told := _read_ahead(examined, losses) or _of_each(examined, losses) or _of_all(examined, losses):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from underfed_server.advice.hours_saved import saved_at
 from underfed_server.model import HitRate, LedgerEntry
 from underfed_server.names import CauseName, ChangeName
 from underfed_server.store.team.team_runs import TeamRun
@@ -65,16 +66,16 @@ class Recoverable:
 def recoverable(run: TeamRun) -> Recoverable | None:
     """How much of what the run lost its best advice would have saved. ``None``: no advice promises a gain.
 
-    Where the run becomes s times as fast its work takes 1 / s of its hours: ``used × (1 − 1 / s)`` are saved, and never
-    more than were lost to waiting. The gain was predicted from the newest steps; it is taken for the whole of the run.
+    The gain was predicted from the newest steps; it is taken for the whole of the run.
     """
     gain, low, high = run.best_advice.gain_of_run if run.best_advice else (None, None, None)
     if gain is None:
         return None
+    used, most = run.hours_used, run.hours_lost
     return Recoverable(
-        hours=_saved(run, gain),
-        low=None if low is None else _saved(run, low),
-        high=None if high is None else _saved(run, high),
+        hours=saved_at(gain, used, most),
+        low=None if low is None else saved_at(low, used, most),
+        high=None if high is None else saved_at(high, used, most),
     )
 
 
@@ -88,10 +89,6 @@ def together(parts: Iterable[tuple[float, Recoverable | None]]) -> Recoverable |
         low=_sum((share, each.low) for share, each in known),
         high=_sum((share, each.high) for share, each in known),
     )
-
-
-def _saved(run: TeamRun, speedup: float) -> float:
-    return min(run.hours_lost, max(0.0, run.hours_used * (1 - 1 / speedup))) if speedup > 0 else 0.0
 
 
 def _sum(parts: Iterable[tuple[float, float | None]]) -> float | None:

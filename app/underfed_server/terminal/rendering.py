@@ -185,7 +185,8 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
         Text.assemble((f"{mark} {word[0].upper()}{word[1:]}", f"bold {style}"), "  ", (basis, QUIET)),
         Text(diagnosis.sentence, LOUD),
     ]
-    lines += [Text(text) for text in (diagnosis.why, diagnosis.reason, _lost(diagnosis)) if text]
+    told = (diagnosis.why, diagnosis.reason, _lost(diagnosis), _saved(diagnosis))
+    lines += [Text(text) for text in told if text]
     return Group(*lines)
 
 
@@ -201,6 +202,14 @@ def _lost(diagnosis: Diagnosis) -> str | None:
     paused = diagnosis.paused_fraction or 0.0
     of_pauses = paused >= PAUSED_FRACTION and len(diagnosis.loaders) < 2
     return f"{said}; pauses took {figures.fraction(paused)} of that time." if of_pauses else f"{said}."
+
+
+def _saved(diagnosis: Diagnosis) -> str | None:
+    """Of a run that has ended, as on its page."""
+    best, saved = diagnosis.best_advice, diagnosis.hours_saved
+    if best is None or saved is None or diagnosis.status == "running":
+        return None
+    return f"{figures.span((saved.low, saved.high), figures.hours)} saved over the same steps by: {best.title}."
 
 
 def _over(diagnosis: Diagnosis) -> str:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 13c26885913425f6f65780fafdd24c9323c7c8734222ad600732f803ff2a4f55. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 29043238b02c7013f71e13722df6c03f25544ce3a7cfe08cbea53b1fcb355bb5. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1549,6 +1549,7 @@ export interface components {
             hotspots: components["schemas"]["Hotspot"][];
             /** Hours Lost */
             hours_lost: number | null;
+            hours_saved?: components["schemas"]["HoursSaved"] | null;
             /** Hours Used */
             hours_used: number | null;
             /** Instant Data High Steps Per S */
@@ -2276,6 +2277,16 @@ export interface components {
             slow_samples: components["schemas"]["SlowSample"][];
             /** Stacks */
             stacks: components["schemas"]["CountedStack"][];
+        };
+        /**
+         * HoursSaved
+         * @description By the ends of its fix's interval; both the same where it has none. In the unit of what was lost.
+         */
+        HoursSaved: {
+            /** High */
+            high: number;
+            /** Low */
+            low: number;
         };
         /**
          * JobLine
@@ -3882,6 +3893,7 @@ export type HostsPage = components['schemas']['HostsPage'];
 export type HotLine = components['schemas']['HotLine'];
 export type Hotspot = components['schemas']['Hotspot'];
 export type HotspotsPage = components['schemas']['HotspotsPage'];
+export type HoursSaved = components['schemas']['HoursSaved'];
 export type JobLine = components['schemas']['JobLine'];
 export type JobsPage = components['schemas']['JobsPage'];
 export type LedgerEntry = components['schemas']['LedgerEntry'];

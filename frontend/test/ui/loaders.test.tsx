@@ -124,16 +124,6 @@ describe('the verdict on one of several loaders', () => {
     expect(seen()).toContain('lost to waiting for this loader, 94% of 10 GPU-hours in its loop')
     expect(seen()).not.toContain('per further hour')
   })
-
-  test('that is the run’s saves no more than a share of its own loop’s hours', () => {
-    const ofLoop = { predicted_speedup: 2, low: 1.8, high: 2.2 }
-    const ofRun = { run_speedup: 1 / 0.9, run_low: 1 / 0.91, run_high: 1 / 0.89 }
-    const own = { ...OWN, hours_used: 20, advice: [advice({ loader: 'val', ...ofLoop, ...ofRun })] }
-    const { rerender } = render(<Verdict run={run()} diagnosis={own} />)
-    expect(seen()).toContain('1.8–2.2 GPU-hourssaved over the same steps')
-    rerender(<Verdict run={run()} diagnosis={own} isOfRun={false} />)
-    expect(seen()).toContain('8.9–9.4 GPU-hourssaved over the same steps')
-  })
 })
 
 test('advice names its loader where a run has several', () => {
@@ -172,13 +162,6 @@ test('steps, speed and the mean step say whose they are where a run has several 
   expect(seen()).toContain('Mean step of val')
   rerender(<Verdict run={run()} diagnosis={diagnosis()} />)
   expect(seen()).not.toMatch(/in the loop over|Mean step of/)
-})
-
-test('a change of one loader saves no more than is waited for it', () => {
-  const [own, other] = [line({ loader: 'val', hours_lost: 4 }), line({ hours_lost: 5.4 })]
-  const both = diagnosis({ loader: 'val', loaders: [own, other], advice: [advice({ loader: 'val' })] })
-  render(<Verdict run={run()} diagnosis={both} />)
-  expect(seen()).toContain('4 GPU-hourssaved over the same steps')
 })
 
 describe('waits for other loaders', () => {

@@ -84,7 +84,7 @@ describe('the verdict', () => {
     const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis({ advice: [first, advice()] })} />)
     expect(seen()).toContain('saved over the same steps by: Raise num_workers from 4 to 8')
     expect(screen.getByLabelText(/With num_workers=8: 254 ms/)).toBeTruthy()
-    rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [first] })} />)
+    rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [first], hours_saved: null })} />)
     expect(seen()).not.toContain('saved')
     expect(screen.queryByLabelText(/With /)).toBeNull()
   })

@@ -15,6 +15,7 @@ from underfed_server.model import (
     EpochInfo,
     Evidence,
     HotLine,
+    HoursSaved,
     LoaderLine,
     Losses,
     MeasuredReplay,
@@ -165,6 +166,17 @@ def test_the_gain_of_one_loop_is_said_beside_that_of_the_run() -> None:
 def test_what_a_run_lost_is_said_with_what_it_used() -> None:
     lost = made_diagnosis(hours_lost=48 / 3600, hours_used=115 / 3600)
     assert "48 s lost to waiting for data: 42% of 1.9 min used, over all 100 steps." in shown(render_diagnosis(lost))
+
+
+def saving(**said: Any) -> str:
+    known: dict[str, Any] = {"status": "finished", "hours_saved": HoursSaved(low=1 / 6, high=1 / 3)}
+    return "\n".join(shown(render_diagnosis(made_diagnosis(**known | said)), width=120))
+
+
+def test_what_the_first_fix_would_have_saved_is_said_of_an_ended_run() -> None:
+    assert "10 min to 20 min saved over the same steps by: Use workers." in saving()
+    assert "saved" not in saving(hours_saved=None)
+    assert "saved" not in saving(status="running"), "its page tells what is ahead"
 
 
 def test_what_to_do_beside_the_loader_is_said_where_no_change_of_it_helps() -> None:

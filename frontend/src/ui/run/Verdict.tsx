@@ -10,7 +10,7 @@ import {
   formatNumber,
   formatRange,
 } from '../../format'
-import { besideFirst, bestOf, loopFactors, runFactors, runGainOf } from '../../gain'
+import { besideFirst, bestOf, runGainOf } from '../../gain'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
 import { run as say, advice as sayAdvice, shared as sayShared } from '../../text/run'
@@ -173,7 +173,7 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const noun = hourNoun(diagnosis.gpu_hours_lost !== null)
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
   const { now, unit } = rates(diagnosis)
-  const saved = savedHours(diagnosis, lost, isOfRun)
+  const { hours_saved: saved } = diagnosis
   const best = bestOf(diagnosis.advice)
   const fix = best?.title ?? ''
   const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
@@ -209,9 +209,9 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
           {rateDetail(diagnosis, now)}
         </p>
       )}
-      {!outlook && saved !== null && (
+      {!outlook && saved && (
         <p>
-          <b>{saved.map(hours => formatHours(hours, noun)).reduce(formatRange)}</b>
+          <b>{formatRange(formatHours(saved.low, noun), formatHours(saved.high, noun))}</b>
           {say.saved(fix)}
         </p>
       )}
@@ -288,26 +288,4 @@ function rateDetail(
   const measured = replay ? inUnit(replay.instant_steps_per_s) : null
   if (replay && measured) return say.measuredRate(computed, measured, formatNumber(replay.batches))
   return computed === null ? '' : say.rate(computed, status === 'running', Boolean(copy_hours_lost))
-}
-
-/** The same steps at the predicted speed, by the ends of its interval; never more than what was lost to
- * waiting for its loader. */
-function savedHours(
-  { advice, hours_used, loader, loaders }: Diagnosis,
-  lost: number | null,
-  isOfRun: boolean,
-): readonly number[] | null {
-  const best = bestOf(advice)
-  if (best === null || hours_used === null || lost === null) return null
-  // What waits for other loaders stays.
-  const others = isOfRun ? loaders.filter(line => line.loader !== loader) : []
-  const most = Math.max(
-    0,
-    others.reduce((left, line) => left - line.hours_lost, lost),
-  )
-  // A run's hours are those of all its loops, those of a requested loader are its own.
-  const { gain, low, high } = isOfRun ? runFactors(best) : loopFactors(best)
-  return gain === null
-    ? null
-    : [low ?? gain, high ?? gain].map(end => Math.min(most, hours_used * (1 - 1 / end)))
 }

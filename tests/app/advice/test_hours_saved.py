@@ -1,0 +1,55 @@
+"""The hours that a fix saves of a run, and of one of its loaders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.app.made_diagnosis import made_advice, made_diagnosis
+from underfed_server.advice.hours_saved import hours_saved
+from underfed_server.model import Advice, HoursSaved, LoaderLine
+
+
+def fix(**figures: Any) -> Advice:
+    usual = {"predicted_speedup": 1.25, "low": 1.2, "high": 1.5}
+    return Advice.model_validate(dict(made_advice()) | usual | figures)
+
+
+def line(loader: str, hours_lost: float) -> LoaderLine:
+    return LoaderLine(
+        loader=loader, role="train", bound="data", level="bound", data_stall_fraction=0.4, hours_lost=hours_lost,
+        share_of_run_fraction=0.5, steps=100,
+    )  # fmt: skip
+
+
+def saved(*advice: Advice, loaders: tuple[LoaderLine, ...] = (), is_of_run: bool = True, **said: Any) -> Any:
+    verdict = made_diagnosis(**{"hours_lost": 0.5, "hours_used": 1.0} | said)
+    found = hours_saved(advice or [fix()], verdict, loaders, "train", is_of_run=is_of_run)
+    assert found is None or isinstance(found, HoursSaved)
+    return found and (pytest.approx(found.low), pytest.approx(found.high))
+
+
+def test_the_same_steps_take_less_by_the_ends_of_the_interval() -> None:
+    assert saved() == (1 / 6, 1 / 3)
+    assert saved(fix(low=None, high=None)) == (0.2, 0.2), "no interval: as predicted"
+    assert saved(fix(low=0.9), fix(predicted_speedup=2.0, low=1.6, high=2.0)) == (0.375, 0.5), "the first promised"
+
+
+def test_no_more_is_saved_than_was_lost_to_the_loader_of_the_fix() -> None:
+    assert saved(hours_lost=0.25) == (1 / 6, 0.25)
+    both = (line("train", 0.3), line("val", 0.2))
+    assert saved(loaders=both) == (1 / 6, 0.3), "the waits for the other stay"
+    assert saved(loaders=both, is_of_run=False, hours_lost=0.3) == (1 / 6, 0.3), "its hours are its own already"
+
+
+def test_a_loop_takes_a_share_of_its_runs_hours_and_all_of_its_own() -> None:
+    one = fix(run_speedup=1.1, run_low=1.08, run_high=1.25)
+    assert saved(one) == (1 - 1 / 1.08, 0.2)
+    assert saved(one, is_of_run=False) == (1 / 6, 1 / 3)
+
+
+def test_nothing_is_saved_where_nothing_is_promised_or_known() -> None:
+    assert saved(fix(low=0.9)) is None
+    assert saved(hours_lost=None) is None
+    assert saved(hours_used=None) is None
