@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -92,7 +94,7 @@ def test_the_task_prolog_sets_what_records_a_task_and_leaves_what_a_user_set(lai
         (
             "echo 'data-bound: 43% lost; run r1'",
             "4711",
-            ["update JobId=4711 AdminComment=underfed: data-bound: 43% lost; run r1"],
+            ["--immediate modify job where jobid=4711 set AdminComment=underfed: data-bound: 43% lost; run r1"],
         ),
         ("exit 1", "4711", []),
         ("true", "4711", []),
@@ -103,19 +105,22 @@ def test_the_epilog_puts_the_verdict_on_a_jobs_run_into_its_comment(
     says: str, job: str, expected: list[str], tmp_path: Path
 ) -> None:
     for name, text in {
-        "underfed": f'echo "$@" > {tmp_path}/asked; {says}',
-        "scontrol": f'echo "$@" >> {tmp_path}/told',
+        "underfed": f'echo "$@" > {tmp_path}/asked; sleep 0.2; {says}',
+        "sacctmgr": f'echo "$@" >> {tmp_path}/told',
     }.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "UNDERFED_COMMAND": str(tmp_path / "underfed"), "SLURM_JOB_ID": job}
     # The part that goes on apart from the controller holds this pipe no longer than it runs.
     held, other = os.pipe()
-    done = subprocess.run([SLURM / "epilog_slurmctld.sh"], env=environ, check=False, pass_fds=[other])
+    epilog = subprocess.Popen([SLURM / "epilog_slurmctld.sh"], env=environ, pass_fds=[other], start_new_session=True)
     os.close(other)
+    assert epilog.wait(60) == 0
+    # As SLURM's controller does once the script has ended.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(epilog.pid, signal.SIGKILL)
     with os.fdopen(held) as until_it_ends:
         until_it_ends.read()
-    assert done.returncode == 0
     told = tmp_path / "told"
     assert (told.read_text().splitlines() if told.exists() else []) == expected
     if job:
