@@ -53,10 +53,10 @@ def own_ids(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        ["--workers", "2"],
-        ["--workers", "1", "--context", "spawn"],
-        ["--workers", "1", "--context", "forkserver"],
-        ["--epochs", "2"],
+        ["--workers", "2", "--epochs", "2"],
+        # Ways that workers start are tried without a launcher by tests of loaders.
+        pytest.param(["--workers", "1", "--context", "spawn"], marks=pytest.mark.soak),
+        pytest.param(["--workers", "1", "--context", "forkserver"], marks=pytest.mark.soak),
     ],
 )
 def test_a_program_is_recorded_and_does_what_it_does_without(
