@@ -19,7 +19,7 @@ export function Ledger({ run, entries, names }: LedgerProps) {
   return (
     <Panel
       title={say.title}
-      class="ledger"
+      class={run === null ? 'ledger ledger-open' : 'ledger'}
       detail={run === null ? undefined : entries.map(inShort).join('; ')}
       isFolded={run !== null}
     >
