@@ -18,7 +18,7 @@ from underfed_server.advice.hours_saved import hours_saved
 from underfed_server.advice.kept import at_present
 from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.advice.run_gain import with_run_gains
-from underfed_server.diagnosis.chosen_loader import choose_loader, line_of, of_run
+from underfed_server.diagnosis.chosen_loader import choose_loader, is_lost_at_start, line_of, of_run
 from underfed_server.diagnosis.ended_tuning import as_it_ended
 from underfed_server.diagnosis.instant_data import could_be
 from underfed_server.diagnosis.judge import Before, judge, waits_for_data, without_figures
@@ -193,6 +193,7 @@ def diagnosis_of(
         needed_steps=THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps,
         warmup_steps=facts.warmup_steps,
         advice=advice,
+        is_lost_at_start=is_lost_at_start(verdict, facts),
         hours_saved=hours_saved(advice, verdict, loaders, name_of(facts), is_of_run=is_of_run),
         refusals=list(recommendation.refusals),
         trials=list(facts.tuned.trials) if facts.tuned else [],

@@ -578,6 +578,8 @@ class Diagnosis(Verdict):
     beside_loader: str | None = None
     """Where the leading cause lies outside the run: what to do about it, in one sentence. ``None``: it does not, or it
     is not known."""
+    is_lost_at_start: bool = False
+    """Most of ``hours_lost`` went by in the warm-up steps, which ``data_stall_fraction`` and the sentence leave out."""
     hours_saved: HoursSaved | None = None
     """What the first fix that promises a gain saves over the same steps, never more than was lost to its loader.
     ``None``: none promises one."""

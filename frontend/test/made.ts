@@ -346,6 +346,7 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     loaders: [],
     judged_at: '2026-11-21T13:06:00Z',
     is_beside_first: false,
+    is_lost_at_start: false,
     is_final: false,
     ...changes,
   }

@@ -108,7 +108,19 @@ def test_nothing_that_is_shown_moves_while_the_rest_comes(cold: Page, gallery: S
 
 
 @pytest.mark.parametrize(
-    "run_id", ["resnet50-in1k-base", "vit-s16-sweep-03", "mae-vit-l-copy", "recorded-crowded-pictures"]
+    "run_id",
+    [
+        "resnet50-in1k-base",
+        "vit-s16-sweep-03",
+        "mae-vit-l-copy",
+        "recorded-crowded-pictures",
+        "recorded-three-loaders",
+        "recorded-tuned",
+        "whisper-sm-common17",
+        "ast-audioset",
+        "clip-b32-cc12m-web",
+        "dinov2-s-places",
+    ],
 )
 def test_a_run_is_about_two_screens_high(page: Page, gallery: Service, run_id: str) -> None:
     page.goto(f"{gallery.address}/runs/{run_id}")

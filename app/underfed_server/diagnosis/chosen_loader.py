@@ -114,6 +114,16 @@ def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
     return verdict.model_copy(update=found)
 
 
+def is_lost_at_start(verdict: Verdict, facts: RunFacts) -> bool:
+    """Whether most of the hours went by before the judged steps, as in a short run whose first batch took long."""
+    lost, used, waits = verdict.hours_lost, verdict.hours_used, verdict.data_stall_fraction
+    if not lost or not used or waits is None or len(facts.loaders) > 1 or verdict.judged_from_step is not None:
+        return False
+    if facts.steps > verdict.judged_steps + facts.warmup_steps:
+        return False
+    return waits < lost / used / 2
+
+
 @dataclass(frozen=True, slots=True)
 class Stall:
     """What a run waits for data, as its verdict says it."""

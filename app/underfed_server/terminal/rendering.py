@@ -219,7 +219,9 @@ def _over(diagnosis: Diagnosis) -> str:
         return f", in {'both' if count == 2 else f'all {count}'} loaders"
     before = diagnosis.judged_from_step
     others = "" if before is None else f" ({before:,} of them with other settings)"
-    return f", over all {diagnosis.steps:,} steps{others}" if diagnosis.steps > diagnosis.judged_steps else ""
+    first = f", most of it in the first {diagnosis.warmup_steps}, before those judged"
+    at_start = first if diagnosis.is_lost_at_start else ""
+    return f", over all {diagnosis.steps:,} steps{others}{at_start}" if diagnosis.steps > diagnosis.judged_steps else ""
 
 
 def _judged(diagnosis: Diagnosis) -> str:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 29043238b02c7013f71e13722df6c03f25544ce3a7cfe08cbea53b1fcb355bb5. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 9a98aa0b77a87a6436a8138f95d1507c55a23413d598d5bbf1f411950d0068b1. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1566,6 +1566,11 @@ export interface components {
              * @default false
              */
             is_final: boolean;
+            /**
+             * Is Lost At Start
+             * @default false
+             */
+            is_lost_at_start: boolean;
             /** Judged At */
             judged_at: string | null;
             /** Judged From Step */

@@ -49,7 +49,7 @@ const NARROW_FOR_NAMES = 560
 
 /** The same for all charts of a page, so that their time axes line up. */
 export function gutters(width: number): Gutters {
-  return width < NARROW ? { left: 46, right: 78 } : { left: 54, right: 84 }
+  return width < NARROW ? { left: 46, right: 92 } : { left: 54, right: 84 }
 }
 
 export function guttersForNames(width: number): Gutters {
@@ -87,6 +87,9 @@ const TIME_STEPS_S: readonly number[] = [
 ]
 /** A label below the axis and the air around it, in CSS pixels. */
 const LABEL_WIDTH = 76
+/** From fewer ticks no scale is read: rather than those, labels stand as close as this. */
+const LEAST_TICKS = 3
+const LEAST_LABEL_WIDTH = 44
 
 /** Run time, in seconds; 0 is called `start`. `clock` writes instants of another one. */
 export function timeAxis(fromS: number, toS: number, start: string, clock?: (atS: number) => string): Axis {
@@ -108,7 +111,14 @@ export function countAxis(to: number, inWords: (at: number) => string): Axis {
 /** Round instants between two, in seconds, with room for their labels in so many CSS pixels. */
 export function timeTicks(fromS: number, toS: number, width: number): readonly number[] {
   const room = Math.max(1, Math.floor(width / LABEL_WIDTH))
-  const step = TIME_STEPS_S.find(candidate => (toS - fromS) / candidate <= room) ?? DAY_S * 56
+  const fits = TIME_STEPS_S.findIndex(candidate => (toS - fromS) / candidate <= room)
+  const ticks = everySo(TIME_STEPS_S[fits] ?? DAY_S * 56, fromS, toS)
+  const finer = TIME_STEPS_S[fits - 1]
+  const hasRoom = finer !== undefined && (width * finer) / (toS - fromS) >= LEAST_LABEL_WIDTH
+  return ticks.length < LEAST_TICKS && hasRoom ? everySo(finer, fromS, toS) : ticks
+}
+
+function everySo(step: number, fromS: number, toS: number): readonly number[] {
   const first = Math.ceil(fromS / step) * step
   return Array.from({ length: Math.floor((toS - first) / step) + 1 }, (_, index) => first + index * step)
 }

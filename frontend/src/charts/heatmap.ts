@@ -21,7 +21,7 @@ export interface Heatmap {
 }
 
 /** CSS pixels. */
-const HEIGHT = 178
+const HEIGHT = 160
 const TOP = 10
 const BOTTOM = 24
 /** A limit further away than this factor would squeeze the batches together. */

@@ -159,6 +159,15 @@ const Hosts = memo(onDemand(async () => (await import('../ui/run/RunHosts')).Run
 function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diagnosis: Diagnosis | null }) {
   const ledger = diagnosis?.ledger ?? []
   const isDrawn = isAnswered(store.series) && isAnswered(store.workers)
+  const isUnexplained = diagnosis !== null && isWithoutFix(diagnosis)
+  const hotspots = (
+    <Hotspots
+      run={run}
+      loader={store.selection.value.loader}
+      rank={store.selection.value.rank}
+      isFolded={!isUnexplained}
+    />
+  )
   return (
     <>
       {diagnosis?.tuning && (
@@ -192,16 +201,12 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
               <Workers page={store.workers.value} run={run} />
             </Fence>
           )}
+          {isDrawn && isUnexplained && <Fence>{hotspots}</Fence>}
         </div>
       </div>
       {isDrawn && (
         <Fence>
-          <Hotspots
-            run={run}
-            loader={store.selection.value.loader}
-            rank={store.selection.value.rank}
-            isFolded={diagnosis !== null && !isUnexplained(diagnosis)}
-          />
+          {!isUnexplained && hotspots}
           <Past run={run} />
           <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />
           <Hosts store={store} run={run} />
@@ -212,7 +217,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
 }
 
 /** No fix is known: what loading executes is where to look. */
-function isUnexplained({ bound, advice, beside_loader }: Diagnosis): boolean {
+function isWithoutFix({ bound, advice, beside_loader }: Diagnosis): boolean {
   return bound === 'data' && advice.length === 0 && !beside_loader
 }
 

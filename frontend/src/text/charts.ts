@@ -45,7 +45,8 @@ export const workers = {
   titleAlone: 'Loading one batch',
   name: (worker: number | null) => (worker === null ? 'main process' : `worker ${worker}`),
   /** Where no worker differs from the others, instead of the chart. */
-  folded: (medians: string, limit: string) => `median ${medians}, limit ${limit}`,
+  folded: (medians: string, limit: string | null) =>
+    `median ${medians}${limit === null ? '' : `, limit ${limit}`}`,
   /** To be checked by arithmetic: `limit` is `count` times `work`. */
   limit: (limit: string, count: number, work: string, gpus: number | null) =>
     `Limit: loads of ${limit} per batch on average, since ${plural(count, 'worker')} ${count === 1 ? 'loads' : 'load'} one each while the ${waiter(gpus)} works ${work} per step. With longer ones it has to wait.`,
@@ -80,6 +81,7 @@ export const trials = {
   during: (span: string) => `during ${span} of trials`,
   after: 'since then',
   sinceThen: 'gained since then',
+  all: (count: number) => `All ${plural(count, 'setting')} that ran, with their pace`,
   began: 'began with',
   kept: 'kept',
   lines: 'To write into the program:',

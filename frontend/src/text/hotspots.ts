@@ -51,6 +51,7 @@ export const hotspots = {
     speedscope: ['speedscope JSON', 'opens in speedscope.app'],
   },
   fewLooks: (count: string) => `only ${count} looks: shares say little`,
+  tooFew: (looks: number) => (looks === 0 ? 'not sampled' : `${plural(looks, 'look')}: too few`),
   isRunning:
     'Each worker is sampled for one second in twenty, in short bursts, and more often at first: shares come while it trains.',
   hasEnded: 'The run ended before it was sampled more often.',

@@ -47,8 +47,14 @@ export const run = {
   ) =>
     `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}${share} of ${used} ${isOfRun ? `used${base}` : 'in its loop'}${paused ? `; pauses took ${paused} of that time` : ''}`,
   /** What hours are counted over: more than the newest steps, which are judged. */
-  base: (ranks: number, loaders: number, steps: string | null, before: string | null) =>
-    `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : steps === null ? '' : `, over all ${steps} steps`}${before === null ? '' : ` (${before} of them with other settings)`}`,
+  base: (
+    ranks: number,
+    loaders: number,
+    steps: string | null,
+    before: string | null,
+    atStart: string | null,
+  ) =>
+    `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : steps === null ? '' : `, over all ${steps} steps`}${before === null ? '' : ` (${before} of them with other settings)`}${atStart === null ? '' : `, most of it in the first ${atStart}, before those judged`}`,
   nearlyAll: 'nearly all',
   toTry: 'Worth a try',
   rate: (ideal: string, isRunning: boolean, hasCopies: boolean) =>
@@ -120,9 +126,9 @@ export const advice = {
   noneYetDetail: 'Advice is computed from the measured steps, as soon as there are enough.',
   noneDetail: 'No change of the loader would make this run noticeably faster.',
   notTheLoader: 'Outside the loader',
-  noneFound: 'None found',
+  noneFound: 'No setting helps',
   noneFoundDetail:
-    'No setting was found that would make this run noticeably faster; the table of signals says what was ruled out.',
+    'No setting was found that would make this run noticeably faster. Where loading spends its time is below; what was ruled out is in the table of signals.',
   asNow: 'no gain',
   interval: (low: string, high: string) => `${low} to ${high}`,
   ceiling: (factor: string) => `${factor} ceiling`,

@@ -26,6 +26,8 @@ test('a place in the chart and its position are one', () => {
 
 test('time ticks are round and have room', () => {
   expect(timeTicks(0, 60, 400)).toEqual([0, 20, 40, 60])
+  // A phone's: two labels are no scale.
+  expect(timeTicks(0, 36, 251)).toEqual([0, 10, 20, 30])
   expect(timeTicks(7, 11_160, 800).map(at => at / 1_800)).toEqual([1, 2, 3, 4, 5, 6])
 })
 

@@ -27,8 +27,8 @@ const draw = (changes: Partial<Heatmap> = {}) => record(heatmap({ ...MAP, ...cha
 test('a cell lies at its time and load time, darker with more batches; empty ones are not drawn', () => {
   const [low, high, ...others] = draw().of('rect', 'heat')
   expect(others).toEqual([])
-  expect(low?.points.flat().map(Math.round)).toEqual([54, 106, 554, 154])
-  expect(high?.points.flat().map(Math.round)).toEqual([554, 10, 1_054, 58])
+  expect(low?.points.flat().map(Math.round)).toEqual([54, 94, 554, 136])
+  expect(high?.points.flat().map(Math.round)).toEqual([554, 10, 1_054, 52])
   expect(high?.alpha).toBeCloseTo(1)
   expect(low?.alpha).toBeCloseTo(0.06 + 0.94 * 0.5)
 })
@@ -37,9 +37,9 @@ test('the limit is a dashed line at its load time, over the whole width, and nam
   const drawn = draw()
   const [limit] = drawn.strokes('wait')
   expect(limit).toMatchObject({ dash: [5, 3] })
-  expect(limit?.points.flat().map(Math.round)).toEqual([54, 106, 1_054, 106])
-  expect(drawn.textNamed('10 ms limit').points[0]?.[1]).toBeCloseTo(106 + 4)
-  expect(drawn.textNamed('320 ms now').points[0]?.[1]).toBeCloseTo(34 + 4, 0)
+  expect(limit?.points.flat().map(Math.round)).toEqual([54, 94, 1_054, 94])
+  expect(drawn.textNamed('10 ms limit').points[0]?.[1]).toBeCloseTo(94 + 4)
+  expect(drawn.textNamed('320 ms now').points[0]?.[1]).toBeCloseTo(31 + 4, 0)
 })
 
 test('without a limit, or with one far away, there is no line and no name', () => {

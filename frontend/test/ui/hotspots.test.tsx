@@ -100,11 +100,11 @@ describe('where loading spends its time', () => {
       ...{ self_fraction: (30 - index) / 1_000, total_fraction: 0.5, is_own: false, callers: [] },
     }))
     await show({ hotspots, hot_lines: [] })
-    expect(names()).toHaveLength(7)
+    expect(names()).toHaveLength(5)
     fireEvent.click(screen.getByRole('button', { name: 'Show all 30' }))
     expect(names()).toHaveLength(30)
     fireEvent.click(screen.getByRole('button', { name: 'Show fewer' }))
-    expect(names()).toHaveLength(7)
+    expect(names()).toHaveLength(5)
   })
 
   test('breaks a line, or a function, up by the places that call it', async () => {

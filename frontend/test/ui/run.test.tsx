@@ -295,11 +295,11 @@ describe('advice', () => {
     )
     expect(seen()).toContain('None needed')
     rerender(<AdviceList run={run()} diagnosis={diagnosis({ advice: [] })} />)
-    expect(seen()).toContain('None found')
+    expect(seen()).toContain('No setting helps')
     const elsewhere = { advice: [], beside_loader: 'Other jobs use the cores: move them.' }
     rerender(<AdviceList run={run()} diagnosis={diagnosis(elsewhere)} />)
     expect(seen()).toContain('Outside the loaderOther jobs use the cores: move them.')
-    expect(seen()).not.toContain('None found')
+    expect(seen()).not.toContain('No setting helps')
     rerender(<AdviceList run={run()} diagnosis={undecided()} />)
     expect(seen()).toContain('None yet')
   })

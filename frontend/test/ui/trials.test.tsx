@@ -35,7 +35,9 @@ const TRIED = [
 
 describe('what a run tried', () => {
   test('is each setting with its pace, beside what was predicted', () => {
-    render(<TrialsPanel diagnosis={{ trials: TRIED, steps_per_s: 10 }} tuning={tuning()} />)
+    render(
+      <TrialsPanel diagnosis={{ trials: TRIED, steps_per_s: 10, status: 'running' }} tuning={tuning()} />,
+    )
     expect(seen()).toContain(
       'num_workers 0 → 3, prefetch_factor None → 2: × 2.10 as fast, measured (95%: 2.00 to 2.20).',
     )
@@ -47,7 +49,9 @@ describe('what a run tried', () => {
   })
 
   test('has the mean step before, while it tried, and since', () => {
-    render(<TrialsPanel diagnosis={{ trials: TRIED, steps_per_s: 10 }} tuning={tuning()} />)
+    render(
+      <TrialsPanel diagnosis={{ trials: TRIED, steps_per_s: 10, status: 'running' }} tuning={tuning()} />,
+    )
     const figures = [...document.querySelectorAll('.trials-paces > div')].map(one => one.textContent)
     expect(figures).toEqual([
       'mean step before200 ms',
@@ -58,10 +62,23 @@ describe('what a run tried', () => {
     expect(screen.getByText(/num_workers=3\s+prefetch_factor=2/).tagName).toBe('PRE')
   })
 
+  test('is folded, but for what came of it, once the run has ended', () => {
+    render(
+      <TrialsPanel
+        diagnosis={{ trials: TRIED, steps_per_s: 10, status: 'finished' }}
+        tuning={tuning({ gained_low_us: null, gained_high_us: null })}
+      />,
+    )
+    expect(document.querySelector('details:not([open]) .data')).toBeTruthy()
+    expect(screen.getByText(/num_workers=3\s+prefetch_factor=2/).closest('details')).toBeNull()
+    expect(seen()).toContain('gained since then3 min')
+    expect(seen()).not.toContain('– to –')
+  })
+
   test('does not tell a gain before there is one', () => {
     render(
       <TrialsPanel
-        diagnosis={{ trials: TRIED, steps_per_s: 10 }}
+        diagnosis={{ trials: TRIED, steps_per_s: 10, status: 'running' }}
         tuning={{ ...tuning(), gained_us: null }}
       />,
     )
@@ -77,7 +94,7 @@ describe('what a run tried', () => {
       speedup: null,
       reason,
     })
-    render(<TrialsPanel diagnosis={{ trials: [], steps_per_s: null }} tuning={refused} />)
+    render(<TrialsPanel diagnosis={{ trials: [], steps_per_s: null, status: 'running' }} tuning={refused} />)
     expect(seen()).toContain('not tuned')
     expect(seen()).toContain('An iterable is switched between epochs.')
     expect(rows()).toEqual([])

@@ -166,6 +166,10 @@ def test_the_gain_of_one_loop_is_said_beside_that_of_the_run() -> None:
 def test_what_a_run_lost_is_said_with_what_it_used() -> None:
     lost = made_diagnosis(hours_lost=48 / 3600, hours_used=115 / 3600)
     assert "48 s lost to waiting for data: 42% of 1.9 min used, over all 100 steps." in shown(render_diagnosis(lost))
+    at_start = made_diagnosis(is_lost_at_start=True)
+    assert "all 100 steps, most of it in the first 5, before those judged." in " ".join(
+        shown(render_diagnosis(at_start))
+    )
 
 
 def saving(**said: Any) -> str:

@@ -36,7 +36,7 @@ export interface ShownRun {
 }
 
 /** The first chart: taller than the others, and with the labels and marks of all of them. */
-const STEP = { isUntitled: true, isLabelled: true, height: 240 } as const
+const STEP = { isUntitled: true, isLabelled: true, height: 216 } as const
 
 /** What is left of a step beside data wait and copy; the name is that of its column in a file. */
 interface Rest extends Required<Pick<DeclaredLine<ShownRun>, 'label' | 'end' | 'stroke' | 'fill'>> {

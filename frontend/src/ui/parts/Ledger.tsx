@@ -17,7 +17,12 @@ interface LedgerProps {
 
 export function Ledger({ run, entries, names }: LedgerProps) {
   return (
-    <Panel title={say.title} class="ledger">
+    <Panel
+      title={say.title}
+      class={run === null ? 'ledger ledger-open' : 'ledger'}
+      detail={run === null ? undefined : entries.map(inShort).join('; ')}
+      isFolded={run !== null}
+    >
       {entries.map(entry => (
         <Entry
           key={`${entry.advice_of} ${entry.run_id} ${entry.change}`}
@@ -28,6 +33,14 @@ export function Ledger({ run, entries, names }: LedgerProps) {
       ))}
     </Panel>
   )
+}
+
+/** Of one that is folded: what came of it. */
+function inShort(entry: LedgerEntry): string {
+  const { observed_speedup: observed, change_label: change } = entry
+  return observed === null
+    ? `${change}: ${outcome(entry)}`
+    : `${change}: ${formatFactor(observed)}. ${outcome(entry)}`
 }
 
 interface EntryProps {

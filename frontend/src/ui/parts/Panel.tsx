@@ -23,6 +23,8 @@ interface PanelProps {
   picture?: (() => readonly Block[]) | undefined
   /** Only its title is shown until it is opened. */
   isFolded?: boolean
+  /** While it is folded: something elsewhere asks for what is in it. */
+  isAskedFor?: boolean
   class?: string
   children: ComponentChildren
 }
@@ -62,7 +64,7 @@ function OpenPanel(props: PanelProps) {
 
 /** Its address opens it, and so does that of its table. */
 function FoldedPanel(props: PanelProps) {
-  const { title, name, detail, class: kind = '' } = props
+  const { title, name, detail, isAskedFor = false, class: kind = '' } = props
   const section = useRef<HTMLDetailsElement>(null)
   const view = useView(name)
   const [isTable] = view
@@ -72,8 +74,8 @@ function FoldedPanel(props: PanelProps) {
     section.current.scrollIntoView()
   }, [name])
   useEffect(() => {
-    if (section.current && isTable) section.current.open = true
-  }, [isTable])
+    if (section.current && (isTable || isAskedFor)) section.current.open = true
+  }, [isTable, isAskedFor])
   return (
     <details ref={section} id={name} class={`folded ${kind}`}>
       <summary>

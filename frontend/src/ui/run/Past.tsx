@@ -85,6 +85,7 @@ function Tries({ runs, runId }: { runs: readonly HistoryRun[]; runId: string }) 
       title={say.title}
       name="history"
       detail={say.detail(runs.length)}
+      isFolded
       figures={{ file: figuresOf(COLUMNS, runs).file }}
     >
       <div class="tries-charts">

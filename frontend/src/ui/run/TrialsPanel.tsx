@@ -25,7 +25,7 @@ const FILED: readonly FigureColumn<Trial>[] = [
 ]
 
 interface TrialsPanelProps {
-  diagnosis: Pick<Diagnosis, 'trials' | 'steps_per_s'>
+  diagnosis: Pick<Diagnosis, 'trials' | 'steps_per_s' | 'status'>
   tuning: Tuning
 }
 
@@ -40,17 +40,31 @@ export function TrialsPanel({ diagnosis, tuning }: TrialsPanelProps) {
       figures={trials.length > 0 ? { file: figuresOf(FILED, trials).file } : undefined}
     >
       <Told tuning={tuning} />
-      {trials.length > 0 && <Paces tuning={tuning} trials={trials} now={diagnosis.steps_per_s} />}
-      {trials.length > 0 && (
-        <DataTable caption={say.title} columns={say.columns} rows={trials.map(row(trials))} isNumeric />
-      )}
-      {tuning.status === 'kept' && tuning.lines.length > 0 && (
-        <>
-          <p class="trials-lines detail">{say.lines}</p>
-          <Snippet code={tuning.lines.join('\n')} />
-        </>
-      )}
+      <div class="trials-result">
+        {trials.length > 0 && <Paces tuning={tuning} trials={trials} now={diagnosis.steps_per_s} />}
+        {tuning.status === 'kept' && tuning.lines.length > 0 && (
+          <div>
+            <p class="detail">{say.lines}</p>
+            <Snippet code={tuning.lines.join('\n')} />
+          </div>
+        )}
+      </div>
+      {trials.length > 0 && <Tried trials={trials} isOver={diagnosis.status !== 'running'} />}
     </Panel>
+  )
+}
+
+/** Each setting with its pace: followed while they are tried, and looked up when the run has ended. */
+function Tried({ trials, isOver }: { trials: readonly Trial[]; isOver: boolean }) {
+  const table = (
+    <DataTable caption={say.title} columns={say.columns} rows={trials.map(row(trials))} isNumeric />
+  )
+  if (!isOver) return table
+  return (
+    <details>
+      <summary class="detail">{say.all(trials.length)}</summary>
+      {table}
+    </details>
   )
 }
 
@@ -75,6 +89,8 @@ function Told({ tuning }: { tuning: Tuning }) {
 function Paces({ tuning, trials, now }: { tuning: Tuning; trials: readonly Trial[]; now: number | null }) {
   const before = trials.find(trial => trial.number === 0)?.steps_per_s ?? null
   const during = tuning.trial_steps > 0 ? tuning.trial_us / tuning.trial_steps : null
+  // Of a run that was recorded before intervals were.
+  const isKnown = tuning.gained_low_us !== null && tuning.gained_high_us !== null
   const isOver = tuning.status === 'kept' || tuning.status === 'left_alone'
   const figures: [string, number | null][] = [
     [say.before, before && 1e6 / before],
@@ -94,9 +110,11 @@ function Paces({ tuning, trials, now }: { tuning: Tuning; trials: readonly Trial
           <dt class="quiet">{say.sinceThen}</dt>
           <dd>
             {formatDuration(tuning.gained_us)}{' '}
-            <small class="quiet">
-              {say.interval(formatDuration(tuning.gained_low_us), formatDuration(tuning.gained_high_us))}
-            </small>
+            {isKnown && (
+              <small class="quiet">
+                {say.interval(formatDuration(tuning.gained_low_us), formatDuration(tuning.gained_high_us))}
+              </small>
+            )}
           </dd>
         </div>
       )}

@@ -195,6 +195,7 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
                 diagnosis.loaders.length,
                 diagnosis.steps > diagnosis.judged_steps ? formatNumber(diagnosis.steps) : null,
                 stepsBefore(diagnosis),
+                diagnosis.is_lost_at_start ? formatNumber(diagnosis.warmup_steps) : null,
               ),
               formatFraction(diagnosis.hours_used > 0 ? lost / diagnosis.hours_used : 0),
               pausedShare(diagnosis),

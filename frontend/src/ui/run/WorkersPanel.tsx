@@ -55,12 +55,13 @@ export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Sti
 }
 
 /** No worker is to blame: all medians are on one side of the limit, and none ended or grows. */
-function areAlike({ workers, limit_us: limitUs, missing }: WorkersPage): boolean {
+function areAlike(page: WorkersPage): boolean {
+  const { workers, limit_us: limitUs, missing } = page
   const medians = workers.flatMap(({ load_us_p50: median }) => (median === null ? [] : [median]))
   const slow = medians.filter(median => median > (limitUs ?? 0)).length
   return (
     missing === null &&
-    limitUs !== null &&
+    (limitUs !== null || isAlone(page)) &&
     medians.length === workers.length &&
     (slow === 0 || slow === medians.length) &&
     workers.every(({ died, raised, is_growing: grows }) => died === 0 && raised === 0 && !grows)
@@ -68,7 +69,7 @@ function areAlike({ workers, limit_us: limitUs, missing }: WorkersPage): boolean
 }
 
 function foldedText({ workers, limit_us: limitUs }: WorkersPage): string {
-  return say.folded(rangeOf(workers), formatDuration(limitUs))
+  return say.folded(rangeOf(workers), limitUs === null ? null : formatDuration(limitUs))
 }
 
 function mount(element: HTMLElement, drawn: Drawn) {

@@ -20,9 +20,10 @@ const LEAST_OF_AGENT = 0.01
 interface FlamePanelProps {
   page: HotspotsPage
   search: Signal<string>
+  isFolded?: boolean
 }
 
-export function FlamePanel({ page, search }: FlamePanelProps) {
+export function FlamePanel({ page, search, isFolded = false }: FlamePanelProps) {
   const { of, agent_fraction } = page
   const ofAgent = agent_fraction ?? 0
   const root = useMemo(() => flameTree(page), [page])
@@ -50,6 +51,8 @@ export function FlamePanel({ page, search }: FlamePanelProps) {
     <Panel
       title={say.title}
       name="flame"
+      isFolded={isFolded}
+      isAskedFor={search.value !== ''}
       detail={say.detail}
       figures={figuresIn(root)}
       picture={() => [chart(flame({ ...shown, current: null }))]}

@@ -14,7 +14,7 @@ import { StacksMenu } from './StacksMenu'
 import './HotspotList.css'
 
 /** Most that are worth a change are among these. */
-const FIRST = 7
+const FIRST = 5
 
 const FILED: readonly FigureColumn<Hotspot>[] = [
   { name: 'function' },

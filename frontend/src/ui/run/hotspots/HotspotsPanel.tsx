@@ -61,21 +61,31 @@ function Shown({ page, run, of, isFolded }: ShownProps) {
   if (page.hotspots.length === 0) {
     return (
       <>
-        <NotSampled page={page} run={run} controls={sampled} />
+        <NotSampled page={page} run={run} controls={sampled} isFolded={isFolded} />
         {slowest}
       </>
     )
   }
+  const list = <HotspotList page={page} ranks={run.ranks.length} search={search} controls={sampled} />
+  if (!isFolded) {
+    // It stands where fixes would, which is too narrow for both.
+    return (
+      <div class="hotspots-alone">
+        {list}
+        {slowest}
+        <FlamePanel page={page} search={search} isFolded />
+      </div>
+    )
+  }
   const panels = (
-    <div class={`hotspot-panels ${isFolded ? 'titled' : ''}`}>
+    <div class="hotspot-panels titled">
       <div>
-        <HotspotList page={page} ranks={run.ranks.length} search={search} controls={sampled} />
+        {list}
         {slowest}
       </div>
       <FlamePanel page={page} search={search} />
     </div>
   )
-  if (!isFolded) return panels
   return (
     <details class="folded" open={WITHIN.includes(location.hash)}>
       <summary>
@@ -115,12 +125,12 @@ function Sampled({ of }: Pick<ShownProps, 'of'>) {
   )
 }
 
-interface NotSampledProps extends Pick<ShownProps, 'page' | 'run'> {
+interface NotSampledProps extends Pick<ShownProps, 'page' | 'run' | 'isFolded'> {
   controls: ComponentChildren
 }
 
 /** Too little was seen, or nothing is looked at: the reason, and what would change it. */
-function NotSampled({ page, run, controls }: NotSampledProps) {
+function NotSampled({ page, run, controls, isFolded }: NotSampledProps) {
   const settings = run.loaders.find(one => one.loader === page.loader)?.settings
   const loadsItself = page.samples === 0 && settings?.num_workers === 0
   const isExplained = whyNot(page, run) !== undefined
@@ -129,6 +139,8 @@ function NotSampled({ page, run, controls }: NotSampledProps) {
     <Panel
       title={say.titles[page.of]}
       name="hotspots"
+      detail={isFolded ? say.tooFew(page.samples) : undefined}
+      isFolded={isFolded}
       controls={
         <>
           {controls}
