@@ -219,11 +219,13 @@ def test_a_candidate_without_workers_comes_first() -> None:
     ("loop", "steps", "why"),
     [
         (Loop({TWO: 0.1}), 400, HEALTHY),
+        (Loop({NONE: 90}), 20, "too few steps were measured, 1 step more would be needed"),
         (Loop({TWO: 90}, candidates=None), 40, "the program ended before anything was tried"),
         (
             Loop({LoaderSetting(64, 2): 90}),
             10,
-            "too few steps were measured, since the first 129 of each pass are of its start",
+            "its queue of 64 × 2 batches is filled at the start of each pass, before anything can be compared: "
+            "11 steps more of a pass would be needed",
         ),
     ],
 )

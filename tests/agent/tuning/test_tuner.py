@@ -268,3 +268,23 @@ def test_trials_go_on_after_what_a_signal_handler_raised_within_them(at: int, mo
     signal.signal(signal.SIGUSR1, before)
     assert found == list(range(300))
     assert facts_now().status in (tuning.KEPT, tuning.LEFT_ALONE)
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_as_many_steps_more_as_are_told_suffice_where_a_pass_is_shorter_than_its_queue(passes: int) -> None:
+    def said_of(batches: int) -> str:
+        said: list[str] = []
+        control._state.tuner = Tuner(TuneOptions(), said.append)
+        loader = DataLoader(Indices(batches), num_workers=2, prefetch_factor=16)
+        underfed.watch(loader, name="train", tune=True)
+        for _ in range(passes):
+            assert len(list(loader)) == batches
+        underfed.finish()
+        return said[-1]
+
+    short = said_of(20)
+    assert "its queue of 2 × 16 batches" in short
+    missing = int(short.split(": ")[-1].split()[0])
+    assert "its queue of" not in said_of(20 + missing)
+    if passes == 1:
+        assert "1 step more" in said_of(20 + missing - 1)

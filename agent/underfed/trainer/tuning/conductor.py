@@ -69,7 +69,8 @@ class Order:
 class Conductor:
     """``proposed``: asks for what the service proposes. ``plain``: candidates by the plain rule, of step and wait in
     nanoseconds. ``changed``: called when what it tells has changed. ``left_steps``: that are known to be left of the
-    run; ``None``: that is not known. ``start_ns``: what starting workers costs, as far as that is known."""
+    run; ``None``: that is not known. ``start_ns``: what starting workers costs, as far as that is known.
+    ``starting``: requests to come whose steps are of a start, of which this is not told."""
 
     began_with: LoaderSetting
     most_steps: int
@@ -83,6 +84,7 @@ class Conductor:
     concluded: Callable[[], None]
     left_steps: Callable[[], int | None]
     start_ns: int = 0
+    starting: Callable[[], int] = lambda: 0
     status: str = tuning.WAITING
     reason: str | None = None
     setting: LoaderSetting = field(init=False)
@@ -126,6 +128,11 @@ class Conductor:
     @property
     def is_searching(self) -> bool:
         return self._search is not None
+
+    @property
+    def missing_steps(self) -> int:
+        """Until it can be told how much of the time is waiting."""
+        return self.starting() + self._pace.missing_steps
 
     def gap(self) -> None:
         """The next request does not end a step that counts: a pass or a setting began."""

@@ -49,6 +49,11 @@ class Pace:
         return max(0, len(self.requests_ns) - 1)
 
     @property
+    def missing_steps(self) -> int:
+        """Before ``recent`` tells."""
+        return max(0, ENOUGH - self.steps)
+
+    @property
     def stall_fraction(self) -> float:
         return sum(self.waits_ns) / max(1, self.requests_ns[-1] - self.requests_ns[0])
 

@@ -117,12 +117,22 @@ def _spent(conductor: Conductor) -> str:
 
 
 def _why_not(conductor: Conductor) -> str:
-    if conductor.reason == ASKING:
-        return "the program ended before anything was tried"
-    if conductor.reason is None and not conductor.searches:
-        started = conductor.setting.capacity + 1
-        return f"too few steps were measured, since the first {started} of each pass are of its start"
-    return conductor.reason or "nothing was tried"
+    if conductor.reason not in (None, ASKING):
+        return conductor.reason
+    if conductor.reason is None and not conductor.searches and conductor.missing_steps:
+        return _too_few(conductor)
+    return "the program ended before anything was tried"
+
+
+def _too_few(conductor: Conductor) -> str:
+    setting, missing = conductor.setting, conductor.missing_steps
+    more = f"{missing} {'step' if missing == 1 else 'steps'} more"
+    if not setting.num_workers:
+        return f"too few steps were measured, {more} would be needed"
+    return (
+        f"its queue of {setting.num_workers} × {setting.prefetch_factor} batches is filled at the start of each pass, "
+        f"before anything can be compared: {more} of a pass would be needed"
+    )
 
 
 def script_lines(conductor: Conductor) -> Iterator[str]:

@@ -292,6 +292,7 @@ class Tuner:
                 concluded=self._telling.kept,
                 left_steps=self._chosen.left_steps,
                 start_ns=start_ns(loader),
+                starting=lambda: self._skip,
             )
         )
 
