@@ -32,8 +32,8 @@ def _noise(found: Sequence[Tuned]) -> str:
     """What a difference from 1 has to be larger than."""
     statics = sorted(_static_noise(each) for each in found)
     said = (
-        f"Noise: the best static setting, measured again after each training, differed by {statistics.median(statics):.1%} "
-        f"(median), at most {statics[-1]:.1%}"
+        "Noise: the best static setting, measured again after each training, differed by "
+        f"{statistics.median(statics):.1%} (median), at most {statics[-1]:.1%}"
     )
     repeats: dict[tuple[str, object, bool], list[float]] = {}
     for each in found:
