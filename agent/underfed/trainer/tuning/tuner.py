@@ -58,6 +58,9 @@ FEW_FILES = (
     "the files that this process may open are nearly used up (ulimit -n): each batch that the program keeps holds "
     "those by which a worker sent it"
 )
+MOST_STARTS = 3
+"""Of workers that a signal handler of the program ends in a row: each takes the place of a batch."""
+INTERRUPTED = f"a signal handler ended the start of workers {MOST_STARTS} times in a row"
 DAEMONIC = f"{MAY_NOT_START}; it could have workers if it were not started with daemon=True"
 FORKED = "this process was forked from another one; it could be tuned if it were started by spawn"
 TWO_AT_ONCE = "two of its iterators are used at once"
@@ -101,6 +104,8 @@ class Tuner:
         """The data set as it was near the beginning of the pass, where there are no workers."""
         self._back: LoaderSetting | None = None
         """To be used from here on, whatever is ordered."""
+        self._interrupted_starts = 0
+        """In a row, by what a signal handler raised."""
         self._has_finished = False
         """The recording's directory may be gone."""
 
@@ -447,11 +452,19 @@ class Tuner:
         if order.setting == switched.setting:
             switched.drop(iterator, {order.setting, order.keep})
         elif self._can_switch(iterator):
+            if self._interrupted_starts == MOST_STARTS:
+                self._loads_here(switched.own.setting, INTERRUPTED)
+                return
+            # It stays so where what a signal handler raised goes through.
+            self._interrupted_starts += 1
             try:
                 switched.begin(iterator, order.setting)
             except Exception as error:
                 let_through(error)
+                self._interrupted_starts = 0
                 self._not_started(error, iterator, switched, now)
+            else:
+                self._interrupted_starts = 0
 
     def _not_started(self, error: Exception, iterator: Any, switched: Switched, now: int) -> None:
         """Such workers cannot be started here. The others are tried."""
