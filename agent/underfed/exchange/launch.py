@@ -51,6 +51,11 @@ def first_rank_only(environ: Mapping[str, str], say: Say) -> Say:
     return say if read_rank(environ).rank == 0 else lambda _line: None
 
 
+def first_of_host_only(environ: Mapping[str, str], say: Say) -> Say:
+    """``say`` on the first rank of each host, whose terminals differ, nothing on the others."""
+    return say if read_rank(environ).local_rank == 0 else lambda _line: None
+
+
 def report(environ: Mapping[str, str], reports: str, detail: str = "") -> None:
     """Report to the launcher, if there is one. Raises nothing: on another host its directory does not exist."""
     directory = environ.get(LAUNCH)

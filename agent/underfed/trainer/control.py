@@ -99,7 +99,7 @@ def _tune(recording: Recording, loader: Any) -> None:
     if not any(map(_is_dataloader, with_inner(loader))):
         return
     if _state.tuner is None:
-        _state.tuner = Tuner(TuneOptions(), launch.first_rank_only(os.environ, say))
+        _state.tuner = Tuner(TuneOptions(), launch.first_of_host_only(os.environ, say))
     _state.tuner.recording = recording
     _state.tuner.choose(with_inner(loader)[0])
     _installed_hooks().tune(_state.tuner)

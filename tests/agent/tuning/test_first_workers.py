@@ -99,6 +99,7 @@ def test_workers_that_are_not_forked_need_a_script_that_asks_for_its_name(
     assert (
         why_no_first_workers(loader)
         == 'starting a worker runs the script again: it has no `if __name__ == "__main__":`'
+        "; it could have workers if the training were put under one"
     )
     monkeypatch.delattr(sys.modules["__main__"], "__file__")
     assert why_no_first_workers(loader) is None, "of a notebook nothing is run"
@@ -135,4 +136,6 @@ def test_a_data_set_with_an_open_file_is_left_without_workers(tmp_path: Path) ->
 @pytest.mark.skipif(not hasattr(DataLoader(Numbers()), "in_order"), reason="this torch hands batches out in order")
 def test_a_loader_that_takes_batches_in_any_order_is_given_none() -> None:
     """Without workers it takes them in order."""
-    assert "in any order" in str(why_no_first_workers(DataLoader(Numbers(), in_order=False)))
+    reason = str(why_no_first_workers(DataLoader(Numbers(), in_order=False)))
+    assert "in any order" in reason
+    assert reason.endswith("; it could have workers without in_order=False")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ from underfed.trainer import control
 from underfed.trainer.settings.overrides import Overrides
 from underfed.trainer.settings.tunable import NAMES
 from underfed.trainer.tuning import conductor
+from underfed.trainer.tuning.feeders import Feeders
 from underfed.trainer.tuning.loader_setting import TRIED, LoaderSetting
-from underfed.trainer.tuning.tuner import TuneOptions, Tuner, read_tuner
+from underfed.trainer.tuning.tuner import INTERRUPTED, MOST_STARTS, TuneOptions, Tuner, read_tuner
 
 
 def exit_code(loader: DataLoader[Any]) -> Any:
@@ -288,3 +290,44 @@ def test_as_many_steps_more_as_are_told_suffice_where_a_pass_is_shorter_than_its
     assert "its queue of" not in said_of(20 + missing)
     if passes == 1:
         assert "1 step more" in said_of(20 + missing - 1)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.timeout(30)
+def test_workers_whose_start_a_signal_handler_always_ends_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without us the program would have had its next batch before the next alarm."""
+    raised = [0]
+    construct = Feeders.construct
+
+    def slow(*given: Any) -> Any:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        try:
+            time.sleep(1)
+            return construct(*given)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    before = signal.signal(signal.SIGALRM, Handler(TimeoutError).plain)
+    monkeypatch.setattr(Feeders, "construct", slow)
+    control._state.tuner = Tuner(TuneOptions(most_steps=60), print)
+    loader = DataLoader(Numbers(200, sleep_s=0.002))
+    underfed.watch(loader, name="train", tune=True)
+    iterator, found = iter(loader), []
+    try:
+        while raised[0] < 20:
+            try:
+                found.append(first(next(iterator)))
+            except TimeoutError as error:
+                raised[0] += 1
+                traceback.clear_frames(error.__traceback__)
+            except StopIteration:
+                break
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert found == list(range(200))
+    assert raised == [MOST_STARTS]
+    told = facts_now()
+    assert (told.status, told.reason) == (tuning.REFUSED, INTERRUPTED)
+    assert control._state.tuner is not None
+    assert control._state.tuner.conductor is not None
+    assert control._state.tuner.conductor.setting == LoaderSetting(0)

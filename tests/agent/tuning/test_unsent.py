@@ -22,7 +22,7 @@ from underfed.trainer.tuning import unsent
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import switched_of
 from underfed.trainer.tuning.tuner import TuneOptions, Tuner
-from underfed.trainer.tuning.unsent import why_unsent
+from underfed.trainer.tuning.unsent import SENT_AS_DATA, why_unsent
 
 WORKERS = LoaderSetting(2, 2)
 
@@ -170,7 +170,11 @@ def test_a_loader_whose_first_batch_cannot_be_sent_is_given_no_workers() -> None
     assert len(list(loader)) == 200
     told = facts_now()
     assert told.status == tuning.LEFT_ALONE
-    assert told.reason == "its batches cannot be sent by a worker: TypeError: cannot pickle '_thread.lock' object"
+    assert (
+        told.reason
+        == "its batches cannot be sent by a worker: TypeError: cannot pickle '_thread.lock' object" + SENT_AS_DATA
+    )
+    assert told.why_no_workers == told.reason
 
 
 @pytest.mark.usefixtures("quick")

@@ -34,6 +34,7 @@ Identify = Callable[[Any], "tuple[str, Identity] | None"]
 not recorded."""
 
 NOT_YET = "no training loader was iterated"
+MAY_NOT_START = "this process may not start others"
 OF_ALL = ""
 """Reported to the launcher for settings of all training loaders, where a loader's name is for those of one."""
 
@@ -245,7 +246,7 @@ def why_not_so_many(loader: Any, workers: int, why_unshared: WhyUnshared) -> str
     if not workers:
         return None
     if not loader.num_workers and current_process().daemon:
-        return "this process may not start others"
+        return MAY_NOT_START
     # One worker loads the same as none.
     if workers > max(loader.num_workers, 1) and isinstance(loader.dataset, IterableDataset):
         return why_unshared(loader, workers)

@@ -40,13 +40,15 @@ SHARED_LIBRARIES = frozenset({"h5py", "lmdb", "sqlite3"})
 """Whose open objects must not be used on both sides of a fork, by their own documentation."""
 
 MADE_IN_EACH = "; it could have workers if each of them opened its own, at its first `__getitem__`"
-"""The usual cure."""
+IN_ORDER = "; it could have workers without in_order=False"
+GUARDED = "; it could have workers if the training were put under one"
+"""The usual cures."""
 
 
 def why_no_first_workers(loader: Any) -> str | None:
     """``None``: nothing speaks against it."""
     if not getattr(loader, "in_order", True):
-        return "it has in_order=False, with which workers hand batches out in any order"
+        return f"it has in_order=False, with which workers hand batches out in any order{IN_ORDER}"
     if _start_method(loader) == "fork":
         if (pool := _pool_of(loader.dataset)) is not None:
             return f"its data set holds a {pool}, which does not run in forked workers{MADE_IN_EACH}"
@@ -54,7 +56,7 @@ def why_no_first_workers(loader: Any) -> str | None:
         return f"its data set holds an open {found}, which forked workers would share{MADE_IN_EACH}" if found else None
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     if main is not None and not is_guarded(main):
-        return 'starting a worker runs the script again: it has no `if __name__ == "__main__":`'
+        return f'starting a worker runs the script again: it has no `if __name__ == "__main__":`{GUARDED}'
     return None
 
 

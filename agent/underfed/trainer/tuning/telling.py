@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+from multiprocessing import parent_process, util
 from typing import TYPE_CHECKING
 
 from underfed.exchange import tuning
@@ -31,7 +32,11 @@ class Telling:
 
     def begin(self, conductor: Conductor) -> None:
         self.conductor = conductor
-        atexit.register(self.end)
+        # A child of multiprocessing ends without atexit, but runs these: before the recording's, which ends it.
+        if parent_process() is not None:
+            util.Finalize(None, self.end, exitpriority=1)
+        else:
+            atexit.register(self.end)
         self.write()
 
     def write(self) -> None:
@@ -45,9 +50,9 @@ class Telling:
             let_through(error)
             watched.guard.count("tune", error)
 
-    def left_alone(self, reason: str, setting: LoaderSetting | None) -> None:
+    def left_alone(self, reason: str, setting: LoaderSetting | None, *, are_workers_refused: bool = False) -> None:
         self.say(f"--tune leaves this loader alone: {reason}")
-        self._write_alone(tuning.REFUSED, reason, setting)
+        self._write_alone(tuning.REFUSED, reason, setting, reason if are_workers_refused else None)
 
     def failed(self, error: Exception, setting: LoaderSetting | None) -> None:
         """An error of ours."""
@@ -78,12 +83,15 @@ class Telling:
             self.say(line)
         self.write()
 
-    def _write_alone(self, status: str, reason: str, setting: LoaderSetting | None) -> None:
+    def _write_alone(
+        self, status: str, reason: str, setting: LoaderSetting | None, why_no_workers: str | None = None
+    ) -> None:
         if self.conductor is not None:
             self.conductor.refuse(reason, status)
         elif self.watched is not None and setting is not None and not self._is_follower():
             began = setting.settings()
-            tuning.write_tuning(self.watched.directory, tuning.TuningFacts(self.watched.name, status, began, reason))
+            facts = tuning.TuningFacts(self.watched.name, status, began, reason, why_no_workers=why_no_workers)
+            tuning.write_tuning(self.watched.directory, facts)
 
     def _is_follower(self) -> bool:
         return self.recording is not None and bool(self.recording.facts.local_rank)

@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
+from multiprocessing import current_process
 from typing import TYPE_CHECKING, Any
 
 from underfed.exchange import launch, tuning
@@ -23,7 +24,7 @@ from underfed.trainer.attached import attach, attached
 from underfed.trainer.batch import measure_batch
 from underfed.trainer.hooks.session import Session
 from underfed.trainer.hooks.watched_loader import KEPT_IN_TRIALS, WatchedLoader
-from underfed.trainer.settings.overrides import why_not_so_many
+from underfed.trainer.settings.overrides import MAY_NOT_START, why_not_so_many
 from underfed.trainer.settings.verified_sharding import VerifiedSharding
 from underfed.trainer.tuning.chosen_loader import ChosenLoader, start_ns
 from underfed.trainer.tuning.conductor import Conductor, Order, steps_for_trials
@@ -57,6 +58,11 @@ FEW_FILES = (
     "the files that this process may open are nearly used up (ulimit -n): each batch that the program keeps holds "
     "those by which a worker sent it"
 )
+MOST_STARTS = 3
+"""Of workers that a signal handler of the program ends in a row: each takes the place of a batch."""
+INTERRUPTED = f"a signal handler ended the start of workers {MOST_STARTS} times in a row"
+DAEMONIC = f"{MAY_NOT_START}; it could have workers if it were not started with daemon=True"
+FORKED = "this process was forked from another one; it could be tuned if it were started by spawn"
 TWO_AT_ONCE = "two of its iterators are used at once"
 READS_ALONE = "; it could have workers if reading a sample changed nothing that later ones need"
 
@@ -69,6 +75,7 @@ class Tuner:
         self._telling = Telling(say)
         self._now = now
         self._pid = os.getpid()
+        self._is_forked = False
         self._chosen = ChosenLoader()
         self._edges = EpochEdges()
         self._sharding = VerifiedSharding()
@@ -97,6 +104,8 @@ class Tuner:
         """The data set as it was near the beginning of the pass, where there are no workers."""
         self._back: LoaderSetting | None = None
         """To be used from here on, whatever is ordered."""
+        self._interrupted_starts = 0
+        """In a row, by what a signal handler raised."""
         self._has_finished = False
         """The recording's directory may be gone."""
 
@@ -121,9 +130,11 @@ class Tuner:
 
     def before_iter(self, loader: Any) -> None:
         """A loader is about to create or reset an iterator."""
-        if self._is_off or os.getpid() != self._pid:
-            return
         try:
+            if os.getpid() != self._pid:
+                self._begin_forked()
+            if self._is_off:
+                return
             if self._chosen.is_about_to_begin(loader):
                 self._edges.begin(loader, self._setting)
                 if self._watched is not None and self._setting is not None:
@@ -246,7 +257,7 @@ class Tuner:
         watched.kept_iterators = KEPT_IN_TRIALS
         watched.has_first_workers = self._errors is not None
         self._report_sharding(loader)
-        why = why_left_alone(iterator, session)
+        why = self._why_no_process_for_it() or why_left_alone(iterator, session)
         if why is not None:
             self._refuse(iterator, why)
             return
@@ -267,6 +278,20 @@ class Tuner:
         if self._setting is not None and setting != self._setting and self._can_switch(iterator):
             # It could not be put in as the pass began, as where the loader's class computes it.
             self._catching_up = Order(self._setting, self._setting)
+
+    def _begin_forked(self) -> None:
+        """What is known is of the process that this one was forked from, whose iterators load on."""
+        recording = self.recording
+        self._pid, self._is_forked, self._is_off = os.getpid(), True, False
+        self._chosen, self._edges, self._telling = ChosenLoader(), EpochEdges(), Telling(self._telling.say)
+        self._current = self._setting = self._keep = self._errors = self._ranks = None
+        self.recording = recording
+
+    def _why_no_process_for_it(self) -> str | None:
+        """Torch refuses workers of a daemonic process, so a loader there has none."""
+        if current_process().daemon:
+            return DAEMONIC
+        return FORKED if self._is_forked else None
 
     def _begin(self, setting: LoaderSetting, loader: Any, watched: WatchedLoader) -> None:
         recording, facts = self.recording, watched.facts
@@ -427,11 +452,19 @@ class Tuner:
         if order.setting == switched.setting:
             switched.drop(iterator, {order.setting, order.keep})
         elif self._can_switch(iterator):
+            if self._interrupted_starts == MOST_STARTS:
+                self._loads_here(switched.own.setting, INTERRUPTED)
+                return
+            # It stays so where what a signal handler raised goes through.
+            self._interrupted_starts += 1
             try:
                 switched.begin(iterator, order.setting)
             except Exception as error:
                 let_through(error)
+                self._interrupted_starts = 0
                 self._not_started(error, iterator, switched, now)
+            else:
+                self._interrupted_starts = 0
 
     def _not_started(self, error: Exception, iterator: Any, switched: Switched, now: int) -> None:
         """Such workers cannot be started here. The others are tried."""
@@ -548,7 +581,7 @@ class Tuner:
         if self._setting is None:
             self._setting = self._keep = setting_of(iterator, None) if hasattr(iterator, "_pin_memory") else None
         self._is_off = True
-        self._telling.left_alone(reason, self._setting)
+        self._telling.left_alone(reason, self._setting, are_workers_refused=reason == DAEMONIC)
 
     def _fail(self, error: Exception) -> None:
         """An error of ours: nothing more is tried, and what loads goes on."""
@@ -585,4 +618,4 @@ def read_tuner(environ: Mapping[str, str], say: Say) -> Tuner | None:
         return None
     steps = environ.get(launch.TUNE_STEPS)
     options = TuneOptions(int(steps) if steps else None, environ.get(launch.TRIAL_ONLY) == "1")
-    return Tuner(options, launch.first_rank_only(environ, say))
+    return Tuner(options, launch.first_of_host_only(environ, say))

@@ -18,6 +18,10 @@ MOST_BYTES = 1 << 20
 """Are pickled of what is no tensor and no array: some milliseconds. What lies behind is not looked at."""
 
 
+SENT_AS_DATA = "; it could have workers if its batches held data alone, and what belongs to a process were made from it"
+"""The usual cure."""
+
+
 class _EnoughError(Exception):
     """So much of it could be pickled."""
 
@@ -55,5 +59,5 @@ def why_unsent(batch: Any) -> str | None:
         return None
     except Exception as error:
         let_through(error)
-        return f"its batches cannot be sent by a worker: {type(error).__name__}: {error}"[:400]
+        return f"its batches cannot be sent by a worker: {type(error).__name__}: {error}"[:300] + SENT_AS_DATA
     return None
