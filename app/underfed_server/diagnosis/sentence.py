@@ -440,8 +440,12 @@ def _rates(examined: Examination, samples: float | None) -> str:
     alone = per_step / (work_us(examined.rank) / 1e6)
     if now * instant.speedup <= MORE_THAN_WORK * alone:
         return said
-    delays = "the waits delay its other work, too" if examined.rank.has_device_clock else "loading slows it down, too"
-    return f"{said} Its work alone, as long as it takes now, would allow {_figure(alone)}: {delays}."
+    slowed = (
+        "The waits also delay the other work" if examined.rank.has_device_clock else "Loading also slows the other work"
+    )
+    return (
+        f"{said} {slowed} of a step. Without waits, but with that work as slow as now, it would take {_figure(alone)}."
+    )
 
 
 def _figure(value: float) -> str:

@@ -396,7 +396,7 @@ def a_rate_above_that_of_the_work_says_why(said: Diagnosis) -> Iterator[str]:
     if "could take" not in (said.why or "") or said.anatomy is None or not said.instant_data_steps_per_s:
         return
     work_us = said.anatomy.compute_us + (said.anatomy.h2d_exposed_us or 0)
-    factor, is_told = said.instant_data_steps_per_s * work_us / 1e6, "Its work alone" in (said.why or "")
+    factor, is_told = said.instant_data_steps_per_s * work_us / 1e6, "as slow as now" in (said.why or "")
     if abs(factor - 1.01) > 1e-3 and is_told != (factor > 1.01):
         yield f"instant data gives × {factor} of what the work allows, and it is said: {said.why!r}"
 
