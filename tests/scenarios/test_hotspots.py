@@ -57,9 +57,9 @@ PICTURES = [f"hot.photographs_{library}" for library in ("albumentations", "torc
 ADVISED = {
     "hot.demo": "reduced decoding",
     "hot.photographs_albumentations": "precomputing",
-    "hot.photographs_hugging_face": "resized copies",
+    "hot.photographs_hugging_face": "reduced decoding",
     "hot.photographs_torchvision": "another decoder",
-    "hot.photographs_webdataset": "resized copies",
+    "hot.photographs_webdataset": "reduced decoding",
     "hot.slow_files": "slow samples prepared",
 }
 """The first cheaper way. Random crops of these photographs are often less than twice as large as what is used, which is
