@@ -35,12 +35,14 @@ export function Ledger({ run, entries, names }: LedgerProps) {
   )
 }
 
-/** Of one that is folded: what came of it. */
+/** Of one that is folded: what was promised, and what came of it. */
 function inShort(entry: LedgerEntry): string {
-  const { observed_speedup: observed, change_label: change } = entry
-  return observed === null
-    ? `${change}: ${outcome(entry)}`
-    : `${change}: ${formatFactor(observed)}. ${outcome(entry)}`
+  const { observed_speedup: observed, predicted_speedup: predicted, change_label: change } = entry
+  const figures = [
+    predicted === null ? null : `${say.predicted} ${formatFactor(predicted)}`,
+    observed === null ? null : `${say.observed} ${formatFactor(observed)}`,
+  ].filter(figure => figure !== null)
+  return [`${change}: ${figures.join(', ')}`, outcome(entry)].join(figures.length > 0 ? '. ' : '')
 }
 
 interface EntryProps {
