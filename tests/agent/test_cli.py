@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -50,6 +54,25 @@ def test_help_lists_every_command_with_one_line(
 
 def test_a_command_gets_its_arguments_and_gives_its_exit_code(brought: None) -> None:
     assert cli.main(["serve", "--port", "1"]) == 2
+
+
+@pytest.mark.parametrize("words", [["doctor"], ["doctor", "--json"], ["--help"]])
+def test_a_reader_that_ends_first_gets_no_traceback(words: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "underfed.commands.cli", *words]
+    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGPIPE, "")
+
+
+def test_another_pipe_that_breaks_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(arguments: Sequence[str]) -> int:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(cli, "OWN", {"push": breaks})
+    with pytest.raises(BrokenPipeError):
+        cli.main(["push"])
 
 
 def test_a_command_whose_package_is_not_installed_says_what_to_install(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
@@ -19,9 +20,35 @@ GROUP = "underfed.commands"
 USAGE = 2
 """Exit code of a call that cannot be understood."""
 
+NOBODY_READS = 128 + signal.SIGPIPE
+"""As shells give it for a command that this signal ends."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
+    """Run one command and return its exit code; :data:`NOBODY_READS` where its reader ended first, as ``head`` does."""
+    try:
+        code = run_command(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not is_reader_gone():
+            raise
+        return NOBODY_READS
+    return code
+
+
+def is_reader_gone() -> bool:
+    """Of standard output: another pipe may have broken. If it is, what is left goes nowhere, so that the interpreter
+    finds nothing to complain of when it ends.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
+
+
+def run_command(arguments: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help", "help"):
         print(help_text())

@@ -19,6 +19,9 @@ from underfed_server.terminal.console import plain
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
 """Exit codes."""
 
+MOST_DIGITS = 6
+"""After the point of a percentage."""
+
 WAITED_S, POLL_S = 30.0, 0.5
 """How long the last windows of a run that has just ended are waited for, and how often the service is asked."""
 
@@ -114,8 +117,9 @@ def stall_limit(found: Diagnosis, allowed: float) -> Limit:
     share, base = stall.fraction, "run" if stall.is_of_run else "time"
     each = ", ".join(f"{percent(one)} for {loader}" for loader, one in stall.of_loaders.items())
     apart = f" ({each})" if len(stall.of_loaders) > 1 else ""
-    words = f"data stall {percent(share)} of the {base}{apart}, {percent(allowed)} allowed{so_far}"
-    return Limit("max_stall", allowed, share, None, None, percents_of(share) <= percents_of(allowed), words)
+    measured, most = percents(share, allowed)
+    words = f"data stall {measured} of the {base}{apart}, {most} allowed{so_far}"
+    return Limit("max_stall", allowed, share, None, None, share <= allowed, words)
 
 
 def slowdown_limit(found: Comparison, allowed: float) -> Limit:
@@ -125,24 +129,27 @@ def slowdown_limit(found: Comparison, allowed: float) -> Limit:
         why = after.why_not or before.why_not or found.sentence
         return Limit("max_slowdown", allowed, None, None, None, None, f"slowdown: cannot be told: {why}")
     slower, low, high = (1 / factor - 1 for factor in (after.speed.factor, after.speed.high, after.speed.low))
-    most = percents_of(allowed)
-    holds = True if percents_of(high) <= most else False if percents_of(low) > most else None
+    holds = True if high <= allowed else False if low > allowed else None
     each = "sample" if found.per == "samples" else "step"
     change = f"{percent(abs(slower))} {'more' if slower > 0 else 'less'} time a {each} than {before.label}"
-    interval = f"95 % {percent(low)} to {percent(high)}"
-    words = f"{change} ({interval}), {percent(allowed)} more allowed"
+    least, most, limit = percents(low, high, allowed)
+    words = f"{change} (change {least} to {most}, 95 % interval), {limit} more allowed"
     if holds is None:
         words += ": cannot be told, the limit lies within the interval; more steps narrow it"
     return Limit("max_slowdown", allowed, slower, low, high, holds, words)
 
 
-def percents_of(fraction: float) -> float:
-    """As written: what reads alike is alike."""
-    return round(100 * fraction, 1)
+def percents(*fractions: float) -> list[str]:
+    """With as many digits as tell those apart that differ: no limit fails beside a figure that reads like it."""
+    for digits in range(1, MOST_DIGITS):
+        written = [percent(fraction, digits) for fraction in fractions]
+        if len(set(written)) == len(set(fractions)):
+            return written
+    return [percent(fraction, MOST_DIGITS) for fraction in fractions]
 
 
-def percent(fraction: float) -> str:
-    return f"{percents_of(fraction):.1f}%"
+def percent(fraction: float, digits: int = 1) -> str:
+    return f"{100 * fraction:.{digits}f}%"
 
 
 def all_hold(limits: Sequence[Limit]) -> bool | None:

@@ -89,6 +89,22 @@ def test_the_share_is_of_what_the_verdict_is_about_and_of_all_loaders(
     assert limit.measured == pytest.approx(float(said.partition("%")[0].rpartition(" ")[2]) / 100)
 
 
+@pytest.mark.parametrize(
+    ("share", "allowed", "holds", "said"),
+    [
+        (0.452, 0.452, True, "data stall 45.2% of the time, 45.2% allowed"),
+        (0.45224, 0.452, False, "data stall 45.22% of the time, 45.20% allowed"),
+        (0.45199996, 0.452, True, "data stall 45.199996% of the time, 45.200000% allowed"),
+        (0.0, 0.0, True, "data stall 0.0% of the time, 0.0% allowed"),
+    ],
+)
+def test_figures_are_compared_as_measured_and_written_so_that_they_differ(
+    share: float, allowed: float, holds: bool, said: str
+) -> None:
+    limit = stall_limit(made_diagnosis("near", data_stall_fraction=share), allowed)
+    assert (limit.holds, limit.sentence) == (holds, said)
+
+
 def test_a_run_without_a_verdict_neither_passes_nor_fails(store: Store, capsys: Capture) -> None:
     assert check(["unjudged", "--max-stall", "0.9", "--json"]) == 2
     said = json.loads(capsys.readouterr().out)
