@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -40,12 +41,13 @@ def is_reader_gone() -> bool:
     """Of standard output: another pipe may have broken. If it is, what is left goes nowhere, so that the interpreter
     finds nothing to complain of when it ends.
     """
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return True
-    return False
+    output = sys.stdout.fileno()
+    watched = select.poll()
+    watched.register(output, 0)
+    if not any(event & (select.POLLERR | select.POLLHUP) for _, event in watched.poll(0)):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+    return True
 
 
 def run_command(arguments: Sequence[str] | None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import time
 import traceback
@@ -116,7 +117,58 @@ def test_a_worker_that_never_loads_a_batch_is_waited_for_no_longer_than_that(mon
     switched, tuner = switched_of(iterator), control._state.tuner
     assert switched is not None and switched.setting == LoaderSetting(0)
     assert tuner is not None and tuner.conductor is not None
-    assert tuner.conductor.reason == "workers gave no batch within 0.5 s"
+    assert str(tuner.conductor.reason).startswith("workers gave no batch within 0.5 s; it could have workers if ")
+
+
+class Killed(OnlyHere):
+    """Ends a worker, as a library that may not be used in a forked process, or a host that is out of memory."""
+
+    def __getitem__(self, index: int) -> int:
+        if index == 10 and os.getpid() != self.pid:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return index
+
+
+@pytest.mark.parametrize("is_waited_for", [True, False])
+def test_a_worker_of_ours_that_is_killed_is_not_the_end_of_a_script_that_has_none(is_waited_for: bool) -> None:
+    iterator = iter(tuned(DataLoader(Killed(40), batch_size=2)))
+    first = next(iterator).tolist()
+    switch(iterator, WORKERS)
+    found = [first]
+    if not is_waited_for:
+        found.append(next(iterator).tolist())
+        switched = switched_of(iterator)
+        assert switched is not None and not switched.is_switching
+        # It ends while the program computes: torch's own handler would raise here.
+        switched.state.active.iterator._workers[0].join(10)
+    assert [*found, *taken(iterator)] == [[each, each + 1] for each in range(0, 40, 2)]
+    tuner = control._state.tuner
+    assert tuner is not None and tuner.conductor is not None
+    assert str(tuner.conductor.reason).startswith("a worker ended before its batch had come (SIGKILL); it could have")
+
+
+class Unsent(OnlyHere):
+    """Of which some batches hold what no worker can send."""
+
+    def __getitem__(self, index: int) -> Any:
+        return index if index < 10 else {"index": index, "read": lambda: index}
+
+
+def first_of(samples: list[Any]) -> Any:
+    return samples[0]
+
+
+def test_a_late_batch_that_cannot_be_sent_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("underfed.trainer.tuning.own_errors.PATIENCE_S", 0.5)
+    monkeypatch.setattr("torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL", 0.5)
+    iterator = iter(tuned(DataLoader(Unsent(20), collate_fn=first_of)))
+    next(iterator)
+    switch(iterator, WORKERS)
+    assert [each if isinstance(each, int) else each["index"] for each in taken(iterator)] == [*range(1, 20)]
+    tuner = control._state.tuner
+    assert tuner is not None and tuner.conductor is not None
+    reason = str(tuner.conductor.reason)
+    assert reason.startswith("its batches cannot be sent by a worker: ") and "if its batches held data alone" in reason
 
 
 @pytest.mark.parametrize("is_first", [True, False])

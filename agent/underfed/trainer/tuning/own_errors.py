@@ -4,11 +4,14 @@ as the script would have it.
 Torch sends a worker's exception as text, and raises one of the same type where that can be made from one text. So the
 batch that failed is loaded again where the script would have loaded it: its own exception comes out, at the same place.
 Where it loads there, it is handed out, and workers are not for this data set. So it is with a batch that a worker could
-not send, that could not be read here, or that does not come: a forked worker may wait for a thread that it has not.
+not send, that could not be read here, or that does not come: a forked worker may wait for a thread that it has not, or
+may have been killed.
 """
 
 from __future__ import annotations
 
+import signal
+import time
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
@@ -18,9 +21,23 @@ from typing import Any
 
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.unsent import why_unsent
 
 PATIENCE_S = 60.0
 """For a batch that workers load which the script did not have. Torch waits for ever where the script sets no time."""
+
+POLL_S = 1.0
+"""After so long without a batch torch looks whether its workers live."""
+
+HUNG_UP_S = 0.2
+"""The end of a worker is waited for where its connection broke."""
+
+MADE_THERE = "; it could have workers if each of them made what belongs to a process at its first `__getitem__`"
+"""The usual cure."""
+
+
+class _LateError(Exception):
+    """A batch did not come in time."""
 
 
 class Asked:
@@ -76,10 +93,35 @@ class OwnErrors:
     def watch(self, iterator: Any) -> None:
         """It has workers of ours, and its sampler's iterator is an ``Asked``."""
         if isinstance(iterator._sampler_iter, Asked):
-            iterator._timeout = iterator._timeout or PATIENCE_S
+            _ends_unnoticed(iterator)
+            iterator._get_data = _GetData(iterator)
             iterator._next_data = _NextData(iterator, iterator._sampler_iter, self._loads_here)
         else:
             vars(iterator).pop("_next_data", None)
+            vars(iterator).pop("_get_data", None)
+
+
+def _ends_unnoticed(iterator: Any) -> None:
+    """Torch's handler of SIGCHLD raises wherever the program is. A worker's end is seen when its batch is due."""
+    if iterator._worker_pids_set:
+        _signal_handling()._remove_worker_pids(id(iterator))
+        iterator._worker_pids_set = False
+
+
+class _GetData:
+    """Stands for one iterator's method of torch's, which waits for ever."""
+
+    def __init__(self, iterator: Any) -> None:
+        self._iterator = weakref.ref(iterator)
+
+    def __call__(self) -> Any:
+        iterator: Any = self._iterator()
+        deadline = time.monotonic() + PATIENCE_S
+        while (left_s := deadline - time.monotonic()) > 0:
+            has_come, data = iterator._try_get_data(min(POLL_S, left_s))
+            if has_come:
+                return data
+        raise _LateError(f"workers gave no batch within {PATIENCE_S:g} s{MADE_THERE}")
 
 
 class _NextData:
@@ -91,6 +133,7 @@ class _NextData:
         self._loads_here = loads_here
         self._why_lost: str | None = None
         """A batch arrived and could not be read, or did not come in time."""
+        self._is_told = False
 
     def __call__(self) -> Any:
         iterator: Any = self._iterator()
@@ -102,10 +145,10 @@ class _NextData:
         except Exception as error:
             let_through(error)
             is_of_worker = _is_of_worker(error.__traceback__)
-            is_late = _is_late(error.__traceback__)
-            if isinstance(error, StopIteration) or not (is_of_worker or is_late or _is_of_queue(error)):
+            is_lost = isinstance(error, _LateError) or _is_dead(error.__traceback__) or _is_of_queue(error)
+            if isinstance(error, StopIteration) or not (is_of_worker or is_lost):
                 raise
-            reason = _reason(error) if not is_late else f"workers gave no batch within {iterator._timeout:g} s"
+            reason = _reason(error, iterator)
             self._why_lost = None if is_of_worker else reason
             # Torch's frame that raised it holds it, and by that the iterator and its workers.
             traceback.clear_frames(error.__traceback__)
@@ -137,7 +180,9 @@ class _NextData:
 
     def _load(self, iterator: Any, task: int, reason: str) -> Any:
         batch = _loaded_here(iterator, self._asked.indices.pop(task))
-        self._loads_here(reason)
+        if not self._is_told:
+            self._is_told = True
+            self._loads_here(why_unsent(batch) or reason)
         return batch
 
 
@@ -152,11 +197,11 @@ def _is_of_worker(place: TracebackType | None) -> bool:
     return _innermost(place) is _wrapper().reraise.__code__
 
 
-def _is_late(place: TracebackType | None) -> bool:
-    """Whether torch has waited for as long as it may. That a worker has died it raises elsewhere."""
+def _is_dead(place: TracebackType | None) -> bool:
+    """Whether torch found that a worker has ended."""
     from torch.utils.data import dataloader
 
-    return _innermost(place) is dataloader._MultiProcessingDataLoaderIter._get_data.__code__
+    return _innermost(place) is dataloader._MultiProcessingDataLoaderIter._try_get_data.__code__
 
 
 def _innermost(place: TracebackType | None) -> CodeType | None:
@@ -170,10 +215,31 @@ def _is_of_queue(error: Exception) -> bool:
     return any(frame.f_code is Queue.get.__code__ for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
-def _reason(error: Exception) -> str:
-    """The last line of what a worker sends as text is what was raised there."""
+def _reason(error: Exception, iterator: Any) -> str:
+    if not _is_of_worker(error.__traceback__) and (
+        ends := _ends(iterator, isinstance(error, ConnectionError | EOFError))
+    ):
+        return f"a worker ended before its batch had come ({ends}){MADE_THERE}"
+    if isinstance(error, _LateError):
+        return str(error)
+    # The last line of what a worker sends as text is what was raised there.
     last = (str(error).strip() or type(error).__name__).splitlines()[-1]
-    return f"a worker could not load and send a batch that the training process could load: {last}"[:400]
+    return f"a worker could not load and send a batch that the training process could load: {last}"[:300] + MADE_THERE
+
+
+def _ends(iterator: Any, is_hung_up: bool) -> str:
+    """How workers ended, of those that have; empty: none has. A process closes its connections before it has ended."""
+    if is_hung_up:
+        for worker in iterator._workers:
+            worker.join(HUNG_UP_S / len(iterator._workers))
+    codes = {worker.exitcode for worker in iterator._workers} - {None}
+    return ", ".join(sorted(signal.Signals(-code).name if code < 0 else f"exit code {code}" for code in codes))
+
+
+def _signal_handling() -> Any:
+    from torch.utils.data._utils import signal_handling
+
+    return signal_handling
 
 
 def _loaded_here(iterator: Any, index: Any) -> Any:
