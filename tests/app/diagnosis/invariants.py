@@ -236,6 +236,14 @@ def what_is_applied_is_the_first_fix(said: Diagnosis) -> Iterator[str]:
 
 
 @invariant
+def there_is_one_first_fix(said: Diagnosis) -> Iterator[str]:
+    """What hours are said to be saved by is the first of the list, which is named as the first fix everywhere."""
+    first = next(iter(said.advice), None)
+    if said.hours_saved is not None and not (first and first.is_promised):
+        yield f"{said.hours_saved} are saved by the first fix, {first and first.change}, that promises nothing"
+
+
+@invariant
 def no_ceiling_lies_within_an_interval(said: Diagnosis) -> Iterator[str]:
     """What is called the most that a fix can gain is no less than what it may gain."""
     for each in said.advice:
