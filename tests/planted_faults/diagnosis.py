@@ -551,8 +551,8 @@ DIAGNOSIS = (
     Fault(
         "collating is blamed on the costliest line of all loading",
         "app/underfed_server/diagnosis/causes/slow_collate.py",
-        '*costliest(examined, is_joining, only=", joining samples"),',
-        '*costliest(examined, only=", joining samples"),',
+        "*costliest(examined, is_joining, only=_only(examined)),",
+        "*costliest(examined, only=_only(examined)),",
         ("tests/app/diagnosis/test_costly_evidence.py",),
     ),
     Fault(
