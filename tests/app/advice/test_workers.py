@@ -393,8 +393,8 @@ def test_each_worker_gets_one_thread_where_there_are_more_than_cores() -> None:
     best = of("threads_per_worker", recommend(made_case(facts, verdict, lambda _one: 1.5)))
     assert (best.to, best.evidence[0].value) == (1, 24)
     assert best.settings == {"num_workers": 2, "prefetch_factor": 2, "threads_per_worker": 1}
-    assert "+    cv2.setNumThreads(0)" in best.diff and "+    worker_init_fn=limit_threads," in best.diff
-    assert "+    pyarrow.set_cpu_count(1)" in best.diff
+    assert "cv2.setNumThreads(0)" in best.diff and "+    worker_init_fn=limit_threads," in best.diff
+    assert "pyarrow.set_cpu_count(1)" in best.diff
     limited = altered(facts, settings={"threads_per_worker": 1})
     assert "threads_per_worker" not in changes(recommend(made_case(limited, verdict, lambda _one: 1.5)))
 

@@ -6,15 +6,12 @@ from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer, refuse
 from underfed_server.advice.proof.traits import halved
+from underfed_server.advice.sketches import joining
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.model import Evidence, Refusal
 
-FUNCTION = """\
-+def collate(samples):
-+    images, labels = zip(*samples)
-+    batch = torch.empty((len(images), *images[0].shape), dtype=images[0].dtype)
-+    torch.stack(images, out=batch)  # one copy, no Python for each field; pad with one call, too
-+    return batch, torch.as_tensor(labels)"""
+FUNCTION = f"""\
+{joining("torch.stack(tensors)  # one copy; pad with one call, too: torch.nn.utils.rnn.pad_sequence(tensors, True)")}"""
 
 
 COPY_US_A_MB = 1_200.0
