@@ -481,6 +481,9 @@ test('a stretch of the timeline is summed up, steps cut where it cuts them', () 
 test('the footnote tells cost, losses and what was not measured', () => {
   const { rerender } = render(<Footnote run={run()} />)
   expect(seen()).toContain('measuring costs 3.6 µs per step (< 0.1%) · nothing recorded was dropped')
+  rerender(<Footnote run={run({ steps: 18, overhead_us: 8_260 })} />)
+  expect(seen()).toContain('measuring took 149 ms in the first 18 steps, its start included')
+  expect(seen()).not.toContain('per step')
   const losses = { ...run().losses, dropped_windows: 3 }
   const not_measured = {
     gpu_util_fraction: 'no NVIDIA driver',
