@@ -71,11 +71,11 @@ REDUCIBLE = {
     "hot.photographs_torchvision": (2, None, 0.84),
     "hot.photographs_albumentations": (2, None, 0.44),
 }
-"""Of the photographs, each of which is 800 to 1,120 pixels wide but the demo's: the largest reduction of any that was
-seen, the one that nine of ten bear, if one is, and the share of the looks at pictures that bear 1/2. Whole photographs
-of WebDataset and Hugging Face are 2.7 to 3.7 times as large as the 224 pixels that are used, the demo's 3.4 to 6.3
-times as large as its 128; of a random crop of torchvision and Albumentations, which may be a twelfth of the picture,
-one in six and every second is less than twice as large, too small for half of it."""
+"""Of the photographs, 800 to 1,120 pixels wide: the largest reduction of any that was seen, the one that nine of ten
+bear, if one is, and the share of the looks at pictures that bear 1/2. Whole ones, of WebDataset and Hugging Face, are
+2.7 to 3.7 times as large as the 224 pixels that are used, and the demo's crops 3.4 to 6.3 times as large as its 128. Of
+the random crops of torchvision and Albumentations, which may be a twelfth of the picture, one in six and more than
+every second are less than twice as large: too small for half of it."""
 
 
 @pytest.fixture
@@ -190,8 +190,8 @@ def test_reduced_decoding_is_advised_where_the_sizes_let_nearly_all_pictures_be_
     looks = sum(each.count for each in sizes)
 
     def share(by: int) -> float:
-        large = (one.decoded_width >= by * one.used_width and one.decoded_height >= by * one.used_height for one in sizes)
-        return sum(one.count for one, is_large in zip(sizes, large, strict=True) if is_large) / looks
+        ratios = [min(one.decoded_width / one.used_width, one.decoded_height / one.used_height) for one in sizes]
+        return sum(one.count for one, ratio in zip(sizes, ratios, strict=True) if ratio >= by) / looks
 
     assert share(2) == pytest.approx(by_two, abs=0.005)
     assert share(largest) > 0 == share(2 * largest)
