@@ -57,8 +57,8 @@ class Written:
 
     def within(self, begin_us: Column, end_us: Column) -> Column:
         """In each of some spans, from the last sample before it until the first after it, beyond what is usual outside
-        of spans. What several wrote between two samples is shared by those of about the length of the longest. 0: a
-        shorter one, or not sampled.
+        of spans. What was written between two samples is shared by spans in proportion to their lengths; 0 of one that
+        is much shorter than another there, and of what was not sampled.
 
         Args:
             begin_us, end_us: ascending, of spans that do not overlap.
@@ -75,9 +75,13 @@ class Written:
         among = np.column_stack((first, last)).ravel()
         lasted_us = np.concatenate((end_us - begin_us, (0.0, 0.0)))  # reduceat looks beyond the last
         is_long = lasted_us[:-2] >= HALF_AS_LONG * np.maximum.reduceat(lasted_us, among)[::2]
-        sharing = np.add.reduceat(np.concatenate((is_long, (False, False))).astype(np.float64), among)[::2]
         extra = self.bytes[after] - self.bytes[before] - usual * (until_us - since_us)
-        return np.where(is_long, np.maximum(0.0, extra) / np.maximum(1.0, sharing), 0.0)
+        ends_us = np.column_stack((begin_us, end_us)).ravel()
+        spent_us = np.cumsum(lasted_us[:-2])
+        passed_us = np.column_stack((spent_us - lasted_us[:-2], spent_us)).ravel()
+        together_us = np.interp(until_us, ends_us, passed_us) - np.interp(since_us, ends_us, passed_us)
+        share = lasted_us[:-2] / np.maximum(lasted_us[:-2], together_us)
+        return np.where(is_long, np.maximum(0.0, extra) * share, 0.0)
 
     def _usual_rate(self, begin_us: Column, end_us: Column) -> float | None:
         """Bytes a microsecond between samples that no span reaches into. Where there are none, a process that is alone

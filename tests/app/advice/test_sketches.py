@@ -88,7 +88,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "arrays": lambda index: np.full((3, 2), index, dtype=np.float32),
     "integers": lambda index: index,
     "numbers": lambda index: index / 2,
-    "numbers_of_numpy": lambda index: np.float32(index),
+    "numbers_of_numpy": np.float32,
     "tuples": lambda index: (torch.full((3, 2), float(index)), index),
     "tuples_of_arrays": lambda index: (np.full((3, 2), index, dtype=np.uint8), np.int64(index), f"{index}.jpg"),
     "tuples_of_one_kind": lambda index: (np.full(3, index), np.full(2, index)),
@@ -139,7 +139,8 @@ def test_what_is_joined_into_few_tensors_is_split_again(kind: str) -> None:
         if isinstance(found[0], str):
             assert found == given
         else:
-            assert all(torch.equal(torch.as_tensor(one), other) for one, other in zip(given, place["split"](*found)))
+            pairs = zip(given, place["split"](*found), strict=True)
+            assert all(torch.equal(torch.as_tensor(one), other) for one, other in pairs)
 
 
 def joined_fields(batch: Any) -> list[Any]:
@@ -246,7 +247,7 @@ def test_arithmetic_in_place_gives_the_same_and_changes_nothing_else(picture: Pa
     whole = Image.open(picture).resize((8, 6))
     pixels = np.asarray(whole)
     expected = (pixels / 255.0 - np.array(MEAN)) / np.array(DEVIATION)
-    for image in (whole, pixels, pixels.astype(np.float32), torch.as_tensor(pixels.copy())):
+    for image in (whole, pixels, pixels.astype(np.float32)):
         before = np.array(image)
         place = after(SKETCHES["arrays in place"], image=image, mean=kind(MEAN), deviation=kind(DEVIATION))
         assert place["image"].dtype == np.float32
@@ -268,7 +269,7 @@ def test_random_numbers_come_as_float32(dtype: type) -> None:
 )  # fmt: skip
 def test_a_tensor_is_made_of_one_array(values: Any) -> None:
     made = returned(SKETCHES["one array to one tensor"], values=values)
-    assert torch.equal(made, torch.as_tensor(np.array(values)))
+    assert torch.equal(made, torch.as_tensor(np.asarray(values)))
 
 
 @pytest.mark.parametrize("name", ["bytes to the device", "smaller_dtype.DIFF"])

@@ -45,7 +45,7 @@ ANY = Said(
     "What is the same in every epoch can be computed once, and what is done to each sample for a whole batch.",
     """\
  class YourDataset(Dataset):
-     def __init__(self, samples):
++    def __init__(self, samples):
 +        self.prepared = [the_call(sample) for sample in samples]  # what is the same in every epoch; or files, if large
      def __getitem__(self, index):
 -        return the_call(self.samples[index])

@@ -83,7 +83,8 @@ def _measured(facts: RunFacts) -> dict[str, Setting]:
         return {}
     rank = slow_ranks(facts.ranks).judged
     used, others = used_cores_fraction(rank, facts.host), strangers_cores(rank, facts.on_host_of(rank))
-    is_full = None if used is None else used >= THRESHOLDS.saturated_cores_fraction
+    is_known = used is not None and rank.process.host_busy_cores is not None
+    is_full = used is not None and used >= THRESHOLDS.saturated_cores_fraction
     curve = facts.host.cpu_slowdown
     return {
         "collate_us": mean(rank.batches.collate_us),
@@ -91,7 +92,7 @@ def _measured(facts: RunFacts) -> dict[str, Setting]:
         "work_us": work_us(rank),
         **_work(rank),
         "used_cores": used,
-        "are_cores_full": is_full,
+        "are_cores_full": is_full if is_known else None,
         "slowed_by_cores": max((factor for _busy, factor in curve), default=None) if curve else None,
         "crowding_cores": None if others is None else others if is_full else 0.0,
     }
