@@ -109,8 +109,10 @@ def test_more_workers_may_slow_the_step_as_far_as_busy_cores_do() -> None:
 
 def full(work_ms: float, *, main: float = 0.2, process: float = 0.2, queued: float = 0.0) -> Traits:
     """Workers of the run fill both cores."""
-    known = {"usable_cores": 2.0, "busy_cores": 2.0, "workers_cores": 2.0 - process, "process_cores": process}
-    made = made_run(wait_ms=50.0, work_ms=work_ms, num_workers=2, load_cpu_ms=20.0, **known)
+    made = made_run(
+        wait_ms=50.0, work_ms=work_ms, num_workers=2, load_cpu_ms=20.0, usable_cores=2.0, busy_cores=2.0,
+        workers_cores=2.0 - process, process_cores=process,
+    )  # fmt: skip
     (rank,) = made.ranks
     share = replace(rank.process, main_cores=main, main_runqueue_fraction=queued)
     return seen(replace(made, ranks=(replace(rank, process=share),)))

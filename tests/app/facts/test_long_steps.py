@@ -21,7 +21,7 @@ MS, MB = 1_000.0, 1e6
 WORK_MS, WAIT_MS = 15.0, 1.0
 
 
-def rows_of(pauses_ms: Sequence[float]) -> StepRows:
+def rows_of(pauses_ms: Sequence[float] | Column) -> StepRows:
     """Steps of a millisecond's wait, 15 ms of work, and what each pauses for."""
     paused_us = np.array(pauses_ms) * MS
     step_us = paused_us + (WORK_MS + WAIT_MS) * MS
