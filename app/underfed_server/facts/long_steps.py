@@ -90,7 +90,8 @@ class Written:
         """
         since_us, until_us = self.at_us[:-1], self.at_us[1:]
         is_free = np.searchsorted(end_us, since_us, side="right") == np.searchsorted(begin_us, until_us)
-        is_free &= until_us > since_us
+        # After the last of them the program may save once more, in a step whose end was not seen.
+        is_free &= (until_us > since_us) & (until_us <= end_us[-1])
         if not is_free.any():
             return 0.0 if self.is_alone else None
         return float(np.median(np.diff(self.bytes)[is_free] / (until_us - since_us)[is_free]))

@@ -14,7 +14,7 @@ from tests.app.store.posting import post
 from underfed_server.facts.condense import condense
 from underfed_server.facts.long_steps import Pauses, Written, pauses_in
 from underfed_server.facts.record import RankFacts
-from underfed_server.measurements import Column, StepRows
+from underfed_server.measurements import Column, StepRows, chosen
 from underfed_server.store.store import Store
 
 MS, MB = 1_000.0, 1e6
@@ -69,6 +69,15 @@ def test_pauses_of_every_length_are_counted_together() -> None:
     pauses = found_in(rows, sampled(rows, np.where(np.array(pauses_ms) > 0, 200 * MB, 0.0)))
     share = pauses.paused_us(np.ones(800, dtype=bool)) / float(np.sum(rows.step_us))
     assert share == pytest.approx(sum(pauses_ms) * MS / float(np.sum(rows.step_us)), rel=0.01)
+
+
+def test_what_is_saved_last_is_not_what_is_usual() -> None:
+    """The loop ends with a checkpoint, in a step whose end is not seen."""
+    saves = np.arange(800) % 50 == 49
+    rows = rows_of(np.where(saves, 320.0, 0.0))
+    seen = chosen(rows, np.arange(799))
+    pauses = found_in(seen, sampled(rows, np.where(saves, 100 * MB, 0.0)))
+    assert np.array_equal(np.flatnonzero(pauses.is_pause), np.flatnonzero(saves)[:-1])
 
 
 @pytest.mark.parametrize("pause_ms", [100.0, 900.0])
