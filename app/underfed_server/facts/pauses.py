@@ -29,6 +29,7 @@ from underfed_server.store.databases import tables
 from underfed_server.store.reading.details import read_epochs
 from underfed_server.store.reading.instants import index_at
 from underfed_server.store.reading.rows import read_after
+from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader, Track
 from underfed_server.store.runs.diagnoses import read_diagnosis
@@ -206,13 +207,14 @@ def _rests(rows: Rollup, passes: Sequence[Pause], work_us: float, least_us: floa
         asked = float(rows.first_us[place])
         # The work on the batch comes first: a checkpoint is of what it gave.
         pause = _program(asked + wait.sum[place] + work_us, asked + step.sum[place])
-        yield from (each for each in _without(pause, passes) if _us(each) >= least_us)
+        yield from (each for each in _without(pause, passes) if _us(each) >= least_us - work_us)
 
 
 def _named(reader: Reader, run_id: str, rank: int, pauses: Sequence[Pause]) -> list[Pause]:
     """Each as a checkpoint in which the process wrote as much as one."""
     tracks = reader.tracks(run_id, rank, "process")
-    return [each for near in _near(pauses) for each in _named_together(reader, tracks, near)]
+    is_alone = len(read_samplers(reader, run_id).hostnames) == 1
+    return [each for near in _near(pauses) for each in _named_together(reader, tracks, near, is_alone=is_alone)]
 
 
 def _near(pauses: Sequence[Pause]) -> Iterator[list[Pause]]:
@@ -228,18 +230,21 @@ def _near(pauses: Sequence[Pause]) -> Iterator[list[Pause]]:
         yield group
 
 
-def _named_together(reader: Reader, tracks: Sequence[Track], pauses: Sequence[Pause]) -> Iterator[Pause]:
+def _named_together(
+    reader: Reader, tracks: Sequence[Track], pauses: Sequence[Pause], *, is_alone: bool
+) -> Iterator[Pause]:
     begin_us, end_us = (np.array([getattr(each, name) for each in pauses], dtype=np.float64) for name in ENDS)
     read = (_written(reader, track, pauses[0].start_us, pauses[-1].end_us) for track in tracks)
-    found = [each.within(begin_us, end_us) for each in read if each is not None]
+    written = (Written.of(*each, is_alone=is_alone) for each in read if each is not None)
+    found = [each.within(begin_us, end_us) for each in written]
     for pause, written in zip(pauses, np.max(found, axis=0) if found else np.zeros(len(pauses)), strict=True):
         is_checkpoint = written >= LEAST_WRITTEN_BYTES
         told = {"kind": "checkpoint", "label": "checkpoint", "written_bytes": round(written)}
         yield pause.model_copy(update=told) if is_checkpoint else pause
 
 
-def _written(reader: Reader, track: Track, begin_us: float, end_us: float) -> Written | None:
-    """By the process of the track. A chunk of its samples at a time is read."""
+def _written(reader: Reader, track: Track, begin_us: float, end_us: float) -> tuple[Column, Column] | None:
+    """When the process of the track was sampled, and what it had written. A chunk of its samples at a time is read."""
     after = index_at(reader, [track], begin_us - SAMPLES_AROUND * 1e6) - track.shift_index - 1.0
     left = 2 * SAMPLES_AROUND + int((end_us - begin_us) / 1e6)
     found: list[Columns] = []
@@ -250,7 +255,7 @@ def _written(reader: Reader, track: Track, begin_us: float, end_us: float) -> Wr
     if not found:
         return None
     at_us, counted = (np.concatenate([each[name] for each in found]) for name in ("at_us", "written_bytes"))
-    return Written.of(at_us, counted)
+    return at_us, counted
 
 
 def _us(pause: Pause) -> float:

@@ -13,8 +13,11 @@ from tests.app.made_loops import Thread
 from tests.app.store.posting import post
 from underfed_server.facts.condense import condense
 from underfed_server.facts.long_steps import Pauses, Written, pauses_in
+from underfed_server.facts.pauses import read_paused
 from underfed_server.facts.record import RankFacts
 from underfed_server.measurements import Column, StepRows, chosen
+from underfed_server.store.columns.lanes import steps_lane
+from underfed_server.store.reading.series import read_series
 from underfed_server.store.store import Store
 
 MS, MB = 1_000.0, 1e6
@@ -150,3 +153,16 @@ def test_a_run_is_told_the_share_that_its_checkpoints_take(store: Store, every: 
     assert rank.paused_fraction == pytest.approx(share, rel=0.02)
     assert rank.checkpoint_fraction == pytest.approx(share, rel=0.02)
     assert rank.step_us == pytest.approx((WORK_MS + WAIT_MS) * MS, rel=0.01), "a step is no longer for them"
+
+
+@pytest.mark.parametrize(("every", "save_ms"), [(50, 310.0), (10, 65.0), (100, 1_200.0)])
+def test_charts_show_the_same_checkpoints(store: Store, every: int, save_ms: float) -> None:
+    rank, share = rank_that_saves(store, every, save_ms)
+    with store.reading() as reader:
+        names = ["step_us", "data_wait_us"]
+        steps = read_series(reader, "run-1", 0, steps_lane("train"), names=names, buckets=40)
+        paused = None if steps is None else read_paused(reader, "run-1", 0, "train", steps)
+    assert paused is not None and rank.checkpoints is not None
+    assert [each.kind for each in paused.pauses] == ["checkpoint"] * (400 // every)
+    assert float(np.sum(paused.within.sum)) / paused.end_us == pytest.approx(share, rel=0.02)
+    assert rank.checkpoints.count == 400 // every
