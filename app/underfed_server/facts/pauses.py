@@ -203,6 +203,8 @@ def _rests(rows: Rollup, passes: Sequence[Pause], work_us: float, least_us: floa
     """What long steps go on with after their work; none where retention deleted the single steps."""
     step, wait = rows.stats["step_us"], rows.stats["data_wait_us"]
     rests = step.sum - wait.sum
+    # Of buckets the mean has a part of each pause in it.
+    work_us = max(0.0, min(work_us, float(np.median(rests[rows.rows == 1])))) if (rows.rows == 1).any() else work_us
     for place in np.flatnonzero((rests >= least_us) & (rows.rows == 1)).tolist():
         asked = float(rows.first_us[place])
         # The work on the batch comes first: a checkpoint is of what it gave.
