@@ -52,7 +52,8 @@ const LEAST_STEPS = 500
 
 function overhead(run: Run): string {
   if (run.overhead_us === null) return ''
-  if (run.steps < LEAST_STEPS) return say.overheadAtFirst(formatDuration(run.overhead_us * run.steps), run.steps)
+  if (run.steps < LEAST_STEPS)
+    return say.overheadAtFirst(formatDuration(run.overhead_us * run.steps), run.steps)
   const share = run.step_us ? formatFraction(run.overhead_us / run.step_us) : null
   return say.overhead(formatDuration(run.overhead_us), share)
 }
