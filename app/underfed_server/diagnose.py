@@ -21,7 +21,7 @@ from underfed_server.advice.run_gain import with_run_gains
 from underfed_server.diagnosis.chosen_loader import choose_loader, is_lost_at_start, line_of, of_run
 from underfed_server.diagnosis.ended_tuning import as_it_ended
 from underfed_server.diagnosis.instant_data import could_be
-from underfed_server.diagnosis.judge import Before, judge, waits_for_data, without_figures
+from underfed_server.diagnosis.judge import Before, is_spent_between, judge, waits_for_data, without_figures
 from underfed_server.diagnosis.overview import Overview, overview_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import (
@@ -51,6 +51,7 @@ class Diagnoser:
         self._advised = Remembered[Recommendation]()
         self._paired = Remembered[Pairing | None]()
         self._loading = Remembered[LoaderHotspots]()
+        self._between = Remembered[LoaderHotspots]()
 
     def __call__(self, store: Store, run_id: str) -> bool:
         """Diagnose the run and save it. ``False``: it says the same as the last diagnosis.
@@ -78,9 +79,11 @@ class Diagnoser:
             return None if of_same.status == facts.status else same
         overview = overview_of(facts)
         before = Before.of(of_same)
+        name, read = name_of(facts), partial(read_hotspots, store, run_id, name_of(facts))
         if waits_for_data(facts, before, overview):
-            seen = self._loading.of(facts, name_of(facts), partial(read_hotspots, store, run_id, name_of(facts)))
-            facts = replace(facts, loading=seen)
+            facts = replace(facts, loading=self._loading.of(facts, name, read))
+        if is_spent_between(facts, before, overview):
+            facts = replace(facts, between=self._between.of(facts, name, partial(read, of="step")))
         verdict = judge(facts, before, overview)
         leading = verdict.causes[0].cause if verdict.causes else None
         basis = (name_of(facts), verdict.bound, leading, facts.settings, facts.tuned is None)
@@ -155,6 +158,8 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     overview = overview_of(facts)
     if waits_for_data(facts, None, overview):
         facts = replace(facts, loading=read_hotspots(store, run_id, loader))
+    if is_spent_between(facts, None, overview):
+        facts = replace(facts, between=read_hotspots(store, run_id, loader, of="step"))
     verdict = judge(facts, overview=overview)
     if verdict.bound == "unknown" and facts.steps > facts.judged_steps and store.rows_deleted_at(run_id) is not None:
         verdict = without_figures(verdict.sentence, "retention deleted its single steps", facts.judged_steps)

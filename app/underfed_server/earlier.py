@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Generic, TypeVar
 
+from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.loader_settings import normalised
 from underfed_server.advice.proof.ledger import (
     Pairing,
@@ -179,7 +180,7 @@ def _pair(store: Store, facts: RunFacts, diagnosis: Diagnosis) -> Pairing | None
         also_changed=(
             *also_changed(earlier, later, advice),
             *mates_changed(before, carrying),
-            *load_changed(earlier, later),
+            *load_changed(earlier, later, alters_work=all_changes()[advice.change].alters_work),
         ),
     )
 

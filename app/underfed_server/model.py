@@ -581,8 +581,8 @@ class Diagnosis(Verdict):
     is_lost_at_start: bool = False
     """Most of ``hours_lost`` went by in the warm-up steps, which ``data_stall_fraction`` and the sentence leave out."""
     hours_saved: HoursSaved | None = None
-    """What the first fix that promises a gain saves over the same steps, never more than was lost to its loader.
-    ``None``: none promises one."""
+    """What the first fix saves over the same steps, never more than was lost to its loader. ``None``: it promises no
+    gain."""
     is_beside_first: BesideFirst = False
     """What to do first lies outside the run: the cause does, and no change of the loader promises a gain."""
     ledger: list[LedgerEntry]
@@ -620,8 +620,8 @@ class Diagnosis(Verdict):
 
     @property
     def best_advice(self) -> Advice | None:
-        """The first that promises a gain; where none does, the first to try."""
-        return next((one for one in self.advice if one.is_promised), next(iter(self.advice), None))
+        """The first fix, wherever one is named: the first of the list, whether it promises a gain or is to be tried."""
+        return next(iter(self.advice), None)
 
 
 # --- runs -----------------------------------------------------------------------------------------

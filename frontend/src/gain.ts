@@ -5,9 +5,9 @@ import { formatFactor, formatFactors } from './format'
 type Gains = Pick<BestAdvice, 'predicted_speedup' | 'low' | 'high' | 'is_promised'> &
   Partial<Pick<Advice, 'run_speedup' | 'run_low' | 'run_high' | 'ceiling' | 'run_ceiling'>>
 
-/** The first that promises a gain; where none does, the first to try. */
-export function bestOf(advice: readonly Advice[]): Advice | null {
-  return advice.find(one => one.is_promised) ?? advice[0] ?? null
+/** The first fix, wherever one is named: whether it promises a gain or is to be tried. */
+export function firstOf(advice: readonly Advice[]): Advice | null {
+  return advice[0] ?? null
 }
 
 /** What to do first, where the service says that it lies outside the run. */

@@ -138,13 +138,18 @@ CHEAPER = {"change": "cheaper_transform", "title": "Tokenise once", "is_promised
 CORES = {"change": "cpu_allocation", "title": "Give it more cores", "is_promised": False, "ceiling": 3.0}
 
 
-@pytest.mark.parametrize("advice", [[CHEAPER], [CORES, CHEAPER]])
-def test_where_no_setting_promises_a_gain_the_usual_change_of_the_line_is_named(advice: list[Any]) -> None:
-    said = list(lines_of(JUDGED | {"advice": advice}, "…"))[1:-1]
+@pytest.mark.parametrize("behind", [[], [CORES]])
+def test_where_no_setting_promises_a_gain_the_usual_change_of_the_line_is_named(behind: list[Any]) -> None:
+    said = list(lines_of(JUDGED | {"advice": [CHEAPER, *behind]}, "…"))[1:-1]
     assert said == [
         "no setting promises a gain; the usual change: Tokenise once, data.py:41 "
         "(about × 2.50 if that work cost nothing)"
     ]
+
+
+def test_the_first_fix_is_the_first_of_the_page_though_a_line_is_behind_it() -> None:
+    said = list(lines_of(JUDGED | {"advice": [CORES, CHEAPER]}, "…"))[1:-1]
+    assert said == ["first fix: Give it more cores (to be tried: no gain is promised)"]
 
 
 def test_a_cheaper_line_that_comes_before_a_setting_is_the_first_fix() -> None:

@@ -551,8 +551,8 @@ DIAGNOSIS = (
     Fault(
         "collating is blamed on the costliest line of all loading",
         "app/underfed_server/diagnosis/causes/slow_collate.py",
-        '*costliest(examined, is_joining, only=", joining samples"),',
-        '*costliest(examined, only=", joining samples"),',
+        "*costliest(examined, is_joining, only=_only(examined)),",
+        "*costliest(examined, only=_only(examined)),",
         ("tests/app/diagnosis/test_costly_evidence.py",),
     ),
     Fault(
@@ -584,10 +584,38 @@ DIAGNOSIS = (
         ("tests/app/advice/test_cheaper_transform.py",),
     ),
     Fault(
+        "checkpoints of less than a second are steps",
+        "app/underfed_server/facts/long_steps.py",
+        "is_pause = is_pause | (written > 0)",
+        "pass",
+        ("tests/app/facts/test_long_steps.py",),
+    ),
+    Fault(
+        "what a process writes all the time is taken for checkpoints",
+        "app/underfed_server/facts/long_steps.py",
+        " - usual * (until_us - since_us)",
+        "",
+        ("tests/app/facts/test_long_steps.py",),
+    ),
+    Fault(
+        "another model makes an advice a hit or a miss",
+        "app/underfed_server/advice/proof/traits.py",
+        "([] if alters_work else _work_changed(earlier, later))",
+        "[]",
+        ("tests/app/advice/test_carried.py",),
+    ),
+    Fault(
+        "a ceiling is that of instant data, whatever the evidence lets be saved",
+        "app/underfed_server/advice/offer.py",
+        "[factor_without(offer.saved.most)] if offer.saved else []",
+        "[]",
+        ("tests/app/advice/test_workers.py",),
+    ),
+    Fault(
         "what loading executes is read for runs that do not wait for data",
         "app/underfed_server/diagnose.py",
-        "        if waits_for_data(facts, before, overview):\n            seen =",
-        "        if facts.judged_steps:\n            seen =",
+        "        if waits_for_data(facts, before, overview):\n            facts =",
+        "        if facts.judged_steps:\n            facts =",
         ("tests/app/test_diagnose_hotspots.py",),
     ),
     Fault(

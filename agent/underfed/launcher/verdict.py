@@ -129,10 +129,9 @@ def sampler_line(diagnosis: Mapping[str, Any]) -> Iterator[str]:
 
 
 def first_fix(advice: Sequence[Mapping[str, Any]], first_is: str = "first fix") -> Iterator[str]:
-    """Where none is promised, the usual change of a costly line before what else may be tried."""
+    """The first of the list, as on the page."""
     is_open = not any(one.get("is_promised") for one in advice)
-    of_lines = [one for one in advice if one.get("change") == OF_A_LINE]
-    for first in (of_lines if is_open and of_lines else advice)[:1]:
+    for first in advice[:1]:
         is_of_line = first.get("change") == OF_A_LINE
         what = "no setting promises a gain; the usual change" if is_open and is_of_line else first_is
         at = f", {first['diff_file']}" if is_of_line and first.get("diff_file") else ""

@@ -29,6 +29,8 @@ class Change:
     leaves no sign is never taken as carried."""
     alters: str | None = None
     """The trait besides settings that the change alters: it may differ between the runs."""
+    alters_work: bool = False
+    """It makes the step's own work another, too: that this differs says nothing else was changed."""
     goes_first: Callable[[Case], bool] | None = None
     """Whether it comes before others that cure the leading cause, though its gain has no figure. ``None``: never."""
     is_of_its_causes: bool = False

@@ -18,10 +18,10 @@ def saved_at(speedup: float, used: float, most: float) -> float:
 def hours_saved(
     advice: Sequence[Advice], verdict: Verdict, loaders: Sequence[LoaderLine], judged: str | None, *, is_of_run: bool
 ) -> HoursSaved | None:
-    """By the first fix that promises a gain. ``is_of_run``: the verdict's hours are those of all loaders, of which the
-    waits for others than ``judged`` stay. ``None``: none promises a gain, or no hours are known."""
-    best = next((one for one in advice if one.is_promised), None)
-    if best is None or verdict.hours_lost is None or verdict.hours_used is None:
+    """By the first fix. ``is_of_run``: the verdict's hours are those of all loaders, of which the waits for others than
+    ``judged`` stay. ``None``: it promises no gain, or no hours are known."""
+    best = next(iter(advice), None)
+    if best is None or not best.is_promised or verdict.hours_lost is None or verdict.hours_used is None:
         return None
     others = sum(line.hours_lost for line in loaders if line.loader != judged) if is_of_run else 0.0
     gain, low, high = best.gain_of_run if is_of_run else (best.predicted_speedup, best.low, best.high)

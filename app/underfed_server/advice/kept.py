@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from underfed_server.advice.advise import Recommendation
 from underfed_server.advice.catalogue import all_changes
-from underfed_server.advice.offer import UNKNOWN, above
+from underfed_server.advice.offer import NEARLY, UNKNOWN, above
 from underfed_server.advice.saved import within_causes
 from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.model import Advice, Anatomy, CauseFinding
@@ -28,13 +28,24 @@ def at_present(
     changed = could_be.speedup / recommendation.could_be if could_be and recommendation.could_be else 1.0
     present = (within_causes(one, causes) if all_changes()[one.change].is_of_its_causes else one
                for one in recommendation.advice)  # fmt: skip
-    return tuple(_at_present(one, now, could_be or UNKNOWN, changed) for one in present)
+    return tuple(
+        _at_present(one, now, could_be or UNKNOWN, changed, is_of_all=_is_of_all(one, recommendation))
+        for one in present
+    )
 
 
-def _at_present(one: Advice, now: Anatomy, could_be: Ceiling, changed: float) -> Advice:
+def _is_of_all(one: Advice, recommendation: Recommendation) -> bool:
+    """It may gain as much as instant data, as it was computed."""
+    most = recommendation.could_be
+    return one.ceiling is not None and most is not None and one.ceiling >= most * (1 - NEARLY)
+
+
+def _at_present(one: Advice, now: Anatomy, could_be: Ceiling, changed: float, *, is_of_all: bool) -> Advice:
     gain, low = (None if value is None else min(value, could_be.speedup) for value in (one.predicted_speedup, one.low))
     high = None if one.high is None else min(one.high, could_be.highest)
-    ceiling = None if one.ceiling is None else min(one.ceiling * changed, could_be.speedup)
+    # What a part of loading may save was measured then; it has no share in what more instant data would gain by now.
+    grown = changed if is_of_all else min(1.0, changed)
+    ceiling = None if one.ceiling is None else min(one.ceiling * grown, could_be.speedup)
     figures = {"predicted_speedup": gain, "low": low, "high": high, "ceiling": above(ceiling, high)}
     anatomy = _step(now, gain) if one.anatomy and gain else None
     return Advice.model_validate(dict(one) | figures | {"anatomy": anatomy})

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from underfed_server.advice.sketches import joining
 from underfed_server.facts.costly_lines import IsMeant
 from underfed_server.facts.loading import LoaderHotspots, Place
 from underfed_server.model import Stage
@@ -230,7 +231,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         why="Samples are converted and normalised in the workers, and handed over and copied at four times their size.",
         write="""\
 -image = normalize(to_tensor(image))
-+image = pil_to_tensor(image)  # uint8
++image = torchvision.transforms.v2.functional.to_image(image)  # uint8, of a picture of Pillow or an array
  for images, labels in loader:
 -    images = images.to(device)
 +    images = normalize(images.to(device, non_blocking=True).float().div_(255))  # a whole batch, on the device""",
@@ -251,9 +252,10 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         "follows twice as large.",
         write="""\
 -image = (np.asarray(image) / 255.0 - mean) / deviation  # float64, three copies
-+image = np.asarray(image, dtype=np.float32)
-+image -= 255 * mean  # both float32, computed once
-+image /= 255 * deviation""",
++mean, deviation = 255 * np.float32(mean), 255 * np.float32(deviation)  # once, in __init__
++image = np.array(image, dtype=np.float32)  # the only copy
++image -= mean
++image /= deviation""",
         risk="What is computed in place must not be used elsewhere. Sums over many numbers lose digits in float32.",
         source="https://numpy.org/doc/stable/user/basics.copies.html, "
         "https://numpy.org/doc/stable/user/basics.types.html",
@@ -274,7 +276,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         write="""\
 -wave = wave + 0.01 * np.random.randn(len(wave))
 +# once in each worker: self.generator = np.random.default_rng(torch.initial_seed())
-+wave += 0.01 * self.generator.standard_normal(len(wave), dtype=np.float32)""",
++wave = wave + np.float32(0.01) * self.generator.standard_normal(np.shape(wave), dtype=np.float32)""",
         risk="Other random numbers for the same seed. Each worker needs its own seed, as torch.initial_seed() is.",
         source="https://numpy.org/doc/stable/reference/random/new-or-different.html",
         seen_as=re.compile(r"^(np|numpy)\.random\.\w+ "),
@@ -306,8 +308,8 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         why="A tensor made of a list is filled number by number, or array by array with a copy of each.",
         write="""\
 -return torch.tensor(values.tolist())  # or of a list of arrays, or of numbers appended one by one
-+return torch.from_numpy(values)  # an array from the beginning; of several: np.stack(arrays)""",
-        risk="The tensor shares its memory with the array.",
++return torch.as_tensor(np.asarray(values))  # an array from the beginning; of several it is one copy""",
+        risk="The tensor shares the array's memory and has its type: torch.tensor makes float32 of a list of numbers.",
         source="https://github.com/pytorch/pytorch/issues/13918",
         seen_as=re.compile(r"^torch\.(tensor|as_tensor|Tensor|FloatTensor|LongTensor|DoubleTensor|IntTensor) "),
         is_own=True,
@@ -353,8 +355,8 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         why="deepcopy goes through every object within, in Python, and remembers each.",
         write="""\
 -sample = copy.deepcopy(self.samples[index])
-+sample = dict(self.samples[index])  # a shallow copy
-+sample["boxes"] = sample["boxes"].copy()  # and what is changed in place""",
++sample = copy.copy(self.samples[index])  # a shallow copy, of a dict, a list or an object
++sample["boxes"] = copy.deepcopy(sample["boxes"])  # and of it what is changed in place""",
         risk="What is changed in place without a copy is changed for all later epochs.",
         source="https://docs.python.org/3/library/copy.html",
         seen_as=re.compile(r"^(deepcopy|_deepcopy_\w+|_reconstruct) copy\.py$|^(copy\.)?deepcopy "),
@@ -393,10 +395,10 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         name="collating with one call",
         title="Join samples without a loop in Python",
         why="The collate function goes through samples in Python.",
-        write="""\
+        write=f"""\
 -for row, sample in enumerate(samples):
 -    batch[row, : len(sample)] = sample
-+batch = torch.nn.utils.rnn.pad_sequence(samples, batch_first=True)  # or torch.stack, where all are equally long""",
+{joining("torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)  # of equal lengths: torch.stack(tensors)")}""",
         risk="The new function has to give the same batches: compare one of each.",
         source="https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pad_sequence.html",
         seen_as=re.compile(""),

@@ -82,8 +82,8 @@ def advice_of(case: Case, offer: Offer) -> Advice | None:
         gain = case.obstacle
     if isinstance(gain, Gain):
         gain = _as_sure_as_others(case, gain, offer.ceiling or UNKNOWN, case.could_be or UNKNOWN)
-    if offer.saved is not None and isinstance(gain, (Gain, Prediction)):
-        gain = offer.saved.within(gain)
+    if offer.saved is not None:
+        gain = offer.saved.within(gain) if isinstance(gain, (Gain, Prediction)) else gain
         offer = replace(offer, evidence=[*offer.evidence, offer.saved.evidence])
     if isinstance(gain, Gain) or (offer.simulated and isinstance(gain, Prediction)):
         return _advice(case, offer, gain) if is_worthwhile(gain.speedup) else None
@@ -164,8 +164,9 @@ def _diff(case: Case, offer: Offer) -> CallDiff:
 
 
 def _ceiling(case: Case, offer: Offer) -> float | None:
-    """None is above what instant data would gain."""
-    return min((each.speedup for each in (case.could_be, offer.ceiling) if each is not None), default=None)
+    """None is above what instant data would gain, or what the change can save."""
+    known = [each.speedup for each in (case.could_be, offer.ceiling) if each is not None]
+    return min([*known, *([factor_without(offer.saved.most)] if offer.saved else [])], default=None)
 
 
 def above(ceiling: float | None, high: float | None) -> float | None:

@@ -23,7 +23,7 @@ from underfed_server.api.dependencies import (
 from underfed_server.api.heatmap import COLUMNS, heatmap
 from underfed_server.api.required_scope import needs
 from underfed_server.facts.growth import growth_per_hour, is_growing
-from underfed_server.facts.recorded import goes_on
+from underfed_server.facts.long_steps import goes_on
 from underfed_server.measurements import BatchRows, Column, StepRows, newest
 from underfed_server.model import LoaderInfo, Run, WorkerInfo, WorkersPage
 from underfed_server.store.columns.lanes import batches_lane, steps_lane

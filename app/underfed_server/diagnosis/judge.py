@@ -88,6 +88,15 @@ def waits_for_data(facts: RunFacts, before: Before | None, overview: Overview) -
     return _bound(facts, losses, before) == "data"
 
 
+def is_spent_between(facts: RunFacts, before: Before | None, overview: Overview) -> bool:
+    """Whether what the training threads execute between batches explains a part worth telling of the time."""
+    if _is_early(facts):
+        return False
+    rank = overview.slow.judged
+    losses = read_losses(rank, overview.slow.late_in_turn)
+    return rank.paused_fraction >= sentence.PAUSED_FRACTION or _bound(facts, losses, before) == "host"
+
+
 def _is_early(facts: RunFacts) -> bool:
     return facts.judged_steps < THRESHOLDS.needed_steps
 

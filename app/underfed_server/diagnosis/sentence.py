@@ -9,12 +9,15 @@ import numpy as np
 
 from underfed_server.diagnosis.bound import Losses
 from underfed_server.diagnosis.causes import all_causes, symptoms
+from underfed_server.diagnosis.checkpoints import ADVISED, saves
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.instant_data import with_instant_data
 from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction, work_us
 from underfed_server.diagnosis.slow_ranks import SlowWork
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.costly_lines import costliest_line, share_of
 from underfed_server.facts.growth import US_PER_HOUR
+from underfed_server.facts.loading import LoaderHotspots
 from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
 from underfed_server.measurements import Column
 from underfed_server.model import CauseFinding, Status
@@ -190,7 +193,9 @@ def _time(rank: RankFacts) -> str:
 
 def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
     """``samples``: in a step; ``None``: not known."""
-    return " ".join(filter(None, (_pauses(examined.rank, losses), _why(examined, losses, causes, samples)))) or None
+    pauses, saving = _pauses(examined.rank, losses), _saving(examined.rank, examined.facts.between)
+    waits = _why(examined, losses, causes, samples)
+    return " ".join(filter(None, (pauses, saving, waits) if pauses else (waits, saving))) or None
 
 
 def _pauses(rank: RankFacts, losses: Losses) -> str | None:
@@ -202,6 +207,22 @@ def _pauses(rank: RankFacts, losses: Losses) -> str | None:
         f"More time than waiting takes, {percent(paused)} of this loop's, goes to pauses: the program does something "
         "else between steps, such as a validation or a checkpoint."
     )
+
+
+def _saving(rank: RankFacts, between: LoaderHotspots | None) -> str | None:
+    """Where checkpoints take a part worth telling of the loop's time, by what was written, or by what the training
+    thread was seen to execute."""
+    seen = None if between is None else share_of(between, saves)
+    line = None if between is None else costliest_line(between, saves)
+    at = "" if line is None else f"The training thread was seen saving in {line}. "
+    if rank.checkpoints is not None and rank.checkpoint_fraction >= PAUSED_FRACTION:
+        count, written = rank.checkpoints.count, size(rank.checkpoints.mean_bytes)
+        took = f"Checkpoints take {percent(rank.checkpoint_fraction)} of this loop's time"
+        pauses = "one pause, in which" if count == 1 else f"{count:,} pauses, in each of which"
+        return f"{took}: {pauses} about {written} were written. {at}{ADVISED}"
+    if seen is not None and seen >= PAUSED_FRACTION:
+        return f"Of the looks at the training thread between batches, {percent(seen)} found it saving. {at}{ADVISED}"
+    return None
 
 
 def _why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:

@@ -42,12 +42,13 @@ def span_of(rank: RankFacts) -> Span | None:
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Samples of the hosts of a run, read once however many ranks run on one."""
+    """Samples of the hosts and training processes of a run, read once however many ranks ask for them."""
 
     reader: Reader
     run_id: str
     samplers: Samplers
     known: dict[tuple[int, int], HostRows] = field(default_factory=dict)
+    processes: dict[tuple[int, int], ProcessRows] = field(default_factory=dict)
 
     def newest(self, rank: int, last: int) -> HostRows:
         """The newest samples of the host of ``rank``."""
@@ -62,7 +63,9 @@ class Hosts:
         return read_rows(GpuRows, self.reader, self.run_id, rank, gpu_lane(gpu_index), last)
 
     def process(self, rank: int, last: int) -> ProcessRows:
-        return read_rows(ProcessRows, self.reader, self.run_id, rank, PROCESS, last)
+        if (rank, last) not in self.processes:
+            self.processes[rank, last] = read_rows(ProcessRows, self.reader, self.run_id, rank, PROCESS, last)
+        return self.processes[rank, last]
 
 
 def gpu_util(hosts: Hosts, rank: int, span: Span | None) -> float | None:

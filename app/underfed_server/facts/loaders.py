@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import partial
 
 import numpy as np
 
-from underfed_server.facts.hosts import Hosts, gpu_util, span_of, uses_gpu
+from underfed_server.facts.hosts import Hosts, gpu_util, newest_since, span_of, uses_gpu
+from underfed_server.facts.long_steps import Written
 from underfed_server.facts.record import LoaderFacts, RankFacts
 from underfed_server.facts.recorded import Apart, Recorded, apart, read_recorded
 from underfed_server.facts.roles import Used, loops_of, roles_of
 from underfed_server.measurements import COPY, STALL, BatchRows, StepRows
 from underfed_server.model import Run
 from underfed_server.store.columns.lanes import steps_lane
+from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.reading.tunings import Tunings, read_tunings, tuned_of
 from underfed_server.store.runs.summaries import StepTotals, step_totals
 from underfed_server.store.store import Store
+
+FIRST_RANK = 0
 
 MOST_LOADERS = 20
 """Of a run with more, those that least time was spent with are counted and not judged: each costs a read of its newest
@@ -61,13 +66,14 @@ def read_loaders(
 def read_steps(store: Store, run_id: str, rank: int, loader: str, *, warmup_steps: int, judged_steps: int) -> RankFacts:
     """The judged steps of one rank as in :func:`read_loaders`, without all else."""
     with store.reading() as reader:
+        hosts = Hosts(reader, run_id, read_samplers(reader, run_id))
         names = [name for name, ranks in read_totals(reader, run_id).items() if rank in ranks][:MOST_LOADERS]
         tunings = read_tunings(reader, run_id)
         recorded = {
             name: read_recorded(reader, run_id, rank, name, judged_steps + 1, tuned_of(tunings, rank, name))
             for name in dict.fromkeys([loader, *names])
         }
-    return _judged(rank, loader, recorded, warmup_steps)[0]
+        return _judged(hosts, rank, loader, recorded, warmup_steps)[0]
 
 
 def read_totals(reader: Reader, run_id: str) -> dict[str, Totals]:
@@ -92,7 +98,7 @@ def _rank(
     rank = totals.rank
     if loader not in recorded:
         return _with_totals(_without_steps(rank), totals, totals.data_wait_us, totals.edges_us)
-    judged, found = _judged(rank, loader, recorded, warmup_steps)
+    judged, found = _judged(hosts, rank, loader, recorded, warmup_steps)
     is_timed = bool(np.isfinite(judged.steps.gpu_idle_us).any())
     summed = _summed_us(hosts, rank, loader) if is_timed or np.isfinite(judged.steps.h2d_exposed_us).any() else {}
     stall_us = summed.get(STALL, 0.0) if is_timed else totals.data_wait_us
@@ -107,18 +113,29 @@ def _rank(
     )
 
 
-def _judged(rank: int, loader: str, recorded: Mapping[str, Recorded], warmup_steps: int) -> tuple[RankFacts, Apart]:
-    found = apart(recorded, loader, warmup_steps)
+def _judged(
+    hosts: Hosts, rank: int, loader: str, recorded: Mapping[str, Recorded], warmup_steps: int
+) -> tuple[RankFacts, Apart]:
+    found = apart(recorded, loader, warmup_steps, partial(_written, hosts, rank))
     judged = replace(
         _without_steps(rank),
         steps=found.steps,
         others_wait_us=found.others_wait_us,
         others_stall_us=found.others_stall_us,
+        pausing_us=found.pausing_us,
         paused_us=found.paused_us,
+        checkpoints=found.checkpoints,
         epochs=recorded[loader].present_epochs,
         changed=recorded[loader].changed,
     )
     return judged, found
+
+
+def _written(hosts: Hosts, rank: int, since_us: float) -> list[Written]:
+    """By the rank, and by the first one, which writes checkpoints for all where one does."""
+    sampled = [newest_since(since_us, partial(hosts.process, each)) for each in dict.fromkeys((rank, FIRST_RANK))]
+    is_alone = len(hosts.samplers.hostnames) == 1
+    return [Written.of(rows.at_us, rows.written_bytes, is_alone=is_alone) for rows in sampled]
 
 
 def _without_steps(rank: int) -> RankFacts:

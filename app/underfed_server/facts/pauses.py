@@ -12,9 +12,16 @@ from itertools import pairwise
 import numpy as np
 from sqlalchemy import select
 
+from underfed_server.facts.long_steps import (
+    LEAST_PAUSE_US,
+    LEAST_WRITING_US,
+    LEAST_WRITTEN_BYTES,
+    MANY_STEPS,
+    TWO_STEPS,
+    Written,
+)
 from underfed_server.facts.record import is_read_ahead
-from underfed_server.facts.recorded import LEAST_PAUSE_US, MANY_STEPS
-from underfed_server.measurements import Column
+from underfed_server.measurements import Column, Columns
 from underfed_server.model import Diagnosis, EpochInfo, Pause, PauseKind
 from underfed_server.store.columns.ladder import Rollup, Stat
 from underfed_server.store.columns.lanes import steps_lane
@@ -22,6 +29,7 @@ from underfed_server.store.databases import tables
 from underfed_server.store.reading.details import read_epochs
 from underfed_server.store.reading.instants import index_at
 from underfed_server.store.reading.rows import read_after
+from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader, Track
 from underfed_server.store.runs.diagnoses import read_diagnosis
@@ -30,17 +38,20 @@ MOST_EPOCHS = 1_000
 """Of each loader, the newest."""
 
 MOST_LONG_STEPS, MOST_ROWS = 24, 4_096
-"""Of a request, looked at one by one: the longest, in buckets of so many steps. In larger ones a pause is too short to
-be seen, and reading them takes long."""
+"""Of a request, looked at one by one: all of so many steps; of more, the longest, in buckets of so many steps. In
+larger ones a pause is too short to be seen, and reading them takes long."""
 
 SEEN_FRACTION = 1 / 2_000
 """Of what is shown, below which a pause is narrower than a third of a pixel."""
 
-LEAST_WRITTEN_BYTES = 1_000_000
-"""Written in a pause, from which it is called a checkpoint: logs and figures are smaller, weights larger."""
+SAMPLES_AROUND = 4
+"""Of the process, one a second, before and after a pause: what is usual to write."""
 
-SAMPLED_US = 1.5e6
-"""The process is sampled once a second."""
+APART_US, MOST_TOGETHER_US = 60e6, 3_600e6
+"""Pauses that are closer are read together, as far as they lie within an hour."""
+
+
+ENDS = ("start_us", "end_us")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +80,13 @@ def read_paused(reader: Reader, run_id: str, rank: int, loader: str, steps: Roll
     typical = float(np.median(step.sum[counted] / step.count[counted]))
     work = float(np.median((step.sum - wait.sum)[counted] / step.count[counted]))
     least = max(LEAST_PAUSE_US, MANY_STEPS * typical)
-    rows = _rows_of_long_steps(reader, run_id, rank, loader, steps, least)
-    long = [rest for single in rows for rest in _rests(single, passes, max(0.0, work), least)]
+    shortest = min(least, max(LEAST_WRITING_US, TWO_STEPS * typical))
+    rows = _rows_of_long_steps(reader, run_id, rank, loader, steps, shortest)
+    rests = [rest for single in rows for rest in _rests(single, passes, max(0.0, work), shortest)]
+    long = [each for each in _named(reader, run_id, rank, rests) if each.kind == "checkpoint" or _us(each) >= least]
     restarts = [_since_the_last(epochs, each) for each in _restarts(reader, run_id, rank, loader)]
     between = [each for gap in _gaps(epochs) for each in _without(gap, [*passes, *restarts]) if _us(each) >= least]
-    programs = [_named(reader, run_id, rank, each) for each in (*long, *between)]
+    programs = [*long, *_named(reader, run_id, rank, between)]
     taken = np.minimum(_overlap(long, begin, np.append(begin[1:], np.inf)), np.maximum(0.0, step.sum - wait.sum))
     after = [each for each in (*restarts, *_gaps(epochs)) if each.start_us > begin[-1]]
     end_us = float(begin[-1] + max(step.sum[-1], wait.sum[-1]) + sum(map(_us, _joined(after))))
@@ -159,49 +172,92 @@ def _since_the_last(epochs: Sequence[EpochInfo], restart: Pause) -> Pause:
 def _rows_of_long_steps(
     reader: Reader, run_id: str, rank: int, loader: str, steps: Rollup, least_us: float
 ) -> Iterator[Rollup]:
-    """The single steps of buckets in which one goes on for so long after its wait."""
+    """The single steps of buckets in which one goes on for so long after its wait; all of few steps."""
     step, wait = steps.stats["step_us"], steps.stats["data_wait_us"]
     rest = np.nan_to_num(step.max - np.fmin(wait.max, step.max))
+    if not (rest >= least_us).any():
+        return
+    if steps.rows.sum() <= MOST_ROWS:
+        yield from _single(reader, run_id, rank, loader, steps, 0, len(steps))
+        return
     rest[steps.rows > MOST_ROWS] = 0.0
     longest = np.argsort(-rest)[:MOST_LONG_STEPS]
     for place in sorted(longest[rest[longest] >= least_us].tolist()):
-        after = int(steps.first_index[place + 1]) if place + 1 < len(steps) else None
-        single = read_series(
-            reader, run_id, rank, steps_lane(loader), names=["step_us", "data_wait_us"],
-            buckets=2 * int(steps.rows[place]) + 1, low=int(steps.first_index[place]), high=after,
-        )  # fmt: skip
-        if single is not None:
-            yield single
+        yield from _single(reader, run_id, rank, loader, steps, place, place + 1)
+
+
+def _single(
+    reader: Reader, run_id: str, rank: int, loader: str, steps: Rollup, place: int, until: int
+) -> Iterator[Rollup]:
+    """The steps of buckets from ``place`` until another, one by one."""
+    found = read_series(
+        reader, run_id, rank, steps_lane(loader), names=["step_us", "data_wait_us"],
+        buckets=2 * int(steps.rows[place:until].sum()) + 1, low=int(steps.first_index[place]),
+        high=int(steps.first_index[until]) if until < len(steps) else None,
+    )  # fmt: skip
+    if found is not None:
+        yield found
 
 
 def _rests(rows: Rollup, passes: Sequence[Pause], work_us: float, least_us: float) -> Iterator[Pause]:
     """What long steps go on with after their work; none where retention deleted the single steps."""
     step, wait = rows.stats["step_us"], rows.stats["data_wait_us"]
     rests = step.sum - wait.sum
+    # Of buckets the mean has a part of each pause in it.
+    work_us = max(0.0, min(work_us, float(np.median(rests[rows.rows == 1])))) if (rows.rows == 1).any() else work_us
     for place in np.flatnonzero((rests >= least_us) & (rows.rows == 1)).tolist():
         asked = float(rows.first_us[place])
         # The work on the batch comes first: a checkpoint is of what it gave.
         pause = _program(asked + wait.sum[place] + work_us, asked + step.sum[place])
-        yield from (each for each in _without(pause, passes) if _us(each) >= least_us)
+        yield from (each for each in _without(pause, passes) if _us(each) >= least_us - work_us)
 
 
-def _named(reader: Reader, run_id: str, rank: int, pause: Pause) -> Pause:
-    written = max((_written(reader, track, pause) for track in reader.tracks(run_id, rank, "process")), default=0)
-    if written < LEAST_WRITTEN_BYTES:
-        return pause
-    return pause.model_copy(update={"kind": "checkpoint", "label": "checkpoint", "written_bytes": written})
+def _named(reader: Reader, run_id: str, rank: int, pauses: Sequence[Pause]) -> list[Pause]:
+    """Each as a checkpoint in which the process wrote as much as one."""
+    tracks = reader.tracks(run_id, rank, "process")
+    is_alone = len(read_samplers(reader, run_id).hostnames) == 1
+    return [each for near in _near(pauses) for each in _named_together(reader, tracks, near, is_alone=is_alone)]
 
 
-def _written(reader: Reader, track: Track, pause: Pause) -> int:
-    """By the process, from the last sample before the pause to the first after it."""
-    first = index_at(reader, [track], pause.start_us - SAMPLED_US) - track.shift_index
-    most = 4 + int(_us(pause) / 1e6)
-    rows = read_after(reader, track, first - 1, most, ["at_us", "written_bytes"])
-    if rows is None:
-        return 0
-    at_us, written = rows[1]["at_us"], rows[1]["written_bytes"]
-    seen = written[(at_us <= pause.end_us + SAMPLED_US) & np.isfinite(written)]
-    return int(seen[-1] - seen[0]) if len(seen) else 0
+def _near(pauses: Sequence[Pause]) -> Iterator[list[Pause]]:
+    """In groups that lie close together, in order of time."""
+    group: list[Pause] = []
+    for each in sorted(pauses, key=lambda one: one.start_us):
+        is_far = group and each.start_us - group[-1].end_us > APART_US
+        if is_far or (group and each.end_us - group[0].start_us > MOST_TOGETHER_US):
+            yield group
+            group = []
+        group.append(each)
+    if group:
+        yield group
+
+
+def _named_together(
+    reader: Reader, tracks: Sequence[Track], pauses: Sequence[Pause], *, is_alone: bool
+) -> Iterator[Pause]:
+    begin_us, end_us = (np.array([getattr(each, name) for each in pauses], dtype=np.float64) for name in ENDS)
+    read = (_written(reader, track, pauses[0].start_us, pauses[-1].end_us) for track in tracks)
+    written = (Written.of(*each, is_alone=is_alone) for each in read if each is not None)
+    found = [each.within(begin_us, end_us) for each in written]
+    for pause, written in zip(pauses, np.max(found, axis=0) if found else np.zeros(len(pauses)), strict=True):
+        is_checkpoint = written >= LEAST_WRITTEN_BYTES
+        told = {"kind": "checkpoint", "label": "checkpoint", "written_bytes": round(written)}
+        yield pause.model_copy(update=told) if is_checkpoint else pause
+
+
+def _written(reader: Reader, track: Track, begin_us: float, end_us: float) -> tuple[Column, Column] | None:
+    """When the process of the track was sampled, and what it had written. A chunk of its samples at a time is read."""
+    after = index_at(reader, [track], begin_us - SAMPLES_AROUND * 1e6) - track.shift_index - 1.0
+    left = 2 * SAMPLES_AROUND + int((end_us - begin_us) / 1e6)
+    found: list[Columns] = []
+    while left > 0 and (rows := read_after(reader, track, after, left, ["at_us", "written_bytes"])):
+        after, columns = rows
+        found.append(columns)
+        left -= len(columns["at_us"])
+    if not found:
+        return None
+    at_us, counted = (np.concatenate([each[name] for each in found]) for name in ("at_us", "written_bytes"))
+    return at_us, counted
 
 
 def _us(pause: Pause) -> float:

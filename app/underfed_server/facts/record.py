@@ -88,6 +88,17 @@ class ProcessShare:
     is_growing: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """Pauses in which the training process, or one that it waits for, wrote as much as a checkpoint is."""
+
+    count: int
+    us: float
+    """What they took together."""
+    mean_bytes: float
+    """Written in one."""
+
+
 @dataclass(frozen=True, eq=False)
 class RankFacts:
     """One rank: its judged steps, the batches behind them, and what the whole run cost it."""
@@ -114,8 +125,12 @@ class RankFacts:
     no other loader."""
     others_stall_us: float = 0.0
     """Of the mean judged step, the part of it that the device's clock confirms, as of ``stall_us``."""
+    pausing_us: float = 0.0
+    """Of the newest steps, those that are not judged because the program did something else in them."""
     paused_us: float = 0.0
-    """Of the newest steps, in those that are not judged because the program did something else in them."""
+    """The part of it that is not their own work and wait."""
+    checkpoints: Checkpoints | None = None
+    """Among these; ``None``: none was told from what else a program may do."""
     uses_gpu: bool = False
     gpu_util: float | None = None
     """GPU-Util over the judged span: share of time in which any kernel ran."""
@@ -200,8 +215,14 @@ class RankFacts:
     @property
     def paused_fraction(self) -> float:
         """Of the time of its newest steps."""
-        spent_us = self.paused_us + float(np.sum(self.steps.step_us))
+        spent_us = self.pausing_us + float(np.sum(self.steps.step_us))
         return self.paused_us / spent_us if spent_us > 0 else 0.0
+
+    @property
+    def checkpoint_fraction(self) -> float:
+        """Of the time of its newest steps; the part of ``paused_fraction`` that is known to be that."""
+        share = self.checkpoints.us / self.paused_us if self.checkpoints and self.paused_us > 0 else 0.0
+        return share * self.paused_fraction
 
     @property
     def others_stall_fraction(self) -> float:
@@ -334,6 +355,8 @@ class RunFacts:
     loading: LoaderHotspots | None = None
     """What the workers of the judged loader were seen to execute, on all ranks. ``None``: it was not looked up, as
     nothing is explained by it."""
+    between: LoaderHotspots | None = None
+    """What its training threads were seen to execute between batches. ``None``: as of ``loading``."""
 
     @property
     def median_rank(self) -> RankFacts:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from underfed_server.facts.record import Mask, is_read_ahead
+from underfed_server.facts.long_steps import ReadWritten, Written, pauses_in
+from underfed_server.facts.record import Checkpoints, Mask, is_read_ahead
 from underfed_server.measurements import Column, StepRows, chosen
 from underfed_server.model import EpochInfo
 from underfed_server.store.columns.lanes import steps_lane
@@ -21,18 +22,11 @@ from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.reading.tunings import Tuned
 
-NEWEST_EPOCHS = 200
-"""Of each loader of a rank, and more where its newest steps are of more."""
-
 LITTLE_FRACTION = 0.01
 """Share of step time: a verdict does not depend on whether so little was work or another loader's."""
 
-
-LEAST_PAUSE_US, MANY_STEPS = 1e6, 5.0
-"""The program does something else where a step goes on for a second, and for so many usual steps, after its wait."""
-
-RARE = 0.05
-"""Share of the steps up to which such ones are pauses: a loop in which more are long is one of long steps."""
+NEWEST_EPOCHS = 200
+"""Of each loader of a rank, and more where its newest steps are of more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,11 +118,21 @@ class Apart:
     others_wait_us: Column | None
     """``None``: the rank has no other loader."""
     others_stall_us: float
-    paused_us: float
+    pausing_us: float
     """Of steps that are not judged, as the program did something else in them: writing a checkpoint, an evaluation."""
+    paused_us: float
+    """The part of it that their own work and wait do not take."""
+    checkpoints: Checkpoints | None
+    """``None``: none was told from what else a program may do."""
 
 
-def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> Apart:
+def nothing_known(_since_us: float) -> Sequence[Written]:
+    return ()
+
+
+def apart(
+    recorded: Mapping[str, Recorded], loader: str, warmup_steps: int, read_written: ReadWritten = nothing_known
+) -> Apart:
     """``recorded``: of all loaders of the rank."""
     own = recorded[loader]
     # A thread that reads ahead waits beside the training, not in its steps.
@@ -140,8 +144,9 @@ def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> A
     keep = np.isfinite(rows.step_us) & np.isfinite(rows.data_wait_us) & (rows.step_index >= first)
     keep &= ~_pauses(own, others)
     keep &= _between_searches(own, keep)
-    is_pause = keep & goes_on(rows)
-    keep &= ~is_pause
+    pauses, in_question = pauses_in(rows, read_written), keep
+    is_pause = keep & pauses.is_pause
+    keep = keep & ~is_pause
     rest_from_us = rows.start_us + rows.data_wait_us
     keep &= _is_known(own, others, keep)
     others_wait_us = waited.between(rest_from_us, own.ends_us)[keep]
@@ -152,7 +157,9 @@ def apart(recorded: Mapping[str, Recorded], loader: str, warmup_steps: int) -> A
         steps=_with_edges(rows, keep, edges_us),
         others_wait_us=others_wait_us if others else None,
         others_stall_us=float(np.mean(stalled_us)) if len(stalled_us) else 0.0,
-        paused_us=float(np.sum((rows.step_us - rows.data_wait_us)[is_pause])),
+        pausing_us=float(np.sum(rows.step_us[is_pause])),
+        paused_us=pauses.paused_us(in_question),
+        checkpoints=pauses.checkpoints(in_question),
     )  # fmt: skip
 
 
@@ -224,17 +231,6 @@ def _pauses(own: Recorded, others: list[Recorded]) -> Mask:
     is_within = (step >= 0) & (begin_us >= (rows.start_us + rows.data_wait_us)[step]) & (end_us <= own.ends_us[step])
     is_pause[step[is_within]] = True
     return is_pause
-
-
-def goes_on(rows: StepRows) -> Mask:
-    """Which steps go on far beyond what is usual after their wait: nothing waits for data meanwhile, on any rank."""
-    rest_us = rows.step_us - rows.data_wait_us
-    known = rest_us[np.isfinite(rest_us)]
-    if not len(known):
-        return np.zeros(len(rows), dtype=bool)
-    is_long = rest_us >= max(LEAST_PAUSE_US, MANY_STEPS * float(np.nanmedian(rows.step_us)))
-    few = max(1.0, RARE * len(known))
-    return is_long if np.count_nonzero(is_long) <= few else np.zeros(len(rows), dtype=bool)
 
 
 def _edges_us(own: Recorded, others: Spent) -> Column:

@@ -24,7 +24,9 @@ def line_of(found: Diagnosis) -> str:
         said = [
             f"{word}: {figures.fraction(found.data_stall_fraction)} of step time lost to input{cause}{_lost(found)}"
         ]
-        if found.best_advice is not None:
+        if found.is_beside_first and found.beside_loader is not None:
+            said.append(f"outside the loader: {found.beside_loader.removesuffix('.')}")
+        elif found.best_advice is not None:
             said.append(f"first fix: {found.best_advice.title}, {figures.gain_of_run(found.best_advice)}")
     run = f"; run {found.run_id}"
     plain = "; ".join(said).translate(PLAIN).encode("ascii", "replace").decode()

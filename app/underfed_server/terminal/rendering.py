@@ -205,9 +205,9 @@ def _lost(diagnosis: Diagnosis) -> str | None:
 
 
 def _saved(diagnosis: Diagnosis) -> str | None:
-    """Of a run that has ended, as on its page."""
+    """Of a run that has ended, as on its page. One that an earlier version judged may have the hours of another fix."""
     best, saved = diagnosis.best_advice, diagnosis.hours_saved
-    if best is None or saved is None or diagnosis.status == "running":
+    if best is None or not best.is_promised or saved is None or diagnosis.status == "running":
         return None
     return f"{figures.span((saved.low, saved.high), figures.hours)} saved over the same steps by: {best.title}."
 

@@ -214,6 +214,8 @@ export const footnote = {
   torch: (version: string) => `torch ${version}`,
   overhead: (us: string, share: string | null) =>
     `measuring costs ${us} per step${share ? ` (${share})` : ''}`,
+  overheadAtFirst: (us: string, steps: number) =>
+    `measuring took ${us} in the first ${plural(steps, 'step')}, its start included`,
   nothingDropped: 'nothing recorded was dropped',
   dropped: {
     dropped_steps: (n: number) => `${plural(n, 'step')} overwritten before they were read`,

@@ -74,17 +74,22 @@ describe('the verdict', () => {
     expect(seen()).toContain('7.1–9.1 GPU-hourssaved over the same steps by: Raise num_workers from 4 to 8')
   })
 
-  test('names the fix that promises a gain, and shows the step with that one', () => {
-    const first = advice({
+  test('names what the first fix saves, shows the step with that one, and none with another', () => {
+    const untried = advice({
       change: 'in_order',
       title: 'Deliver out of order',
       is_promised: false,
       predicted_speedup: null,
+      anatomy: null,
     })
-    const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis({ advice: [first, advice()] })} />)
+    const { rerender } = render(
+      <Verdict run={run()} diagnosis={diagnosis({ advice: [advice(), untried] })} />,
+    )
     expect(seen()).toContain('saved over the same steps by: Raise num_workers from 4 to 8')
     expect(screen.getByLabelText(/With num_workers=8: 254 ms/)).toBeTruthy()
-    rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [first], hours_saved: null })} />)
+    rerender(
+      <Verdict run={run()} diagnosis={diagnosis({ advice: [untried, advice()], hours_saved: null })} />,
+    )
     expect(seen()).not.toContain('saved')
     expect(screen.queryByLabelText(/With /)).toBeNull()
   })
@@ -96,7 +101,8 @@ describe('the verdict', () => {
     const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis()} />)
     expect(told()).toBe('Raise num_workers from 4 to 8× 1.48–1.71')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [advice(untried), advice()] })} />)
-    expect(link()?.getAttribute('href')).toBe('#fix-2')
+    expect(told()).toBe('Raise num_workers from 4 to 8Worth a try')
+    expect(link()?.getAttribute('href')).toBe('#fix-1')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [advice(untried)] })} />)
     expect(told()).toBe('Raise num_workers from 4 to 8Worth a try')
     const elsewhere = {
@@ -122,7 +128,8 @@ describe('the verdict', () => {
     expect(link()).toBeNull()
     cleanup()
     render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [advice(untried), advice()] })} />)
-    expect(document.querySelector('#fix-2 h3')?.textContent).toBe('Raise num_workers from 4 to 8')
+    expect(document.querySelectorAll('.fix.first')).toHaveLength(1)
+    expect(document.querySelector('.fix.first')?.id).toBe('fix-1')
   })
 
   test('says how much of what was lost went to copies, where they were measured', () => {
@@ -474,6 +481,9 @@ test('a stretch of the timeline is summed up, steps cut where it cuts them', () 
 test('the footnote tells cost, losses and what was not measured', () => {
   const { rerender } = render(<Footnote run={run()} />)
   expect(seen()).toContain('measuring costs 3.6 µs per step (< 0.1%) · nothing recorded was dropped')
+  rerender(<Footnote run={run({ steps: 18, overhead_us: 8_260 })} />)
+  expect(seen()).toContain('measuring took 149 ms in the first 18 steps, its start included')
+  expect(seen()).not.toContain('per step')
   const losses = { ...run().losses, dropped_windows: 3 }
   const not_measured = {
     gpu_util_fraction: 'no NVIDIA driver',

@@ -81,8 +81,64 @@ def test_runs_beside_other_loads_of_their_host_are_not_compared() -> None:
         "the cores that other jobs use while all are busy (1.7 → 0.0)"
     ]
     assert load_changed(crowded, on_crowded(1.7, 110.0)) == []
-    assert load_changed(on_crowded(0.1, 97.0), on_crowded(0.1, 233.0)) == [], "of its own accord"
     assert load_changed(crowded, on_crowded(1.7, 233.0, busy_cores=None)) == [], "not measured"
+
+
+OWN = "the step's own work (97 ms → 233 ms)"
+
+
+def test_runs_whose_step_does_other_work_are_not_compared() -> None:
+    """Neither a hit nor a miss of a change of the loader: it is another model, or other numbers in it."""
+    calm, other = on_crowded(0.1, 97.0), on_crowded(0.1, 233.0)
+    assert load_changed(calm, other) == [OWN]
+    assert load_changed(other, calm) == ["the step's own work (233 ms → 97 ms)"]
+    assert load_changed(calm, on_crowded(0.1, 115.0)) == []
+    assert load_changed(calm, other, alters_work=True) == [], "the change itself makes it another"
+    assert load_changed(calm, on_crowded(0.1, 233.0, busy_cores=None)) == [], "not measured"
+
+
+def test_more_workers_may_slow_the_step_as_far_as_busy_cores_do() -> None:
+    """That is the change's own effect, and a prediction that did not see it is a miss."""
+    curve, busier = ((1.0, 1.0), (2.0, 1.6)), {"workers_cores": 0.9, "busy_cores": 1.3}
+    slow = {"cpu_slowdown": curve}
+    calm = on_crowded(0.1, 97.0, **slow)
+    assert load_changed(calm, on_crowded(0.1, 190.0, **slow, **busier)) == []
+    assert load_changed(calm, on_crowded(0.1, 233.0, **slow, **busier)) == [OWN]
+    assert load_changed(on_crowded(0.1, 190.0, **slow), calm) == ["the step's own work (190 ms → 97 ms)"]
+
+
+def full(work_ms: float, *, main: float = 0.2, process: float = 0.2, queued: float = 0.0) -> Traits:
+    """Workers of the run fill both cores."""
+    made = made_run(
+        wait_ms=50.0, work_ms=work_ms, num_workers=2, load_cpu_ms=20.0, usable_cores=2.0, busy_cores=2.0,
+        workers_cores=2.0 - process, process_cores=process,
+    )  # fmt: skip
+    (rank,) = made.ranks
+    share = replace(rank.process, main_cores=main, main_runqueue_fraction=queued)
+    return seen(replace(made, ranks=(replace(rank, process=share),)))
+
+
+def test_on_full_cores_work_is_compared_without_its_waits_for_a_core() -> None:
+    """As one thread waits for them; of several that compute in CPU time, else not at all."""
+    assert load_changed(full(97.0), full(233.0)) == [OWN]
+    waits = (233.0 - 97.0) / (233.0 + 50.0)
+    assert load_changed(full(97.0), full(233.0, queued=waits)) == [], "it did the same, and waited in between"
+    (computed,) = load_changed(full(100.0, main=0.5, process=1.6), full(233.0, main=0.5, process=1.6))
+    assert computed.startswith("the step's own work, in CPU time (240 ms → ")
+    assert load_changed(full(97.0, main=0.1, process=0.2), full(233.0, main=0.1, process=0.2)) == []
+
+
+def test_on_the_devices_clock_its_work_is_compared_whatever_the_cores_do() -> None:
+    def on_device(work_ms: float, busy_cores: float | None) -> Traits:
+        return seen(made_run(
+            wait_ms=50.0, work_ms=100.0, num_workers=1, load_cpu_ms=20.0, uses_gpu=True, queue_depth=0,
+            gpu_idle_ms=40.0, gpu_work_ms=work_ms, busy_cores=busy_cores, process_cores=0.2,
+        ))  # fmt: skip
+
+    assert load_changed(on_device(80.0, None), on_device(40.0, 8.0)) == [
+        "the step's own work on its device (80 ms → 40 ms)"
+    ]
+    assert load_changed(on_device(80.0, 1.0), on_device(85.0, 8.0)) == []
 
 
 def test_another_length_of_the_data_set_keeps_the_runs_apart() -> None:

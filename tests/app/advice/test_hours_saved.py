@@ -33,7 +33,7 @@ def saved(*advice: Advice, loaders: tuple[LoaderLine, ...] = (), is_of_run: bool
 def test_the_same_steps_take_less_by_the_ends_of_the_interval() -> None:
     assert saved() == (1 / 6, 1 / 3)
     assert saved(fix(low=None, high=None)) == (0.2, 0.2), "no interval: as predicted"
-    assert saved(fix(low=0.9), fix(predicted_speedup=2.0, low=1.6, high=2.0)) == (0.375, 0.5), "the first promised"
+    assert saved(fix(), fix(predicted_speedup=2.0, low=1.6, high=2.0)) == (1 / 6, 1 / 3), "the first alone"
 
 
 def test_no_more_is_saved_than_was_lost_to_the_loader_of_the_fix() -> None:
@@ -51,5 +51,6 @@ def test_a_loop_takes_a_share_of_its_runs_hours_and_all_of_its_own() -> None:
 
 def test_nothing_is_saved_where_nothing_is_promised_or_known() -> None:
     assert saved(fix(low=0.9)) is None
+    assert saved(fix(low=0.9), fix()) is None, "not what another one than the first would save"
     assert saved(hours_lost=None) is None
     assert saved(hours_used=None) is None

@@ -96,18 +96,18 @@ def test_epochs_that_ended_count_more_than_what_the_loader_promised() -> None:
     assert told(config={"epochs": 90}, epochs=[epoch]).last_step == 18_000
 
 
-def test_what_is_saved_is_by_the_advice_that_promises_a_gain_with_its_ends() -> None:
+def test_what_is_saved_is_by_the_first_fix_with_its_ends() -> None:
     to_try = Advice.model_validate(dict(made_advice(1.9)) | {"low": 0.9, "high": 2.4})
     promised = Advice.model_validate(dict(made_advice(1.2)) | {"low": 1.1, "high": 1.6})
-    found = outlook(run(config={"epochs": 90}), verdict(advice=[to_try, promised]))
+    found = outlook(run(config={"epochs": 90}), verdict(advice=[promised, to_try]))
     assert found is not None
     assert found.left_s == 38_000 / 5
     assert found.saved_fraction == pytest.approx(1 - 1 / 1.2)
     assert found.saved_low_fraction == pytest.approx(1 - 1 / 1.1)
     assert found.saved_high_fraction == 0.2, "no more than is waited for"
-    only_to_try = outlook(run(), verdict(advice=[to_try]))
-    assert only_to_try is not None
-    assert only_to_try.saved_fraction is None
+    first_to_try = outlook(run(), verdict(advice=[to_try, promised]))
+    assert first_to_try is not None
+    assert first_to_try.saved_fraction is None
 
 
 def test_nothing_is_said_of_a_run_that_ended_or_was_not_judged() -> None:

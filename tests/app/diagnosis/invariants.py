@@ -31,8 +31,11 @@ WRITTEN = 1.005
 
 OTHER_THAN_WAITING = ("cause", "symptom")
 
-OF_ALL_LOADING = ("num_workers", "prefetch_factor", "in_order", "tmpfs")
-"""Changes whose gain is that of loading as a whole."""
+OF_ALL_LOADING = ("num_workers", "prefetch_factor")
+"""Changes whose gain is that of loading as a whole; any other has an evidence of what it saves at most."""
+
+
+SAVED_AT_MOST = r"( at most|^Waiting while later batches are ready), of (step|load) time$"
 
 
 def invariant(check: Invariant) -> Invariant:
@@ -188,12 +191,11 @@ def a_fix_of_its_causes_alone_gains_no_more_than_they_cost(said: Diagnosis) -> I
 
 @invariant
 def no_ceiling_is_above_what_the_evidence_lets_be_saved(said: Diagnosis) -> Iterator[str]:
-    """A fix of its causes alone has no ceiling above what its evidence says that it saves at most."""
+    """No fix has a ceiling above what its evidence says that it saves at most."""
     for each in said.advice:
-        most = [row.value for row in each.evidence if row.what.endswith(" at most, of step time")]
+        most = [row.value for row in each.evidence if re.search(SAVED_AT_MOST, row.what)]
         for share in (value for value in most if isinstance(value, float)):
-            is_above = each.ceiling is not None and each.ceiling * (1 - share) > WRITTEN
-            if all_changes()[each.change].is_of_its_causes and is_above:
+            if each.ceiling is not None and each.ceiling * (1 - share) > WRITTEN:
                 yield f"{each.change} has the ceiling × {each.ceiling}, and saves {share:.4f} at most"
 
 
@@ -201,7 +203,7 @@ def no_ceiling_is_above_what_the_evidence_lets_be_saved(said: Diagnosis) -> Iter
 def no_interval_ends_above_what_the_evidence_lets_be_saved(said: Diagnosis) -> Iterator[str]:
     """Where the evidence of a fix says what it can save at most, the upper end of its gain is no more than that."""
     for each in said.advice:
-        most = [row.value for row in each.evidence if re.search(" at most, of (step|load) time$", row.what)]
+        most = [row.value for row in each.evidence if re.search(SAVED_AT_MOST, row.what)]
         for share in (value for value in most if isinstance(value, float)):
             if each.high is not None and each.high * (1 - share) > WRITTEN:
                 yield f"{each.change} may gain × {each.high}, and saves {share:.4f} at most"
@@ -233,6 +235,14 @@ def what_is_applied_is_the_first_fix(said: Diagnosis) -> Iterator[str]:
     for place, each in enumerate(said.advice):
         if place and "--apply" in (each.command or ""):
             yield f"{each.change} has {each.command!r}, behind {said.advice[0].change}"
+
+
+@invariant
+def there_is_one_first_fix(said: Diagnosis) -> Iterator[str]:
+    """What hours are said to be saved by is the first of the list, which is named as the first fix everywhere."""
+    first = next(iter(said.advice), None)
+    if said.hours_saved is not None and not (first and first.is_promised):
+        yield f"{said.hours_saved} are saved by the first fix, {first and first.change}, that promises nothing"
 
 
 @invariant
@@ -432,7 +442,8 @@ def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[s
             yield f"{said.why!r} does not begin with {sentence!r}"
 
 
-PAUSES = r"^More time than waiting takes, ([\d.]+%) of this loop's, goes to pauses: .*? checkpoint\. ?"
+SAVING = r"(?:(?:Checkpoints take|Of the looks at the training thread) .*?_recipe\.html\)\. ?)?"
+PAUSES = rf"^More time than waiting takes, ([\d.]+%) of this loop's, goes to pauses: .*? checkpoint\. ?{SAVING}"
 
 
 @invariant
@@ -549,13 +560,17 @@ def waiting_for_storage_and_for_a_core_are_two_things(said: Diagnosis) -> Iterat
 
 @invariant
 def what_is_said_of_joining_is_its_figure(said: Diagnosis) -> Iterator[str]:
-    """How much of a load joining takes is said as the evidence has it."""
+    """How much of a load joining takes is said as the evidence has it, which is one share wherever it stands."""
     for each in said.causes:
         told = re.search(r"takes ([\d.]+%) of", each.sentence) if each.cause == "slow_collate" else None
         rows = {row.what: row.value for row in each.evidence}
-        share = rows.get("Joining samples, of load time without waits for a core")
+        share = rows.get("Joining samples, of load time that is waited for")
         if told is not None and (not isinstance(share, float) or percent(share) != told[1]):
             yield f"{each.sentence!r}, and the evidence says {share}"
+        advised = [row for one in said.advice for row in one.evidence if row.what.startswith("Joining samples, of ")]
+        for row in advised if told is not None else []:
+            if row.value != share:
+                yield f"joining takes {share} by {each.cause}, and {row.what!r} is {row.value}"
 
 
 @invariant

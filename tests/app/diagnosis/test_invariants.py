@@ -22,7 +22,7 @@ from underfed_server.diagnosis.chosen_loader import of_run
 from underfed_server.diagnosis.judge import judge
 from underfed_server.diagnosis.overview import overview_of
 from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts, WorkerFacts
-from underfed_server.model import Anatomy, Diagnosis, Evidence, LoaderLine, Role, Signal
+from underfed_server.model import Anatomy, Diagnosis, Evidence, HoursSaved, LoaderLine, Role, Signal
 
 STEPS = 48
 MILLISECONDS = st.sampled_from([0.0, 0.3, 5.0, 40.0, 90.0, 400.0])
@@ -275,6 +275,8 @@ BROKEN: dict[str, Diagnosis] = {
         advice=[SOUND.advice[0].model_copy(update={"low": 0.9, "high": 1.9})]),
     "what_is_applied_is_the_first_fix": said(advice=[*SOUND.advice, made_advice().model_copy(
         update={"change": "in_order", "command": "underfed run --apply run-1 -- python train.py"})]),
+    "there_is_one_first_fix": said(hours_saved=HoursSaved(low=1.0, high=2.0), advice=[
+        SOUND.advice[0].model_copy(update={"is_promised": False}), *SOUND.advice]),
     "no_ceiling_lies_within_an_interval": advised(low=1.4, high=1.65, ceiling=1.62),
     "there_is_one_could_be": advised(ceiling=1.2),
     "a_predicted_step_is_the_gain": advised(anatomy=STEP),
@@ -310,7 +312,7 @@ BROKEN: dict[str, Diagnosis] = {
         "Reading from storage, of load time that is waited for": 0.7,
         "Ready to run, no core free, of load time that is waited for": 0.6}),
     "what_is_said_of_joining_is_its_figure": caused("slow_collate", "Joining samples takes 70% of a load.", {
-        "Joining samples, of load time without waits for a core": 0.4}),
+        "Joining samples, of load time that is waited for": 0.4}),
     "what_others_use_is_said_first_and_as_measured": caused("cpu_limited", "Other jobs use 1.8 of the 2 cores.", {
         "Cores used by other jobs": 0.7, "Cores this run may use": 2.0}),
     "what_is_foretold_was_seen_for_five_minutes": caused("memory_pressure", "In 2 hours memory is used up: this run "

@@ -196,10 +196,10 @@ def test_an_advice_whose_interval_holds_1_is_one_to_try_and_shortens_no_step() -
     assert "Predicted" not in text
 
 
-def test_the_step_is_shown_as_it_is_with_the_advice_that_promises_a_gain() -> None:
+def test_the_step_is_shown_as_it_is_with_the_first_fix() -> None:
     anatomy = Anatomy(step_us=62_500, data_wait_us=2_500, h2d_exposed_us=None, compute_us=60_000)
     promised = gaining(1.5, 1.3, 1.6, change="prefetch_factor", anatomy=anatomy)
-    text = "\n".join(shown(render_diagnosis(made_diagnosis(advice=[made_advice(None), promised])), width=100))
+    text = "\n".join(shown(render_diagnosis(made_diagnosis(advice=[promised, made_advice(None)])), width=100))
     assert "× 1.30–1.60 with prefetch_factor=4" in text
 
 

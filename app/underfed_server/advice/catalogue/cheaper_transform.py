@@ -45,11 +45,11 @@ ANY = Said(
     "What is the same in every epoch can be computed once, and what is done to each sample for a whole batch.",
     """\
  class YourDataset(Dataset):
-     def __init__(self, …):
-+        self.prepared = …  # what is the same in every epoch, computed once: an array, or files on a fast disk
++    def __init__(self, samples):
++        self.prepared = [the_call(sample) for sample in samples]  # what is the same in every epoch; or files, if large
      def __getitem__(self, index):
--        …  # the call
-+        sample = self.prepared[index]
+-        return the_call(self.samples[index])
++        return self.prepared[index]
  # What is random and the same for all samples of a batch: in the training loop, for the whole batch at once.""",
     "A change of code: compare a batch of each.",
 )
@@ -59,7 +59,7 @@ WRITE_SLOW = """\
  # Once, before training: write the samples in the list of slow ones anew, at the size that is used,
  # uncompressed, or split into parts that take about as long as other samples.
  # Or leave them out while you look whether they matter:
-+skipped = {…}  # their indices
++skipped = set()  # their indices
 +dataset = torch.utils.data.Subset(dataset, [i for i in range(len(dataset)) if i not in skipped])"""
 
 

@@ -78,4 +78,5 @@ CHANGE = Change(
     consider=consider,
     sign=grown("usable_cores"),
     alters="usable_cores",
+    alters_work=True,
 )

@@ -20,7 +20,7 @@ DIFF = """\
      def __iter__(self):
 -        for _ in range(len(self)):
 -            yield int(torch.multinomial(self.weights, 1))
-+        yield from torch.multinomial(self.weights, len(self), replacement=True).tolist()"""
++        yield from torch.multinomial(torch.as_tensor(self.weights), len(self), replacement=True).tolist()"""
 
 
 def consider(case: Case) -> Offer:

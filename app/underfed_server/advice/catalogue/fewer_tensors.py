@@ -11,9 +11,18 @@ from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence
 
 FUNCTION = """\
-+def join(samples: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-+    lengths = torch.tensor([len(sample) for sample in samples])
-+    return torch.cat(samples), lengths  # torch.split(joined, lengths.tolist()) splits it again"""
++def join(samples):
++    if isinstance(samples[0], dict):
++        return {name: join([sample[name] for sample in samples]) for name in samples[0]}
++    if isinstance(samples[0], tuple):
++        return [join(field) for field in zip(*samples)]
++    if isinstance(samples[0], str):
++        return list(samples)
++    tensors = [torch.as_tensor(sample) for sample in samples]
++    return torch.cat([tensor.reshape(-1) for tensor in tensors]), [list(tensor.shape) for tensor in tensors]
++def split(joined, shapes):  # each field, in the training loop: views of it, nothing is copied
++    parts = joined.split([math.prod(shape) for shape in shapes])
++    return [part.reshape(shape) for part, shape in zip(parts, shapes)]"""
 
 
 def consider(case: Case) -> Offer | None:

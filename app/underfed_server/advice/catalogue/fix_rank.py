@@ -113,4 +113,5 @@ CHANGE = Change(
     consider=consider,
     is_of_its_causes=True,
     sign=gone("has_straggler"),
+    alters_work=True,
 )

@@ -36,4 +36,5 @@ CHANGE = Change(
     label="non-blocking copy",
     consider=consider,
     needs_cause=False,
+    alters_work=True,
 )

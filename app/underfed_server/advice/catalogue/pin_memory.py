@@ -78,4 +78,5 @@ CHANGE = Change(
     label="page-locked batches",
     consider=consider,
     needs_cause=False,
+    alters_work=True,
 )

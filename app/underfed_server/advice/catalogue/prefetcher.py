@@ -48,4 +48,5 @@ CHANGE = Change(
     label="CUDA prefetcher",
     consider=consider,
     needs_cause=False,
+    alters_work=True,
 )

@@ -113,4 +113,5 @@ CHANGE = Change(
     label="smaller numbers",
     consider=consider,
     sign=halved("batch_bytes"),
+    alters_work=True,
 )

@@ -14,9 +14,9 @@ ONE = 1
 DIFF = """\
 +def limit_threads(worker_id: int) -> None:
 +    torch.set_num_threads(1)
-+    cv2.setNumThreads(0)  # where OpenCV is used: no threads of its own
-+    pyarrow.set_cpu_count(1)  # where Arrow is used: no other setting reaches its pool
-+    threadpoolctl.threadpool_limits(1)  # OpenMP, MKL and OpenBLAS of the other libraries
++    # Where OpenCV is used: cv2.setNumThreads(0), no threads of its own.
++    # Where Arrow is used: pyarrow.set_cpu_count(1), no other setting reaches its pool.
++    # OpenMP, MKL and OpenBLAS of the other libraries: threadpoolctl.threadpool_limits(1).
 +"""
 
 

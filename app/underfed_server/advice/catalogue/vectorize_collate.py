@@ -6,15 +6,12 @@ from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer, refuse
 from underfed_server.advice.proof.traits import halved
+from underfed_server.advice.sketches import joining
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.model import Evidence, Refusal
 
-FUNCTION = """\
-+def collate(samples):
-+    images, labels = zip(*samples)
-+    batch = torch.empty((len(images), *images[0].shape), dtype=images[0].dtype)
-+    torch.stack(images, out=batch)  # one copy, no Python for each field; pad with one call, too
-+    return batch, torch.as_tensor(labels)"""
+FUNCTION = f"""\
+{joining("torch.stack(tensors)  # one copy; pad with one call, too: torch.nn.utils.rnn.pad_sequence(tensors, True)")}"""
 
 
 COPY_US_A_MB = 1_200.0
@@ -23,8 +20,7 @@ COPY_US_A_MB = 1_200.0
 
 def consider(case: Case) -> Offer | Refusal:
     rank, name = case.rank, case.loader.collate_type or "the collate function"
-    share, joining_us = measures.load_share(rank, rank.batches.collate_us), measures.mean(rank.batches.collate_us)
-    size_bytes = case.loader.batch_bytes
+    joining_us, size_bytes = measures.mean(rank.batches.collate_us), case.loader.batch_bytes
     if size_bytes and joining_us and joining_us <= COPY_US_A_MB * size_bytes / 1e6:
         rate = Evidence(what="Joined", value=size_bytes / joining_us * 1e6, unit="bytes_per_s")
         why = "Joining copies samples into new memory about as fast as memory is filled: one call copies no faster."
@@ -42,13 +38,22 @@ def consider(case: Case) -> Offer | Refusal:
         diff=FUNCTION,
         call={"collate_fn": "collate"},
         evidence=[
-            Evidence(what="Joining samples, of all load time", value=share, unit="fraction", series="collate_us"),
+            _share(case),
             evidence.mean_us("Joining one batch", rank.batches.collate_us),
             Evidence(what="Samples in a batch", value=measures.mean(rank.batches.samples), unit="count"),
         ],
         from_=case.loader.collate_type,
         gain="how fast another collate function is was not seen in this run",
     )
+
+
+def _share(case: Case) -> Evidence:
+    """As its cause has it."""
+    what = f"Joining samples, {evidence.WAITED_FOR}"
+    told = (row for cause in case.verdict.causes for row in cause.evidence if row.what == what)
+    share = measures.load_share(case.rank, case.rank.batches.collate_us)
+    of_all = Evidence(what="Joining samples, of all load time", value=share, unit="fraction", series="collate_us")
+    return next(told, of_all)
 
 
 CHANGE = Change(

@@ -18,7 +18,7 @@ DIFF = """\
 -    def __getitem__(self, index):
 -        return self.features[index], self.labels[index]
 +    def __getitems__(self, indices):
-+        return self.features[indices], self.labels[indices]
++        return torch.as_tensor(self.features[indices]), torch.as_tensor(self.labels[indices])
  loader = DataLoader(
      dataset,
 +    collate_fn=lambda batch: batch,  # a named function where workers are spawned

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from underfed_server.diagnosis import evidence
-from underfed_server.diagnosis.cause import Cause, Found, share_signal
+from underfed_server.diagnosis.cause import Cause, Found, share_below
 from underfed_server.diagnosis.costly_evidence import costliest, is_joining
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.sentence import percent
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence
+from underfed_server.model import Evidence, Signal
 
 LEAST_SHARE = 0.40
 """Share of load time, without waiting for a core, from which joining samples is the main part of a load, the rest being
@@ -17,15 +17,13 @@ spread over reading, decoding and transforming: with less, making it instant doe
 
 def find(examined: Examination) -> Found | None:
     share, loader, batches = examined.loads.collate, examined.loader, examined.rank.batches
-    of_work = _share_of_work(examined)
-    if share is None or of_work is None or of_work < LEAST_SHARE:
+    if share is None or share < _least(examined):
         return None
     collate = (loader.collate_type if loader else None) or "the collate function"
     return Found(
         min(examined.unexplained, examined.wait.loading * share),
-        f"Joining samples into a batch ({collate}) takes {percent(of_work)} of {_whole(examined.loads.runqueue)}.",
+        f"Joining samples into a batch ({collate}) takes {percent(share)} of a load{_beside(examined, share)}.",
         [
-            Evidence(what="Joining samples, of load time without waits for a core", value=of_work, unit="fraction"),
             Evidence(
                 what=f"Joining samples, {evidence.WAITED_FOR}",
                 value=share,
@@ -34,7 +32,7 @@ def find(examined: Examination) -> Found | None:
             ),
             evidence.runqueue_share(examined.loads.runqueue),
             evidence.mean_us("Joining one batch", batches.collate_us, "collate_us"),
-            *costliest(examined, is_joining, only=", joining samples"),
+            *costliest(examined, is_joining, only=_only(examined)),
             evidence.load(examined.rank),
             evidence.batch_bytes(loader),
             evidence.batch_tensors(loader),
@@ -42,31 +40,41 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def _whole(runqueue: float | None) -> str:
-    """What the share is of."""
-    is_alike = (runqueue or 0.0) < THRESHOLDS.minor_cost_fraction
-    return "a load" if is_alike else "what loading does, its waits for a free core left out"
+def _least(examined: Examination) -> float:
+    """Of load time: joining is measured without waiting for a core, and is most of what loading does without it."""
+    return LEAST_SHARE * (1 - (examined.loads.runqueue or 0.0))
 
 
-def _share_of_work(examined: Examination) -> float | None:
-    """Of loading without waiting for a core, which joining is measured without, too."""
-    collate, work = examined.loads.collate, 1 - (examined.loads.runqueue or 0.0)
-    return None if collate is None or work <= 0 else min(1.0, collate / work)
+def _waits_for_cores(examined: Examination) -> bool:
+    return (examined.loads.runqueue or 0.0) >= THRESHOLDS.minor_cost_fraction
+
+
+def _beside(examined: Examination, share: float) -> str:
+    """The other parts of a load, where joining is most of it without one of them only."""
+    if not _waits_for_cores(examined):
+        return ""
+    queued = examined.loads.runqueue or 0.0
+    rest = percent(max(0.0, 1 - share - queued))
+    return f", its waits for a free core left out: these are {percent(queued)} of it, all else {rest}"
+
+
+def _only(examined: Examination) -> str:
+    """Looks find a thread that waits for a core where it computes."""
+    return ", joining samples" + (", its waits for a core there included" if _waits_for_cores(examined) else "")
+
+
+def _read_signal(examined: Examination, is_found: bool) -> Signal:
+    share = examined.loads.collate
+    return share_below(
+        _least(examined), "Joining samples into batches", evidence.WAITED_FOR, share, "slow collate",
+        is_cause=is_found, series="collate_us",
+    )  # fmt: skip
 
 
 CAUSE = Cause(
     label="slow collate",
     find=find,
     cured_by=("cheaper_transform", "smaller_dtype", "vectorize_collate"),
-    signals=(
-        share_signal(
-            "Joining samples into batches",
-            _share_of_work,
-            LEAST_SHARE,
-            "of load time, waiting for a core left out",
-            "slow collate",
-            series="collate_us",
-        ),
-    ),
+    signals=(_read_signal,),
     is_of_loading=True,
 )

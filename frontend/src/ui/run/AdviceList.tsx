@@ -25,7 +25,13 @@ export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosi
       {advice.length === 0 && !diagnosis.beside_loader && <None diagnosis={diagnosis} run={run} />}
       {isBesideFirst && beside}
       {advice.map((one, index) => (
-        <Card key={`${one.change}=${String(one.to)}`} advice={one} index={index} loader={loaderOf(one)} />
+        <Card
+          key={`${one.change}=${String(one.to)}`}
+          advice={one}
+          index={index}
+          isFirst={index === 0 && !isBesideFirst}
+          loader={loaderOf(one)}
+        />
       ))}
       {!isBesideFirst && beside}
       {advice.length > 0 && <CeilingNote diagnosis={diagnosis} />}
@@ -69,10 +75,23 @@ function Beside({ diagnosis: { beside_loader: beside } }: { diagnosis: Diagnosis
 
 const Card = memo(AdviceCard)
 
-function AdviceCard({ advice, index, loader }: { advice: Advice; index: number; loader: string | null }) {
-  const isFirst = index === 0
+interface CardProps {
+  advice: Advice
+  index: number
+  /** What to do first; not of a run where that lies outside. */
+  isFirst: boolean
+  loader: string | null
+}
+
+function AdviceCard({ advice, index, isFirst, loader }: CardProps) {
+  const isUppermost = index === 0
   return (
-    <details id={fixId(index)} class={`fix ${isFirst ? 'first' : ''}`} open={isFirst} data-fix={index + 1}>
+    <details
+      id={fixId(index)}
+      class={`fix ${isFirst ? 'first' : ''}`}
+      open={isUppermost}
+      data-fix={index + 1}
+    >
       <summary>
         <h3>{advice.title}</h3>
         <Gain advice={advice} />
@@ -82,7 +101,7 @@ function AdviceCard({ advice, index, loader }: { advice: Advice; index: number; 
       {advice.changes_batch_order && <p class="badge">{say.order}</p>}
       <p>{advice.why}</p>
       <EvidenceRows evidence={advice.evidence} />
-      <Diff advice={advice} shortcut={isFirst ? 'd' : undefined} />
+      <Diff advice={advice} shortcut={isUppermost ? 'd' : undefined} />
       {advice.command && (
         <>
           <p>{say.command}</p>

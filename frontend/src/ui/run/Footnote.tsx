@@ -47,8 +47,13 @@ function versions(run: Run): readonly string[] {
   ]
 }
 
+/** The first steps, each of which is looked at closely, are little of so many: below, they are most of the mean. */
+const LEAST_STEPS = 500
+
 function overhead(run: Run): string {
   if (run.overhead_us === null) return ''
+  if (run.steps < LEAST_STEPS)
+    return say.overheadAtFirst(formatDuration(run.overhead_us * run.steps), run.steps)
   const share = run.step_us ? formatFraction(run.overhead_us / run.step_us) : null
   return say.overhead(formatDuration(run.overhead_us), share)
 }

@@ -10,7 +10,7 @@ import {
   formatNumber,
   formatRange,
 } from '../../format'
-import { besideFirst, bestOf, runGainOf } from '../../gain'
+import { besideFirst, firstOf, runGainOf } from '../../gain'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
 import { run as say, advice as sayAdvice, shared as sayShared } from '../../text/run'
@@ -62,7 +62,7 @@ export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }:
         {diagnosis.anatomy && (
           <AnatomyBars
             now={diagnosis.anatomy}
-            advice={bestOf(diagnosis.advice)}
+            advice={firstOf(diagnosis.advice)}
             loader={oneOfSeveral(diagnosis)}
           />
         )}
@@ -83,11 +83,11 @@ export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }:
 function FirstFix({ diagnosis }: { diagnosis: Diagnosis }) {
   const { advice } = diagnosis
   const beside = besideFirst(diagnosis)
-  const best = beside === null ? bestOf(advice) : null
+  const best = beside === null ? firstOf(advice) : null
   if (!best && beside === null) return null
   const loader = oneOfSeveral(diagnosis)
   return (
-    <a class="first-fix framed" href={`#${best ? fixId(advice.indexOf(best)) : FIXES}`}>
+    <a class="first-fix framed" href={`#${best ? fixId(0) : FIXES}`}>
       <span>
         {best?.title ?? beside}
         {best && loader !== null && <small> {sayAdvice.ofLoader(best.loader ?? loader)}</small>}
@@ -173,9 +173,10 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const noun = hourNoun(diagnosis.gpu_hours_lost !== null)
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
   const { now, unit } = rates(diagnosis)
-  const { hours_saved: saved } = diagnosis
-  const best = bestOf(diagnosis.advice)
+  const best = firstOf(diagnosis.advice)
   const fix = best?.title ?? ''
+  // One that was judged by an earlier version may have the hours of another fix.
+  const saved = best?.is_promised ? diagnosis.hours_saved : null
   const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
   const loader = isOfRun ? oneOfSeveral(diagnosis) : null
   const isAllCopies = lost !== null && copies === formatHours(lost, noun)
