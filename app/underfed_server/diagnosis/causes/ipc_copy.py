@@ -17,7 +17,7 @@ from underfed_server.model import Evidence, LoaderInfo
 
 def find(examined: Examination) -> Found | None:
     cost, loader, rank = _cost(examined), examined.loader, examined.rank
-    if cost is None or loader is None or cost < LEAST_FRACTION:
+    if cost is None or loader is None or cost < LEAST_FRACTION or examined.crowd.hides_delivery:
         return None
     return Found(
         cost,
