@@ -8,8 +8,6 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
@@ -21,7 +19,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from torch.utils.data import DataLoader, TensorDataset
 
 import underfed
-from tests.fakes.service import PATIENCE_S, Service, wait_until
+from tests.fakes.service import PATIENCE_S, Service, judging_after, wait_until
 from underfed.collector.trackers.links import page_of
 from underfed.collector.trackers.tracker_writer import TrackerWriter
 from underfed.exchange import figures, launch, run_files, trackers
@@ -160,17 +158,7 @@ def train(steps: int) -> None:
         pass
 
 
-@contextmanager
-def judged_once(service: Service, steps: int) -> Iterator[None]:
-    """The service has its verdict once it has all steps, and answers nothing that comes before with it."""
-    def judge() -> None:
-        wait_until(lambda: service.count_steps() == steps, "all steps came")
-        service.verdict = {"bound": "data", "cause": "no_workers", "max_data_stall_fraction": 0.5}
-
-    with ThreadPoolExecutor(1) as judging:
-        judged = judging.submit(judge)
-        yield
-        judged.result()
+VERDICT = {"bound": "data", "cause": "no_workers", "max_data_stall_fraction": 0.5}
 
 
 def test_a_run_of_wandb_that_the_program_finishes_has_the_verdict_on_all_of_its_steps(
@@ -179,7 +167,7 @@ def test_a_run_of_wandb_that_the_program_finishes_has_the_verdict_on_all_of_its_
     # Whatever else runs here: it is the order that counts.
     monkeypatch.setattr(of_process, "MOST_AWAITED_S", PATIENCE_S)
     summary = wandb_run.summary
-    with judged_once(service, 40):
+    with judging_after(service, 40, VERDICT):
         train(40)
         wandb_run.finish()
     page = summary.pop("underfed/page")
@@ -324,7 +312,7 @@ def test_a_run_of_mlflow_that_is_over_gets_the_verdict_on_all_of_its_steps(servi
     from underfed.integrations import mlflow
 
     mlflow.log_to("m1", mlflow_log.name, "7")
-    with judged_once(service, 40):
+    with judging_after(service, 40, VERDICT):
         train(40)
         underfed.finish()
     wait_until(lambda: "underfed.bound" in logged_tags(mlflow_log), "the verdict is logged")

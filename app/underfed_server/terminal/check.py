@@ -128,12 +128,16 @@ def slowdown_limit(found: Comparison, allowed: float) -> Limit:
     most = percents_of(allowed)
     holds = True if percents_of(high) <= most else False if percents_of(low) > most else None
     each = "sample" if found.per == "samples" else "step"
-    change = f"{percent(abs(slower))} {'more' if slower > 0 else 'less'} time a {each} than {before.label}"
-    interval = f"95 % {percent(low)} to {percent(high)}"
-    words = f"{change} ({interval}), {percent(allowed)} more allowed"
+    change = f"a {each} takes {more_or_less(slower)} time than in {before.label}"
+    interval = f"with 95% confidence {more_or_less(low)} to {more_or_less(high)}"
+    words = f"{change} ({interval}); at most {percent(allowed)} more is allowed"
     if holds is None:
-        words += ": cannot be told, the limit lies within the interval; more steps narrow it"
+        words += ": not known, since the limit lies within this interval; more steps narrow it"
     return Limit("max_slowdown", allowed, slower, low, high, holds, words)
+
+
+def more_or_less(change: float) -> str:
+    return f"{percent(abs(change))} {'more' if change > 0 else 'less'}"
 
 
 def percents_of(fraction: float) -> float:
