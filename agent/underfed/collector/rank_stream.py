@@ -113,6 +113,11 @@ class RankStream:
         return self._awaited_at is not None
 
     @property
+    def tells_trackers(self) -> bool:
+        """The verdict is told to a run of a tracker from here."""
+        return self.origin.rank == 0 and self.trackers.has_runs
+
+    @property
     def now_us(self) -> int:
         return to_us(now_ns(), self.origin.origin_ns)
 

@@ -189,7 +189,7 @@ class Ranks:
     def _close_window(self, stream: RankStream, end: SeenEnd | None) -> None:
         had_ended = stream.has_ended
         stream.close_window(self._host.part(stream.origin), end)
-        if stream.has_ended and not had_ended and stream.trackers.has_runs:
+        if stream.has_ended and not had_ended and stream.tells_trackers:
             stream.await_verdict()
 
     def _active(self) -> list[RankStream]:
