@@ -54,7 +54,7 @@ def test_a_step_whose_length_is_not_known_is_not_counted() -> None:
 
 
 def test_too_few_steps_for_a_verdict_are_counted_as_the_service_counts_them() -> None:
-    assert NEEDED == THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps
+    assert THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps == NEEDED
     for count, reason in ((NEEDED - 1, f"not judged: {NEEDED - 1} of {NEEDED} steps"), (NEEDED, None)):
         assert told_of(made_steps([10] * count, [5] * count))["not_judged"] == reason
 

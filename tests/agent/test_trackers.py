@@ -348,9 +348,7 @@ def test_what_a_callback_logs_by_itself_the_collector_does_not(
 ) -> None:
     runs = [Target("mlflow", "m1", str(mlflow_log))]
     places = [str(mlflow_log.parent)]
-    trackers.write(
-        tmp_path, Targets(runs, sys.executable, places, is_told=is_told, are_words_told=are_words_told)
-    )
+    trackers.write(tmp_path, Targets(runs, sys.executable, places, is_told=is_told, are_words_told=are_words_told))
     writer = TrackerWriter(tmp_path)
     writer.read()
     writer.tell({**told, "page": PAGE})

@@ -1,7 +1,7 @@
 """Trains while it logs with W&B, MLflow and TensorBoard: ``python -m tests.frameworks.installed_trackers DIRECTORY``.
 
-With ``read`` as second argument it reads back what lies there of Underfed's, and prints it as JSON; with a number it trains so
-many steps, and then ends its runs itself.
+With ``read`` as second argument it reads back what lies there of Underfed's, and prints it as JSON; with a number it
+trains so many steps, and then ends its runs itself.
 """
 
 from __future__ import annotations

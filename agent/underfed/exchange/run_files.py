@@ -4,7 +4,7 @@ ROOT/underfed-UID/                 newest: the last incarnation of any run
   RUN_ID/                          lock  collector.log  spool/
     rank-RANK-INCARNATION/         run.json  end.json  status.json  drained.json  failures.log
         figures.json               what underfed.stats() tells, written by the collector
-        verdict-wanted             the process ends a run of a tracker; the collector removes it once all is in figures.json
+        verdict-wanted             a run of a tracker ends; removed once figures.json has all that is known
         switch.json               what the host's first rank tells the run's other hosts, where it has several
         switch-heard.json         what it hears of them
         trackers.json              where the process logs with W&B, MLflow and TensorBoard

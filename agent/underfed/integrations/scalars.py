@@ -25,8 +25,8 @@ def scalars() -> dict[str, float]:
 
 
 def logs_itself(*, tells_words: bool = False) -> None:
-    """The program logs the figures by its own logger: the collector then does not log them too. ``tells_words``: nor the
-    verdict."""
+    """The program logs the figures by its own logger: the collector then does not log them too, nor the verdict where
+    ``tells_words``."""
     control.log_by_callback(tells_words=tells_words)
 
 

@@ -210,13 +210,13 @@ def is_recording() -> bool:
 
 
 def log_by_callback(*, tells_words: bool = False) -> None:
-    """The program's own loggers get the figures from a callback or tracker of ours; ``tells_words``: the verdict too."""
+    """The program's own loggers get the figures from a callback or tracker of ours; if ``tells_words`` the verdict."""
     _state.logs_by_callback = True
     _state.tells_words |= tells_words
 
 
 def last_words() -> dict[str, str]:
-    """What a logger is told at the end: the page, and the verdict or why there is none. Waits for it, if not for long."""
+    """What a logger is told at the end: the page, the verdict or why there is none. May wait for it, not for long."""
     recording = _state.recording
     return {} if recording is None else recording.trackers.last_words()
 

@@ -54,8 +54,8 @@ def _of_known(rule: AlertRule, state: RuleState, reading: Reading, now: datetime
 
 
 def _of_holding(rule: AlertRule, state: RuleState, reading: Reading, now: datetime) -> Step:
-    """Once it has lasted. While one of its subjects was told lately, another one must have lasted by itself: causes that
-    cost about the same take turns in leading."""
+    """Once it has lasted. While one of its subjects was told lately, another one must have lasted by itself: causes
+    that cost about the same take turns in leading."""
     state = replace(state, clear_at=None, since_at=state.since_at or now)
     fresh = _fresh(rule, state, reading, now)
     if state.is_raised or not all(_is_cool(rule, state, subject, now) for subject in state.told):

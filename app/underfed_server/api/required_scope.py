@@ -53,7 +53,6 @@ class RequiredScope:
             for project in _named(request, store_of(request), permission):
                 permission.require_in(self.scope, project)
 
-
     @staticmethod
     def _refuse(request: Request, permission: Permission, scope: Scope) -> None:
         """Raises:

@@ -247,9 +247,9 @@ def _nothing_to_change(examined: Examination, losses: Losses) -> str:
 
 def _no_cause(examined: Examination) -> str:
     """Signals are told that are out of the ordinary, and yet cost too little to be a cause."""
-    if (hidden := _hidden_delivery(examined)) is not None:
-        return hidden
     none, marked = "None of the causes that Underfed knows explains the wait", symptoms(examined)
+    if (hidden := _hidden_delivery(examined)) is not None:
+        return f"{none}: {hidden}."
     if not marked:
         return f"{none}: the signals below were ruled out."
     return f"{none}. Marked below, but too small to explain it: {'; '.join(marked)}."
@@ -260,13 +260,12 @@ def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFi
     rest = losses.data - sum(each.cost_fraction for each in causes if not all_causes()[each.cause].is_of_copy)
     if losses.data <= 0 or rest < max(UNEXPLAINED_OF_STEP, UNEXPLAINED_FRACTION * losses.data):
         return None
-    if (hidden := _hidden_delivery(examined, rest / 2)) is not None:
-        return hidden
     share, usable = percent(rest / losses.data), examined.facts.host.usable_cores
     recoverable = recoverable_share(examined.rank, examined.facts.host, examined.wait.loading)
     if usable and OF_NUMBER & {each.cause for each in causes} and examined.wait.loading * (1 - recoverable) >= rest / 2:
         return f"Of the wait {share} would stay with more workers: then the {usable:g} cores this run may use are full."
-    return f"Of the wait {share} is explained by no cause that Underfed knows."
+    hidden = _hidden_delivery(examined, rest / 2)
+    return f"Of the wait {share} is explained by no cause that Underfed knows{f': {hidden}' if hidden else ''}."
 
 
 def _hidden_delivery(examined: Examination, least: float = UNEXPLAINED_OF_STEP) -> str | None:
@@ -276,8 +275,8 @@ def _hidden_delivery(examined: Examination, least: float = UNEXPLAINED_OF_STEP) 
     if not crowd.hides_delivery or part < least:
         return None
     return (
-        f"Handing loaded batches over takes {percent(part)} of step time: where other jobs use {crowd.cores:.1f} of "
-        f"{usable:g} cores and all are busy, that cannot be told from waiting for a free core."
+        f"handing loaded batches over takes {percent(part)} of step time, and while other jobs use {crowd.cores:.1f} "
+        f"of {usable:g} cores and all are busy, that cannot be told from waiting for a free core"
     )
 
 

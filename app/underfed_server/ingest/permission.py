@@ -30,8 +30,8 @@ _FOR: Mapping[Scope, str] = {
 
 
 ONLY_OWNER = (
-    "only the owner of this service may change something: open the link that `underfed serve` printed, or sign in with the "
-    "token in the file `owner-token` of its data directory"
+    "only the owner of this service may change something: open the link that `underfed serve` printed, or "
+    "sign in with the token in the file `owner-token` of its data directory"
 )
 
 NOT_KNOWN = "this token is not known here: it is wrong, was revoked, or has expired"
@@ -116,7 +116,8 @@ class Permission:
             return ForbiddenError(ONLY_OWNER, field=scope)
         where = "" if project is None else f" in {project!r}"
         return ForbiddenError(
-            f"the scope {scope!r}{where} is needed to {_FOR[scope]}; {self._who} has {self._held(project)}", field=scope
+            f"the scope {scope!r}{where} is needed to {_FOR[scope]}; {self._who} has {self._held(project)}",
+            field=scope,
         )
 
     @property
@@ -124,13 +125,13 @@ class Permission:
         return "this token" if self.user is None else self.user
 
     def _held(self, project: str | None = None) -> str:
-        """``view``, ``view in 'vision'``, ``view, and edit in 'speech' and 2 more projects``; of one project what it has
+        """``view``, ``view in 'vision'``, ``view, and edit in 'speech' and 2 more projects``; of a project what it has
         there."""
         if project in self.in_projects:
             return f"{' and '.join(sorted(self.scopes | self.in_projects[project]))} in {project!r}"
         by_scopes: dict[str, list[str]] = {}
-        for project, scopes in sorted(self.in_projects.items()):
-            by_scopes.setdefault(" and ".join(sorted(scopes)), []).append(project)
+        for each, scopes in sorted(self.in_projects.items()):
+            by_scopes.setdefault(" and ".join(sorted(scopes)), []).append(each)
         parts = [f"{scopes} in {_listed(projects)}" for scopes, projects in by_scopes.items() if scopes]
         if self.scopes:
             parts.insert(0, " and ".join(sorted(self.scopes)))

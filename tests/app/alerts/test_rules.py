@@ -131,9 +131,7 @@ CAUSES = ["a", "b", "c"]
 
 
 @given(
-    st.lists(
-        st.tuples(st.sampled_from([*CAUSES, None, "unknown"]), st.integers(1, 8), st.integers(1, 3)), max_size=60
-    )
+    st.lists(st.tuples(st.sampled_from([*CAUSES, None, "unknown"]), st.integers(1, 8), st.integers(1, 3)), max_size=60)
 )
 def test_no_sequence_of_causes_sends_one_twice_or_one_that_has_not_lasted(
     spans: list[tuple[str | None, int, int]],

@@ -180,7 +180,12 @@ TINY = Played(load_ms=0.4, work_ms=3, delivery_ms=4)
     ids=["most of the cores", "what loads wait for is not measured", "less than the run"],
 )
 def test_a_hand_over_on_cores_that_others_fill_is_not_called_slow(others: float, measured: dict[str, float]) -> None:
-    cores = {"usable_cores": 2.0, "busy_cores": 2.0, "process_cores": (2 - others) / 2, "workers_cores": (2 - others) / 2}
+    cores = {
+        "usable_cores": 2.0,
+        "busy_cores": 2.0,
+        "process_cores": (2 - others) / 2,
+        "workers_cores": (2 - others) / 2,
+    }
     said = judge(TINY.facts(**measured, **cores))
     assert "ipc_copy" not in [each.cause for each in said.causes]
     assert f"other jobs use {others:.1f} of 2 cores" in (said.why or "")
