@@ -163,7 +163,8 @@ def _wandb_run() -> Any:
 def call_before_end(run: Any, call: Callable[[], None]) -> None:
     """Have W&B call it where the program ends this run, before its summary is closed: by its own list of what it calls
     then, as its notebooks and integrations do. A release that has none calls nothing."""
-    module, calls = sys.modules.get("wandb.sdk.wandb_run"), getattr(run, "_teardown_hooks", None)
+    module: Any = sys.modules.get("wandb.sdk.wandb_run")
+    calls = getattr(run, "_teardown_hooks", None)
     if isinstance(calls, list) and hasattr(module, "TeardownHook"):
         calls.append(module.TeardownHook(call, module.TeardownStage.EARLY))
 

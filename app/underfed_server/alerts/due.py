@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from underfed_server.alerts.conditions import Reading
-from underfed_server.model import AlertKind, AlertRule
+from underfed_server.model import AlertKind, AlertRule, Bound
 from underfed_server.names import label_of
 from underfed_server.store.alerts.states import RuleState
 from underfed_server.store.databases.tables import MICROSECOND
@@ -40,7 +40,7 @@ def advance(rule: AlertRule, state: RuleState, reading: Reading, now: datetime, 
 
 def _of_known(rule: AlertRule, state: RuleState, reading: Reading, now: datetime, *, has_ended: bool) -> Step:
     if reading.bound is not None:
-        return _of_change(rule, state, reading, now)
+        return _of_change(rule, state, reading, reading.bound, now)
     if reading.holds:
         return _of_holding(rule, state, reading, now)
     state = _resting(state)
@@ -70,17 +70,17 @@ def _of_holding(rule: AlertRule, state: RuleState, reading: Reading, now: dateti
     return Step(replace(state, is_raised=True, told=told, held={}), "raised", reading.headline)
 
 
-def _of_change(rule: AlertRule, state: RuleState, reading: Reading, now: datetime) -> Step:
+def _of_change(rule: AlertRule, state: RuleState, reading: Reading, bound: Bound, now: datetime) -> Step:
     """The first verdict is no change; a new one is told of once it has lasted."""
     before = state.bound
-    if before is None or before == reading.bound:
-        return Step(replace(_resting(state), bound=reading.bound))
-    state = _holding(state, [reading.bound], now)
-    if now - state.held[reading.bound] < rule.for_us * MICROSECOND:
+    if before is None or before == bound:
+        return Step(replace(_resting(state), bound=bound))
+    state = _holding(state, [bound], now)
+    if now - state.held[bound] < rule.for_us * MICROSECOND:
         return Step(state)
     headline = f"was {label_of('bound', before)}, {reading.headline}"
     is_news = bool(_fresh(rule, state, reading, now))
-    state = replace(_resting(state), bound=reading.bound)
+    state = replace(_resting(state), bound=bound)
     return Step(replace(state, told=_told(state, reading, now)), "raised", headline) if is_news else Step(state)
 
 

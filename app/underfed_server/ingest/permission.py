@@ -127,7 +127,7 @@ class Permission:
     def _held(self, project: str | None = None) -> str:
         """``view``, ``view in 'vision'``, ``view, and edit in 'speech' and 2 more projects``; of a project what it has
         there."""
-        if project in self.in_projects:
+        if project is not None and project in self.in_projects:
             return f"{' and '.join(sorted(self.scopes | self.in_projects[project]))} in {project!r}"
         by_scopes: dict[str, list[str]] = {}
         for each, scopes in sorted(self.in_projects.items()):
