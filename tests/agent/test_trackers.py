@@ -196,6 +196,21 @@ def test_without_a_service_the_end_of_a_run_waits_for_nothing(
     train(40)
     wandb_run.finish()
     assert summary["underfed/bound"] == figures.NO_ANSWER
+    service.start()
+
+
+def test_a_run_of_wandb_that_begins_after_the_recording_is_told_before_wandb_ends_it_at_exit(
+    process: of_process.ProcessTrackers, wandb_run: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_exit: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(of_process, "atexit", SimpleNamespace(register=lambda *call: at_exit.append(call)))
+    process.look()
+    figures.write(tmp_path, {**KNOWN, **VERDICT})
+    for call, *arguments in at_exit:
+        call(*arguments)
+    assert wandb_run.summary == {"underfed/page": PAGE, "underfed/bound": "data", "underfed/cause": "no_workers"}
+    wandb_run.finish()  # what is told last is told once
+    process.end()
 
 
 def test_the_end_of_a_run_waits_no_longer_than_is_documented(

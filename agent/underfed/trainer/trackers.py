@@ -6,6 +6,7 @@ there; W&B's summary can be written only from within, and only until its run end
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -40,6 +41,7 @@ class Summary:
 
     def __init__(self, run: Any) -> None:
         self.run = run
+        self.is_last_told = False
         self._told: dict[str, str] = {}
 
     def tell(self, words: Mapping[str, str]) -> bool:
@@ -117,12 +119,15 @@ class ProcessTrackers:
     def _summary_of(self, run: Any) -> Summary:
         summary = Summary(run)
         call_before_end(run, lambda: self._ends(summary))
+        # W&B ends its run at exit, too, without calling that. It registered this earlier, and so does it later.
+        atexit.register(self._ends, summary)
         return summary
 
     def _ends(self, summary: Summary) -> None:
         """A run of W&B, or this recording before it."""
-        if self._has_ended or os.getpid() != self._pid:
+        if self._has_ended or summary.is_last_told or os.getpid() != self._pid:
             return
+        summary.is_last_told = True
         try:
             summary.tell(self.last_words())
         except Exception as error:
