@@ -72,8 +72,8 @@ ALERTS = (
     Fault(
         "the first verdict of a run is a change of it",
         DUE,
-        "if before is None or before == reading.bound:",
-        "if before == reading.bound:",
+        "if before is None or before == bound:",
+        "if before == bound:",
         RULES,
         FOLLOWING,
     ),
