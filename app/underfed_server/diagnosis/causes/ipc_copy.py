@@ -2,6 +2,8 @@
 
 Receiving is work of the training process: torch shakes hands with the worker once a tensor (sharing strategy
 ``file_descriptor``), and maps and unmaps the shared memory in which the batch lies.
+
+On cores that other jobs fill, handing little over is not called slow: each turn of it may wait for a core.
 """
 
 from __future__ import annotations
