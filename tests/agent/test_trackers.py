@@ -227,6 +227,14 @@ def test_the_end_of_a_run_waits_no_longer_than_is_documented(
     assert not (tmp_path / run_files.VERDICT_WANTED).exists()
 
 
+def test_a_collector_that_has_not_begun_leaves_the_run_not_judged_yet(
+    process: of_process.ProcessTrackers, wandb_run: SimpleNamespace
+) -> None:
+    process.look()
+    process.end()
+    assert wandb_run.summary == {"underfed/page": PAGE, "underfed/bound": figures.NOT_YET}
+
+
 def test_each_of_two_runs_of_wandb_is_told_its_page(
     process: of_process.ProcessTrackers, wandb_run: SimpleNamespace
 ) -> None:

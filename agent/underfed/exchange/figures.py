@@ -43,7 +43,7 @@ def words(found: Mapping[str, Any], *, is_last: bool = False) -> dict[str, str]:
     there is no verdict is told in its place."""
     known = {"page": found["page"], "bound": found["bound"], "cause": found["cause"]}
     if is_last and known["bound"] is None:
-        known["bound"] = found["not_judged"]
+        known["bound"] = found["not_judged"] or NOT_YET
     return {name: word for name, word in known.items() if word is not None}
 
 
