@@ -16,9 +16,10 @@ from torch.utils.data import DataLoader, Dataset
 import underfed
 from tests.fakes.service import Service, wait_until
 from tests.recorded_runs import names, windows_of
-from underfed.collector.reading.figures import RECENT_US, WARM_UP, RankFigures
+from underfed.collector.reading.figures import NEEDED, RECENT_US, WARM_UP, RankFigures
 from underfed.collector.wire import Epoch, Steps
 from underfed.exchange import figures
+from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.store.columns.stall import has_device_clock, stall_us
 
 
@@ -50,6 +51,12 @@ def test_a_step_whose_length_is_not_known_is_not_counted() -> None:
     steps: list[int | None] = [None] * WARM_UP
     found = told_of(made_steps([*steps, 10, None, 10], [5] * WARM_UP + [5, 5_000, 5]))
     assert (found["steps"], found["data_stall_fraction"]) == (2, 0.5)
+
+
+def test_too_few_steps_for_a_verdict_are_counted_as_the_service_counts_them() -> None:
+    assert THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps == NEEDED
+    for count, reason in ((NEEDED - 1, f"not judged: {NEEDED - 1} of {NEEDED} steps"), (NEEDED, None)):
+        assert told_of(made_steps([10] * count, [5] * count))["not_judged"] == reason
 
 
 def test_without_a_step_there_is_no_figure() -> None:

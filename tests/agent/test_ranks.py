@@ -14,10 +14,11 @@ from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import only_collector
 from underfed.collector import ranks
 from underfed.collector.rank_stream import RankStream
+from underfed.collector.reading.figures import RankFigures
 from underfed.collector.sampling.gpu import open_gpus
 from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.spool.spool import Spool
-from underfed.exchange import run_files
+from underfed.exchange import figures, run_files
 from underfed.exchange.facts import Origin, write_facts
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
@@ -198,4 +199,32 @@ def test_many_ranks_take_turns_with_their_windows(
         together.tick()
         assert len(closed) - before <= -(-count // turn)
     assert sorted(closed) == sorted(f"{rank}-1" for rank in range(count))
+    spool.close()
+
+
+def test_what_an_answer_says_of_the_run_is_published_by_the_next_tick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No window has to come first: so much and no more is added to how old the answer's verdict is."""
+    monkeypatch.setattr(ranks, "WINDOW_S", 3_600.0)
+    monkeypatch.setattr(RankFigures, "told", lambda _: {**figures.nothing(), "steps": 40})
+    directory = run_files.rank_directory(tmp_path / "run", 0, 1)
+    directory.mkdir(parents=True)
+    write_facts(directory / run_files.RUN, origin(0, tmp_path))
+    (tmp_path / "spool").mkdir()
+    spool = Spool(tmp_path / "spool", fallback=tmp_path / "fallback")
+    together = ranks.Ranks(tmp_path / "run", spool, HostAndGpus(open_gpus))
+    together.tick()
+    path = str(directory / figures.FILE)
+    assert figures.read(path)["not_judged"] == figures.NOT_YET
+    together.is_answered = False
+    together.tick()
+    assert figures.read(path)["not_judged"] == figures.NO_ANSWER
+    for fraction in (0.25, 0.75, None):
+        known = {"bound": "data", "cause": "no_workers", "max_data_stall_fraction": fraction}
+        together.verdict = known if fraction else {}
+        together.tick()
+        found = figures.read(path)
+        assert found["max_data_stall_fraction"] == fraction
+        assert found["bound"] == ("data" if fraction else None)
     spool.close()

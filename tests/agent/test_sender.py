@@ -218,6 +218,21 @@ def test_the_services_verdict_is_known_while_it_repeats_it(
     assert sender.verdict == {}, "it was told too long ago"
 
 
+def test_a_window_that_was_sent_asks_for_the_verdict_of_now(service: Service, spool: Spool, sender: Sender) -> None:
+    sender.ask_again()
+    assert service.posts == 0, "there is nothing to ask with"
+    keep(spool, 1)
+    send_all(sender)
+    service.verdict = {"bound": "data", "cause": "no_workers", "max_data_stall_fraction": 0.5}
+    sender.ask_again()
+    assert sender.verdict == service.verdict
+    assert (service.posts, len(service.windows)) == (2, 1)
+    service.always = Fault(503)
+    sender.ask_again()
+    assert sender.verdict == service.verdict
+    assert not sender.is_failing, "a question that has no answer delays no window"
+
+
 @pytest.mark.parametrize("told", [None, "data", {"bound": 1}, {"cause": "no_workers"}, ["bound"]])
 def test_an_answer_without_a_verdict_has_none(told: object) -> None:
     content = json.dumps({"next_window_index": 1, "verdict": told}).encode()

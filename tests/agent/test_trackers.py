@@ -7,10 +7,10 @@ import os
 import sys
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.error import HTTPError
 
 import pytest
@@ -19,8 +19,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from torch.utils.data import DataLoader, TensorDataset
 
 import underfed
-from tests.fakes.service import Service, wait_until
+from tests.fakes.service import PATIENCE_S, Service, judging_after, wait_until
 from underfed.collector.trackers.links import page_of
+from underfed.collector.trackers.tracker_writer import TrackerWriter
 from underfed.exchange import figures, launch, run_files, trackers
 from underfed.exchange.config import read_config
 from underfed.exchange.facts import write_facts
@@ -126,6 +127,124 @@ def test_the_verdict_is_in_the_summary_of_wandb_once_it_is_known(
     assert summary == {"underfed/page": PAGE, "underfed/bound": "data", "underfed/cause": "no_workers"}
 
 
+class Hook(NamedTuple):
+    """As W&B's own."""
+
+    call: Callable[[], None]
+    stage: str
+
+
+@pytest.fixture
+def wandb_run(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Of W&B, as the program has it open: ``finish()`` calls what W&B would, and closes the summary."""
+    run = SimpleNamespace(id="w1", url=None, summary=Summary(), _teardown_hooks=[])
+    module = SimpleNamespace(TeardownHook=Hook, TeardownStage=SimpleNamespace(EARLY="early", LATE="late"))
+    wandb = SimpleNamespace(run=run)
+    monkeypatch.setitem(sys.modules, "wandb", wandb)
+    monkeypatch.setitem(sys.modules, "wandb.sdk.wandb_run", module)
+
+    def finish() -> None:
+        for hook in run._teardown_hooks:
+            assert hook.stage == "early"
+            hook.call()
+        run.summary, wandb.run = None, None
+
+    run.finish = finish
+    return run
+
+
+def train(steps: int) -> None:
+    for _ in underfed.watch(DataLoader(TensorDataset(torch.zeros(steps)))):
+        pass
+
+
+VERDICT = {"bound": "data", "cause": "no_workers", "max_data_stall_fraction": 0.5}
+
+
+def test_a_run_of_wandb_that_the_program_finishes_has_the_verdict_on_all_of_its_steps(
+    service: Service, wandb_run: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whatever else runs here: it is the order that counts.
+    monkeypatch.setattr(of_process, "MOST_AWAITED_S", PATIENCE_S)
+    summary = wandb_run.summary
+    with judging_after(service, 40, VERDICT):
+        train(40)
+        wandb_run.finish()
+    page = summary.pop("underfed/page")
+    assert page.startswith(service.url)
+    # A collector that others keep from running may have waited long enough.
+    assert summary in ({"underfed/bound": "data", "underfed/cause": "no_workers"}, {"underfed/bound": figures.NOT_YET})
+
+
+def test_a_run_of_wandb_that_is_too_short_to_be_judged_says_so(
+    service: Service, wandb_run: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_process, "MOST_AWAITED_S", PATIENCE_S)
+    summary = wandb_run.summary
+    train(12)
+    wandb_run.finish()
+    assert summary["underfed/bound"] == "not judged: 12 of 25 steps"
+    assert "underfed/cause" not in summary
+
+
+def test_without_a_service_the_end_of_a_run_waits_for_nothing(
+    service: Service, wandb_run: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.stop()
+    monkeypatch.setattr(of_process, "MOST_AWAITED_S", PATIENCE_S)
+    summary = wandb_run.summary
+    train(40)
+    wandb_run.finish()
+    assert summary["underfed/bound"] == figures.NO_ANSWER
+    service.start()
+
+
+def test_a_run_of_wandb_that_begins_after_the_recording_is_told_before_wandb_ends_it_at_exit(
+    process: of_process.ProcessTrackers, wandb_run: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_exit: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(of_process, "atexit", SimpleNamespace(register=lambda *call: at_exit.append(call)))
+    process.look()
+    figures.write(tmp_path, {**KNOWN, **VERDICT})
+    for call, *arguments in at_exit:
+        call(*arguments)
+    assert wandb_run.summary == {"underfed/page": PAGE, "underfed/bound": "data", "underfed/cause": "no_workers"}
+    wandb_run.finish()  # what is told last is told once
+    process.end()
+
+
+def test_the_end_of_a_run_waits_no_longer_than_is_documented(
+    process: of_process.ProcessTrackers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a collector that does not answer: real time is not needed to see that."""
+    slept: list[float] = []
+    clock = SimpleNamespace(monotonic=lambda: sum(slept), sleep=slept.append)
+    monkeypatch.setattr(of_process, "time", clock)
+    monkeypatch.setattr(of_process, "is_served", lambda _: True)
+    figures.write(tmp_path, {**KNOWN, "not_judged": figures.NOT_YET})
+    assert process.last_words() == {"page": PAGE, "bound": figures.NOT_YET}
+    assert of_process.MOST_AWAITED_S <= sum(slept) <= of_process.MOST_AWAITED_S + 2 * of_process.POLL_S
+    assert not (tmp_path / run_files.VERDICT_WANTED).exists()
+
+
+def test_a_collector_that_has_not_begun_leaves_the_run_not_judged_yet(
+    process: of_process.ProcessTrackers, wandb_run: SimpleNamespace
+) -> None:
+    process.look()
+    process.end()
+    assert wandb_run.summary == {"underfed/page": PAGE, "underfed/bound": figures.NOT_YET}
+
+
+def test_each_of_two_runs_of_wandb_is_told_its_page(
+    process: of_process.ProcessTrackers, wandb_run: SimpleNamespace
+) -> None:
+    process.look()
+    second = SimpleNamespace(id="w2", url=None, summary=Summary(), _teardown_hooks=[])
+    sys.modules["wandb"].run = second  # type: ignore[attr-defined]
+    process.look()
+    assert wandb_run.summary == second.summary == {"underfed/page": PAGE}
+
+
 def test_one_variable_switches_looking_off(
     modules: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,25 +295,27 @@ MLFLOW = {
 """What is used of it."""
 
 
-def test_a_training_is_logged_to_the_run_that_it_names(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def mlflow_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What MLflow was asked to log, to a run that the program names by ``log_to``, with the address of this file."""
     (tmp_path / "mlflow").mkdir()
     for name, source in MLFLOW.items():
         (tmp_path / "mlflow" / f"{name}.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(sys.modules, "mlflow", ModuleType("mlflow"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "logged.jsonl"
+
+
+def test_a_training_is_logged_to_the_run_that_it_names(service: Service, mlflow_log: Path) -> None:
     from underfed.integrations import mlflow
 
-    monkeypatch.chdir(tmp_path)
-    log = tmp_path / "logged.jsonl"
-    mlflow.log_to("m1", log.name, "7")
-    for _ in underfed.watch(DataLoader(TensorDataset(torch.zeros(30)))):
-        pass
+    mlflow.log_to("m1", mlflow_log.name, "7")
+    train(30)
     wait_until(lambda: underfed.stats()["steps"], "the collector has read the steps")
     underfed.finish()
-    wait_until(log.exists, "the figures are logged")
-    run_id, metrics, tags = json.loads(log.read_text().splitlines()[-1])
+    wait_until(mlflow_log.exists, "the figures are logged")
+    run_id, metrics, tags = json.loads(mlflow_log.read_text().splitlines()[0])
     assert run_id == "m1"
     assert {"system/underfed/data_stall_fraction", "system/underfed/steps_per_s"} <= {each[0] for each in metrics}
     assert tags["underfed.page"].startswith(service.url)
@@ -202,18 +323,65 @@ def test_a_training_is_logged_to_the_run_that_it_names(
     assert told[-1] == [{"tracker": "mlflow", "run": "m1"}]
 
 
-def test_a_callback_that_logs_by_itself_leaves_nothing_for_the_collector(tmp_path: Path) -> None:
-    from underfed.collector.trackers.tracker_writer import TrackerWriter
+def logged_tags(log: Path) -> dict[str, str]:
+    """The newest of each."""
+    found: dict[str, str] = {}
+    for line in log.read_text().splitlines() if log.exists() else ():
+        found |= json.loads(line)[2]
+    return found
 
-    for is_told in (True, False):
-        runs = [Target("mlflow", "m1", "nowhere")]
-        trackers.write(tmp_path, Targets(runs, sys.executable, [], is_told=is_told))
-        writer = TrackerWriter(tmp_path)
-        writer.read()
-        writer.tell(KNOWN)
-        assert (writer.pid is None) == is_told
-        writer.end()
-        writer.wait(60)
+
+def test_a_run_of_mlflow_that_is_over_gets_the_verdict_on_all_of_its_steps(service: Service, mlflow_log: Path) -> None:
+    from underfed.integrations import mlflow
+
+    mlflow.log_to("m1", mlflow_log.name, "7")
+    with judging_after(service, 40, VERDICT):
+        train(40)
+        underfed.finish()
+    wait_until(lambda: "underfed.bound" in logged_tags(mlflow_log), "the verdict is logged")
+    # A collector that others keep from running may have waited long enough.
+    assert logged_tags(mlflow_log)["underfed.bound"] in ("data", figures.NOT_YET)
+
+
+def test_a_run_of_mlflow_that_is_too_short_to_be_judged_says_so(service: Service, mlflow_log: Path) -> None:
+    from underfed.integrations import mlflow
+
+    mlflow.log_to("m1", mlflow_log.name, "7")
+    train(3)
+    underfed.finish()
+    wait_until(lambda: "underfed.bound" in logged_tags(mlflow_log), "why there is no verdict is logged")
+    assert logged_tags(mlflow_log)["underfed.bound"] == "not judged: 3 of 25 steps"
+
+
+JUDGED = {**KNOWN, "bound": "data", "cause": "no_workers"}
+
+
+@pytest.mark.parametrize(
+    ("told", "is_told", "are_words_told", "logs"),
+    [
+        (KNOWN, False, False, ["page"]),
+        (KNOWN, True, False, []),
+        (JUDGED, True, False, ["bound", "cause"]),
+        (JUDGED, True, True, []),
+    ],
+    ids=["nothing", "the figures, no verdict yet", "the figures", "the figures and the verdict"],
+)
+def test_what_a_callback_logs_by_itself_the_collector_does_not(
+    told: dict[str, Any], is_told: bool, are_words_told: bool, logs: list[str], mlflow_log: Path, tmp_path: Path
+) -> None:
+    runs = [Target("mlflow", "m1", str(mlflow_log))]
+    places = [str(mlflow_log.parent)]
+    trackers.write(tmp_path, Targets(runs, sys.executable, places, is_told=is_told, are_words_told=are_words_told))
+    writer = TrackerWriter(tmp_path)
+    writer.read()
+    writer.tell({**told, "page": PAGE})
+    assert (writer.pid is not None) == bool(logs)
+    writer.end()
+    writer.wait(60)
+    assert set(logs) <= {name.removeprefix("underfed.") for name in logged_tags(mlflow_log)}
+    if logs:
+        has_figures = [bool(json.loads(line)[1]) for line in mlflow_log.read_text().splitlines()]
+        assert any(has_figures) == (not is_told)
 
 
 @pytest.mark.parametrize(

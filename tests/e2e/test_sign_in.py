@@ -85,7 +85,9 @@ def test_a_browser_is_let_in_by_a_token_and_out_when_it_ends(visitor: Page, guar
     )
     visitor.goto(guarded.address)
     sign_in(visitor, "wrong")
-    expect(visitor.get_by_role("alert")).to_have_text("this token is not known here")
+    expect(visitor.get_by_role("alert")).to_have_text(
+        "this token is not known here: it is wrong, was revoked, or has expired"
+    )
     sign_in(visitor, sends.token)
     expect(visitor.get_by_role("alert")).to_contain_text("the page needs one with 'view'")
     sign_in(visitor, reads.token)

@@ -9,6 +9,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -238,3 +239,17 @@ def wait_until(is_so: Callable[[], object], what: str, timeout_s: float = PATIEN
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {timeout_s:.0f} s: {what}")
         time.sleep(0.01)
+
+
+@contextmanager
+def judging_after(service: Service, steps: int, verdict: Window) -> Iterator[None]:
+    """The service has its verdict once it has so many steps: its answers to what came until then do not have it."""
+
+    def judge() -> None:
+        wait_until(lambda: service.count_steps() >= steps, "all steps came")
+        service.verdict = verdict
+
+    with ThreadPoolExecutor(1) as judging:
+        judged = judging.submit(judge)
+        yield
+        judged.result()

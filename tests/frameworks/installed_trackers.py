@@ -1,6 +1,7 @@
 """Trains while it logs with W&B, MLflow and TensorBoard: ``python -m tests.frameworks.installed_trackers DIRECTORY``.
 
-With a second argument it reads back what lies there of Underfed's, and prints it as JSON.
+With ``read`` as second argument it reads back what lies there of Underfed's, and prints it as JSON; with a number it
+trains so many steps, and then ends its runs itself.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ STEPS, EVERY = 800, 10
 LOAD_S = WORK_S = 0.01
 
 
-def train(directory: Path) -> None:
+def train(directory: Path, steps: int = STEPS, *, ends_runs: bool = False) -> None:
     import mlflow
     import torch
     import wandb
@@ -26,7 +27,7 @@ def train(directory: Path) -> None:
 
     class Samples(Dataset[Any]):
         def __len__(self) -> int:
-            return STEPS
+            return steps
 
         def __getitem__(self, index: int) -> Any:
             time.sleep(LOAD_S)
@@ -49,6 +50,12 @@ def train(directory: Path) -> None:
             events.add_scalar("loss", 1.0, index)
         asked = time.perf_counter()
     (directory / "own.json").write_text(json.dumps(waited_s / (asked - begun)))
+    if ends_runs:
+        finished_at = time.perf_counter()
+        wandb.finish()
+        (directory / "finish.json").write_text(json.dumps(time.perf_counter() - finished_at))
+        mlflow.end_run()
+        events.close()
 
 
 def read(directory: Path) -> dict[str, Any]:
@@ -109,8 +116,10 @@ def records(content: bytes) -> Iterator[bytes]:
 
 
 if __name__ == "__main__":
-    directory = Path(sys.argv[1])
-    if len(sys.argv) == 2:
-        train(directory)
+    directory, *asked = sys.argv[1:]
+    if asked == ["read"]:
+        print(json.dumps(read(Path(directory))))
+    elif asked:
+        train(Path(directory), int(asked[0]), ends_runs=True)
     else:
-        print(json.dumps(read(directory)))
+        train(Path(directory))

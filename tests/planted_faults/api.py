@@ -208,7 +208,7 @@ API = (
     Fault(
         "a body is read before its sender is known",
         "app/underfed_server/api/admission/gate.py",
-        "        elif permission is None:\n            raise UnauthorisedError(ASKS)\n",
+        "        elif permission is None:\n            raise unknown_caller(headers)\n",
         "        elif permission is None:\n            pass\n",
         ("tests/app/api/test_connections.py",),
     ),

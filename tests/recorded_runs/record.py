@@ -61,6 +61,7 @@ RUNS = {
     "web_stream": Recorded("web_stream.py"),
     "crowded_worker": Recorded("crowded.py", arguments=("1",)),
     "crowded_alone": Recorded("crowded.py", arguments=("0",)),
+    "crowded_tiny": Recorded("crowded_tiny.py"),
     "crowded_pictures": Recorded("crowded_pictures.py", arguments=("1",)),
     "crowded_pictures_by_two": Recorded("crowded_pictures.py", arguments=("2",)),
     "joined_volumes": Recorded("joined_volumes.py"),

@@ -248,6 +248,14 @@ def test_waits_for_cores_that_others_fill_are_named_so(store: Store) -> None:
     assert found.beside_loader.startswith("Move the other jobs, which use 1.8 of the 2 cores")
 
 
+def test_handing_tiny_batches_over_on_cores_that_others_fill_is_not_called_slow(store: Store) -> None:
+    """What is known to wait for a core is the busy cores'; of the rest nobody can say what it waits for."""
+    found = judged(store, "crowded_tiny")
+    assert [each.cause for each in found.causes] == ["cpu_limited"]
+    assert (found.why or "").startswith("Other jobs use 1.4 of the 2 cores that this run may use")
+    assert "that cannot be told from waiting for a free core" in (found.why or "")
+
+
 @pytest.mark.parametrize(("name", "workers", "other"), [
     ("crowded_worker", 0, "crowded_alone"), ("crowded_alone", 1, "crowded_worker"),
 ])  # fmt: skip

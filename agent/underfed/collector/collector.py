@@ -89,8 +89,9 @@ class Collector:
             self._ranks.send_again(self._sender.take_wanted() | self._spool.take_holes())
             self._ranks.pass_on(self._sender.take_proposed())
             self._ranks.hear(self._sender.take_switches())
-            self._ranks.verdict = self._sender.verdict
+            self._ranks.verdict, self._ranks.is_answered = self._sender.verdict, not self._sender.is_failing
             self._ranks.tick()
+            self._sender.ask(self._ranks.await_verdict())
             self._release_ended()
             if not self._ranks.have_ended():
                 deadline = None
@@ -108,7 +109,8 @@ class Collector:
         """A process that has marked its end waits for the collector, so the wait is cut short then."""
         due = time.monotonic() + TICK_S
         while time.monotonic() < due and not self._ranks.is_one_waiting() and not self._ranks.wait(CHECK_S):
-            continue
+            if self._ranks.await_verdict() and self._sender.verdict != self._ranks.verdict:
+                break
 
     def _is_done(self) -> bool:
         return self._ranks.have_ended() and not self._ranks.ended and not self._spool.unsent
@@ -123,8 +125,12 @@ class Collector:
             reported_at = self._reported_at.get(stream.name)
             if reported_at is None:
                 self._report(stream)
-            elif stream.has_ended and (self._has_read(stream) or time.monotonic() - reported_at > READ_S):
+            elif stream.has_ended and self._is_over(stream, reported_at):
                 self._ranks.remove(stream)
+
+    def _is_over(self, stream: RankStream, reported_at: float) -> bool:
+        has_read = self._has_read(stream) or time.monotonic() - reported_at > READ_S
+        return has_read and not stream.awaits_verdict
 
     def _has_read(self, stream: RankStream) -> bool:
         """The process removes the file when it has read it."""

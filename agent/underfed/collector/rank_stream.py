@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -40,6 +41,9 @@ WAITING_S = 0.8
 HURRIED_S = 5.0
 """So long after the service's last answer a window is sent at each tick, while settings are tried on several hosts."""
 
+AWAITED_S = 3.0
+"""How long the verdict is waited for where a run of a tracker ends: the service judges once a second."""
+
 HEARTBEAT_US = 5_000_000
 """How often a stream sends a window that has only samples; docs/wire.md requires it."""
 
@@ -77,7 +81,12 @@ class RankStream:
         self._storage = RankStorage()
         self._stacks = RankStacks(directory)
         self._figures = RankFigures()
-        self._published: Mapping[str, Any] = {}
+        self._published: tuple[Mapping[str, Any], str | None] = {}, None
+        """The verdict, and why there is none."""
+        self._reason: str | None = None
+        """Why there is no verdict, as it was published; ``None``: there is one, or there was no step."""
+        self._awaited_at: float | None = None
+        self.wanted_mark = directory / run_files.VERDICT_WANTED
         self.trackers = TrackerWriter(directory)
         self.failures = 0
         """Errors of the collector's own in this stream."""
@@ -97,6 +106,16 @@ class RankStream:
     def has_ended(self) -> bool:
         """Its last window is in the spool, which says how its process ended."""
         return self._resume.has_ended
+
+    @property
+    def awaits_verdict(self) -> bool:
+        """A run of a tracker ends, and all that was recorded is in the spool."""
+        return self._awaited_at is not None
+
+    @property
+    def tells_trackers(self) -> bool:
+        """The verdict is told to a run of a tracker from here."""
+        return self.origin.rank == 0 and self.trackers.has_runs
 
     @property
     def now_us(self) -> int:
@@ -135,6 +154,14 @@ class RankStream:
         told = self._facts.switch
         is_searching = told.is_searching or self._heard.get("is_searching") is True
         return told != self._sent_switch or (is_searching and time.monotonic() - self._heard_at < HURRIED_S)
+
+    def is_verdict_wanted(self) -> bool:
+        """Whether its process has begun to wait for the verdict on all that it recorded."""
+        return self._awaited_at is None and os.access(self.wanted_mark, os.F_OK)
+
+    def await_verdict(self) -> None:
+        """From now on, since what was recorded is in the spool, and for ``AWAITED_S`` at most."""
+        self._awaited_at = time.monotonic()
 
     def hear(self, answer: Mapping[str, Any]) -> None:
         """What the run's other hosts tell this one: its training process finds it in a file."""
@@ -238,16 +265,31 @@ class RankStream:
             self._workers.forget(ring)
             self._sampler.forget(ring)
 
-    def publish(self, verdict: Mapping[str, Any]) -> None:
-        """For the training process to read, beside the rings: its figures, and what is known of the whole run."""
-        if (self._figures.has_news or verdict != self._published) and (told := self._figures.told()) is not None:
-            page = f"{self.origin.url}/runs/{self.origin.run_id}"
-            whole = {**dict.fromkeys(figures.OF_RUN), **told, **verdict, "page": page}
-            with suppress(OSError):
-                figures.write(self.directory, whole)
-                self._published = verdict
-            if self.origin.rank == 0:
-                self.trackers.tell(whole)
+    def publish(self, verdict: Mapping[str, Any], *, is_answered: bool) -> None:
+        """For the training process to read, beside the rings: its figures, and what is known of the whole run.
+
+        ``is_answered``: the service answers.
+        """
+        not_judged = None if verdict.get("bound") else figures.NOT_YET if is_answered else figures.NO_ANSWER
+        if self._figures.has_news or (verdict, not_judged) != self._published:
+            self._publish(verdict, not_judged)
+        if self._awaited_at is not None:
+            is_possible = self._reason == figures.NOT_YET and time.monotonic() - self._awaited_at < AWAITED_S
+            if not is_possible:
+                self._awaited_at = None
+                self.wanted_mark.unlink(missing_ok=True)
+
+    def _publish(self, verdict: Mapping[str, Any], not_judged: str | None) -> None:
+        if (told := self._figures.told()) is None:
+            return
+        page = f"{self.origin.url}/runs/{self.origin.run_id}"
+        self._reason = not_judged and (told["not_judged"] or not_judged)
+        whole = {**dict.fromkeys(figures.OF_RUN), **told, **verdict, "page": page, "not_judged": self._reason}
+        with suppress(OSError):
+            figures.write(self.directory, whole)
+            self._published = verdict, not_judged
+        if self.origin.rank == 0:
+            self.trackers.tell(whole, is_urgent=self.has_ended)
 
     def close(self) -> None:
         self._rings.close()

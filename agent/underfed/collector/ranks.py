@@ -46,13 +46,15 @@ class Ranks:
         self._host = host
         self._streams: dict[Path, RankStream] = {}
         self._failures: dict[Path, int] = {}
-        self._end_marks: list[str] = []
+        self._marks: list[str] = []
         self._seconds = 0
         self._window_due = 0.0
         self._pace = Pace()
         self._leaving: list[TrackerWriter] = []
         self.verdict: Mapping[str, Any] = {}
         """On the run, for its training processes to read; see ``Sender.verdict``."""
+        self.is_answered = True
+        """The service answers."""
 
     @property
     def seen(self) -> set[Path]:
@@ -75,13 +77,17 @@ class Ranks:
     def have_left(self) -> bool:
         return all(stream.has_left for stream in self._active())
 
+    def await_verdict(self) -> bool:
+        """Whether one waits for the verdict, since a run of its tracker ends."""
+        return any(stream.awaits_verdict for stream in self._streams.values())
+
     def wait(self, timeout_s: float) -> bool:
         """Wait at most so long for the end of a process. Returns whether one has ended."""
         return wait_for_one((each.process_end for each in self._active() if each.process_end is not None), timeout_s)
 
     def is_one_waiting(self) -> bool:
-        """Whether a rank marked its end since the last tick."""
-        return any(os.access(mark, os.F_OK) for mark in self._end_marks)  # a third of what Path.exists() costs
+        """Whether a rank marked its end since the last tick, or asked for its verdict."""
+        return any(os.access(mark, os.F_OK) for mark in self._marks)  # a third of what Path.exists() costs
 
     def tick(self) -> None:
         """Read rings that fill fast; once a second read all, take samples and close windows. A rank's last window is
@@ -95,7 +101,8 @@ class Ranks:
             if (seen := self._try(stream, stream.seen_end)) is not None:
                 self._try(stream, partial(self._close_window, stream, seen))
         streams = [stream for stream in self._active() if not stream.has_left]
-        self._end_marks = [str(stream.end_mark) for stream in streams]
+        self._marks = [str(stream.end_mark) for stream in streams]
+        self._marks += [str(stream.wanted_mark) for stream in streams if not stream.awaits_verdict]
         # Checked before the rings are marked, so that everything written before the end is read.
         asked = [stream for stream in streams if is_due or self._try(stream, stream.is_due)]
         ends = {stream.directory: self._try(stream, stream.seen_end) for stream in asked}
@@ -104,6 +111,8 @@ class Ranks:
                 self._try(stream, stream.check_workers_at_end)
         # A rank with few records is drained only for its windows: waking up is the main cost.
         hurried = [stream for stream in streams if self._try(stream, stream.is_hurried)]
+        awaiting = [stream for stream in streams if self._try(stream, stream.is_verdict_wanted)]
+        hurried += awaiting
         wanted = [*asked, *hurried]
         drained = [stream for stream in streams if self._try(stream, stream.mark) or is_due or stream in wanted]
         if drained:
@@ -117,6 +126,10 @@ class Ranks:
             end = ends.get(stream.directory)
             if end is not None or stream in hurried or (is_due and (self._seconds + index) % turns == 0):
                 self._try(stream, partial(self._close_window, stream, end))
+        for stream in awaiting:
+            stream.await_verdict()
+        for stream in self._streams.values():
+            self._try(stream, partial(stream.publish, self.verdict, is_answered=self.is_answered))
 
     def send_again(self, names: set[str]) -> None:
         """The service asked for the run and loaders of these streams."""
@@ -174,8 +187,10 @@ class Ranks:
                 self._try(next_stream, next_stream.sample_costly)
 
     def _close_window(self, stream: RankStream, end: SeenEnd | None) -> None:
+        had_ended = stream.has_ended
         stream.close_window(self._host.part(stream.origin), end)
-        stream.publish(self.verdict)
+        if stream.has_ended and not had_ended and stream.tells_trackers:
+            stream.await_verdict()
 
     def _active(self) -> list[RankStream]:
         return [

@@ -20,6 +20,9 @@ MOST_BYTES = 8 << 10
 OF_RUN = ("bound", "cause", "max_data_stall_fraction")
 """What the service judged of all ranks, as far as its last answer told it."""
 
+NO_ANSWER, NOT_YET = "not judged: the service does not answer", "not judged yet"
+"""Why there is no verdict where there were steps enough."""
+
 OF_STEPS = ("steps", "data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
 
 
@@ -35,9 +38,18 @@ def scalars(found: Mapping[str, Any]) -> dict[str, float]:
     return {name: value for name, value in told.items() if value is not None}
 
 
+def words(found: Mapping[str, Any], *, is_last: bool = False) -> dict[str, str]:
+    """The address of the run's page and the verdict, as far as they are known. ``is_last``: nothing follows, so why
+    there is no verdict is told in its place."""
+    known = {"page": found["page"], "bound": found["bound"], "cause": found["cause"]}
+    if is_last and known["bound"] is None:
+        known["bound"] = found["not_judged"] or NOT_YET
+    return {name: word for name, word in known.items() if word is not None}
+
+
 def nothing() -> dict[str, Any]:
     """What is known where nothing is."""
-    unknown = dict.fromkeys(("loader", "clock", "page", *OF_RUN, *OF_STEPS))
+    unknown = dict.fromkeys(("loader", "clock", "page", "not_judged", *OF_RUN, *OF_STEPS))
     return {**unknown, "steps": 0, "recent": {**dict.fromkeys(OF_STEPS), "steps": 0}}
 
 

@@ -4,6 +4,7 @@ ROOT/underfed-UID/                 newest: the last incarnation of any run
   RUN_ID/                          lock  collector.log  spool/
     rank-RANK-INCARNATION/         run.json  end.json  status.json  drained.json  failures.log
         figures.json               what underfed.stats() tells, written by the collector
+        verdict-wanted             a run of a tracker ends; removed once figures.json has all that is known
         switch.json               what the host's first rank tells the run's other hosts, where it has several
         switch-heard.json         what it hears of them
         trackers.json              where the process logs with W&B, MLflow and TensorBoard
@@ -39,6 +40,7 @@ ENOUGH_BYTES = 8 << 20
 
 SHARED_MEMORY = Path("/dev/shm")
 RUN, END, DRAINED, FAILURES = "run.json", "end.json", "drained.json", "failures.log"
+VERDICT_WANTED = "verdict-wanted"
 STATUS = "status.json"
 """Exit status of the process, from a launcher that is its parent."""
 

@@ -47,7 +47,9 @@ class Targets:
     directory: str = "/"
     """What addresses such as ``sqlite:///mlflow.db`` are relative to."""
     is_told: bool = False
-    """The program logs the figures itself, by a callback or tracker of ours."""
+    """The program logs the figures itself, by a callback or tracker of ours, ..."""
+    are_words_told: bool = False
+    """... and the verdict and the page, too."""
 
 
 def write(directory: Path, targets: Targets) -> None:

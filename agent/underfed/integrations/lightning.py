@@ -11,7 +11,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from underfed.integrations.scalars import logs_itself, scalars, unharmed, words
+from underfed.integrations.scalars import logs_itself, scalars, unharmed
+from underfed.trainer import control
 
 if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
     from pytorch_lightning import Callback
@@ -25,7 +26,7 @@ class UnderfedCallback(Callback):
 
     def __init__(self) -> None:
         super().__init__()
-        logs_itself()
+        logs_itself(tells_words=True)
 
     def on_train_batch_end(self, trainer: Any, *_: Any) -> None:
         if trainer._logger_connector.should_update_logs and self._is_first_of(trainer):
@@ -44,7 +45,7 @@ class UnderfedCallback(Callback):
             logger.log_metrics(named, step=step)
 
     def _tell_words(self, trainer: Any) -> None:
-        for name, word in words().items():
+        for name, word in control.last_words().items():
             for logger in trainer.loggers:
                 tell(logger, name, word)
 

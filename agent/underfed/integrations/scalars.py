@@ -1,4 +1,4 @@
-"""What callbacks of ours log: the figures of the newest minute, the verdict, and where the run's page is."""
+"""What callbacks of ours log: the figures of the newest minute."""
 
 from __future__ import annotations
 
@@ -24,15 +24,10 @@ def scalars() -> dict[str, float]:
     return figures.scalars(control.stats())
 
 
-def words() -> dict[str, str]:
-    """The verdict and the address of the run's page, as far as they are known."""
-    found = control.stats()
-    return {name: found[name] for name in ("page", "bound", "cause") if found[name] is not None}
-
-
-def logs_itself() -> None:
-    """The program logs the figures by its own logger: the collector then does not log them too."""
-    control.log_by_callback()
+def logs_itself(*, tells_words: bool = False) -> None:
+    """The program logs the figures by its own logger: the collector then does not log them too, nor the verdict where
+    ``tells_words``."""
+    control.log_by_callback(tells_words=tells_words)
 
 
 def unharmed(log: Callable[[], None]) -> None:

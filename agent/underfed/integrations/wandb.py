@@ -1,7 +1,8 @@
 """W&B: figures of data loading among a run's system metrics, the verdict and the page's address in its summary.
 
 Below ``underfed run`` that needs no line: W&B's own process asks the launcher for the figures every 15 seconds, and the
-training process does nothing for them. The summary is written where an iterator starts, at most once a minute.
+training process does nothing for them. The summary is written where an iterator starts, at most once a minute, and
+before the run is finished, which waits for the verdict for three seconds at most.
 """
 
 from __future__ import annotations

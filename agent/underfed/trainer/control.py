@@ -66,7 +66,7 @@ class _State:
         """Iterators in a row whose start a signal handler ended."""
         self.has_told_tries = False
         self.hooks: Hooks | None = None
-        self.logs_by_callback = False
+        self.logs_by_callback = self.tells_words = False
         self.has_failed = False
         """No place to record was found: reported once, not tried again."""
 
@@ -209,9 +209,16 @@ def is_recording() -> bool:
     return _state.recording is not None or _state.watches_all
 
 
-def log_by_callback() -> None:
-    """The program's own loggers get the figures from a callback or tracker of ours."""
+def log_by_callback(*, tells_words: bool = False) -> None:
+    """The program's own loggers get the figures from a callback or tracker of ours; if ``tells_words`` the verdict."""
     _state.logs_by_callback = True
+    _state.tells_words |= tells_words
+
+
+def last_words() -> dict[str, str]:
+    """What a logger is told at the end: the page, the verdict or why there is none. May wait for it, not for long."""
+    recording = _state.recording
+    return {} if recording is None else recording.trackers.last_words()
 
 
 def name_tracker(target: Target) -> None:
@@ -386,6 +393,7 @@ def _session_of(loader: Any, recording: Recording | None, hooks: Hooks) -> Sessi
         hooks.keep_worker_loop()
         recording.report_lacks(hooks.notes)
         recording.trackers.is_told = _state.logs_by_callback
+        recording.trackers.are_words_told = _state.tells_words
         recording.trackers.look()
         return open_session(watched, fetches_ahead(consumer), requests_a_step(consumer))
     except Exception as error:

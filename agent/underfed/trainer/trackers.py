@@ -1,23 +1,25 @@
 """Which runs of W&B, MLflow and TensorBoard this process logs into: seen in modules that the program imported itself.
 
 Nothing of these is imported, replaced or called in a step. What is found is written down for the collector, which logs
-there; W&B's summary can be written only from within.
+there; W&B's summary can be written only from within, and only until its run ends.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from underfed.exchange import figures, trackers
+from underfed.exchange import figures, run_files, trackers
 from underfed.exchange.guard import Guard
 from underfed.exchange.trackers import MLFLOW, SWITCH, TENSORBOARD, WANDB, Target, Targets
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
+from underfed.trainer.collector_process import is_served
 
 PAUSE_S = 5.0
 """Least time between two looks, which come with iterators: epochs may be as short as a millisecond."""
@@ -25,8 +27,30 @@ PAUSE_S = 5.0
 TELLING_PAUSE_S = 60.0
 """Least time between two writes to W&B's summary, which take up to milliseconds."""
 
+MOST_AWAITED_S = 3.0
+"""How long the end of a tracker's run waits for the verdict, where none is known yet."""
+
+POLL_S = 0.02
+
 EVENT_WRITER = "tensorboard.summary.writer.event_file_writer"
 PLACES = 100
+
+
+class Summary:
+    """Of a run of W&B."""
+
+    def __init__(self, run: Any) -> None:
+        self.run = run
+        self.is_last_told = False
+        self._told: dict[str, str] = {}
+
+    def tell(self, words: Mapping[str, str]) -> bool:
+        """Whether there was something new."""
+        fresh = {f"underfed/{name}": word for name, word in words.items() if self._told.get(name) != word}
+        if fresh:
+            self.run.summary.update(fresh)
+            self._told.update(words)
+        return bool(fresh)
 
 
 class ProcessTrackers:
@@ -40,10 +64,13 @@ class ProcessTrackers:
         self._is_off = os.environ.get(SWITCH) == "0"
         self._written = Targets()
         self._named: list[Target] = []
-        self._told: dict[str, Any] = {}
+        self._pid = os.getpid()
+        self._wandb: Summary | None = None
+        """Of the run that was seen last."""
         self._look_due = self._tell_due = 0.0
-        self.is_told = False
-        """A callback or tracker of ours logs the figures."""
+        self._has_ended = False
+        self.is_told = self.are_words_told = False
+        """A callback or tracker of ours logs the figures, and the verdict and the page."""
 
     def name(self, target: Target) -> None:
         """The program says where it logs: what is found of that tracker does not count."""
@@ -54,21 +81,71 @@ class ProcessTrackers:
     def look(self) -> None:
         """Where an iterator starts: most times this takes less than a microsecond."""
         now = time.monotonic()
-        if now < self._look_due or self._is_off:
+        run = _wandb_run()
+        is_seen = run is (self._wandb and self._wandb.run)
+        if self._is_off or (now < self._look_due and is_seen):
             return
         self._look_due = now + PAUSE_S
         try:
             self._note()
-            if now >= self._tell_due and self._tell_wandb():
+            if not is_seen:
+                self._wandb, self._tell_due = None if run is None else self._summary_of(run), 0.0
+            if self._wandb is not None and now >= self._tell_due and self._wandb.tell(figures.words(self._read())):
                 self._tell_due = now + TELLING_PAUSE_S
         except Exception as error:
             let_through(error)
             self._guard.failed("trackers", error)
 
+    def last_words(self) -> dict[str, str]:
+        """What is told of a run that ends: the page, and the verdict or why there is none.
+
+        Where the verdict is not known yet it waits, for ``MOST_AWAITED_S`` at most, until the collector has read all
+        steps and the service has judged them. It does not where they are too few, or the service does not answer.
+        """
+        found = self._read()
+        if found["bound"] is None:
+            self._await_verdict()
+            found = self._read()
+        return figures.words(found, is_last=True)
+
     def end(self) -> None:
         """The last look: what is known by now."""
         self._look_due = self._tell_due = 0.0
         self.look()
+        if self._wandb is not None:
+            self._ends(self._wandb)
+        self._has_ended = True
+
+    def _summary_of(self, run: Any) -> Summary:
+        summary = Summary(run)
+        call_before_end(run, lambda: self._ends(summary))
+        # W&B ends its run at exit, too, without calling that. It registered this earlier, and so does it later.
+        atexit.register(self._ends, summary)
+        return summary
+
+    def _ends(self, summary: Summary) -> None:
+        """A run of W&B, or this recording before it."""
+        if self._has_ended or summary.is_last_told or os.getpid() != self._pid:
+            return
+        summary.is_last_told = True
+        try:
+            summary.tell(self.last_words())
+        except Exception as error:
+            let_through(error)
+            self._guard.failed("trackers", error)
+
+    def _read(self) -> Mapping[str, Any]:
+        return {**figures.read(self._figures_path), "page": self._page}
+
+    def _await_verdict(self) -> None:
+        mark = self._directory / run_files.VERDICT_WANTED
+        until = time.monotonic() + MOST_AWAITED_S
+        with passing(OSError):
+            mark.touch()
+        while mark.exists() and time.monotonic() < until and is_served(self._directory.parent):
+            time.sleep(POLL_S)
+        with passing(OSError):
+            mark.unlink(missing_ok=True)
 
     def _note(self) -> None:
         named = {each.tracker for each in self._named}
@@ -76,27 +153,29 @@ class ProcessTrackers:
         # One that has ended stays: its last figures may be still to come.
         left = {each.tracker for each in runs}
         runs += [each for each in self._written.runs if each.tracker not in left]
-        if runs and (runs != self._written.runs or self.is_told != self._written.is_told):
+        told = self.is_told, self.are_words_told
+        if runs and (runs != self._written.runs or told != (self._written.is_told, self._written.are_words_told)):
             places = [each for each in sys.path if os.path.isabs(each)][:PLACES]  # noqa: PTH117 of text
-            self._written = Targets(runs, sys.executable or "", places, str(Path.cwd()), self.is_told)
+            self._written = Targets(runs, sys.executable or "", places, str(Path.cwd()), *told)
             trackers.write(self._directory, self._written)
 
-    def _tell_wandb(self) -> bool:
-        """The verdict and the page, in the summary of W&B's run. Whether there was something new."""
-        run = getattr(sys.modules.get(WANDB), "run", None)
-        if run is None:
-            return False
-        found = figures.read(self._figures_path)
-        known = {"page": self._page, "bound": found["bound"], "cause": found["cause"]}
-        fresh = {f"underfed/{name}": value for name, value in known.items() if value and self._told.get(name) != value}
-        if fresh:
-            run.summary.update(fresh)
-            self._told = known
-        return bool(fresh)
+
+def _wandb_run() -> Any:
+    """The process's current one; ``None``: there is none."""
+    return getattr(sys.modules.get(WANDB), "run", None)
+
+
+def call_before_end(run: Any, call: Callable[[], None]) -> None:
+    """Have W&B call it where the program ends this run, before its summary is closed: by its own list of what it calls
+    then, as its notebooks and integrations do. A release that has none calls nothing."""
+    module: Any = sys.modules.get("wandb.sdk.wandb_run")
+    calls = getattr(run, "_teardown_hooks", None)
+    if isinstance(calls, list) and hasattr(module, "TeardownHook"):
+        calls.append(module.TeardownHook(call, module.TeardownStage.EARLY))
 
 
 def _seen() -> Iterator[Target]:
-    if (run := getattr(sys.modules.get(WANDB), "run", None)) is not None:
+    if (run := _wandb_run()) is not None:
         yield Target(WANDB, str(run.id), run.url or None)
     if (fluent := sys.modules.get("mlflow.tracking.fluent")) is not None and (run := fluent.active_run()) is not None:
         uri = sys.modules["mlflow"].get_tracking_uri()

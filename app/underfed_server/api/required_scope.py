@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.routing import APIRoute
 
-from underfed_server.api.admission.access import COOKIE
-from underfed_server.api.admission.gate import ASKS
+from underfed_server.api.admission.access import COOKIE, credentials_of
+from underfed_server.api.admission.gate import unknown_caller
 from underfed_server.api.dependencies import permission_of, require_once, store_of
-from underfed_server.errors import NotFoundError, UnauthorisedError
+from underfed_server.errors import ForbiddenError, NotFoundError
 from underfed_server.ingest.asgi import PERMISSION
-from underfed_server.ingest.permission import Permission
+from underfed_server.ingest.permission import NOT_KNOWN, ONLY_OWNER, OPEN, Permission
 from underfed_server.model import Scope
 from underfed_server.store.store import Store
 
@@ -45,12 +46,26 @@ class RequiredScope:
         if self.scope is None:
             return
         if request.scope[PERMISSION] is None:
-            raise UnauthorisedError(ASKS)
+            raise unknown_caller(dict(request.scope["headers"]))
         permission = permission_of(request)
-        permission.require(self.scope)
+        if not permission.has_anywhere(self.scope):
+            self._refuse(request, permission, self.scope)
         if permission.projects(self.scope) is not None:
             for project in _named(request, store_of(request), permission):
                 permission.require_in(self.scope, project)
+
+    @staticmethod
+    def _refuse(request: Request, permission: Permission, scope: Scope) -> None:
+        """Raises:
+        ForbiddenError: with the project that the request is about, where the caller sees it.
+        """
+        if permission is OPEN and credentials_of(dict(request.scope["headers"])).bearer is not None:
+            raise ForbiddenError(f"{NOT_KNOWN}; {ONLY_OWNER}", field=scope)
+        project = None
+        # Who may not change a thing is told so, whether it is there or not.
+        with suppress(NotFoundError):
+            project = next(iter(_named(request, store_of(request), permission)), None)
+        permission.require(scope, project)
 
 
 def needs(scope: Scope | None) -> dict[str, Any]:

@@ -84,6 +84,9 @@ class Crowd:
     """Of ``Wait.delivery``, likewise."""
     held_back: float = 0.0
     """Of ``Wait.held_back``, likewise."""
+    hides_delivery: bool = False
+    """Whether the rest of ``Wait.delivery`` may be a wait for a core, too: of each hand-over the turns of the workers'
+    feeding threads are not measured, and little is handed over."""
 
     @property
     def cost_fraction(self) -> float:
@@ -153,10 +156,12 @@ def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> C
     """
     ranks = facts.on_host_of(rank)
     others, own = strangers_cores(rank, ranks), sum(own_cores(each.process) for each in ranks)
-    if others is None or loads.runqueue is None or others <= own:
+    if others is None or not are_cores_full(rank, facts.host, loads.runqueue):
         return Crowd(others)
-    if not are_cores_full(rank, facts.host, loads.runqueue):
-        return Crowd(others)
+    is_part = others >= HIDING_FRACTION * (facts.host.usable_cores or np.inf)
+    hides_delivery = is_part and not has_much_to_hand_over(facts.loader)
+    if loads.runqueue is None or others <= own:
+        return Crowd(others, hides_delivery=hides_delivery)
     by_others = 1.0 if _have_cores_alone(facts, rank) else others / (others + own)
     wanted = loads.runqueue + (loads.cpu or 0.0)
     queued = loads.runqueue / wanted if wanted > 0 else 0.0
@@ -167,7 +172,9 @@ def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> C
     delivery = 0.0 if has_much_to_hand_over(facts.loader) else turns
     ready = (mean(rank.batches.runqueue_us) or 0.0) / rank.step_us
     held, delivery = min(held, ready), min(delivery, ready + (rank.process.main_runqueue_fraction or 0.0))
-    return Crowd(others, wait.loading * loads.runqueue * by_others, delivery * by_others, held * by_others)
+    return Crowd(
+        others, wait.loading * loads.runqueue * by_others, delivery * by_others, held * by_others, hides_delivery
+    )
 
 
 def _have_cores_alone(facts: RunFacts, rank: RankFacts) -> bool:
@@ -180,6 +187,10 @@ def _have_cores_alone(facts: RunFacts, rank: RankFacts) -> bool:
 
 SPARE_CORES = 0.1
 """Of a core: what a training process takes to receive batches is no task beside its workers."""
+
+HIDING_FRACTION = 0.25
+"""Of the usable cores, that other jobs use where all are busy: from there on each turn of a hand-over is likely to wait
+for a core. Own choice: half a core of two, with which one of three tasks is another job's."""
 
 LARGE_BATCH_BYTES = 10_000_000
 """A batch of which unmapping alone takes 2 ms in the training process, and copying it into shared memory 6–8 ms in

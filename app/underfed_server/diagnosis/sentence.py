@@ -269,6 +269,8 @@ def _nothing_to_change(examined: Examination, losses: Losses) -> str:
 def _no_cause(examined: Examination) -> str:
     """Signals are told that are out of the ordinary, and yet cost too little to be a cause."""
     none, marked = "None of the causes that Underfed knows explains the wait", symptoms(examined)
+    if (hidden := _hidden_delivery(examined)) is not None:
+        return f"{none}: {hidden}."
     if not marked:
         return f"{none}: the signals below were ruled out."
     return f"{none}. Marked below, but too small to explain it: {'; '.join(marked)}."
@@ -283,7 +285,20 @@ def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFi
     recoverable = recoverable_share(examined.rank, examined.facts.host, examined.wait.loading)
     if usable and OF_NUMBER & {each.cause for each in causes} and examined.wait.loading * (1 - recoverable) >= rest / 2:
         return f"Of the wait {share} would stay with more workers: then the {usable:g} cores this run may use are full."
-    return f"Of the wait {share} is explained by no cause that Underfed knows."
+    hidden = _hidden_delivery(examined, rest / 2)
+    return f"Of the wait {share} is explained by no cause that Underfed knows{f': {hidden}' if hidden else ''}."
+
+
+def _hidden_delivery(examined: Examination, least: float = UNEXPLAINED_OF_STEP) -> str | None:
+    """``least``: share of step time from which it is said."""
+    crowd, usable = examined.crowd, examined.facts.host.usable_cores
+    part = (examined.wait.delivery or 0.0) - crowd.delivery
+    if not crowd.hides_delivery or part < least:
+        return None
+    return (
+        f"handing loaded batches over takes {percent(part)} of step time, and while other jobs use {crowd.cores:.1f} "
+        f"of {usable:g} cores and all are busy, that cannot be told from waiting for a free core"
+    )
 
 
 def _works_longer(slow: SlowWork, facts: RunFacts) -> str:

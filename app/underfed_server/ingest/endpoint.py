@@ -33,7 +33,7 @@ from underfed_server.ingest.asgi import (
 )
 from underfed_server.ingest.decode import decode
 from underfed_server.ingest.inflate import inflate, most_decoded_bytes, require_known
-from underfed_server.ingest.permission import Permission
+from underfed_server.ingest.permission import NOT_KNOWN, Permission
 from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.ingest.token_project import within
 from underfed_server.ingest.wire import Window
@@ -67,7 +67,7 @@ class Ingest:
         if scope["method"] != "POST":
             raise MethodNotAllowedError(f"{PATH} does not take {scope['method']}; POST windows to it", allow="POST")
         headers: Headers = dict(scope["headers"])
-        project = _permitted(scope[PERMISSION]).home("ingest", None)
+        project = _permitted(scope[PERMISSION], headers).home("ingest", None)
         encoding = _checked(headers)
         body = await read_body(receive, MOST_BYTES, self._budget)
         inflated = inflate(body, encoding)
@@ -92,11 +92,13 @@ def _told(ack: Ack) -> dict[str, object]:
     return told
 
 
-def _permitted(permission: Permission | None) -> Permission:
+def _permitted(permission: Permission | None, headers: Headers) -> Permission:
     """Raises:
     UnauthorisedError: no token or an unknown one; sessions and a proxy's word do not count. ForbiddenError: it may not
     send windows.
     """
+    if permission is None and headers.get(b"authorization", b"").lower().startswith(b"bearer "):
+        raise UnauthorisedError(NOT_KNOWN)
     if permission is None or permission.session is not None or permission.user is not None:
         raise UnauthorisedError("this service asks agents for an access token (UNDERFED_TOKEN)")
     permission.require("ingest")

@@ -25,8 +25,19 @@ _FOR: Mapping[Scope, str] = {
     "ingest": "send windows",
     "view": "read",
     "edit": "change names, tags, notes, views, or what is archived",
-    "admin": "change anything",
+    "admin": "delete or restore runs, or to see or change tokens, alerts, retention",
 }
+
+
+ONLY_OWNER = (
+    "only the owner of this service may change something: open the link that `underfed serve` printed, or "
+    "sign in with the token in the file `owner-token` of its data directory"
+)
+
+NOT_KNOWN = "this token is not known here: it is wrong, was revoked, or has expired"
+
+MOST_NAMED = 3
+"""Of projects in a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +72,14 @@ class Permission:
         """Whether it may read what is of the project."""
         return self.has("view", project)
 
-    def require(self, scope: Scope) -> None:
-        """Raises:
-        ForbiddenError: it has the scope in no project.
+    def require(self, scope: Scope, project: str | None = None) -> None:
+        """``project``: which it is about, where that is known and the sender sees it.
+
+        Raises:
+            ForbiddenError: it has the scope in no project.
         """
         if not self.has_anywhere(scope):
-            raise self._refusal(scope, self.scopes.union(*self.in_projects.values()))
+            raise self._refusal(scope, project)
 
     def require_in(self, scope: Scope, project: str | None) -> None:
         """``None``: of what belongs to no project, and takes the scope in all.
@@ -78,11 +91,10 @@ class Permission:
         if projects is None or project in projects:
             return
         if project is None:
-            named = ", ".join(map(repr, sorted(projects))) or "none"
             raise ForbiddenError(
-                f"this takes the scope {scope!r} in every project, and not in {named} only", field="project"
+                f"this takes the scope {scope!r} in every project; {self._who} has {self._held()}", field="project"
             )
-        raise self._refusal(scope, self.scopes | self.in_projects.get(project, frozenset()), f" in {project!r}")
+        raise self._refusal(scope, project)
 
     def home(self, scope: Scope, named: str | None) -> str | None:
         """The project of something new: the named one, else the only one in which it has the scope; ``None``: of all.
@@ -99,16 +111,36 @@ class Permission:
         self.require_in(scope, named)
         return named
 
-    def _refusal(self, scope: Scope, scopes: frozenset[Scope], where: str = "") -> ForbiddenError:
+    def _refusal(self, scope: Scope, project: str | None) -> ForbiddenError:
         if self is OPEN:
-            return ForbiddenError(
-                "only the owner of this service may change something: open the link that `underfed serve` printed, or "
-                "sign in with the token in the file `owner-token` of its data directory",
-                field=scope,
-            )
-        who = "this token" if self.user is None else self.user
-        has = " and ".join(sorted(scopes)) or "none"
-        return ForbiddenError(f"the scope {scope!r} is needed to {_FOR[scope]}; {who} has {has}{where}", field=scope)
+            return ForbiddenError(ONLY_OWNER, field=scope)
+        where = "" if project is None else f" in {project!r}"
+        return ForbiddenError(
+            f"the scope {scope!r}{where} is needed to {_FOR[scope]}; {self._who} has {self._held(project)}",
+            field=scope,
+        )
+
+    @property
+    def _who(self) -> str:
+        return "this token" if self.user is None else self.user
+
+    def _held(self, project: str | None = None) -> str:
+        """``view``, ``view in 'vision'``, ``view, and edit in 'speech' and 2 more projects``; of a project what it has
+        there."""
+        if project is not None and project in self.in_projects:
+            return f"{' and '.join(sorted(self.scopes | self.in_projects[project]))} in {project!r}"
+        by_scopes: dict[str, list[str]] = {}
+        for each, scopes in sorted(self.in_projects.items()):
+            by_scopes.setdefault(" and ".join(sorted(scopes)), []).append(each)
+        parts = [f"{scopes} in {_listed(projects)}" for scopes, projects in by_scopes.items() if scopes]
+        if self.scopes:
+            parts.insert(0, " and ".join(sorted(self.scopes)))
+        return ", and ".join(parts) or "none"
+
+
+def _listed(projects: list[str]) -> str:
+    more = f" and {len(projects) - MOST_NAMED} more projects" if len(projects) > MOST_NAMED else ""
+    return ", ".join(map(repr, projects[:MOST_NAMED])) + more
 
 
 def is_among(project: str, projects: Collection[str] | None) -> bool:

@@ -117,8 +117,8 @@ def stall_limit(found: Diagnosis, allowed: float) -> Limit:
     share, base = stall.fraction, "run" if stall.is_of_run else "time"
     each = ", ".join(f"{percent(one)} for {loader}" for loader, one in stall.of_loaders.items())
     apart = f" ({each})" if len(stall.of_loaders) > 1 else ""
-    measured, most = percents(share, allowed)
-    words = f"data stall {measured} of the {base}{apart}, {most} allowed{so_far}"
+    digits = digits_apart(share, allowed)
+    words = f"data stall {percent(share, digits)} of the {base}{apart}, {percent(allowed, digits)} allowed{so_far}"
     return Limit("max_stall", allowed, share, None, None, share <= allowed, words)
 
 
@@ -131,21 +131,24 @@ def slowdown_limit(found: Comparison, allowed: float) -> Limit:
     slower, low, high = (1 / factor - 1 for factor in (after.speed.factor, after.speed.high, after.speed.low))
     holds = True if high <= allowed else False if low > allowed else None
     each = "sample" if found.per == "samples" else "step"
-    change = f"{percent(abs(slower))} {'more' if slower > 0 else 'less'} time a {each} than {before.label}"
-    least, most, limit = percents(low, high, allowed)
-    words = f"{change} (change {least} to {most}, 95 % interval), {limit} more allowed"
+    change = f"a {each} takes {more_or_less(slower)} time than in {before.label}"
+    digits = digits_apart(low, high, allowed)
+    interval = f"with 95% confidence {more_or_less(low, digits)} to {more_or_less(high, digits)}"
+    words = f"{change} ({interval}); at most {percent(allowed, digits)} more is allowed"
     if holds is None:
-        words += ": cannot be told, the limit lies within the interval; more steps narrow it"
+        words += ": not known, since the limit lies within this interval; more steps narrow it"
     return Limit("max_slowdown", allowed, slower, low, high, holds, words)
 
 
-def percents(*fractions: float) -> list[str]:
-    """With as many digits as tell those apart that differ: no limit fails beside a figure that reads like it."""
-    for digits in range(1, MOST_DIGITS):
-        written = [percent(fraction, digits) for fraction in fractions]
-        if len(set(written)) == len(set(fractions)):
-            return written
-    return [percent(fraction, MOST_DIGITS) for fraction in fractions]
+def more_or_less(change: float, digits: int = 1) -> str:
+    return f"{percent(abs(change), digits)} {'more' if change > 0 else 'less'}"
+
+
+def digits_apart(*fractions: float) -> int:
+    """As many as tell those apart that differ: no limit fails beside a figure that reads like it."""
+    counts = range(1, MOST_DIGITS)
+    different = len(set(fractions))
+    return next((each for each in counts if len({percent(one, each) for one in fractions}) == different), MOST_DIGITS)
 
 
 def percent(fraction: float, digits: int = 1) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.app.alerts.conftest import Desk
 from tests.app.conftest import on_sqlite_alone
@@ -16,11 +18,12 @@ from underfed_server.alerts.conditions import Reading
 from underfed_server.alerts.due import advance
 from underfed_server.diagnosis.causes.memory_pressure import MEMORY_LEFT, USED_UP_IN
 from underfed_server.facts.growth import US_PER_HOUR
-from underfed_server.model import CauseFinding, Condition, Evidence, RankDiagnosis, Signal
+from underfed_server.model import AlertRule, CauseFinding, Condition, Evidence, RankDiagnosis, Signal
 from underfed_server.store.alerts.states import RuleState
 
 NOWHERE = "http://127.0.0.1:9/"
 MINUTE_US = 60_000_000
+MINUTE = timedelta(minutes=1)
 FED: dict[str, Any] = {"bound": "compute", "level": "healthy", "data_stall_fraction": 0.01, "causes": [], "advice": []}
 UNKNOWN: dict[str, Any] = {
     "bound": "unknown", "level": "unknown", "data_stall_fraction": None, "hours_lost": None, "causes": [], "advice": [],
@@ -105,6 +108,83 @@ def test_another_cause_is_told_and_the_first_one_not_again(desk: Desk) -> None:
         desk.judged(causes=[made_cause(cause)])
         desk.advance(hours=2)
     assert [each.message.cause for each in desk.log] == ["no_workers", "storage_wait"]
+
+
+def test_causes_that_take_turns_in_leading_send_one_message(desk: Desk) -> None:
+    """As on a host that others keep busy: two causes cost about the same, and each judgement names another first."""
+    desk.rule(desk.channel(NOWHERE).channel_id, for_us=10 * MINUTE_US)
+    for minute in range(60):
+        desk.judged(causes=[made_cause(("cpu_limited", "storage_wait", "ipc_copy")[minute % 3])])
+        desk.advance(minutes=1)
+        if minute % 7 == 0:
+            desk.restart()
+    assert len(desk.told) == 1
+    for _ in range(11):
+        assert len(desk.told) == 1, "another cause has to last, too"
+        desk.judged(causes=[made_cause("no_workers")])
+        desk.advance(minutes=1)
+    assert [each.message.cause for each in desk.log][1:] == ["no_workers"]
+
+
+HELD_MIN, COOL_MIN = 5, 20
+CAUSES = ["a", "b", "c"]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([*CAUSES, None, "unknown"]), st.integers(1, 8), st.integers(1, 3)), max_size=60)
+)
+def test_no_sequence_of_causes_sends_one_twice_or_one_that_has_not_lasted(
+    spans: list[tuple[str | None, int, int]],
+) -> None:
+    """Each span: what leads (``None``: the condition does not hold), for how many judgements, minutes apart."""
+    rule = made_rule(for_us=HELD_MIN * MINUTE_US, cool_down_us=COOL_MIN * MINUTE_US)
+    state, now = RuleState(), datetime(2026, 11, 24, tzinfo=timezone.utc)
+    told: dict[str, datetime] = {}
+    stretch: set[str] = set()
+    leads_since = holds_since = now
+    before: str | None = None
+    for subject, apart in [(leads, apart) for leads, count, apart in spans for _ in range(count)]:
+        now += timedelta(minutes=apart)
+        holds = subject in CAUSES
+        if subject != before:
+            leads_since = now
+        if holds and before not in CAUSES:
+            holds_since = now
+        before = subject
+        reading = Reading(None if subject == "unknown" else holds, (subject or "",), "waits")
+        was_quiet = not state.is_raised and all(now - at >= COOL_MIN * MINUTE for at in told.values())
+        step = advance(rule, state, reading, now, has_ended=False)
+        state = step.state
+        if step.kind == "recovered":
+            stretch.clear()
+        has_lasted = holds and now - (holds_since if was_quiet else leads_since) >= HELD_MIN * MINUTE
+        is_told_of = subject in stretch or (subject in told and now - told[subject or ""] < COOL_MIN * MINUTE)
+        if step.kind == "raised":
+            assert subject is not None
+            assert has_lasted
+            assert not is_told_of
+            told[subject] = now
+            stretch.add(subject)
+        elif has_lasted and was_quiet:
+            assert is_told_of, "what lasted and was not told is told"
+
+
+def made_rule(**columns: Any) -> AlertRule:
+    usual: dict[str, Any] = {
+        "rule_id": "r1", "project": None, "user": None, "condition": "data_bound", "threshold": 0.2,
+        "tells_recovery": True, "channel_id": "c1", "made_by": "ada", "made_at": datetime.now(timezone.utc),
+    }  # fmt: skip
+    return AlertRule(**usual | columns)
+
+
+def test_more_ranks_than_a_rule_remembers_are_told_of_once() -> None:
+    many = Reading(True, tuple(str(rank) for rank in range(1_000)), "keep the others waiting")
+    state, now, kinds = RuleState(), datetime(2026, 11, 24, tzinfo=timezone.utc), []
+    for _ in range(5):
+        step = advance(made_rule(for_us=0, cool_down_us=MINUTE_US), state, many, now, has_ended=False)
+        state, now = step.state, now + timedelta(hours=1)
+        kinds.append(step.kind)
+    assert kinds == ["raised", None, None, None, None]
 
 
 @on_sqlite_alone

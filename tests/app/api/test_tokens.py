@@ -63,9 +63,43 @@ def test_a_scope_that_is_missing_is_named(application: Application) -> None:
     client = visitor(application, make_token(application, "view")["token"])
     refused = client.delete("/api/v1/runs/run-1").json()["error"]
     assert (refused["code"], refused["field"]) == ("forbidden", "admin")
-    assert refused["message"] == "the scope 'admin' is needed to change anything; this token has view"
+    assert refused["message"].startswith("the scope 'admin' in 'vision' is needed to delete or restore runs")
+    assert refused["message"].endswith("; this token has view")
     refused = client.post("/api/v1/ingest", json=made_window(2)).json()["error"]
     assert (refused["code"], refused["field"]) == ("forbidden", "ingest")
+
+
+@pytest.mark.reads
+def test_a_refusal_says_which_scope_on_which_project_is_needed_and_what_the_token_has(application: Application) -> None:
+    client = visitor(application, make_token(application, "view", "ingest", project="vision")["token"])
+    told = [
+        client.patch("/api/v1/runs/run-1", json={"notes": "x"}),
+        client.delete("/api/v1/runs/run-1"),
+        client.get("/api/v1/tokens"),
+    ]
+    assert [each.status_code for each in told] == [403] * 3
+    needed, held = zip(*(each.json()["error"]["message"].split("; ") for each in told), strict=True)
+    assert set(held) == {"this token has ingest and view in 'vision'"}
+    assert needed[0].startswith("the scope 'edit' in 'vision' is needed to change names")
+    assert needed[1].startswith("the scope 'admin' in 'vision' is needed to delete")
+    assert needed[2].startswith("the scope 'admin' is needed to")
+
+
+@pytest.mark.reads
+def test_a_token_that_is_not_known_is_told_so_and_none_is_asked_for_one(application: Application) -> None:
+    revoked = make_token(application, "admin")
+    visitor(application, ROOT).delete(f"/api/v1/tokens/{revoked['token_id']}")
+    for method, path, body in (
+        ("GET", "/api/v1/runs", None),
+        ("PATCH", "/api/v1/runs/run-1", {"notes": "x"}),
+        ("POST", "/api/v1/ingest", made_window(2)),
+    ):
+        told = [
+            visitor(application, token).request(method, path, json=body).json()["error"]["message"]
+            for token in ("no such token as this", revoked["token"], None)
+        ]
+        assert told[:2] == ["this token is not known here: it is wrong, was revoked, or has expired"] * 2
+        assert "access token (UNDERFED_TOKEN)" in told[2]
 
 
 @pytest.mark.reads

@@ -170,6 +170,37 @@ def test_cores_that_others_fill_cost_loads_that_sleep_no_more_than_they_waited_f
     assert sum(costs) <= rank.stall_fraction * 0.05 + 2 * ready
 
 
+TINY = Played(load_ms=0.4, work_ms=3, delivery_ms=4)
+"""Batches that are loaded in time, and handed over late."""
+
+
+@pytest.mark.parametrize(
+    ("others", "measured"),
+    [(1.9, {"load_cpu_ms": 0.2, "load_runqueue_ms": 0.2}), (1.9, {}), (0.9, {"load_cpu_ms": 0.2})],
+    ids=["most of the cores", "what loads wait for is not measured", "less than the run"],
+)
+def test_a_hand_over_on_cores_that_others_fill_is_not_called_slow(others: float, measured: dict[str, float]) -> None:
+    cores = {
+        "usable_cores": 2.0,
+        "busy_cores": 2.0,
+        "process_cores": (2 - others) / 2,
+        "workers_cores": (2 - others) / 2,
+    }
+    said = judge(TINY.facts(**measured, **cores))
+    assert "ipc_copy" not in [each.cause for each in said.causes]
+    assert f"other jobs use {others:.1f} of 2 cores" in (said.why or "")
+    assert "cannot be told from waiting for a free core" in (said.why or "")
+    assert "ipc_copy" not in [each.cause for each in said.causes]
+
+
+def test_a_hand_over_is_slow_on_free_cores_on_the_runs_own_and_with_much_in_it() -> None:
+    free = TINY.facts(usable_cores=8.0, busy_cores=2.0)
+    own = TINY.facts(usable_cores=2.0, busy_cores=2.0, process_cores=1.0, workers_cores=0.9)
+    much = TINY.facts(**CROWDED, batch_bytes=50_000_000)
+    for facts in (free, own, much):
+        assert causes(facts)[0] == "ipc_copy"
+
+
 def test_of_loads_that_hardly_compute_it_is_not_said_that_the_cpu_limits_them() -> None:
     run = Played(load_ms=150, work_ms=20, num_workers=1)
     told = [

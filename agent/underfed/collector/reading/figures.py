@@ -14,6 +14,9 @@ from underfed.exchange.figures import OF_STEPS
 WARM_UP = 5
 """First steps of a loader, which the service does not judge either."""
 
+NEEDED = 25
+"""Steps, these included, that the service gives a verdict from."""
+
 RECENT_US = 60_000_000
 OCTAVE = 8
 """Classes of waits for each doubling: a percentile is told to within 5 %."""
@@ -132,7 +135,7 @@ class RankFigures:
     def __init__(self) -> None:
         self._all: dict[str, _Sums] = {}
         self._recent: dict[str, deque[tuple[int, _Sums]]] = {}
-        self._warming: dict[str, int] = {}
+        self._made: Counter[str] = Counter()
         self._training: set[str] = set()
         self.has_news = False
         """Steps came since ``told()``."""
@@ -163,11 +166,13 @@ class RankFigures:
             recent.add(sums)
         whole = self._all[loader]
         clock = "gpu" if whole.has_device_clock else "host"
-        return {"loader": loader, "clock": clock, **whole.told(), "recent": recent.told()}
+        made = self._made[loader]
+        few = f"not judged: {made} of {NEEDED} steps" if made < NEEDED else None
+        return {"loader": loader, "clock": clock, **whole.told(), "recent": recent.told(), "not_judged": few}
 
     def _count(self, sums: _Sums, steps: Steps) -> None:
-        warming = self._warming.get(steps.loader, WARM_UP)
-        self._warming[steps.loader] = max(0, warming - len(steps.step_us))
+        warming = max(0, WARM_UP - self._made[steps.loader])
+        self._made[steps.loader] += len(steps.step_us)
         depths, idle_us = _column(steps.queue_depth, steps), _column(steps.gpu_idle_us, steps)
         rows = zip(steps.step_us, steps.data_wait_us, depths, idle_us, strict=True)
         for step_us, wait_us, depth, idle in list(rows)[warming:]:

@@ -29,6 +29,9 @@ LOGGED_FAILURES = 20
 
 PEEK_S = 5.0
 
+ASK_PAUSE_S = 0.25
+"""Between two posts of a window that was sent, while the verdict is waited for: the service judges once a second."""
+
 VERDICT_S = 60.0
 """How long a verdict is told that the service has not repeated since: each of its answers has one."""
 
@@ -62,6 +65,9 @@ class Sender:
         self._lock = threading.Lock()
         self._verdict: Mapping[str, Any] | None = None
         self._verdict_until = 0.0
+        self._sent: bytes | None = None
+        """The newest window that the service has, as it was sent."""
+        self._is_asking = False
 
     @property
     def verdict(self) -> Mapping[str, Any]:
@@ -100,12 +106,27 @@ class Sender:
         """Send until ``stop`` is set, whatever happens: without this thread nothing leaves the spool."""
         while not stop.is_set():
             try:
-                outcome = self.send_one(PEEK_S)
+                outcome = self.send_one(ASK_PAUSE_S if self._is_asking else PEEK_S)
+                if outcome is Outcome.EMPTY and self._is_asking:
+                    self.ask_again()
             except Exception as error:
                 outcome = self._failed(error)
             if outcome is Outcome.LATER:
                 self._wake.wait(self.delay_s())
                 self._wake.clear()
+
+    def ask(self, is_asking: bool) -> None:
+        """Whether the verdict is waited for: while nothing is to be sent, the service is asked for it."""
+        was_asking, self._is_asking = self._is_asking, is_asking
+        if is_asking and not was_asking:
+            self._spool.wake()
+
+    def ask_again(self) -> None:
+        """Post the newest window again: it is acknowledged without a write, and with the verdict of now."""
+        if self._sent is not None:
+            reply = self._transport.post(self._sent)
+            if reply.status == 200 and reply.next_window_index is not None:
+                self._hear(reply)
 
     def hurry(self) -> None:
         """The collector will end soon: try now, and then about once a second."""
@@ -145,7 +166,8 @@ class Sender:
         if reply.status == 200 and reply.next_window_index is not None:
             self._next_indexes.pop(stream, None)
             self._spool.acknowledge(frame)
-            self._verdict, self._verdict_until = reply.verdict, time.monotonic() + VERDICT_S
+            self._sent = frame.body
+            self._hear(reply)
             if reply.wants_run:
                 with self._lock:
                     self._wanted.add(stream)
@@ -163,6 +185,9 @@ class Sender:
         if reply.status == 409 and reply.next_window_index is not None:
             return self._repair_sequence(frame, reply.next_window_index)
         return Outcome.LATER
+
+    def _hear(self, reply: Reply) -> None:
+        self._verdict, self._verdict_until = reply.verdict, time.monotonic() + VERDICT_S
 
     def _repair_sequence(self, frame: Frame, next_index: int) -> Outcome:
         """The service lacks an earlier window: send it again, or report that it is gone."""

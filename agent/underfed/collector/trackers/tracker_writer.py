@@ -42,7 +42,8 @@ class TrackerWriter:
         self.targets = Targets()
         self._process: subprocess.Popen[bytes] | None = None
         self._logged: Sequence[Target] = ()
-        self._last = b""
+        self._told: Mapping[str, Any] | None = None
+        self._logged_steps = 0
         self._due = 0.0
 
     @property
@@ -56,25 +57,38 @@ class TrackerWriter:
             if self._changes.has_changed():
                 self.targets = trackers.parse(self._path.read_text())
 
-    def tell(self, told: Mapping[str, Any]) -> None:
-        """Pass on what was just published for the training process, not more often than it is logged."""
-        runs = (
-            []
-            if self.targets.is_told
-            else [each for each in self.targets.runs if each.tracker in (MLFLOW, TENSORBOARD)]
-        )
+    @property
+    def has_runs(self) -> bool:
+        """Whether there is one that is told the verdict from here."""
+        return bool(self._runs) and not self.targets.are_words_told
+
+    def tell(self, told: Mapping[str, Any], *, is_urgent: bool = False) -> None:
+        """Pass on what was just published for the training process, not more often than it is logged.
+
+        ``is_urgent``: at once, since its process has ended.
+        """
+        self._told = told
+        runs = self._runs if self.has_runs else []
+        if self.targets.is_told and told["bound"] is None:
+            runs = []  # the program logs the figures, and there is no verdict to tell
         if runs != self._logged:
             self._restart(runs)
         self._notice_end()
-        if self._process is not None and told["steps"]:
-            self._last = as_line(told)
-            if time.monotonic() >= self._due:
-                self._due = time.monotonic() + EVERY_S
-                self._write()
+        if self._process is not None and told["steps"] and (is_urgent or time.monotonic() >= self._due):
+            self._due = time.monotonic() + EVERY_S
+            self._write(told)
 
     def end(self) -> None:
-        """Pass on the newest figures. The process logs them and ends."""
-        self._write()
+        """Pass on the newest figures, and the verdict or why there is none. The process logs them and ends."""
+        if self._told is not None:
+            self._write(self._told, is_last=True)
+        self._close()
+
+    @property
+    def _runs(self) -> Sequence[Target]:
+        return [each for each in self.targets.runs if each.tracker in (MLFLOW, TENSORBOARD)]
+
+    def _close(self) -> None:
         if self._process is not None and self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()
@@ -86,9 +100,9 @@ class TrackerWriter:
                 self._process.wait(timeout_s)
 
     def _restart(self, runs: Sequence[Target]) -> None:
-        self.end()
+        self._close()
         self.wait(0.0)
-        self._process, self._logged, self._due = None, runs, 0.0
+        self._process, self._logged, self._due, self._logged_steps = None, runs, 0.0, 0
         if runs and self.targets.interpreter:
             try:
                 self._process = start(self.targets, runs)
@@ -101,22 +115,22 @@ class TrackerWriter:
             print(f"trackers: the process that logs has ended with {status}", file=sys.stderr)
             self._process = None
 
-    def _write(self) -> None:
+    def _write(self, told: Mapping[str, Any], *, is_last: bool = False) -> None:
         """A line at a time, and none while the process does not read: its pipe holds some minutes of them."""
-        if self._process is None or self._process.stdin is None or not self._last:
-            return
-        with suppress(OSError, ValueError):
-            os.write(self._process.stdin.fileno(), self._last)
-        self._last = b""
+        if self._process is not None and self._process.stdin is not None:
+            are_figures_new = not self.targets.is_told and told["steps"] != self._logged_steps
+            self._logged_steps = told["steps"]
+            with suppress(OSError, ValueError):
+                os.write(self._process.stdin.fileno(), as_line(told, has_figures=are_figures_new, is_last=is_last))
 
 
-def as_line(told: Mapping[str, Any]) -> bytes:
-    """Shorter than what a pipe takes as a whole, 4,096 bytes."""
+def as_line(told: Mapping[str, Any], *, has_figures: bool = True, is_last: bool = False) -> bytes:
+    """Shorter than what a pipe takes as a whole, 4,096 bytes. ``has_figures``: those were not logged yet."""
     line = {
         "at_ms": wall_clock_ms(),
         "steps": told["steps"],
-        "scalars": figures.scalars(told),
-        "words": {name: told[name] for name in ("page", "bound", "cause") if told[name] is not None},
+        "scalars": figures.scalars(told) if has_figures else {},
+        "words": figures.words(told, is_last=is_last),
     }
     return json.dumps(line).encode() + b"\n"
 

@@ -20,7 +20,7 @@ from underfed_server.api.admission import owner_token
 from underfed_server.api.admission.proxy import Person
 from underfed_server.errors import ForbiddenError, TryLaterError, UnauthorisedError
 from underfed_server.ingest.asgi import Headers
-from underfed_server.ingest.permission import ALL, OPEN, Permission
+from underfed_server.ingest.permission import ALL, NOT_KNOWN, OPEN, Permission
 from underfed_server.model import Scope, TokenMade
 from underfed_server.proxy_groups import ALL_PROJECTS, in_words
 from underfed_server.settings import Settings
@@ -172,7 +172,7 @@ class Access:
         bearer = Credentials(access_tokens.digest_of(token), None)
         permission = self._of_link(bearer) or self.of_secret(bearer) or self.look_up(bearer)
         if permission is None or permission.token_id is None:
-            raise UnauthorisedError("this token is not known here", field="token")
+            raise UnauthorisedError(NOT_KNOWN, field="token")
         try:
             permission.require("view")
         except ForbiddenError as error:

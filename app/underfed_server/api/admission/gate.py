@@ -30,13 +30,18 @@ from underfed_server.ingest.asgi import (
     require_size,
 )
 from underfed_server.ingest.endpoint import MOST_BYTES
-from underfed_server.ingest.permission import Permission
+from underfed_server.ingest.permission import NOT_KNOWN, Permission
 
 SIGN_IN = "/api/v1/session"
 """The one address that takes a body from who has no token."""
 
 MOST_SIGN_IN_BYTES = 8_192
 ASKS = "this service asks for an access token (UNDERFED_TOKEN)"
+
+
+def unknown_caller(headers: Headers) -> UnauthorisedError:
+    """Which of wrong, revoked and expired a token is nobody is told who has no other."""
+    return UnauthorisedError(NOT_KNOWN if credentials_of(headers).bearer is not None else ASKS)
 
 
 class Gate:
@@ -76,7 +81,7 @@ class Gate:
         if scope["path"] == SIGN_IN:
             most = MOST_SIGN_IN_BYTES
         elif permission is None:
-            raise UnauthorisedError(ASKS)
+            raise unknown_caller(headers)
         elif not permission.has_anywhere("edit"):
             # What nobody will look at is not read: the route refuses, with the scope that it takes.
             return _held(b"", receive)

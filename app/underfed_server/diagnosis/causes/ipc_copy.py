@@ -2,6 +2,8 @@
 
 Receiving is work of the training process: torch shakes hands with the worker once a tensor (sharing strategy
 ``file_descriptor``), and maps and unmaps the shared memory in which the batch lies.
+
+On cores that other jobs fill, handing little over is not called slow: each turn of it may wait for a core.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from underfed_server.model import Evidence, LoaderInfo
 
 def find(examined: Examination) -> Found | None:
     cost, loader, rank = _cost(examined), examined.loader, examined.rank
-    if cost is None or loader is None or cost < LEAST_FRACTION:
+    if cost is None or loader is None or cost < LEAST_FRACTION or examined.crowd.hides_delivery:
         return None
     return Found(
         cost,

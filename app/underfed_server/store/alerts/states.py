@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from underfed_server.model import AlertMessage, Bound, Condition
@@ -30,6 +30,9 @@ class RuleState:
     """By cause, rank or host: the last alert about it."""
     bound: Bound | None = None
     """The verdict that was last known, for changes of it."""
+    held: Mapping[str, datetime] = field(default_factory=dict)
+    """By cause, rank or host that the condition holds by and nothing was told of: since when. Known while something was
+    told lately."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +57,21 @@ def read_states(connection: Connection, run_id: str) -> dict[str, RuleState]:
             since_at=row["since_at"],
             clear_at=row["clear_at"],
             is_raised=row["is_raised"],
-            told={subject: tables.UNIX_EPOCH + us * tables.MICROSECOND for subject, us in row["told"].items()},
+            told=_instants(row["told"]),
             bound=row["bound"],
+            held=_instants(row["held"] or {}),
         )
         for row in rows
     }
 
 
 def waiting_states(connection: Connection, condition: Condition) -> list[str]:
-    """Runs for which a rule of this condition waits until it has held for long enough."""
+    """Runs for which a rule of this condition waits until it has held for long enough, of another host too."""
     state, rule = tables.alert_state.c, tables.alert_rule.c
     statement = select(state.run_id).join(tables.alert_rule, rule.rule_id == state.rule_id)
-    waits = (rule.condition == condition, state.since_at.is_not(None), state.is_raised.is_(False))
-    return list(connection.execute(statement.where(*waits).distinct()).scalars())
+    waits = or_(state.is_raised.is_(False), state.held.is_not(None))
+    of_rule = (rule.condition == condition, state.since_at.is_not(None), waits)
+    return list(connection.execute(statement.where(*of_rule).distinct()).scalars())
 
 
 def save_states(connection: Connection, now: datetime, run_id: str, changes: Sequence[StateChange]) -> int:
@@ -102,9 +107,18 @@ def _row(state: RuleState, version: int) -> dict[str, object]:
         "since_at": state.since_at,
         "clear_at": state.clear_at,
         "is_raised": state.is_raised,
-        "told": {subject: tables.unix_us(at) for subject, at in state.told.items()},
+        "told": _unix(state.told),
         "bound": state.bound,
+        "held": _unix(state.held) or None,
     }
+
+
+def _instants(by_subject: Mapping[str, int]) -> dict[str, datetime]:
+    return {subject: tables.UNIX_EPOCH + us * tables.MICROSECOND for subject, us in by_subject.items()}
+
+
+def _unix(by_subject: Mapping[str, datetime]) -> dict[str, int]:
+    return {subject: tables.unix_us(at) for subject, at in by_subject.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -627,6 +627,8 @@ alert_state = Table(
     Column("told", JSON, nullable=False),
     # The verdict that was last known, for changes of it.
     Column("bound", Text),
+    # By cause (or rank, or host) that the condition holds by, and that was not told: Unix microseconds since when.
+    Column("held", JSON(none_as_null=True)),
     sqlite_with_rowid=False,
 )
 
