@@ -119,8 +119,12 @@ def _said_of_judged(examined: Examination, losses: Losses) -> str:
         fed = " well fed," if _is_well_fed(examined, losses) else ""
         return f"{who} {'is' if is_one else 'are'}{fed} idle for data {data} of {_steps_or_time(examined)}."
     is_busy = f"{who} {'is' if is_one else 'are'} kept busy"
-    spent = f": {data} of a step is spent waiting for data"
-    return f"{is_busy}, but for {_few(examined.rank, losses)}." if losses.is_event else f"{is_busy}{spent}."
+    if losses.is_event:
+        return f"{is_busy}, but for {_few(examined.rank, losses)}."
+    if losses.loop < THRESHOLDS.watch_fraction:
+        return f"{is_busy}: {data} of a step is spent waiting for data."
+    # Too short a wait for a bound, and too long to be called busy: the word beside this is "some wait".
+    return f"{who} {waits} for data {data} of {_steps_or_time(examined)}."
 
 
 def _is_well_fed(examined: Examination, losses: Losses) -> bool:
