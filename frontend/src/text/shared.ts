@@ -50,7 +50,7 @@ export const actions = {
   archived: (count: number) => `${plural(count, 'run')} archived.`,
   unarchived: (count: number) => `${plural(count, 'run')} unarchived.`,
   deleted: (count: number, keptUs: number | null) =>
-    `${plural(count, 'run')} deleted.${keptUs === null ? '' : ` To be restored for ${formatKept(keptUs)}.`}`,
+    `${plural(count, 'run')} deleted.${keptUs === null ? '' : ` ${count === 1 ? 'It' : 'They'} can be restored for ${formatKept(keptUs)}.`}`,
   restored: (count: number) => `${plural(count, 'run')} restored.`,
   restore: 'Restore',
   progress: (done: number, all: number) => `${done} of ${plural(all, 'run')} done.`,
