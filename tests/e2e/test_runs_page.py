@@ -51,7 +51,7 @@ def test_selected_runs_are_deleted_and_brought_back(address: str, page: Page) ->
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("heading", name="Delete 2 runs?")).to_be_visible()
     expect(dialog).to_contain_text("can be restored for 30 days")
-    expect(dialog).to_contain_text("The 4.0 hours that they lost stay in the figures of the week and the team.")
+    expect(dialog).to_contain_text("The 4 hours that they lost stay in the figures of the week and the team.")
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     week = page.locator("#week-sentence").inner_text()

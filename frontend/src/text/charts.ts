@@ -91,6 +91,7 @@ export const trials = {
 
 export const gantt = {
   title: (steps: number) => (steps === 1 ? 'The last step' : `The last ${steps} steps`),
+  folded: 'batch by batch, worker by worker',
   all: (steps: string) => `Press f to show all ${steps} steps.`,
   cpu: 'on a CPU',
   runqueue: 'no CPU free',

@@ -161,6 +161,7 @@ export const shared = {
 export const signals = {
   title: 'Signals behind the verdict',
   all: (count: number) => `Show all ${count}`,
+  allRuledOut: 'nothing out of the ordinary',
   columns: { signal: 'Signal', measured: 'Measured', healthy: 'Healthy', reading: 'What it means' },
 }
 
