@@ -70,7 +70,7 @@ def started(served: Service, name: str, wait: float) -> Training:
 
 
 def names(page: Page) -> Locator:
-    return page.locator("tbody a.run-name")
+    return page.locator("main tbody a[href^='/runs/']")
 
 
 @pytest.mark.parametrize("grouped", ["", "&group=job"])
