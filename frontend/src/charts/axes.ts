@@ -152,10 +152,33 @@ export function drawAxis(
   isLabelled: boolean,
 ): void {
   styleGrid(context, 'center')
-  for (const at of axis.ticks(scale.right - scale.left)) {
-    line(context, scale.x(at), scale.top, scale.x(at), scale.bottom)
-    if (isLabelled) context.fillText(axis.label(at), scale.x(at), scale.bottom + 17)
-  }
+  const ticks = axis.ticks(scale.right - scale.left)
+  for (const at of ticks) line(context, scale.x(at), scale.top, scale.x(at), scale.bottom)
+  if (!isLabelled) return
+  const width = (at: number) => context.measureText(axis.label(at)).width
+  const every = labelledEvery(ticks, at => scale.x(at), width)
+  for (const at of ticks.filter((_, index) => index % every === 0))
+    context.fillText(axis.label(at), scale.x(at), scale.bottom + 17)
+}
+
+/** Between the labels of two ticks, at least, in CSS pixels. */
+const LABEL_GAP = 8
+
+/** 1: each tick has room for its label, 2: every second one. */
+function labelledEvery(
+  ticks: readonly number[],
+  x: (at: number) => number,
+  width: (at: number) => number,
+): number {
+  const collide = (every: number) =>
+    ticks.some((at, index) => {
+      const before = ticks[index - every]
+      if (index % every !== 0 || before === undefined) return false
+      return x(at) - x(before) < (width(at) + width(before)) / 2 + LABEL_GAP
+    })
+  const most = Math.max(1, ticks.length)
+  for (let every = 1; every < most; every += 1) if (!collide(every)) return every
+  return most
 }
 
 /** A line from left to right for each tick of the height, with its label on the left. */

@@ -3,6 +3,7 @@ import { plural } from '../format'
 import { roundedWithin, waiter } from './shared'
 
 export const charts = {
+  moreCharts: (count: number) => plural(count, 'more chart'),
   deleted: (step: string) =>
     `Single steps before step ${step} were deleted by the retention setting: what is left there are figures of 256 steps or more.`,
   rounded: (bits: number) => `Durations were stored rounded to within ${roundedWithin(bits)}.`,
