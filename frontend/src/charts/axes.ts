@@ -87,9 +87,9 @@ const TIME_STEPS_S: readonly number[] = [
 ]
 /** A label below the axis and the air around it, in CSS pixels. */
 const LABEL_WIDTH = 76
-/** From fewer ticks no scale is read: rather than those, labels stand as close as this. */
+/** From fewer ticks no scale is read: rather than those, they stand as close as this, and not each has its label. */
 const LEAST_TICKS = 3
-const LEAST_LABEL_WIDTH = 44
+const LEAST_TICK_WIDTH = 30
 
 /** Run time, in seconds; 0 is called `start`. `clock` writes instants of another one. */
 export function timeAxis(fromS: number, toS: number, start: string, clock?: (atS: number) => string): Axis {
@@ -114,7 +114,7 @@ export function timeTicks(fromS: number, toS: number, width: number): readonly n
   const fits = TIME_STEPS_S.findIndex(candidate => (toS - fromS) / candidate <= room)
   const ticks = everySo(TIME_STEPS_S[fits] ?? DAY_S * 56, fromS, toS)
   const finer = TIME_STEPS_S[fits - 1]
-  const hasRoom = finer !== undefined && (width * finer) / (toS - fromS) >= LEAST_LABEL_WIDTH
+  const hasRoom = finer !== undefined && (width * finer) / (toS - fromS) >= LEAST_TICK_WIDTH
   return ticks.length < LEAST_TICKS && hasRoom ? everySo(finer, fromS, toS) : ticks
 }
 

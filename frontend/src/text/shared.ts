@@ -85,7 +85,7 @@ export const banner = {
   intercepted: 'Something else answers in place of the service.',
   interceptedDetail: 'A proxy in between may want you to sign in again: reload the page.',
   goneDetail: (retryInS: number, asOf: string | null) =>
-    `${retryInS > 0 ? `Trying again in ${retryInS} s.` : 'Trying again now.'}${asOf ? ` What you see is as of ${asOf}.` : ''}`,
+    `${retryInS > 0 ? `Trying again in ${retryInS}\u00a0s.` : 'Trying again now.'}${asOf ? ` What you see is as of ${asOf}.` : ''}`,
   tryNow: 'Try now',
   noSignal: (host: string, ageS: number) => `No data from ${host} for ${formatAge(ageS)}.`,
   endUnknown: (host: string, ageS: number) =>
