@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -22,6 +23,9 @@ MOST_SHIFT = 0.05
 
 MOST_PX = 2_000
 """Of a run's page on a desktop: about two screens."""
+
+MOST_PHONE_PX = 3_000
+"""Of one on a phone, with eight ranks of which one is to blame."""
 
 WATCH = """
 window.shift = 0
@@ -210,6 +214,42 @@ def test_on_a_phone_the_cause_the_first_fix_and_what_the_table_is_sorted_by_are_
         expect(phone.locator("th[aria-sort]")).to_be_visible()
         beyond = "each => each.getBoundingClientRect().right - document.documentElement.clientWidth"
         assert phone.locator("th[aria-sort] button").evaluate(beyond) <= 0
+
+
+def test_on_a_phone_what_is_not_the_answer_is_folded_and_opens(phone: Page, gallery: Service) -> None:
+    phone.goto(f"{gallery.address}/runs/detr-coco-ddp")
+    charts, last = phone.locator("#steps canvas"), phone.locator("#timeline canvas").first
+    expect(last).to_be_attached()
+    expect(phone.locator("#ranks").get_by_role("radio")).to_have_count(8)
+    assert phone.evaluate("document.documentElement.scrollHeight") <= MOST_PHONE_PX
+    for folded, drawn in (("#steps .more-charts", charts.last), ("#timeline", last)):
+        expect(drawn).to_be_hidden()
+        phone.locator(f"{folded} > summary").click()
+        expect(drawn).to_be_visible()
+    phone.locator("#signals > summary").click()
+    expect(phone.locator("#signals")).to_contain_text("Longest wait of a rank")
+    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+CUT = """[...document.querySelectorAll('main *')].filter(each => {
+    const { overflowX, textOverflow } = getComputedStyle(each)
+    return each.checkVisibility() && ['hidden', 'clip'].includes(overflowX) && each.clientWidth > 20
+        && each.scrollWidth > each.clientWidth + 1 && !(textOverflow === 'ellipsis' && each.closest('[title]'))
+}).map(each => `${each.className}: ${each.textContent.slice(0, 60)}`)"""
+"""Words that are cut off, but for those that end in an ellipsis and are whole in a title."""
+
+
+@pytest.mark.parametrize(
+    "run_id", ["whisper-sm-common17", "recorded-tuned", "recorded-with-lightning", "fineweb-stream"]
+)
+def test_no_words_are_cut_off(page: Page, phone: Page, gallery: Service, run_id: str) -> None:
+    for shown in (page, phone):
+        shown.goto(f"{gallery.address}/runs/{run_id}")
+        expect(shown.locator("#timeline")).to_be_visible()
+        expect(shown.get_by_role("heading", name="Where loading spends its time")).to_be_visible()
+        assert shown.evaluate(CUT) == []
+    short = page.locator(".code-place > .cut", has_text=re.compile(r"^ast/$"))
+    assert all(folder.evaluate("each => each.scrollWidth <= each.clientWidth") for folder in short.all())
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)])

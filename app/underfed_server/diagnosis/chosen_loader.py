@@ -121,7 +121,8 @@ def is_lost_at_start(verdict: Verdict, facts: RunFacts) -> bool:
         return False
     if facts.steps > verdict.judged_steps + facts.warmup_steps:
         return False
-    return waits < lost / used / 2
+    copies = verdict.copy_hours_lost or 0.0  # of every step, the judged ones too
+    return waits + copies / used < lost / used / 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ def _said_of_judged(examined: Examination, losses: Losses) -> str:
     data, waits, is_idle = percent(losses.data), "waits" if is_one else "wait", "is idle" if is_one else "are idle"
     if told := _read_ahead(examined, losses) or _of_each(examined, losses) or _of_all(examined, losses):
         return told
-    if examined.bound == "data":
+    if examined.bound == "data" or _has_some_wait(examined, losses):
         return f"{who} {waits} for data {data} of {_steps_or_time(examined)}."
     if examined.bound == "transfer":
         copies = percent(losses.transfer or 0.0)
@@ -124,6 +124,12 @@ def _said_of_judged(examined: Examination, losses: Losses) -> str:
     is_busy = f"{who} {'is' if is_one else 'are'} kept busy"
     spent = f": {data} of a step is spent waiting for data"
     return f"{is_busy}, but for {_few(examined.rank, losses)}." if losses.is_event else f"{is_busy}{spent}."
+
+
+def _has_some_wait(examined: Examination, losses: Losses) -> bool:
+    """By the host's clock: too little to bind the run, and too much to call it busy. The word beside it is the same."""
+    is_told_so = examined.bound == "compute" and not examined.rank.has_device_clock and not losses.is_event
+    return is_told_so and losses.loop >= THRESHOLDS.watch_fraction
 
 
 def _is_well_fed(examined: Examination, losses: Losses) -> bool:

@@ -87,9 +87,9 @@ const TIME_STEPS_S: readonly number[] = [
 ]
 /** A label below the axis and the air around it, in CSS pixels. */
 const LABEL_WIDTH = 76
-/** From fewer ticks no scale is read: rather than those, labels stand as close as this. */
+/** From fewer ticks no scale is read: rather than those, they stand as close as this, and not each has its label. */
 const LEAST_TICKS = 3
-const LEAST_LABEL_WIDTH = 44
+const LEAST_TICK_WIDTH = 30
 
 /** Run time, in seconds; 0 is called `start`. `clock` writes instants of another one. */
 export function timeAxis(fromS: number, toS: number, start: string, clock?: (atS: number) => string): Axis {
@@ -114,7 +114,7 @@ export function timeTicks(fromS: number, toS: number, width: number): readonly n
   const fits = TIME_STEPS_S.findIndex(candidate => (toS - fromS) / candidate <= room)
   const ticks = everySo(TIME_STEPS_S[fits] ?? DAY_S * 56, fromS, toS)
   const finer = TIME_STEPS_S[fits - 1]
-  const hasRoom = finer !== undefined && (width * finer) / (toS - fromS) >= LEAST_LABEL_WIDTH
+  const hasRoom = finer !== undefined && (width * finer) / (toS - fromS) >= LEAST_TICK_WIDTH
   return ticks.length < LEAST_TICKS && hasRoom ? everySo(finer, fromS, toS) : ticks
 }
 
@@ -152,10 +152,33 @@ export function drawAxis(
   isLabelled: boolean,
 ): void {
   styleGrid(context, 'center')
-  for (const at of axis.ticks(scale.right - scale.left)) {
-    line(context, scale.x(at), scale.top, scale.x(at), scale.bottom)
-    if (isLabelled) context.fillText(axis.label(at), scale.x(at), scale.bottom + 17)
-  }
+  const ticks = axis.ticks(scale.right - scale.left)
+  for (const at of ticks) line(context, scale.x(at), scale.top, scale.x(at), scale.bottom)
+  if (!isLabelled) return
+  const width = (at: number) => context.measureText(axis.label(at)).width
+  const every = labelledEvery(ticks, at => scale.x(at), width)
+  for (const at of ticks.filter((_, index) => index % every === 0))
+    context.fillText(axis.label(at), scale.x(at), scale.bottom + 17)
+}
+
+/** Between the labels of two ticks, at least, in CSS pixels. */
+const LABEL_GAP = 8
+
+/** 1: each tick has room for its label, 2: every second one. */
+function labelledEvery(
+  ticks: readonly number[],
+  x: (at: number) => number,
+  width: (at: number) => number,
+): number {
+  const collide = (every: number) =>
+    ticks.some((at, index) => {
+      const before = ticks[index - every]
+      if (index % every !== 0 || before === undefined) return false
+      return x(at) - x(before) < (width(at) + width(before)) / 2 + LABEL_GAP
+    })
+  const most = Math.max(1, ticks.length)
+  for (let every = 1; every < most; every += 1) if (!collide(every)) return every
+  return most
 }
 
 /** A line from left to right for each tick of the height, with its label on the left. */

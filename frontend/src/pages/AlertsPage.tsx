@@ -63,8 +63,10 @@ function Loaded({ alerts, store }: { alerts: Alerts; store: AlertsStore }) {
           )
         }
       >
-        {channels.length > 0 && (
+        {channels.length > 0 ? (
           <ChannelList channels={channels} store={store} onRemove={channel => (asking.value = channel)} />
+        ) : (
+          <p class="missing">{say.channels.none}</p>
         )}
       </Panel>
       {channels.length > 0 && (

@@ -145,7 +145,7 @@ const Trials = onDemand(async () => (await import('../ui/run/TrialsPanel')).Tria
 /** Or will not come. */
 const isTriedHere = signal(false)
 /** What is low on the page comes after what is above it; none of it follows each verdict. */
-const Signals = onDemand(async () => (await import('../ui/run/SignalsPanel')).SignalsPanel)
+const SignalRows = onDemand(async () => (await import('../ui/run/SignalsPanel')).SignalsPanel)
 const Facts = memo(onDemand(async () => (await import('../ui/run/RunFacts')).RunFacts))
 const Settings = memo(onDemand(async () => (await import('../ui/run/LoaderSettings')).LoaderSettings))
 const Ranks = onDemand(async () => (await import('../ui/run/RanksPanel')).RanksPanel)
@@ -185,14 +185,32 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
           )}
         </div>
         <div class="seen">
-          {isDrawn ? (
-            <Fence>
-              <Times store={store} run={run} />
-            </Fence>
-          ) : (
-            <ChartsSkeleton />
-          )}
-          {isDrawn && <Beside store={store} run={run} diagnosis={diagnosis} />}
+          <div>
+            {isDrawn ? (
+              <Fence>
+                <Times store={store} run={run} />
+              </Fence>
+            ) : (
+              <ChartsSkeleton />
+            )}
+            {isDrawn && <Signals diagnosis={diagnosis} />}
+          </div>
+          <div class="looked-up">
+            {isDrawn && (
+              <Fence>
+                <Settings
+                  run={run}
+                  previous={store.previous.value}
+                  diagnosis={diagnosis}
+                  chosen={store.selection.value.loader}
+                />
+                <Facts run={run} previous={store.previous.value} />
+                {!isUnexplained && hotspots}
+                <Past run={run} />
+                <Hosts store={store} run={run} />
+              </Fence>
+            )}
+          </div>
         </div>
         <div class="compared">
           {isDrawn && (
@@ -206,10 +224,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
       </div>
       {isDrawn && (
         <Fence>
-          {!isUnexplained && hotspots}
-          <Past run={run} />
           <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />
-          <Hosts store={store} run={run} />
         </Fence>
       )}
     </>
@@ -227,19 +242,11 @@ function isAnswered({ value, trouble }: Resource<unknown>): boolean {
 }
 
 /** What stands below the charts. */
-function Beside({ store, run, diagnosis }: { store: RunStore; run: Still; diagnosis: Diagnosis | null }) {
+function Signals({ diagnosis }: { diagnosis: Diagnosis | null }) {
+  if (!diagnosis || diagnosis.signals.length === 0) return null
   return (
     <Fence>
-      {diagnosis && diagnosis.signals.length > 0 && (
-        <Signals signals={diagnosis.signals} isWell={isWell(diagnosis)} />
-      )}
-      <Settings
-        run={run}
-        previous={store.previous.value}
-        diagnosis={diagnosis}
-        chosen={store.selection.value.loader}
-      />
-      <Facts run={run} previous={store.previous.value} />
+      <SignalRows signals={diagnosis.signals} isWell={isWell(diagnosis)} />
     </Fence>
   )
 }

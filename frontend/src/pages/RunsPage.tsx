@@ -55,7 +55,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
       )}
       <Filters filter={filter} query={query} />
       <SelectionBar filter={filter} />
-      {filter.deleted && <p class="detail">{deleting.lead(keepDeletedUs())}</p>}
+      {filter.deleted && <p class="detail deleted-lead">{deleting.lead(keepDeletedUs())}</p>}
       <Fence>
         <List filter={filter} query={query} isEmpty={isEmpty} />
       </Fence>

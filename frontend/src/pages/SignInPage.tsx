@@ -6,6 +6,7 @@ import { signInPage } from '../text/frame'
 import { Button } from '../ui/parts/Button'
 import { refusalOf } from '../ui/parts/Dialog'
 import { usePage } from '../ui/parts/page'
+import { Snippet } from '../ui/parts/Snippet'
 import './SignInPage.css'
 
 export function SignInPage() {
@@ -29,6 +30,7 @@ export function SignInPage() {
     <form class="empty sign-in" onSubmit={event => void submit(event)}>
       <h1>{signInPage.title}</h1>
       <p>{isOpen ? signInPage.leadOfOwner : signInPage.lead}</p>
+      {!isOpen && <Snippet code={signInPage.command} />}
       <label class="quiet">
         {signInPage.label}
         <input

@@ -19,7 +19,7 @@ const OVERALL_MS = 30_000
 const SETTLE_MS = 500
 /** A new run needs the service to say whether it matches and where it stands. */
 const RELOAD_MS = 2_000
-/** Only the service knows whether a run's figures match by now: it is asked again so often while the run reports. */
+/** Only the service knows whether runs match by their figures or their age: it is asked again so often while they report. */
 const DOUBT_MS = 30_000
 
 /** What runs can be filtered by; hosts and tags are those of the runs in the list. */
@@ -62,7 +62,9 @@ export function openRuns() {
   /** Runs with events that are not in the list and not requested since, with what they are like. */
   const unseen = new Map<string, string>()
   /** Requested and not in the list, with what they were like: the filter leaves them out, or they are on a later page. */
-  const elsewhere = new Map<string, { like: string; at: number }>()
+  const elsewhere = new Map<string, string>()
+  /** When the service said last which runs are in the list. */
+  let answeredAt = 0
   /** Answers that left before a run was deleted still have it. */
   const gone = new Set<string>()
 
@@ -80,7 +82,7 @@ export function openRuns() {
     if (!asking) return
     const wereUnseen = new Map(unseen)
     const wasStale = isStale
-    isStale = false
+    isStale &&= isNext
     let isAnswered = false
     await requests.read(
       stop => get('/api/v1/runs', { query: requested(asking, limit, isNext ? cursor.peek() : null) }, stop),
@@ -88,9 +90,13 @@ export function openRuns() {
         isAnswered = true
         take(page, isNext ? order.peek() : [])
         for (const [id, like] of wereUnseen) {
+          const isListed = order.value.includes(id)
+          // A later page says nothing of the rows before it.
+          if (isNext && !isListed) continue
           if (unseen.get(id) === like) unseen.delete(id)
-          if (!order.value.includes(id)) elsewhere.set(id, { like, at: Date.now() })
+          if (!isListed) elsewhere.set(id, like)
         }
+        if (!isNext) answeredAt = Date.now()
         settle()
       },
     )
@@ -155,7 +161,8 @@ export function openRuns() {
     if (row) row.value = run
     if (!isListed && mayMatchNow(run.run_id, like)) unseen.set(run.run_id, like)
     isStale ||=
-      before !== undefined && (isFiltered(filter) ? isListed && wasLike !== like : isEnd(before, run))
+      before !== undefined &&
+      (isFiltered(filter) ? isListed && (wasLike !== like || isInDoubt()) : isEnd(before, run))
     // The first verdict of the week: until the next reading the head would say that there is none.
     if (run.hours_lost !== null && week.peek()?.hours_used === 0) void week.read()
     else week.refresh()
@@ -165,8 +172,11 @@ export function openRuns() {
 
   /** Of one that is not in the list: it was not asked for yet, or is another now than when it was, or may be. */
   function mayMatchNow(id: string, like: string): boolean {
-    const asked = elsewhere.get(id)
-    return !asked || asked.like !== like || (isFiltered(filter) && Date.now() - asked.at >= DOUBT_MS)
+    return elsewhere.get(id) !== like || isInDoubt()
+  }
+
+  function isInDoubt(): boolean {
+    return isFiltered(filter) && Date.now() - answeredAt >= DOUBT_MS
   }
 
   /**

@@ -20,6 +20,7 @@ export const alerts = {
     title: 'Channels',
     ofProject: (project: string) => `, of ${project} only`,
     add: 'Add a channel',
+    none: 'None yet. Each webhook, chat or e-mail address that messages go to will stand here.',
     test: 'Test',
     testOf: (name: string) => `Test ${name}`,
     took: (name: string) => `${name} received the test message.`,

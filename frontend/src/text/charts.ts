@@ -3,6 +3,7 @@ import { plural } from '../format'
 import { roundedWithin, waiter } from './shared'
 
 export const charts = {
+  moreCharts: (count: number) => plural(count, 'more chart'),
   deleted: (step: string) =>
     `Single steps before step ${step} were deleted by the retention setting: what is left there are figures of 256 steps or more.`,
   rounded: (bits: number) => `Durations were stored rounded to within ${roundedWithin(bits)}.`,
@@ -91,6 +92,7 @@ export const trials = {
 
 export const gantt = {
   title: (steps: number) => (steps === 1 ? 'The last step' : `The last ${steps} steps`),
+  folded: 'batch by batch, worker by worker',
   all: (steps: string) => `Press f to show all ${steps} steps.`,
   cpu: 'on a CPU',
   runqueue: 'no CPU free',

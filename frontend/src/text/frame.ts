@@ -70,7 +70,8 @@ export const scopes = {
 
 export const signInPage = {
   title: 'Sign in',
-  lead: 'This service requires an access token. Its operator creates one: underfed token create --name … --scope view',
+  lead: 'This service requires an access token. Its operator creates one:',
+  command: 'underfed token create --name … --scope view',
   /** Where whoever is on the machine may read. */
   leadOfOwner:
     'Only the owner of this service may change runs: open the link that “underfed serve” printed, or enter the token in the file owner-token of its data directory.',

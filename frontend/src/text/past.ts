@@ -26,7 +26,7 @@ export const history = {
 export const audit = {
   title: 'Who changed what',
   detail: 'names, tags, notes, archived, deleted and restored runs, saved views, alerts',
-  none: 'Nothing was changed yet.',
+  none: 'Nothing was changed yet. Who changes something stands here, with what it was before.',
   what: 'The list of changes',
   more: 'Earlier changes',
   unknown: 'somebody',

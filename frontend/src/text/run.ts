@@ -150,7 +150,7 @@ export const advice = {
   command: 'Try it without changing the code:',
   moreEvidence: (count: number) => `${count} more figures`,
   ceilingNote: (step: string | null, factor: string, loader: string | null) =>
-    `Gains do not add up. Instant data would gain ${loader === null ? '' : `the loop over ${loader} `}about ${factor}${step ? `: ${step} per step` : ''}.`,
+    `Gains do not add up. Instant data would gain ${loader === null ? '' : `the loop over ${loader} `}about ${factor.replace(' ', '\u00a0')}${step ? `: ${step} per step` : ''}.`,
   refusals: 'What would not help',
 }
 
@@ -161,6 +161,7 @@ export const shared = {
 export const signals = {
   title: 'Signals behind the verdict',
   all: (count: number) => `Show all ${count}`,
+  allRuledOut: 'nothing out of the ordinary',
   columns: { signal: 'Signal', measured: 'Measured', healthy: 'Healthy', reading: 'What it means' },
 }
 

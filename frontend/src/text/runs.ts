@@ -49,7 +49,7 @@ export const week = {
 export const runs = {
   caption: 'Runs',
   searchLabel: 'Search runs',
-  searchHint: 'Name, num_workers<8',
+  searchHint: 'Name, stall>20%',
   searchRefused: (why: string) => `The search was not understood: ${why.replace(/^q, character \d+: /, '')}.`,
   searchHelp: 'For example:',
   searchExamples: ['bound:data', 'stall>20%', 'num_workers<8', 'slow storage'],

@@ -50,7 +50,7 @@ export const actions = {
   archived: (count: number) => `${plural(count, 'run')} archived.`,
   unarchived: (count: number) => `${plural(count, 'run')} unarchived.`,
   deleted: (count: number, keptUs: number | null) =>
-    `${plural(count, 'run')} deleted.${keptUs === null ? '' : ` To be restored for ${formatKept(keptUs)}.`}`,
+    `${plural(count, 'run')} deleted.${keptUs === null ? '' : ` ${count === 1 ? 'It' : 'They'} can be restored for ${formatKept(keptUs)}.`}`,
   restored: (count: number) => `${plural(count, 'run')} restored.`,
   restore: 'Restore',
   progress: (done: number, all: number) => `${done} of ${plural(all, 'run')} done.`,
@@ -85,7 +85,7 @@ export const banner = {
   intercepted: 'Something else answers in place of the service.',
   interceptedDetail: 'A proxy in between may want you to sign in again: reload the page.',
   goneDetail: (retryInS: number, asOf: string | null) =>
-    `${retryInS > 0 ? `Trying again in ${retryInS} s.` : 'Trying again now.'}${asOf ? ` What you see is as of ${asOf}.` : ''}`,
+    `${retryInS > 0 ? `Trying again in ${retryInS}\u00a0s.` : 'Trying again now.'}${asOf ? ` What you see is as of ${asOf}.` : ''}`,
   tryNow: 'Try now',
   noSignal: (host: string, ageS: number) => `No data from ${host} for ${formatAge(ageS)}.`,
   endUnknown: (host: string, ageS: number) =>

@@ -1,7 +1,10 @@
 // @vitest-environment node
-import { expect, test } from 'vitest'
-import { countAxis, scaleOf, timeAxis, timeTicks, valueTicks } from '../../src/charts/axes'
+import { beforeAll, expect, test } from 'vitest'
+import { countAxis, drawAxis, scaleOf, timeAxis, timeTicks, valueTicks } from '../../src/charts/axes'
 import { spread } from '../../src/charts/labels'
+import { CHARACTER, Recording, stubBrowser } from './recording'
+
+beforeAll(stubBrowser)
 
 test('value ticks are round, begin at 0 and keep their distance', () => {
   expect(valueTicks(412_000, 226, 34)).toEqual([0, 100_000, 200_000, 300_000, 400_000])
@@ -36,6 +39,22 @@ test('an axis names its start, and is another clock’s where it is told so', ()
   expect([0, 20].map(time.label)).toEqual(['start', '20 s'])
   expect(timeAxis(0, 60, 'start', at => `${at} o’clock`).label(0)).toBe('0 o’clock')
   expect([0, 1_500].map(countAxis(7_000, at => `step ${at}`).label)).toEqual(['step 0', '1,500'])
+})
+
+test('no label of an axis runs into the next, however little room there is', () => {
+  for (const width of [270, 340, 900]) {
+    const scale = scaleOf({ from: 0, to: 530 }, width, { left: 46, right: 84 }, [20, 220], value => value)
+    const recording = new Recording()
+    drawAxis(recording.context, scale, timeAxis(0, 530, 'start'), true)
+    const labels = recording.marks.filter(({ kind }) => kind === 'text')
+    const ends = labels.map(({ points: [at], text }) => {
+      const half = (text.length * CHARACTER) / 2
+      return [(at?.[0] ?? 0) - half, (at?.[0] ?? 0) + half] as const
+    })
+    expect(labels.length).toBeGreaterThan(1)
+    for (const [index, [left]] of ends.entries())
+      expect(left).toBeGreaterThan(ends[index - 1]?.[1] ?? Number.NEGATIVE_INFINITY)
+  }
 })
 
 test('labels keep apart, in order, and above the edge', () => {

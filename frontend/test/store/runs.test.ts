@@ -135,6 +135,31 @@ test('a run that begins to match comes in, by what it is and by its figures', as
   expect(runs.order.value).toContain('other')
 })
 
+test('a run whose figures cease to match leaves', async () => {
+  const filtered = runs.load(parseFilter(new URLSearchParams('q=stall>30%')))
+  await vi.advanceTimersByTimeAsync(3_000)
+  await filtered
+  served = served.slice(0, 1)
+  for (let second = 0; second < 34; second += 1) {
+    heard({ run_id: 'b', data_stall_fraction: 0.28 })
+    await vi.advanceTimersByTimeAsync(1_000)
+  }
+  expect(runs.order.value).toEqual(['a'])
+})
+
+test('a new run that waits while the pointer is in the table is not forgotten as the next page is read', async () => {
+  cursor = '2'
+  await runs.load(parseFilter(new URLSearchParams()))
+  runs.hold(true)
+  heard({ run_id: 'new', hours_lost: 7 })
+  await runs.more()
+  expect(runs.pending.value.fresh).toBe(1)
+  served = [summary({ run_id: 'new', hours_lost: 7 }), ...served]
+  runs.hold(false)
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(runs.order.value).toContain('new')
+})
+
 test('an answer that takes longer than the next event still arrives', async () => {
   takesMs = 7_000
   served = [summary({ run_id: 'new', hours_lost: 7 }), ...served]

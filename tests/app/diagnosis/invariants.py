@@ -538,6 +538,13 @@ def a_healthy_run_is_left_alone(said: Diagnosis) -> Iterator[str]:
 
 
 @invariant
+def what_is_busy_does_not_wait(said: Diagnosis) -> Iterator[str]:
+    """A loop is called busy only where its level is healthy, but for an event of a few steps, which is told."""
+    if " kept busy" in said.sentence and "kept busy, but for" not in said.sentence and said.level != "healthy":
+        yield f"the level is {said.level}: {said.sentence!r}"
+
+
+@invariant
 def an_event_is_no_cause(said: Diagnosis) -> Iterator[str]:
     """A wait that is told as a single event is told with no cause of every step, and with steps that were judged."""
     told = re.match(r"(\d+) of ([\d,]+) steps accounts? for most", said.why or "")

@@ -150,6 +150,14 @@ def test_the_level_follows_its_bands_whatever_was_said_before() -> None:
     assert judge(waiting(0.09), before=Before("data", "no_workers")).level == "watch"
 
 
+def test_a_wait_that_is_worth_a_look_is_not_called_busy() -> None:
+    said = {fraction: judge(waiting(fraction)).sentence for fraction in (0.03, 0.07)}
+    assert said == {
+        0.03: "The training loop is kept busy: 3.0% of a step is spent waiting for data.",
+        0.07: "The training loop waits for data 7.0% of every step.",
+    }
+
+
 def test_an_ended_run_is_judged_without_memory() -> None:
     assert judge(waiting(0.09, "finished"), before=Before("data", "no_workers")).bound == "compute"
 

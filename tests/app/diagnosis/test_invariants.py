@@ -307,6 +307,9 @@ BROKEN: dict[str, Diagnosis] = {
     "shares_of_the_run_are_those_of_the_hours": said(sentence="41% of the run goes to waiting for the loader."),
     "sizes_have_one_unit": advised(why="Each batch has 200 MB."),
     "a_healthy_run_is_left_alone": said(bound="compute", causes=[]),
+    "what_is_busy_does_not_wait": said(
+        bound="compute", level="watch", data_stall_fraction=0.07,
+        sentence="The training loop is kept busy: 7.0% of a step is spent waiting for data."),
     "an_event_is_no_cause": said(why="2 of 300 steps account for most of the 12% of step time spent waiting."),
     "waiting_for_storage_and_for_a_core_are_two_things": caused("storage_wait", "Loading waits for a disk.", {
         "Reading from storage, of load time that is waited for": 0.7,

@@ -21,6 +21,16 @@ def test_hours_of_which_the_judged_steps_have_the_least_were_lost_before_them(
     assert is_lost_at_start(verdict, facts) is said
 
 
+def test_copies_that_every_step_waits_for_were_not_lost_at_the_start() -> None:
+    facts = made_run()
+    judged = facts.steps - facts.warmup_steps
+    verdict = made_diagnosis(
+        data_stall_fraction=0.002, hours_lost=0.44, copy_hours_lost=0.43, hours_used=2.0, judged_steps=judged
+    )
+    assert not is_lost_at_start(verdict, facts)
+    assert is_lost_at_start(verdict.model_copy(update={"copy_hours_lost": 0.01}), facts)
+
+
 def test_steps_before_the_newest_are_not_the_start() -> None:
     facts = made_run()
     verdict = made_diagnosis(data_stall_fraction=0.0, hours_lost=0.1, hours_used=2.0, judged_steps=facts.steps // 2)

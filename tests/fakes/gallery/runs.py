@@ -110,9 +110,9 @@ def _ended() -> list[Job]:
             tags={"cityscapes": ""}, ended_h=40, end=FINISHED, mount=NVME,
         ),
         Job(
-            "olmo-1b-dolma-32-hosts", [gpu(40 + host) for host in range(32)], _steady(Load(90, 6), 900, 1, 60), "sofia",
-            project="text", tags={"text": "", "pretrain": ""}, ranks_a_host=1, ended_h=4, end=FINISHED, batch_size=32,
-            mount=NFS, paces_of_ranks={17: _steady(Load(2_600, 1_500, spread=0.3), 900, 1, 60)},
+            "olmo-1b-dolma-32-hosts", [gpu(40 + host) for host in range(32)], _steady(Load(90, 6), 1_100, 1, 60),
+            "sofia", project="text", tags={"text": "", "pretrain": ""}, ranks_a_host=1, ended_h=4, end=FINISHED,
+            batch_size=32, mount=NFS, paces_of_ranks={17: _steady(Load(2_600, 1_500, spread=0.3), 760, 1, 60)},
         ),
         Job(
             BEFORE, [gpu(9)], _steady(Load(1_150, 9), 240), "jonas", project="speech", tags={"audio": ""},

@@ -11,14 +11,7 @@ export function KeysDialog({ onClose }: { onClose(): void }) {
     <Dialog title={keys.title} class="keys" onClose={onClose}>
       {close => (
         <>
-          <dl>
-            {keys.table.map(([names, does]) => (
-              <div key={names}>
-                <dt>{names.split(' ').map(name => (name === '…' ? ' … ' : <kbd key={name}>{name}</kbd>))}</dt>
-                <dd class="quiet">{does}</dd>
-              </div>
-            ))}
-          </dl>
+          {/* First: it gets the focus, which a long list would be scrolled to. */}
           <label class="row">
             <input
               type="checkbox"
@@ -27,6 +20,14 @@ export function KeysDialog({ onClose }: { onClose(): void }) {
             />
             {keys.on}
           </label>
+          <dl>
+            {keys.table.map(([names, does]) => (
+              <div key={names}>
+                <dt>{names.split(' ').map(name => (name === '…' ? ' … ' : <kbd key={name}>{name}</kbd>))}</dt>
+                <dd class="quiet">{does}</dd>
+              </div>
+            ))}
+          </dl>
           <Button onClick={close}>{text.close}</Button>
         </>
       )}

@@ -31,12 +31,14 @@ interface ChartPanelProps {
   notes?: ComponentChildren
   /** The reader dragged from one position to another; must not change while mounted. */
   onZoom?: ((from: number, to: number) => void) | undefined
+  /** Only the first chart is shown until the others are asked for. */
+  isShort?: boolean
   class?: string
   children?: ComponentChildren
 }
 
 export function ChartPanel(props: ChartPanelProps) {
-  const { set, otherwise, notes, onZoom, children, file, furtherTable, ...panel } = props
+  const { set, otherwise, notes, onZoom, children, file, furtherTable, isShort = false, ...panel } = props
   const { charts } = set
   const crosshair = useMemo(() => signal<number | null>(null), [])
   const mount = useMemo(
@@ -56,9 +58,13 @@ export function ChartPanel(props: ChartPanelProps) {
       {notes}
       {isDrawn && (
         <div class="charts">
-          {charts.map((shown, place) => (
-            <OneChart key={place} chart={shown} mount={mount} />
-          ))}
+          <Charts charts={isShort ? charts.slice(0, 1) : charts} mount={mount} />
+          {isShort && charts.length > 1 && (
+            <details class="more-charts">
+              <summary class="detail">{say.moreCharts(charts.length - 1)}</summary>
+              <Charts charts={charts.slice(1)} mount={mount} />
+            </details>
+          )}
           <CrosshairSlider crosshair={crosshair} set={set} />
         </div>
       )}
@@ -85,6 +91,20 @@ interface Pointed {
 function Readout({ crosshair, set, otherwise }: Pointed & { otherwise: ComponentChildren }) {
   const at = crosshair.value
   return <p class="detail readout">{at === null ? otherwise : readoutAt(set, at)}</p>
+}
+
+interface ChartsProps extends Pick<OneChartProps, 'mount'> {
+  charts: readonly ShownChart[]
+}
+
+function Charts({ charts, mount }: ChartsProps) {
+  return (
+    <>
+      {charts.map((shown, place) => (
+        <OneChart key={place} chart={shown} mount={mount} />
+      ))}
+    </>
+  )
 }
 
 interface OneChartProps {

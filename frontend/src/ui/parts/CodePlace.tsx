@@ -18,7 +18,7 @@ export function CodePlace({ file, line, lines = null, within = null, children }:
   const place = at === null ? file : `${file}:${at}`
   const folder = file.slice(0, file.lastIndexOf('/') + 1)
   return (
-    <small class="code-place" title={place}>
+    <small class="code-place" title={[place, within].filter(Boolean).join(', ')}>
       {children}
       <span class="cut">{folder}</span>
       <span>{place.slice(folder.length)}</span>

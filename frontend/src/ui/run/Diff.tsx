@@ -16,7 +16,7 @@ export function Diff({ advice, shortcut }: { advice: Advice; shortcut: string | 
         <span>{say.originOfDiff(file, sketch, diff)}</span>
         <CopyButton label={sketch ? say.copySketch : say.copyDiff} text={diff} shortcut={shortcut} />
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long one scrolls, so the keyboard must reach it */}
       <pre tabIndex={0}>
         {lines.map((line, index) => (
           <span key={index} class={KINDS[line[0] ?? ''] ?? ''}>

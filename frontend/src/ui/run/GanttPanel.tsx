@@ -13,6 +13,7 @@ import { run as parts } from '../../text/run'
 import { Chart } from '../parts/Chart'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Legend } from '../parts/Legend'
+import { isNarrow } from '../parts/media'
 import { Panel } from '../parts/Panel'
 
 /** Most lanes that can be told apart; the worker panel has all of them. */
@@ -65,7 +66,9 @@ export function GanttPanel({ timeline, series, run }: GanttPanelProps) {
   return (
     <Panel
       title={say.title(shown)}
-      detail={<Legend entries={legendOf(run.gpus)} />}
+      // On a phone it is looked up: what it shows is small there.
+      isFolded={isNarrow.value}
+      detail={isNarrow.value ? say.folded : <Legend entries={legendOf(run.gpus)} />}
       controls={<Keys />}
       name="timeline"
       figures={figuresOf(columnsOf(timeline), timeline.batches, timeline.batches.slice(-TABLE_ROWS))}
@@ -76,6 +79,7 @@ export function GanttPanel({ timeline, series, run }: GanttPanelProps) {
       ]}
       class="timeline"
     >
+      {isNarrow.value && <Legend entries={legendOf(run.gpus)} />}
       {/* biome-ignore lint/a11y/useSemanticElements: no element means "keys move what is drawn here" */}
       <div
         class="gantt"

@@ -21,12 +21,12 @@ export function RunHosts({ store, run }: { store: RunStore; run: Still }) {
   if (hostname === null) return null
   return (
     <details
-      class="run-hosts"
+      class="folded run-hosts"
       open={isOpen.value}
       onToggle={event => (isOpen.value = event.currentTarget.open)}
     >
       <summary class="cut" title={run.hostnames.join(', ')}>
-        {say.historyOf(namesInShort(run.hostnames))}
+        <h2>{say.historyOf(namesInShort(run.hostnames))}</h2>
       </summary>
       {isOpen.value && (
         <OneHost

@@ -8,6 +8,7 @@ import { Button } from '../parts/Button'
 import { DataTable } from '../parts/DataTable'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Diamond, Ring } from '../parts/Glyph'
+import { isNarrow } from '../parts/media'
 import { Panel } from '../parts/Panel'
 import './SignalsPanel.css'
 
@@ -44,6 +45,9 @@ export function SignalsPanel({ signals, isWell }: SignalsPanelProps) {
       title={say.title}
       name="signals"
       class={`signals ${isWell ? 'well' : ''}`}
+      // On a phone the verdict says it in words, and the charts stay near it.
+      isFolded={isNarrow.value}
+      detail={isNarrow.value ? toldBy(signals) : undefined}
       controls={
         signals.length > fewOf(signals).length && (
           <Button
@@ -72,6 +76,12 @@ export function fewOf(signals: readonly Signal[]): readonly Signal[] {
   const rank = (signal: Signal) => (isTelling(signal) ? 0 : signal.reading === 'not_measured' ? 2 : 1)
   const telling = signals.filter(isTelling).length
   return signals.toSorted((a, b) => rank(a) - rank(b)).slice(0, Math.min(MOST, Math.max(LEAST, telling)))
+}
+
+/** What speaks for a cause, in short. */
+function toldBy(signals: readonly Signal[]): string {
+  const said = new Set(signals.filter(isTelling).map(({ says }) => says))
+  return said.size > 0 ? [...said].join(', ') : say.allRuledOut
 }
 
 function isTelling({ reading }: Signal): boolean {

@@ -12,6 +12,7 @@ import { isOpen } from '../../verdict'
 import { Button } from '../parts/Button'
 import { ChartPanel } from '../parts/ChartPanel'
 import type { WordTable } from '../parts/figures'
+import { isNarrow } from '../parts/media'
 import { Panel } from '../parts/Panel'
 import { marksOf } from './marks'
 import { RangeChoice } from './RangeChoice'
@@ -64,6 +65,7 @@ export function TimePanels({ store, run }: { store: RunStore; run: Still }) {
         </>
       }
       onZoom={store.zoom}
+      isShort={isNarrow.value}
       class="time-panels"
     />
   )
