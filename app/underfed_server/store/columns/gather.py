@@ -31,9 +31,12 @@ def lanes_of(windows: Iterable[Window]) -> dict[str, Columns]:
     return {lane: _columns(lane, parts) for lane, parts in gathered.items()}
 
 
-def row_counts(window: Window) -> Iterator[tuple[str, int]]:
-    """Rows that the window adds, by lane; a lane may come more than once."""
-    return ((lane, rows) for lane, _part, rows in _parts(window))
+def row_counts(window: Window) -> dict[str, int]:
+    """Rows that the window adds, by lane."""
+    counted: dict[str, int] = {}
+    for lane, _part, rows in _parts(window):
+        counted[lane] = counted.get(lane, 0) + rows
+    return counted
 
 
 def _parts(window: Window) -> Iterator[tuple[str, Part, int]]:

@@ -60,6 +60,7 @@ def add_chunk(
     grown = {
         "chunks": so_far.chunks + 1,
         "chunk_rows": so_far.chunk_rows + length(columns),
+        "rows": so_far.chunk_rows + length(columns),
         "chunk_bytes": so_far.chunk_bytes + len(row["body"]),
         "ladder_bytes": so_far.ladder_bytes + len(row["rollups"]) + above,
         "precision_bits": min(bits, default=None),
