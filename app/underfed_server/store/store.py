@@ -124,13 +124,14 @@ class Store:
         self.database = open_database(url, only_reads=only_reads)
         is_shared = self.database.is_shared
         self._listeners: list[Callable[[set[str]], None]] = []
+        self._answerers: list[Callable[[], None]] = []
         self._tails = Tails()
         self._chunks = Chunks(MOST_CHUNK_BYTES)
         self._lines = Lines()
         self._newest = CurrentUsage()
         self._appender = Appender(now, is_shared=is_shared)
         self._writer = Writer(
-            self.database.writing, self._appender, self._tell, counters or Counters(),
+            self.database.writing, self._appender, self._tell, self._answer, counters or Counters(),
             is_shared=is_shared, file=self.database.path,
         )  # fmt: skip
         if only_reads:
@@ -168,6 +169,12 @@ class Store:
     def listen(self, heard: Callable[[set[str]], None]) -> None:
         """``heard`` is called on the writer's thread with the runs that have new windows. It must not block."""
         self._listeners.append(heard)
+
+    def listen_for_answers(self, heard: Callable[[], None]) -> None:
+        """``heard`` is called on the writer's thread when futures of :meth:`submit` are done, once for all of a group.
+        It must not block.
+        """
+        self._answerers.append(heard)
 
     def submit(self, posted: PostedWindow) -> Future[Outcome]:
         """Store a window; the future is done when it is on disk."""
@@ -371,3 +378,7 @@ class Store:
     def _tell(self, run_ids: set[str]) -> None:
         for heard in self._listeners:
             heard(run_ids)
+
+    def _answer(self) -> None:
+        for heard in self._answerers:
+            heard()
