@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -37,52 +37,53 @@ def plain_insert(connection: Connection, table: Table, names: Sequence[str]) -> 
     """Insert a new row with the columns ``names`` in this order, as text for the driver: SQLAlchemy takes longer for a
     row than SQLite does. Types are the driver's own: an :class:`tables.Instant` is passed as Unix microseconds.
     """
-    return _plain_insert(_mark(connection), table, tuple(names))
+    return _plain_insert(connection.dialect.name, table, tuple(names))
 
 
 def plain_upsert(connection: Connection, table: Table, names: Sequence[str], *, keep: tuple[str, ...] = ()) -> str:
     """As :func:`upsert`, for the columns ``names``, likewise."""
-    return _plain_upsert(_mark(connection), table, tuple(names), keep)
+    return _plain_upsert(connection.dialect.name, table, tuple(names), keep)
 
 
 def plain_update(connection: Connection, table: Table, names: Sequence[str]) -> str:
     """Set the columns ``names`` of the row whose key follows them, likewise."""
-    return _plain_update(_mark(connection), table, tuple(names))
-
-
-def _mark(connection: Connection) -> str:
-    """Where a value stands in a statement."""
-    return "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    return _plain_update(connection.dialect.name, table, tuple(names))
 
 
 @cache
-def _plain_insert(mark: str, table: Table, names: tuple[str, ...]) -> str:
+def _plain_insert(dialect: str, table: Table, names: tuple[str, ...]) -> str:
+    quoted, mark = _style(dialect)
     marks = ", ".join(mark for _ in names)
-    return f"INSERT INTO {_quoted(table.name)} ({', '.join(map(_quoted, names))}) VALUES ({marks})"
+    return f"INSERT INTO {quoted(table.name)} ({', '.join(map(quoted, names))}) VALUES ({marks})"
 
 
 @cache
-def _plain_upsert(mark: str, table: Table, names: tuple[str, ...], keep: tuple[str, ...]) -> str:
+def _plain_upsert(dialect: str, table: Table, names: tuple[str, ...], keep: tuple[str, ...]) -> str:
+    quoted, _ = _style(dialect)
     key = _key_of(table)
-    changed = (_quoted(name) for name in names if name not in key and name not in keep)
+    changed = (quoted(name) for name in names if name not in key and name not in keep)
     replaced = ", ".join(f"{name} = excluded.{name}" for name in changed)
-    return (
-        f"{_plain_insert(mark, table, names)} ON CONFLICT ({', '.join(map(_quoted, key))}) DO UPDATE SET {replaced}"
-    )
+    inserted = _plain_insert(dialect, table, names)
+    return f"{inserted} ON CONFLICT ({', '.join(map(quoted, key))}) DO UPDATE SET {replaced}"
 
 
 @cache
-def _plain_update(mark: str, table: Table, names: tuple[str, ...]) -> str:
-    changed, own = (tuple(f"{_quoted(name)} = {mark}" for name in each) for each in (names, _key_of(table)))
-    return f"UPDATE {_quoted(table.name)} SET {', '.join(changed)} WHERE {' AND '.join(own)}"
+def _plain_update(dialect: str, table: Table, names: tuple[str, ...]) -> str:
+    quoted, mark = _style(dialect)
+    changed, own = ([f"{quoted(name)} = {mark}" for name in each] for each in (names, _key_of(table)))
+    return f"UPDATE {quoted(table.name)} SET {', '.join(changed)} WHERE {' AND '.join(own)}"
+
+
+@cache
+def _style(dialect: str) -> tuple[Callable[[str], str], str]:
+    """How a name is written that may be a word of SQL's, and what stands for a value."""
+    if dialect == "postgresql":
+        return postgresql.dialect().identifier_preparer.quote, "%s"
+    return sqlite.dialect().identifier_preparer.quote, "?"
 
 
 def _key_of(table: Table) -> tuple[str, ...]:
     return tuple(column.name for column in table.primary_key.columns)
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'
 
 
 class bytewise(FunctionElement[str]):  # noqa: N801 – it stands among SQL's functions
