@@ -21,6 +21,7 @@ from underfed_server.ingest.wire import (
     HostSamples,
     Part,
     ProcessSamples,
+    Recorded,
     Stacks,
     Steps,
     Window,
@@ -36,6 +37,7 @@ class _Versioned(Struct):
 
 
 _decoder = msgspec.json.Decoder(Window)
+_rows_decoder = msgspec.json.Decoder(Recorded)
 _version_decoder = msgspec.json.Decoder(_Versioned)
 _ESCAPE = re.compile(rb"\\(?:u0000|.)", re.DOTALL)
 """From the left and in pairs: in ``\\\\u0000`` the second backslash escapes nothing."""
@@ -52,15 +54,8 @@ def decode(body: bytes) -> Window:
         UnknownVersionError: it is of another wire version.
         InvalidError: a field is missing or out of its range; ``field`` names it.
     """
-    window = decode_known(body)
-    check(window)
-    return window
-
-
-def decode_known(body: bytes) -> Window:
-    """As :func:`decode`, for a body that was checked before: types only, no relations between fields."""
     try:
-        return _decoder.decode(without_nul(body))
+        window = _decoder.decode(without_nul(body))
     except msgspec.ValidationError as error:
         _require_version(body)
         raise _invalid(str(error)) from error
@@ -68,6 +63,13 @@ def decode_known(body: bytes) -> Window:
         raise MalformedError(f"the body is not JSON: {error}") from error
     except RecursionError as error:
         raise MalformedError("the body is nested too deeply") from error
+    check(window)
+    return window
+
+
+def decode_rows(body: bytes) -> Recorded:
+    """The rows of a window that was checked before."""
+    return _rows_decoder.decode(without_nul(body))
 
 
 def without_nul(body: bytes) -> bytes:

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, bindparam, select
 
-from underfed_server.ingest.decode import decode_known
+from underfed_server.ingest.decode import decode_rows
 from underfed_server.ingest.inflate import inflate
-from underfed_server.ingest.wire import Window
+from underfed_server.ingest.wire import Recorded
 from underfed_server.measurements import Columns
 from underfed_server.store.columns.gather import lanes_of
 from underfed_server.store.columns.lanes import joined
@@ -39,10 +39,10 @@ def belongs_to(table: Table, key: StreamKey) -> ColumnElement[bool]:
     return and_(table.c.run_id == key.run_id, table.c.rank == key.rank, table.c.incarnation == key.incarnation)
 
 
-def hot_windows(connection: Connection, key: StreamKey, after: int = -1) -> Iterator[Window]:
-    """The windows of ``key`` that no chunk holds yet, in order, from that after ``after`` on; decoded one by one."""
+def hot_windows(connection: Connection, key: StreamKey, after: int = -1) -> Iterator[Recorded]:
+    """The rows of the windows of ``key`` that no chunk holds yet, in order, from that after ``after`` on; decoded one by one."""
     rows = connection.execute(_AFTER, {**key._asdict(), "after": after})
-    return (decode_known(inflate(body, encoding)) for encoding, body in rows)
+    return (decode_rows(inflate(body, encoding)) for encoding, body in rows)
 
 
 # Built once: building a statement costs more than running it.
@@ -96,7 +96,7 @@ def _key_of(row: RowMapping) -> StreamKey:
     return StreamKey(row["run_id"], row["rank"], row["incarnation"])
 
 
-def _extended(tail: Tail, windows: Iterable[Window], first: int, last: int) -> Tail:
+def _extended(tail: Tail, windows: Iterable[Recorded], first: int, last: int) -> Tail:
     lanes = dict(tail.lanes)
     for lane, columns in lanes_of(windows).items():
         lanes[lane] = joined([lanes[lane], columns]) if lane in lanes else columns
