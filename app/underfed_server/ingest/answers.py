@@ -1,5 +1,5 @@
-"""Brings outcomes from the writer's thread to the event loop, a whole group at once: each call from another thread wakes
-the loop by a system call, and has it look for the interpreter beside the writer.
+"""Brings outcomes from the writer's thread to the event loop, a whole group at once: each call from another thread
+wakes the loop by a system call, and has it wait for the interpreter beside the writer.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Ingest:
     """Answers with the shapes of docs/wire.md, once the window is on disk."""
 
     def __init__(self, submit: Callable[[PostedWindow], Future[Outcome]], answers: Answers, budget: Budget) -> None:
-        """The sender's permission is in the request's scope. ``answers`` is woken when futures of ``submit`` are done."""
+        """The sender's permission is in the request's scope. ``answers`` is woken when what was submitted is done."""
         self._submit = submit
         self._answers = answers
         self._budget = budget

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from underfed_server.counters import Counters
 from underfed_server.errors import StartError, TryLaterError
+from underfed_server.ingest.decode import decode_steps
 from underfed_server.ingest.posted import Outcome, PostedWindow
 from underfed_server.measurements import BatchRows, Rows, StepRows
 from underfed_server.model import Diagnosis
@@ -126,6 +127,7 @@ class Store:
         self._listeners: list[Callable[[set[str]], None]] = []
         self._answerers: list[Callable[[], None]] = []
         self._tails = Tails()
+        self._tails_of_steps = Tails(decode=decode_steps)
         self._chunks = Chunks(MOST_CHUNK_BYTES)
         self._lines = Lines()
         self._newest = CurrentUsage()
@@ -181,10 +183,12 @@ class Store:
         return self._writer.submit(posted)
 
     @contextmanager
-    def reading(self) -> Iterator[Reader]:
-        """One snapshot of the database for several reads."""
+    def reading(self, *, steps_alone: bool = False) -> Iterator[Reader]:
+        """One snapshot of the database for several reads. ``steps_alone``: of other lanes nothing that is hot is there,
+        for who looks at every run and would decode all of every window.
+        """
         with self.database.reading.begin() as connection:
-            yield Reader(connection, self._tails, self._chunks)
+            yield Reader(connection, self._tails_of_steps if steps_alone else self._tails, self._chunks)
 
     def check(self) -> None:
         """Raises:

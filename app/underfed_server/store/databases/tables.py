@@ -253,8 +253,8 @@ track = Table(
     metadata,
     *_stream_key(),
     _key("lane", Text),
-    # Of steps: all that were recorded. Of another lane: those in chunks, or, before there is a chunk, those of the window
-    # that it came with; what is hot is counted by who reads it, since a window of a host has samples of a dozen lanes.
+    # Of steps: all that were recorded. Of another lane: those in chunks, or, before there is one, those of the window
+    # that it came with; what is hot is counted by who reads it, since a host's window has samples of a dozen lanes.
     Column("rows", BigInteger, nullable=False),
     # Of steps: one past the highest step index: rows that were dropped before they were sent count too.
     Column("next_index", BigInteger, nullable=False),

@@ -62,9 +62,7 @@ _TOTALS = tuple(each.name for each in fields(TrackState))
 _OF_CHUNKS = ("chunks", "chunk_rows", "chunk_bytes", "dropped_chunks", "ladder_bytes")
 _OF_TRACK = (*StreamKey._fields, "lane", *_TOTALS, *_OF_CHUNKS)
 _NO_CHUNKS = (0,) * len(_OF_CHUNKS)
-_OF_STREAM = tuple(
-    column.name for column in tables.stream.c if not column.primary_key and column.name != "started_at"
-)
+_OF_STREAM = tuple(column.name for column in tables.stream.c if not column.primary_key and column.name != "started_at")
 _totals_of = attrgetter(*_TOTALS)
 _figures_of = attrgetter(*_OF_STREAM)
 _TOUCHED = ("last_seen_at", "changed_at")

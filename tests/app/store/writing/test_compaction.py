@@ -16,10 +16,11 @@ from tests.app.databases import Databases
 from tests.app.made_windows import made_stream, posted_window
 from tests.app.store.posting import KEY, Window, post, post_split, samples, settle
 from underfed_server.ingest.posted import Ack
-from underfed_server.measurements import RECORDED, GpuRows, HostRows, ProcessRows
-from underfed_server.store.columns.lanes import HOST, PROCESS, gpu_lane
+from underfed_server.measurements import RECORDED, GpuRows, HostRows, ProcessRows, StepRows
+from underfed_server.store.columns.lanes import HOST, PROCESS, gpu_lane, steps_lane
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.locks import lock_runs
+from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.store import Store
 from underfed_server.store.writing import compact as compacting
 from underfed_server.store.writing.compact import compact
@@ -99,6 +100,18 @@ def test_how_far_each_lane_reaches_is_known_wherever_its_rows_lie(split: Store) 
         assert {lane: reader.tracks("run-1", 0, lane)[0].end_index for lane in of_one} == of_one
 
 
+def test_who_wants_steps_alone_gets_all_of_them_and_decodes_no_more(
+    split: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = split.steps("run-1", 0, "train")
+    monkeypatch.setattr(split, "_tails", None)
+    with split.reading(steps_alone=True) as reader:
+        steps = read_rows(StepRows, reader, "run-1", 0, steps_lane("train"), None)
+        assert all(lane.startswith("steps:") for lane in reader.tail(KEY).lanes)
+    for name in RECORDED["steps"]:
+        assert same(getattr(steps, name), getattr(whole, name)), name
+
+
 @pytest.mark.parametrize("is_compacted", [False, True])
 def test_samples_are_numbered_through_all_incarnations(store: Store, *, is_compacted: bool) -> None:
     post(store, WINDOWS[:3])
@@ -122,7 +135,9 @@ def test_a_service_that_is_started_again_counts_on(databases: Databases, tmp_pat
             (800, int(sent(WINDOWS, "steps", "step_us").sum()))
         ]
         with store.reading() as reader:
-            rows = reader.connection.execute(select(tables.track.c.lane, tables.track.c.rows, tables.track.c.chunk_rows))
+            rows = reader.connection.execute(
+                select(tables.track.c.lane, tables.track.c.rows, tables.track.c.chunk_rows)
+            )
             assert all(every == in_chunks for _, every, in_chunks in rows)
             assert reader.tracks("run-1", 0, HOST)[0].end_index == 40
 
