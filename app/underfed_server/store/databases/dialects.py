@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, Text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.compiler import IdentifierPreparer, SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 Insert = sqlite.Insert | postgresql.Insert
@@ -77,9 +77,8 @@ def _plain_update(dialect: str, table: Table, names: tuple[str, ...]) -> str:
 @cache
 def _style(dialect: str) -> tuple[Callable[[str], str], str]:
     """How a name is written that may be a word of SQL's, and what stands for a value."""
-    if dialect == "postgresql":
-        return postgresql.dialect().identifier_preparer.quote, "%s"
-    return sqlite.dialect().identifier_preparer.quote, "?"
+    kind, mark = (postgresql.dialect, "%s") if dialect == "postgresql" else (sqlite.dialect, "?")
+    return IdentifierPreparer(kind()).quote, mark
 
 
 def _key_of(table: Table) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select
+from sqlalchemy import BindParameter, Connection, RowMapping, bindparam, delete, func, insert, select
 
 from underfed_server.errors import NotFoundError
 from underfed_server.model import BestAdvice, RunSummary
@@ -22,7 +22,7 @@ _OF_THE_ROW = tuple(RunSummary.model_fields.keys() & set(tables.run.c.keys()) - 
 # Built once: building a statement costs more than running it.
 _ROW = select(tables.run).where(tables.run.c.run_id == bindparam("run_id"))
 _track, _rank, _loader = tables.track.c, tables.rank.c, tables.loader.c
-_ASKED = bindparam("run_ids", expanding=True)
+_ASKED: BindParameter[Any] = bindparam("run_ids", expanding=True)
 _of_rank = (
     select(
         _track.run_id, _track.lane, _track.rank,
