@@ -29,6 +29,7 @@ from underfed_server.budget import Budget
 from underfed_server.counters import Counters
 from underfed_server.diagnose import LoaderDiagnoses
 from underfed_server.errors import ConflictError, RequestError, StartError
+from underfed_server.ingest.answers import Answers
 from underfed_server.ingest.asgi import PERMISSION, Receive, Scope, Send, bodies, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
 from underfed_server.settings import AlertSettings, Settings
@@ -60,7 +61,9 @@ class Application:
         self.new_token = new_token
         """A token that was made just now, to be shown once."""
         self._gate = gate
-        self._ingest = Ingest(parts.store.submit, budget)
+        answers = Answers()
+        parts.store.listen_for_answers(answers.wake)
+        self._ingest = Ingest(parts.store.submit, answers, budget)
         self._api = build(parts)
         self._turns = Turns()
         self._traffic = Traffic(self._serve, parts.counters)

@@ -13,6 +13,11 @@ STEPS_A_WINDOW = 20
 GPUS = 4
 """Of a host, where everything is sent."""
 
+STACKS_EVERY = 5
+"""Windows: stacks are sent every ten seconds once a run is that old."""
+
+STEPS_AN_EPOCH = 1_000
+
 
 def windows(
     run_id: str,
@@ -68,9 +73,9 @@ def _wait_us(figures: random.Random, usual_us: float) -> int:
 def _steps(first: int, at_us: int, step_us: list[int], wait: list[int], queue: random.Random | None) -> dict[str, Any]:
     return {
         "loader": "train",
-        "epoch_index": first // 1_000,
+        "epoch_index": first // STEPS_AN_EPOCH,
         "first_step_index": first,
-        "first_batch_index": first % 1_000,
+        "first_batch_index": first % STEPS_AN_EPOCH,
         "start_us": at_us,
         "step_us": step_us,
         "data_wait_us": wait,
@@ -89,8 +94,8 @@ def _batches(figures: random.Random, first: int, at_us: int, num_workers: int) -
     return [
         {
             "loader": "train",
-            "epoch_index": first // 1_000,
-            "batch_index": list(range(first % 1_000, first % 1_000 + count)),
+            "epoch_index": first // STEPS_AN_EPOCH,
+            "batch_index": list(range(first % STEPS_AN_EPOCH, first % STEPS_AN_EPOCH + count)),
             "worker": [index % num_workers for index in range(count)] if num_workers else None,
             "start_us": start,
             "load_us": load,
@@ -138,7 +143,7 @@ def _everything(figures: random.Random, window: dict[str, Any], num_workers: int
     at = window["process"]["at_us"]
     steps, batches = window["steps"][0], window["batches"][0]
     waits = steps["data_wait_us"]
-    first = window["window_index"] == 0
+    index, first_step = window["window_index"], steps["first_step_index"]
     return {
         "steps": [
             steps
@@ -161,6 +166,7 @@ def _everything(figures: random.Random, window: dict[str, Any], num_workers: int
             "workers_rss_bytes": [num_workers * 900_000_000 + figures.randrange(10_000_000) for _ in at],
             "open_files": [60 for _ in at],
             "swap_bytes": [0 for _ in at],
+            "written_bytes": [each // 20 for each in at],
         },
         "host": window["host"]
         | {
@@ -171,11 +177,50 @@ def _everything(figures: random.Random, window: dict[str, Any], num_workers: int
             "network_received_bytes": [each * 3 for each in at],
             "network_sent_bytes": list(at),
         },
-        "workers": [_life(worker) for worker in range(num_workers)] if first else [],
+        "epochs": [_epoch(first_step, window["start_us"])] if first_step % STEPS_AN_EPOCH == 0 else [],
+        "workers": [] if index else [_life(worker) for worker in range(num_workers)],
+        "storage": [] if index else [_STORAGE],
+        "stacks": [] if index % STACKS_EVERY else [_stacks(figures)],
         "worker_samples": [_worker(figures, worker, at) for worker in range(num_workers)],
         "gpus": [_gpu(figures, index, at) for index in range(GPUS)],
-        "losses": dict.fromkeys(("dropped_steps", "dropped_batches", "dropped_windows", "agent_errors"), 0),
+        "losses": dict.fromkeys(_LOSSES, 0),
     }
+
+
+_LOSSES = ("dropped_steps", "dropped_batches", "dropped_windows", "rejected_windows", "agent_errors")
+_STORAGE = {"loader": "train", "mount": "/data", "file_system": "ext4", "device": "nvme0n1p1", "kind": "nvme",
+            "files_seen": 212, "example": "/data/train/n01440764_10026.JPEG"}  # fmt: skip
+
+
+def _epoch(first_step: int, at_us: int) -> dict[str, Any]:
+    return {
+        "loader": "train",
+        "epoch_index": first_step // STEPS_AN_EPOCH,
+        "start_us": at_us,
+        "iterator_us": 319_387,
+        "startup_us": 559_059,
+        "first_step_index": first_step,
+        "grad_enabled": True,
+        "graph_built": True,
+        "in_background": False,
+    }
+
+
+def _stacks(figures: random.Random) -> dict[str, Any]:
+    """Thirty places in code below one another, as decoding and transforming pictures has them."""
+    frames = [
+        {"function": f"Transform{place}.__call__", "file": "transforms.py", "line": 40 + place, "is_own": place < 4}
+        for place in range(30)
+    ]
+    seen = [
+        {"stage": "getitem", "frames": list(range(depth)), "samples": [figures.randrange(9) for _ in range(16)]}
+        for depth in range(4, 30)
+    ]
+    slow = [
+        {"load_us": 900_000 + index, "index": index, "file": f"train/{index}.JPEG", "file_bytes": 120_000, "worker": 3}
+        for index in range(8)
+    ]
+    return {"loader": "train", "frames": frames, "stacks": seen, "slow_samples": slow, "agent_samples": 2}
 
 
 def _life(worker: int) -> dict[str, Any]:

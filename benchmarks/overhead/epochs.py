@@ -3,10 +3,14 @@
 Loading such a batch runs torch's code for some 40 µs, and what the loop computes between two of them empties the
 processor's caches further. Bare and watched epochs alternate at random in one process. Each figure is a mean over the
 steps of an epoch, with what happens in its first steps and in few others; the time for the work between is left out.
+
+With workers a step lasts as long as these need for a batch, and that varies by more than what is measured: there one
+live iterator is watched and left alone in turns, in blocks of steps, of which there are fifteen times as many.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import statistics
@@ -22,8 +26,9 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import underfed
 from benchmarks.overhead.jobs import bench, load
-from benchmarks.overhead.pairs import Estimate, estimate
-from benchmarks.overhead.variants import Switch
+from benchmarks.overhead.pairs import BLOCK, SETTLING, Bare, Draw, Estimate, Variant, estimate
+from benchmarks.overhead.steps import end_workers
+from benchmarks.overhead.variants import Agent, Switch
 
 Work = Callable[[Any], None]
 
@@ -72,72 +77,116 @@ CASES = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """µs a step: medians over the epochs' means."""
+    """µs a step: medians over the means of epochs or blocks."""
 
-    epochs: int
+    parts: int
     steps: int
+    """Of a part."""
     bare_us: float
     more_us: dict[str, Estimate]
     """By clock."""
 
 
-def make_loader(case: Case) -> DataLoader[Any]:
-    length = STEPS // case.share
+def make_loader(case: Case, length: int) -> DataLoader[Any]:
     dataset = TensorDataset(torch.rand(length, 16), torch.randint(2, (length,)))
-    settings: dict[str, Any] = {"persistent_workers": True} if case.num_workers else {}
-    return DataLoader(dataset, batch_size=1, shuffle=True, num_workers=case.num_workers, **settings)
+    return DataLoader(dataset, batch_size=1, shuffle=True, num_workers=case.num_workers)
 
 
 def measure(case: Case, rounds: int) -> Result:
     torch.set_num_threads(1)
-    bare, watched = make_loader(case), underfed.watch(make_loader(case), name="train")
-    switch = Switch()
     work = case.work() if case.work is not None else None
+    if case.num_workers:
+        return in_blocks(case, work, rounds * STEPS // case.share // BLOCK)
+    return in_epochs(case, work, rounds)
+
+
+def in_epochs(case: Case, work: Work | None, rounds: int) -> Result:
+    steps = STEPS // case.share
+    bare, watched = make_loader(case, steps), underfed.watch(make_loader(case, steps), name="train")
+    switch = Switch()
     for loader in (bare, watched):
         epoch_ns(loader, work)
+
+    def bare_ns() -> list[int]:
+        switch.off()
+        return epoch_ns(bare, work)
+
+    def watched_ns() -> list[int]:
+        switch.on()
+        return epoch_ns(watched, work)
+
+    result = in_turns(bare_ns, watched_ns, rounds, steps)
+    switch.on()
+    return result
+
+
+def in_blocks(case: Case, work: Work | None, rounds: int) -> Result:
+    watched = Agent(make_loader(case, 2 * (rounds + 1) * (BLOCK + SETTLING)))
+    bare = Bare(watched.iterator)
+
+    def block_ns(variant: Variant) -> list[int]:
+        draw = variant.begin()
+        steps_ns(draw, SETTLING, work)
+        taken = steps_ns(draw, BLOCK, work)
+        variant.end()
+        return taken
+
+    for variant in (bare, watched):
+        block_ns(variant)
+    result = in_turns(lambda: block_ns(bare), lambda: block_ns(watched), rounds, BLOCK)
+    end_workers(watched.iterator)
+    return result
+
+
+def in_turns(bare: Callable[[], list[int]], watched: Callable[[], list[int]], rounds: int, steps: int) -> Result:
+    """Both return the time of so many steps by each clock."""
     chance = random.Random(0)
     means: tuple[list[list[float]], list[list[float]]] = ([], [])
     for _ in range(rounds):
         for which in chance.sample((0, 1), 2):
-            if which:
-                switch.on()
-                taken = epoch_ns(watched, work)
-            else:
-                switch.off()
-                taken = epoch_ns(bare, work)
-            means[which].append([each / STEPS * case.share / 1000 for each in taken])
-    switch.on()
+            means[which].append([each / steps / 1000 for each in (bare, watched)[which]()])
     more = [
         estimate([other[clock] - own[clock] for own, other in zip(*means, strict=True)]) for clock in range(len(MORE))
     ]
-    return Result(
-        rounds,
-        STEPS // case.share,
-        statistics.median(own[0] for own in means[0]),
-        dict(zip(MORE, more, strict=True)),
-    )
+    return Result(rounds, steps, statistics.median(own[0] for own in means[0]), dict(zip(MORE, more, strict=True)))
 
 
 def epoch_ns(loader: DataLoader[Any], work: Work | None) -> list[int]:
     """Time of an epoch by each clock, without that of the work."""
+    if work is None:
+        began = [clock() for clock in MORE.values()]
+        for _ in loader:
+            pass
+        return [clock() - begun for clock, begun in zip(MORE.values(), began, strict=True)]
+    iterators: list[Any] = []
+
+    def draw() -> Any:
+        if not iterators:
+            iterators.append(iter(loader))
+        return next(iterators[0])
+
+    return steps_ns(draw, None, work)
+
+
+def steps_ns(draw: Draw, count: int | None, work: Work | None) -> list[int]:
+    """Of so many steps, or of all that there are, likewise."""
     clocks = list(MORE.values())
     if work is None:
         began = [clock() for clock in clocks]
-        for _ in loader:
-            pass
+        for _ in range(count or 0):
+            draw()
         return [clock() - begun for clock, begun in zip(clocks, began, strict=True)]
     taken = [0] * len(clocks)
-    iterator = None
-    while True:
+    for _ in itertools.count() if count is None else range(count):
         began = [clock() for clock in clocks]
         try:
-            iterator = iter(loader) if iterator is None else iterator
-            batch = next(iterator)
+            batch = draw()
         except StopIteration:
-            return taken
+            break
         ended = [clock() for clock in clocks]
         taken = [sum_ns + end - begin for sum_ns, begin, end in zip(taken, began, ended, strict=True)]
         work(batch)
+    return taken
 
 
 def main(rounds: int) -> None:
@@ -150,7 +199,7 @@ def main(rounds: int) -> None:
         wall, cpu = result.more_us.values()
         print(
             f"{name:44}{result.bare_us:9.2f}  {wall!s:<26}{cpu!s:<26}{'' if says is None else f'{says:6.2f}':>6}"
-            f"  {wall.value / result.bare_us:+.1%}, {result.epochs} epochs of {result.steps:,} steps each, {load()}",
+            f"  {wall.value / result.bare_us:+.1%}, {result.parts} × {result.steps:,} steps each, {load()}",
             flush=True,
         )
 

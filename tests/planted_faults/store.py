@@ -114,7 +114,7 @@ STORE = (
     ),
     Fault(
         "histograms of two chunks lose what only the later one measured",
-        "app/underfed_server/store/writing/add_chunk.py",
+        "app/underfed_server/store/writing/add_chunks.py",
         "for name in {**left, **counted}}",
         "for name in left}",
         ("tests/app/store/reading/test_series.py",),

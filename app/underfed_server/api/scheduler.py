@@ -186,7 +186,7 @@ class JudgementScheduler:
             as_of = self._store.now()
             changed = self._judged(run_id)
             self._watch(run_id)
-            with self._store.reading() as reader:
+            with self._store.reading(steps_alone=True) as reader:
                 curve = read_spark(reader, run_id)
             self._store.note_judged(run_id, curve, as_of)
             run = self._store.summary(run_id)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
+from functools import cache
+from operator import attrgetter
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +21,7 @@ from underfed_server.ingest.wire import (
     HostSamples,
     Part,
     ProcessSamples,
+    Recorded,
     Stacks,
     Steps,
     Window,
@@ -33,7 +36,13 @@ class _Versioned(Struct):
     version: int
 
 
+class _StepsAlone(Struct, gc=False):
+    steps: list[Steps] = []
+
+
 _decoder = msgspec.json.Decoder(Window)
+_rows_decoder = msgspec.json.Decoder(Recorded)
+_steps_decoder = msgspec.json.Decoder(_StepsAlone)
 _version_decoder = msgspec.json.Decoder(_Versioned)
 _ESCAPE = re.compile(rb"\\(?:u0000|.)", re.DOTALL)
 """From the left and in pairs: in ``\\\\u0000`` the second backslash escapes nothing."""
@@ -50,15 +59,8 @@ def decode(body: bytes) -> Window:
         UnknownVersionError: it is of another wire version.
         InvalidError: a field is missing or out of its range; ``field`` names it.
     """
-    window = decode_known(body)
-    check(window)
-    return window
-
-
-def decode_known(body: bytes) -> Window:
-    """As :func:`decode`, for a body that was checked before: types only, no relations between fields."""
     try:
-        return _decoder.decode(without_nul(body))
+        window = _decoder.decode(without_nul(body))
     except msgspec.ValidationError as error:
         _require_version(body)
         raise _invalid(str(error)) from error
@@ -66,6 +68,18 @@ def decode_known(body: bytes) -> Window:
         raise MalformedError(f"the body is not JSON: {error}") from error
     except RecursionError as error:
         raise MalformedError("the body is nested too deeply") from error
+    check(window)
+    return window
+
+
+def decode_rows(body: bytes) -> Recorded:
+    """The rows of a window that was checked before."""
+    return _rows_decoder.decode(without_nul(body))
+
+
+def decode_steps(body: bytes) -> Recorded:
+    """Likewise, of its rows the steps alone: with the samples of a host that is a tenth of what is in it."""
+    return Recorded(steps=_steps_decoder.decode(without_nul(body)).steps)
 
 
 def without_nul(body: bytes) -> bytes:
@@ -113,9 +127,11 @@ def check(window: Window) -> None:
         raise _refused("steps", f"more than {MOST_STEPS} steps in a window")
     if sum(len(batches.load_us) for batches in window.batches) > MOST_BATCHES:
         raise _refused("batches", f"more than {MOST_BATCHES} batches in a window")
+    sampled = 0
     for place, samples in _samples(window):
         _check_lengths(place, samples, len(samples.at_us))
-    if sum(len(samples.at_us) for _, samples in _samples(window)) > MOST_SAMPLES:
+        sampled += len(samples.at_us)
+    if sampled > MOST_SAMPLES:
         raise _refused("samples", f"more than {MOST_SAMPLES} samples in a window")
 
 
@@ -156,12 +172,18 @@ def _samples(window: Window) -> Iterator[tuple[str, ProcessSamples | HostSamples
 
 
 def _check_lengths(place: str, part: Part, expected: int) -> None:
-    for name in part.__struct_fields__:
-        column = getattr(part, name)
-        if isinstance(column, list) and len(column) != expected:
+    for index, column in enumerate(_values_of(type(part))(part)):
+        if type(column) is list and len(column) != expected:
+            name = part.__struct_fields__[index]
             raise InvalidError(
                 f"{place}.{name}: {len(column)} values beside columns of {expected}", field=f"{place}.{name}"
             )
+
+
+@cache
+def _values_of(kind: type[Part]) -> Callable[[Part], tuple[object, ...]]:
+    """All fields at once: a window has two hundred."""
+    return attrgetter(*kind.__struct_fields__)
 
 
 def _refused(field: str, message: str) -> InvalidError:

@@ -5,7 +5,6 @@ Own study: 157 µs of CPU a post like this, 364 µs through FastAPI.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -19,6 +18,7 @@ from underfed_server.errors import (
     UnauthorisedError,
     UnsupportedMediaTypeError,
 )
+from underfed_server.ingest.answers import Answers
 from underfed_server.ingest.asgi import (
     PERMISSION,
     Headers,
@@ -48,9 +48,10 @@ _encode = msgspec.json.Encoder().encode
 class Ingest:
     """Answers with the shapes of docs/wire.md, once the window is on disk."""
 
-    def __init__(self, submit: Callable[[PostedWindow], Future[Outcome]], budget: Budget) -> None:
-        """The sender's permission is in the request's scope."""
+    def __init__(self, submit: Callable[[PostedWindow], Future[Outcome]], answers: Answers, budget: Budget) -> None:
+        """The sender's permission is in the request's scope. ``answers`` is woken when what was submitted is done."""
         self._submit = submit
+        self._answers = answers
         self._budget = budget
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,7 +76,7 @@ class Ingest:
         if project is not None:
             window = within(window, project)
         posted = PostedWindow(window, encoding, body, project, decoded_bytes=most_decoded_bytes(inflated))
-        outcome = await asyncio.wrap_future(self._submit(posted))
+        outcome = await self._answers.of(self._submit(posted))
         if isinstance(outcome, RequestError):
             raise outcome
         return outcome

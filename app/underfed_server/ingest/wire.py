@@ -455,3 +455,14 @@ class Window(Part, frozen=True, kw_only=True):
     @property
     def step_count(self) -> int:
         return sum(len(part.step_us) for part in self.steps)
+
+
+class Recorded(Part, frozen=True, kw_only=True):
+    """What of a :class:`Window` is rows: its other keys are not decoded. For one that was checked before."""
+
+    steps: list[Steps] = []
+    batches: list[Batches] = []
+    worker_samples: list[WorkerSamples] = []
+    process: ProcessSamples | None = None
+    host: HostSamples | None = None
+    gpus: list[GpuSamples] = []

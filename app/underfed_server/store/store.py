@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from underfed_server.counters import Counters
 from underfed_server.errors import StartError, TryLaterError
+from underfed_server.ingest.decode import decode_steps
 from underfed_server.ingest.posted import Outcome, PostedWindow
 from underfed_server.measurements import BatchRows, Rows, StepRows
 from underfed_server.model import Diagnosis
@@ -124,13 +125,15 @@ class Store:
         self.database = open_database(url, only_reads=only_reads)
         is_shared = self.database.is_shared
         self._listeners: list[Callable[[set[str]], None]] = []
+        self._answerers: list[Callable[[], None]] = []
         self._tails = Tails()
+        self._tails_of_steps = Tails(decode=decode_steps)
         self._chunks = Chunks(MOST_CHUNK_BYTES)
         self._lines = Lines()
         self._newest = CurrentUsage()
         self._appender = Appender(now, is_shared=is_shared)
         self._writer = Writer(
-            self.database.writing, self._appender, self._tell, counters or Counters(),
+            self.database.writing, self._appender, self._tell, self._answer, counters or Counters(),
             is_shared=is_shared, file=self.database.path,
         )  # fmt: skip
         if only_reads:
@@ -169,15 +172,23 @@ class Store:
         """``heard`` is called on the writer's thread with the runs that have new windows. It must not block."""
         self._listeners.append(heard)
 
+    def listen_for_answers(self, heard: Callable[[], None]) -> None:
+        """``heard`` is called on the writer's thread when futures of :meth:`submit` are done, once for all of a group.
+        It must not block.
+        """
+        self._answerers.append(heard)
+
     def submit(self, posted: PostedWindow) -> Future[Outcome]:
         """Store a window; the future is done when it is on disk."""
         return self._writer.submit(posted)
 
     @contextmanager
-    def reading(self) -> Iterator[Reader]:
-        """One snapshot of the database for several reads."""
+    def reading(self, *, steps_alone: bool = False) -> Iterator[Reader]:
+        """One snapshot of the database for several reads. ``steps_alone``: of other lanes nothing that is hot is there,
+        for who looks at every run and would decode all of every window.
+        """
         with self.database.reading.begin() as connection:
-            yield Reader(connection, self._tails, self._chunks)
+            yield Reader(connection, self._tails_of_steps if steps_alone else self._tails, self._chunks)
 
     def check(self) -> None:
         """Raises:
@@ -371,3 +382,7 @@ class Store:
     def _tell(self, run_ids: set[str]) -> None:
         for heard in self._listeners:
             heard(run_ids)
+
+    def _answer(self) -> None:
+        for heard in self._answerers:
+            heard()

@@ -85,45 +85,26 @@ def stop_recording(iterator: Any, where: str, error: Exception) -> None:
         session.loader.guard.failed(where, error)
 
 
-@dataclass(slots=True, eq=False)
-class Session:
-    """An attribute of its iterator, and ends with it."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class EachStep:
+    """What is used in each step, and therefore first in memory, side by side: a batch that was loaded has emptied the
+    processor's caches, and each line of them is fetched again.
+    """
 
-    loader: WatchedLoader
-    ring: RingWriter
-    iterator: int
-    """Its number among the loader's iterators."""
-    fetches_ahead: bool
-    """Its consumer requests the batch after the one that it hands out."""
-    requests_a_step: int = 1
-    """Of it: one rank may request for others, too."""
-    pass_index: int = -1
-    epoch: int = 0
+    loader: WatchedLoader = field(kw_only=False)
     step_head: int = 0
-    started_ns: int = field(default_factory=now_ns)
     is_constructed: bool = False
     """The iterator is complete. Until then, and while it is reset, nothing that happens in it is a step."""
-    is_passive: bool = False
-    """``underfed.prefetch`` records the steps: this loader's requests are not its consumer's."""
     is_inspected: bool = True
     """The next step is measured closely: it is its pass's first, one of a sample, or its batch is to be measured."""
-    has_waited: bool = True
-    """The last request took long enough for the device to run dry. Known where there is a device."""
-    is_only_looking: bool = False
-    """The next request is looked at for the graph alone."""
-    is_probing: bool = False
-    """How this step's batch is loaded is being measured. Only without workers."""
     due_ns: int = NEVER_NS
     """When the next batch may be measured."""
     look_step: int = 0
-    look_ns: int = 0
-    """The next step that is looked at for the sample follows this one, or that of a later multiple, from then on."""
-    began_ns: int = 0
-    looked_ns: int = 0
+    """The next step that may be looked at for the sample follows this one."""
     entered_ns: int = 0
+    """When the request in hand was recorded as entered."""
     depth: int = 0
-    """Of the request in hand: when we began to look closely, when that was done, when it was recorded as entered, and
-    queue depth + 1, with ``TIMED`` where the device is timed."""
+    """Of the queue at that request, + 1, with ``TIMED`` where the device is timed."""
     asks_more: bool = False
     """Queue or device are asked at each request."""
     is_apart: bool = False
@@ -145,15 +126,45 @@ class Session:
     received_ns: int = 0
     batch_index: int = NOT_MEASURED
     probe: Probe | None = None
-    collate: CollateTimer | None = None
-    device: DeviceClock | None = None
-    graph: GraphWatch = field(init=False)
-    sampler: SamplerTiming = field(init=False)
     memory: mmap = field(init=False)
     mask: int = field(init=False)
     pack: Callable[..., None] = field(init=False)
     next_number: Callable[[], int] = field(init=False)
-    """The next four are the ring's, for the one place where a call of ``write`` would cost too much."""
+    """The last four are the ring's, for the one place where a call of ``write`` would cost too much."""
+
+
+@dataclass(slots=True, eq=False)
+class Session(EachStep):
+    """An attribute of its iterator, and ends with it."""
+
+    ring: RingWriter
+    iterator: int
+    """Its number among the loader's iterators."""
+    fetches_ahead: bool
+    """Its consumer requests the batch after the one that it hands out."""
+    requests_a_step: int = 1
+    """Of it: one rank may request for others, too."""
+    pass_index: int = -1
+    epoch: int = 0
+    started_ns: int = field(default_factory=now_ns)
+    is_passive: bool = False
+    """``underfed.prefetch`` records the steps: this loader's requests are not its consumer's."""
+    has_waited: bool = True
+    """The last request took long enough for the device to run dry. Known where there is a device."""
+    is_only_looking: bool = False
+    """The next request is looked at for the graph alone."""
+    is_probing: bool = False
+    """How this step's batch is loaded is being measured. Only without workers."""
+    look_ns: int = 0
+    """The next step that is looked at for the sample is that after ``look_step``, or after a later multiple, from then
+    on."""
+    began_ns: int = 0
+    looked_ns: int = 0
+    """Of the request in hand: when we began to look closely, and when that was done."""
+    collate: CollateTimer | None = None
+    device: DeviceClock | None = None
+    graph: GraphWatch = field(init=False)
+    sampler: SamplerTiming = field(init=False)
 
     def __post_init__(self) -> None:
         ring, self.sampler = self.ring, self.loader.sampler
@@ -334,6 +345,8 @@ class Session:
         self.is_inspected, self.is_probing = True, False
         if self.collate is not None:
             self.collate.stop()
+        if is_over and self.probe is not None:
+            self.loader.probe = self.probe
         self.sampler_ns = min(self.sampler_ns, 0)
         if not is_over and self.qsize is not None:
             # A failed batch arrived and was not handed out: recount the waiting ones.
@@ -398,7 +411,8 @@ class Session:
             self._read_queues(iterator, sees_arrivals)
             return
         self.due_ns = 0
-        self.probe = Probe()
+        # Opening its files takes more than all else that begins a pass.
+        self.probe, self.loader.probe = self.loader.probe or Probe(), None
         self.collate = CollateTimer(self.probe)
         attach(iterator._dataset_fetcher, COLLATE, self.collate)
 

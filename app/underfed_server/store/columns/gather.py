@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from underfed_server.ingest.wire import Part, Window
+from underfed_server.ingest.wire import Part, Recorded, Window
 from underfed_server.measurements import Column, Columns
 from underfed_server.store.columns.lanes import (
     HOST,
@@ -22,7 +22,7 @@ from underfed_server.store.columns.lanes import (
 )
 
 
-def lanes_of(windows: Iterable[Window]) -> dict[str, Columns]:
+def lanes_of(windows: Iterable[Window | Recorded]) -> dict[str, Columns]:
     """Every lane that has a row in these consecutive windows of one stream."""
     gathered: dict[str, list[Part]] = defaultdict(list)
     for window in windows:
@@ -31,12 +31,15 @@ def lanes_of(windows: Iterable[Window]) -> dict[str, Columns]:
     return {lane: _columns(lane, parts) for lane, parts in gathered.items()}
 
 
-def row_counts(window: Window) -> Iterator[tuple[str, int]]:
-    """Rows that the window adds, by lane; a lane may come more than once."""
-    return ((lane, rows) for lane, _part, rows in _parts(window))
+def row_counts(window: Window) -> dict[str, int]:
+    """Rows that the window adds, by lane."""
+    counted: dict[str, int] = {}
+    for lane, _part, rows in _parts(window):
+        counted[lane] = counted.get(lane, 0) + rows
+    return counted
 
 
-def _parts(window: Window) -> Iterator[tuple[str, Part, int]]:
+def _parts(window: Window | Recorded) -> Iterator[tuple[str, Part, int]]:
     """Each part that has rows, with its lane."""
     for steps in window.steps:
         if steps.step_us:

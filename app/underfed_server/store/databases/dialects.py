@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, Text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.compiler import IdentifierPreparer, SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 Insert = sqlite.Insert | postgresql.Insert
@@ -30,6 +31,58 @@ def _upsert(dialect: str, table: Table, keep: tuple[str, ...]) -> Insert:
         if not column.primary_key and column.name not in kept
     }
     return statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=changed)
+
+
+def plain_insert(connection: Connection, table: Table, names: Sequence[str]) -> str:
+    """Insert a new row with the columns ``names`` in this order, as text for the driver: SQLAlchemy takes longer for a
+    row than SQLite does. Types are the driver's own: an :class:`tables.Instant` is passed as Unix microseconds.
+    """
+    return _plain_insert(connection.dialect.name, table, tuple(names))
+
+
+def plain_upsert(connection: Connection, table: Table, names: Sequence[str], *, keep: tuple[str, ...] = ()) -> str:
+    """As :func:`upsert`, for the columns ``names``, likewise."""
+    return _plain_upsert(connection.dialect.name, table, tuple(names), keep)
+
+
+def plain_update(connection: Connection, table: Table, names: Sequence[str]) -> str:
+    """Set the columns ``names`` of the row whose key follows them, likewise."""
+    return _plain_update(connection.dialect.name, table, tuple(names))
+
+
+@cache
+def _plain_insert(dialect: str, table: Table, names: tuple[str, ...]) -> str:
+    quoted, mark = _style(dialect)
+    marks = ", ".join(mark for _ in names)
+    return f"INSERT INTO {quoted(table.name)} ({', '.join(map(quoted, names))}) VALUES ({marks})"
+
+
+@cache
+def _plain_upsert(dialect: str, table: Table, names: tuple[str, ...], keep: tuple[str, ...]) -> str:
+    quoted, _ = _style(dialect)
+    key = _key_of(table)
+    changed = (quoted(name) for name in names if name not in key and name not in keep)
+    replaced = ", ".join(f"{name} = excluded.{name}" for name in changed)
+    inserted = _plain_insert(dialect, table, names)
+    return f"{inserted} ON CONFLICT ({', '.join(map(quoted, key))}) DO UPDATE SET {replaced}"
+
+
+@cache
+def _plain_update(dialect: str, table: Table, names: tuple[str, ...]) -> str:
+    quoted, mark = _style(dialect)
+    changed, own = ([f"{quoted(name)} = {mark}" for name in each] for each in (names, _key_of(table)))
+    return f"UPDATE {quoted(table.name)} SET {', '.join(changed)} WHERE {' AND '.join(own)}"
+
+
+@cache
+def _style(dialect: str) -> tuple[Callable[[str], str], str]:
+    """How a name is written that may be a word of SQL's, and what stands for a value."""
+    kind, mark = (postgresql.dialect, "%s") if dialect == "postgresql" else (sqlite.dialect, "?")
+    return IdentifierPreparer(kind()).quote, mark
+
+
+def _key_of(table: Table) -> tuple[str, ...]:
+    return tuple(column.name for column in table.primary_key.columns)
 
 
 class bytewise(FunctionElement[str]):  # noqa: N801 – it stands among SQL's functions

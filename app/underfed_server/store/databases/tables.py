@@ -253,8 +253,10 @@ track = Table(
     metadata,
     *_stream_key(),
     _key("lane", Text),
+    # Of steps: all that were recorded. Of another lane: those in chunks, or, before there is one, those of the window
+    # that it came with; what is hot is counted by who reads it, since a host's window has samples of a dozen lanes.
     Column("rows", BigInteger, nullable=False),
-    # One past the highest step index: rows that were dropped before they were sent count too.
+    # Of steps: one past the highest step index: rows that were dropped before they were sent count too.
     Column("next_index", BigInteger, nullable=False),
     Column("step_us_total", BigInteger, nullable=False),
     Column("data_wait_us_total", BigInteger, nullable=False),

@@ -51,6 +51,7 @@ def on_run_clock(row: RowMapping) -> dict[str, int | None]:
 _track, _chunk = tables.track.c, tables.chunk.c
 _TRACKS_OF_RUN = (
     with_starts(tables.track)
+    .add_columns(tables.stream.c.hot_windows)
     .where(_track.run_id == bindparam("run_id"), _track.rows > 0)
     .order_by(_track.rank, _track.lane, _track.incarnation)
 )
@@ -141,18 +142,18 @@ class Reader:
     def read_whole(self, run_id: str) -> None:
         """Look up all tracks and tails of the run at once, for who reads most of them: a question costs as much as
         what a thousand rows take to be read."""
-        rows = self.connection.execute(_TRACKS_OF_RUN, {"run_id": run_id})
-        for (rank, lane), own in groupby(rows, key=lambda row: (row.rank, row.lane)):
-            self._tracks[run_id, rank, lane] = list(_tracks_of(own))
         self._hot.update(self.tails.read_run(self.connection, run_id))
         self._whole.add(run_id)
+        rows = self.connection.execute(_TRACKS_OF_RUN, {"run_id": run_id})
+        for (rank, lane), own in groupby(rows, key=lambda row: (row.rank, row.lane)):
+            self._tracks[run_id, rank, lane] = list(self._tracks_of(own))
 
     def tracks(self, run_id: str, rank: int, lane: str) -> list[Track]:
         """Oldest incarnation first; empty when nothing was recorded."""
         place = (run_id, rank, lane)
         if place not in self._tracks and run_id not in self._whole:
-            rows = self.connection.execute(_TRACKS, {"run_id": run_id, "rank": rank, "lane": lane})
-            self._tracks[place] = list(_tracks_of(rows))
+            rows = self.connection.execute(_TRACKS, {"run_id": run_id, "rank": rank, "lane": lane}).all()
+            self._tracks[place] = list(self._tracks_of(rows))
         return self._tracks.get(place, [])
 
     def tail(self, key: StreamKey) -> Tail:
@@ -270,18 +271,23 @@ class Reader:
     def is_chunk_of(track: Track) -> ColumnElement[bool]:
         return and_(belongs_to(tables.chunk, track.key), tables.chunk.c.lane == track.lane)
 
+    def _tracks_of(self, rows: Iterable[Row[Any]]) -> Iterator[Track]:
+        """Of one rank and lane, by incarnation."""
+        shift = 0
+        for row in rows:
+            key = StreamKey(row.run_id, row.rank, row.incarnation)
+            end = row.next_index if row.lane.startswith("steps:") else row.chunk_rows + self._hot_length(key, row)
+            shift_us = (row.started_at - row.run_started_at) // tables.MICROSECOND
+            yield Track(
+                key, row.lane, row.rows, row.chunks, row.dropped_chunks,
+                row.chunk_rows, row.precision_bits, end, shift, shift_us, row.started_at,
+            )  # fmt: skip
+            shift += end
 
-def _tracks_of(rows: Iterable[Row[Any]]) -> Iterator[Track]:
-    """Of one rank and lane, by incarnation."""
-    shift = 0
-    for row in rows:
-        end = row.next_index if row.lane.startswith("steps:") else row.rows
-        shift_us = (row.started_at - row.run_started_at) // tables.MICROSECOND
-        yield Track(
-            StreamKey(row.run_id, row.rank, row.incarnation), row.lane, row.rows, row.chunks, row.dropped_chunks,
-            row.chunk_rows, row.precision_bits, end, shift, shift_us, row.started_at,
-        )  # fmt: skip
-        shift += end
+    def _hot_length(self, key: StreamKey, row: Row[Any]) -> int:
+        """Rows of the lane that no chunk holds yet."""
+        columns = self.tail(key).lanes.get(row.lane) if row.hot_windows else None
+        return 0 if columns is None else length(columns)
 
 
 def place_of(track: Track) -> dict[str, object]:

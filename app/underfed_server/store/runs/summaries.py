@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select
+from sqlalchemy import BindParameter, Connection, RowMapping, bindparam, delete, func, insert, select
 
 from underfed_server.errors import NotFoundError
 from underfed_server.model import BestAdvice, RunSummary
@@ -21,6 +21,28 @@ _OF_THE_ROW = tuple(RunSummary.model_fields.keys() & set(tables.run.c.keys()) - 
 
 # Built once: building a statement costs more than running it.
 _ROW = select(tables.run).where(tables.run.c.run_id == bindparam("run_id"))
+_track, _rank, _loader = tables.track.c, tables.rank.c, tables.loader.c
+_ASKED: BindParameter[Any] = bindparam("run_ids", expanding=True)
+_of_rank = (
+    select(
+        _track.run_id, _track.lane, _track.rank,
+        func.sum(_track.rows).label("steps"), func.sum(_track.step_us_total).label("spent"),
+    )
+    .where(_track.run_id.in_(_ASKED), _track.lane.startswith(steps_lane(""), autoescape=True))
+    .group_by(_track.run_id, _track.lane, _track.rank)
+    .subquery()
+).c  # fmt: skip
+_STEPS = (
+    select(_of_rank.run_id, _of_rank.lane, func.max(_of_rank.steps))
+    .group_by(_of_rank.run_id, _of_rank.lane)
+    .order_by(func.sum(_of_rank.spent).desc(), _of_rank.lane)
+)
+_RANKS = (
+    select(_rank.run_id, _rank.hostname, _rank.devices, _rank.not_measured)
+    .where(_rank.run_id.in_(_ASKED))
+    .order_by(_rank.run_id, _rank.rank)
+)
+_WORKERS = select(_loader.run_id, _loader.loader, _loader.num_workers).where(_loader.run_id.in_(_ASKED))
 
 
 def run_row(connection: Connection, run_id: str, *, also_deleted: bool = False) -> RowMapping:
@@ -126,21 +148,8 @@ def _summary(row: RowMapping, beside: _Beside, now: datetime) -> RunSummary:
 
 def _steps(connection: Connection, run_ids: Iterable[str]) -> dict[str, dict[str, int]]:
     """By run, its loaders by the time spent with them, the longest first."""
-    track = tables.track.c
-    totals = (
-        select(
-            track.run_id, track.lane, track.rank,
-            func.sum(track.rows).label("steps"), func.sum(track.step_us_total).label("spent"),
-        )
-        .where(track.run_id.in_(list(run_ids)), track.lane.startswith(steps_lane(""), autoescape=True))
-        .group_by(track.run_id, track.lane, track.rank)
-        .subquery()
-    )  # fmt: skip
-    spent = func.sum(totals.c.spent)
-    statement = select(totals.c.run_id, totals.c.lane, func.max(totals.c.steps))
-    statement = statement.group_by(totals.c.run_id, totals.c.lane).order_by(spent.desc(), totals.c.lane)
     found: dict[str, dict[str, int]] = {}
-    for run_id, lane, steps in connection.execute(statement):
+    for run_id, lane, steps in connection.execute(_STEPS, {"run_ids": list(run_ids)}):
         found.setdefault(run_id, {})[lane.removeprefix(steps_lane(""))] = steps
     return found
 
@@ -199,19 +208,15 @@ def shown_loader(connection: Connection, run_id: str) -> str | None:
 
 
 def _ranks(connection: Connection, run_ids: Iterable[str]) -> dict[str, list[RowMapping]]:
-    rank = tables.rank.c
-    columns = (rank.run_id, rank.hostname, rank.devices, rank.not_measured)
-    statement = select(*columns).where(rank.run_id.in_(list(run_ids)))
     found: dict[str, list[RowMapping]] = {}
-    for row in connection.execute(statement.order_by(rank.run_id, rank.rank)).mappings():
+    for row in connection.execute(_RANKS, {"run_ids": list(run_ids)}).mappings():
         found.setdefault(row["run_id"], []).append(row)
     return found
 
 
 def _workers(connection: Connection, run_ids: Iterable[str]) -> dict[tuple[str, str], int | None]:
-    loader = tables.loader.c
-    statement = select(loader.run_id, loader.loader, loader.num_workers).where(loader.run_id.in_(list(run_ids)))
-    return {(row.run_id, row.loader): row.num_workers for row in connection.execute(statement)}
+    rows = connection.execute(_WORKERS, {"run_ids": list(run_ids)})
+    return {(row.run_id, row.loader): row.num_workers for row in rows}
 
 
 def devices_by_host(ranks: Iterable[RowMapping]) -> dict[tuple[str | None, Any], dict[str, Any]]:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, select, update
 from underfed_server.store.columns.gather import lanes_of
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.locks import lock_run_at_once
-from underfed_server.store.writing.add_chunk import add_chunk
+from underfed_server.store.writing.add_chunks import add_chunks
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import belongs_to, hot_windows
 
@@ -109,8 +109,7 @@ def compact(connection: Connection, key: StreamKey) -> None:
     if not connection.execute(waiting).scalar():
         return
     precision_bits = _precision_bits(connection, key.run_id)
-    for lane, columns in lanes_of(hot_windows(connection, key)).items():
-        add_chunk(connection, key, lane, columns, precision_bits)
+    add_chunks(connection, key, lanes_of(hot_windows(connection, key)), precision_bits)
     connection.execute(delete(tables.hot).where(belongs_to(tables.hot, key)))
     connection.execute(update(tables.stream).where(belongs_to(tables.stream, key)).values(hot_rows=0, hot_windows=0))
 

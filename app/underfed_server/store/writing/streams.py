@@ -16,6 +16,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, Table, func, select, tuple_
 
 from underfed_server.ingest.posted import RunVerdict
+from underfed_server.store.columns.lanes import kind_of
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.locks import lock_runs
 
@@ -33,6 +34,8 @@ class StreamKey(NamedTuple):
 
 @dataclass(slots=True)
 class TrackState:
+    """Of a lane of steps."""
+
     rows: int = 0
     next_index: int = 0
     step_us_total: int = 0
@@ -59,6 +62,9 @@ class StreamState:
     hot_rows: int = 0
     hot_windows: int = 0
     tracks: dict[str, TrackState] = field(default_factory=dict)
+    """Of its lanes of steps, whose totals are shown as they grow."""
+    lanes: set[str] = field(default_factory=set)
+    """The others: what they have in chunks is counted there, the rest by who reads it."""
 
 
 @dataclass(slots=True)
@@ -181,9 +187,17 @@ def _read_streams(connection: Connection, keys: Sequence[StreamKey]) -> Iterable
         fields = dict(values)
         key = StreamKey(fields.pop("run_id"), fields.pop("rank"), fields.pop("incarnation"))
         streams[key] = StreamState(key, **fields)
-    for row in connection.execute(select(tables.track).where(_is_one_of(tables.track, keys))):
-        track = TrackState(row.rows, row.next_index, row.step_us_total, row.data_wait_us_total)
-        streams[StreamKey(row.run_id, row.rank, row.incarnation)].tracks[row.lane] = track
+    track = tables.track.c
+    totals = track.rows, track.next_index, track.step_us_total, track.data_wait_us_total
+    statement = select(track.run_id, track.rank, track.incarnation, track.lane, *totals)
+    for *place, lane, rows, next_index, step_us, wait_us in connection.execute(
+        statement.where(_is_one_of(tables.track, keys))
+    ):
+        stream = streams[StreamKey(*place)]
+        if kind_of(lane) == "steps":
+            stream.tracks[lane] = TrackState(rows, next_index, step_us, wait_us)
+        else:
+            stream.lanes.add(lane)
     return streams.values()
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, bindparam, select
 
-from underfed_server.ingest.decode import decode_known
+from underfed_server.ingest.decode import decode_rows
 from underfed_server.ingest.inflate import inflate
-from underfed_server.ingest.wire import Window
+from underfed_server.ingest.wire import Recorded
 from underfed_server.measurements import Columns
 from underfed_server.store.columns.gather import lanes_of
 from underfed_server.store.columns.lanes import joined
@@ -32,6 +32,8 @@ class Tail:
     lanes: Mapping[str, Columns]
 
 
+Decode = Callable[[bytes], Recorded]
+
 EMPTY = Tail(0, -1, {})
 
 
@@ -39,10 +41,12 @@ def belongs_to(table: Table, key: StreamKey) -> ColumnElement[bool]:
     return and_(table.c.run_id == key.run_id, table.c.rank == key.rank, table.c.incarnation == key.incarnation)
 
 
-def hot_windows(connection: Connection, key: StreamKey, after: int = -1) -> Iterator[Window]:
-    """The windows of ``key`` that no chunk holds yet, in order, from that after ``after`` on; decoded one by one."""
+def hot_windows(
+    connection: Connection, key: StreamKey, after: int = -1, decode: Decode = decode_rows
+) -> Iterator[Recorded]:
+    """The rows of windows of ``key`` that no chunk holds yet, in order, from that after ``after`` on, one by one."""
     rows = connection.execute(_AFTER, {**key._asdict(), "after": after})
-    return (decode_known(inflate(body, encoding)) for encoding, body in rows)
+    return (decode(inflate(body, encoding)) for encoding, body in rows)
 
 
 # Built once: building a statement costs more than running it.
@@ -65,7 +69,9 @@ _AFTER = (
 class Tails:
     """The tails read lately. Any thread may read; a transaction gets the rows of the snapshot it sees."""
 
-    def __init__(self, most_bytes: int = MOST_KEPT_BYTES) -> None:
+    def __init__(self, most_bytes: int = MOST_KEPT_BYTES, decode: Decode = decode_rows) -> None:
+        """``decode``: as much of each window as is wanted."""
+        self._decode = decode
         self._kept = KeptRows[tuple[StreamKey, datetime], Tail](most_bytes)
 
     def read(self, connection: Connection, key: StreamKey) -> Tail:
@@ -87,7 +93,8 @@ class Tails:
             kept = EMPTY
         if kept.last_window_index == last:
             return kept
-        tail = _extended(kept, hot_windows(connection, key, after=kept.last_window_index), first, last)
+        newer = hot_windows(connection, key, kept.last_window_index, self._decode)
+        tail = _extended(kept, newer, first, last)
         self._kept.put(place, tail, tail.lanes.values())
         return tail
 
@@ -96,7 +103,7 @@ def _key_of(row: RowMapping) -> StreamKey:
     return StreamKey(row["run_id"], row["rank"], row["incarnation"])
 
 
-def _extended(tail: Tail, windows: Iterable[Window], first: int, last: int) -> Tail:
+def _extended(tail: Tail, windows: Iterable[Recorded], first: int, last: int) -> Tail:
     lanes = dict(tail.lanes)
     for lane, columns in lanes_of(windows).items():
         lanes[lane] = joined([lanes[lane], columns]) if lane in lanes else columns

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, bindparam, insert, update
+from sqlalchemy import Connection, insert, update
 
 from underfed_server.errors import ForbiddenError, OutOfOrderError
 from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.ingest.wire import Loader, Run, Window
 from underfed_server.store.columns.gather import row_counts
-from underfed_server.store.columns.lanes import steps_lane
+from underfed_server.store.columns.lanes import kind_of, steps_lane
 from underfed_server.store.columns.packed import packed
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.dialects import upsert
+from underfed_server.store.databases.dialects import plain_insert, plain_update, plain_upsert, upsert
+from underfed_server.store.databases.tables import unix_us
 from underfed_server.store.runs.config_values import index_config
 from underfed_server.store.runs.summaries import index_tags
 from underfed_server.store.writing.candidates import with_candidates
@@ -38,7 +39,7 @@ from underfed_server.store.writing.switches import with_switches
 class _Changes:
     """What a transaction writes at its end: one statement per table, not per window."""
 
-    hot: list[dict[str, Any]] = field(default_factory=list)
+    hot: list[tuple[object, ...]] = field(default_factory=list)
     epochs: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     lives: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     storage: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
@@ -46,33 +47,29 @@ class _Changes:
     settings: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     tuning: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     streams: dict[StreamKey, StreamState] = field(default_factory=dict)
-    lanes: dict[StreamKey, set[str]] = field(default_factory=lambda: defaultdict(set))
+    tracks: dict[tuple[object, ...], TrackState] = field(default_factory=dict)
+    """Lanes of steps that have more of them."""
+    lanes: list[tuple[object, ...]] = field(default_factory=list)
+    """New ones of another kind, with their rows so far."""
     runs: set[str] = field(default_factory=set)
     endings: set[str] = field(default_factory=set)
     """Runs in which a rank appeared or ended."""
 
 
-# Built once: building a statement costs more than running it.
-_ADD_HOT = insert(tables.hot)
 _OF_RUN = tuple(name for name in Run.__struct_fields__ if name in tables.run.c)
+_OF_HOT = tuple(column.name for column in tables.hot.c)
+_TOTALS = tuple(each.name for each in fields(TrackState))
 _OF_CHUNKS = ("chunks", "chunk_rows", "chunk_bytes", "dropped_chunks", "ladder_bytes")
-_TOUCH_RUN = (
-    update(tables.run)
-    .where(tables.run.c.run_id == bindparam("touched"))
-    .values(last_seen_at=bindparam("now"), changed_at=bindparam("now"))
-)
+_OF_TRACK = (*StreamKey._fields, "lane", *_TOTALS, *_OF_CHUNKS)
+_NO_CHUNKS = (0,) * len(_OF_CHUNKS)
+_OF_STREAM = tuple(column.name for column in tables.stream.c if not column.primary_key and column.name != "started_at")
+_totals_of = attrgetter(*_TOTALS)
+_figures_of = attrgetter(*_OF_STREAM)
+_TOUCHED = ("last_seen_at", "changed_at")
 
 
 def stream_of(window: Window) -> StreamKey:
     return StreamKey(window.run_id, window.rank, window.incarnation)
-
-
-def rows_of(window: Window) -> int:
-    """Rows of the lane that gets the most."""
-    counted: dict[str, int] = defaultdict(int)
-    for lane, rows in row_counts(window):
-        counted[lane] += rows
-    return max(counted.values(), default=0)
 
 
 class Appender:
@@ -119,8 +116,7 @@ class Appender:
         if stream is None:
             stream = run.streams[window.rank, window.incarnation] = StreamState(stream_of(window), window.started_at)
         self._describe(connection, run, posted)
-        _advance(stream, window, changes)
-        _collect(posted, stream, changes)
+        _collect(posted, stream, _advance(stream, window, changes), changes)
         return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True, verdict=run.verdict)
 
     def _describe(self, connection: Connection, run: RunState, posted: PostedWindow) -> None:
@@ -150,18 +146,7 @@ class Appender:
     def _write(self, connection: Connection, changes: _Changes) -> None:
         if not changes.hot:
             return
-        connection.execute(_ADD_HOT, changes.hot)
-        streams = [_stream_row(stream) for stream in changes.streams.values()]
-        connection.execute(upsert(connection, tables.stream), streams)
-        tracks = [
-            _track_row(key, lane, changes.streams[key].tracks[lane])
-            for key, lanes in changes.lanes.items()
-            for lane in lanes
-        ]
-        if tracks:
-            connection.execute(
-                upsert(connection, tables.track, keep=(*_OF_CHUNKS, "dropped_at", "precision_bits")), tracks
-            )
+        _write_rows(connection, changes)
         for table, rows in (
             (tables.epoch, changes.epochs),
             (tables.worker_life, changes.lives),
@@ -172,11 +157,25 @@ class Appender:
         ):
             if rows:
                 connection.execute(upsert(connection, table), list(rows.values()))
-        now = self._now()
-        connection.execute(_TOUCH_RUN, [{"touched": run_id, "now": now} for run_id in changes.runs])
+        now_us = unix_us(self._now())
+        touched = [(now_us, now_us, run_id) for run_id in changes.runs]
+        connection.exec_driver_sql(plain_update(connection, tables.run, _TOUCHED), touched)
         for run_id in changes.endings:
             ending = read_ending(connection, run_id)
             connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(**ending))
+
+
+def _write_rows(connection: Connection, changes: _Changes) -> None:
+    """What nearly every window changes."""
+    connection.exec_driver_sql(plain_insert(connection, tables.hot, _OF_HOT), changes.hot)
+    streams = [(*key, unix_us(each.started_at), *_figures_of(each)) for key, each in changes.streams.items()]
+    names = (*StreamKey._fields, "started_at", *_OF_STREAM)
+    connection.exec_driver_sql(plain_upsert(connection, tables.stream, names), streams)
+    if changes.tracks:
+        tracks = [(*place, *_totals_of(track), *_NO_CHUNKS) for place, track in changes.tracks.items()]
+        connection.exec_driver_sql(plain_upsert(connection, tables.track, _OF_TRACK, keep=_OF_CHUNKS), tracks)
+    if changes.lanes:
+        connection.exec_driver_sql(plain_insert(connection, tables.track, _OF_TRACK), changes.lanes)
 
 
 def _wants_run(run: RunState, stream: StreamState, window: Window) -> bool:
@@ -185,13 +184,20 @@ def _wants_run(run: RunState, stream: StreamState, window: Window) -> bool:
     return not stream.has_run or not named <= run.loaders
 
 
-def _advance(stream: StreamState, window: Window, changes: _Changes) -> None:
+def _advance(stream: StreamState, window: Window, changes: _Changes) -> int:
+    """Return the rows of the lane that gets the most."""
     stream.last_window_index = window.window_index
     stream.end_us = max(stream.end_us, window.end_us)
     stream.has_run = stream.has_run or window.run is not None
-    for lane, rows in row_counts(window):
-        stream.tracks.setdefault(lane, TrackState()).rows += rows
-        changes.lanes[stream.key].add(lane)
+    counted = row_counts(window)
+    for lane, rows in counted.items():
+        if kind_of(lane) == "steps":
+            track = stream.tracks.setdefault(lane, TrackState())
+            track.rows += rows
+            changes.tracks[(*stream.key, lane)] = track
+        elif lane not in stream.lanes:
+            stream.lanes.add(lane)
+            changes.lanes.append((*stream.key, lane, *_totals_of(TrackState(rows)), *_NO_CHUNKS))
     for steps in window.steps:
         if not steps.step_us:
             continue
@@ -210,15 +216,15 @@ def _advance(stream: StreamState, window: Window, changes: _Changes) -> None:
     if window.end is not None:
         stream.end_status, stream.exit_reason = window.end.status, window.end.exit_reason
         stream.exit_code = window.end.exit_code
-
-
-def _collect(posted: PostedWindow, stream: StreamState, changes: _Changes) -> None:
-    window = posted.window
-    key, rows = stream.key._asdict(), rows_of(window)
-    stream.hot_rows += rows
+    longest = max(counted.values(), default=0)
+    stream.hot_rows += longest
     stream.hot_windows += 1
-    hot = {"window_index": window.window_index, "rows": rows, "encoding": posted.encoding, "body": posted.body}
-    changes.hot.append({**key, **hot})
+    return longest
+
+
+def _collect(posted: PostedWindow, stream: StreamState, rows: int, changes: _Changes) -> None:
+    window, key = posted.window, stream.key._asdict()
+    changes.hot.append((*stream.key, window.window_index, rows, posted.encoding, posted.body))
     for epoch in window.epochs:
         changes.epochs[(*stream.key, epoch.loader, epoch.epoch_index)] = {**key, **msgspec.structs.asdict(epoch)}
     for life in window.workers:
@@ -285,12 +291,3 @@ def _loader_row(run_id: str, loader: Loader) -> dict[str, Any]:
         "info": msgspec.to_builtins(loader),
         "num_workers": workers if is_whole else None,
     }
-
-
-def _stream_row(stream: StreamState) -> dict[str, Any]:
-    names: Sequence[str] = [column.name for column in tables.stream.c if not column.primary_key]
-    return stream.key._asdict() | {name: getattr(stream, name) for name in names}
-
-
-def _track_row(key: StreamKey, lane: str, track: TrackState) -> dict[str, Any]:
-    return {**key._asdict(), "lane": lane, **asdict(track), **dict.fromkeys(_OF_CHUNKS, 0)}

@@ -78,12 +78,14 @@ class Writer:
         engine: Engine,
         appender: Appender,
         on_stored: Callable[[set[str]], None],
+        on_answered: Callable[[], None],
         counters: Counters,
         *,
         is_shared: bool,
         file: Path | None = None,
     ) -> None:
-        """``on_stored`` is called on the writer's thread with the runs that have new windows; it must not block.
+        """``on_stored`` is called on the writer's thread with the runs that have new windows, ``on_answered`` when
+        futures are done, once for all of a group; they must not block.
 
         ``is_shared``: other processes write to the same database. ``file``: SQLite's.
         """
@@ -94,6 +96,7 @@ class Writer:
         self._recall_at = math.inf
         self._appender = appender
         self._on_stored = on_stored
+        self._on_answered = on_answered
         self._queue = CompactionQueue()
         self._counters = counters
         self._trouble_log = TroubleLog()
@@ -199,7 +202,7 @@ class Writer:
     def _run(self) -> None:
         while (group := self._take()) is not None:
             try:
-                self._commit([each for each in group if each.done.set_running_or_notify_cancel()])
+                self._take_on(group)
                 self._compact(self._queue.next_due(look_for_quiet=not group))
                 if time.monotonic() >= self._recall_at:
                     self._recall()
@@ -223,6 +226,12 @@ class Writer:
             group = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
             self._waiting_bytes -= sum(each.posted.held_bytes for each in group if isinstance(each, _Post))
             return group
+
+    def _take_on(self, group: Sequence[_Post | _Call]) -> None:
+        try:
+            self._commit([each for each in group if each.done.set_running_or_notify_cancel()])
+        finally:
+            self._on_answered()
 
     def _commit(self, group: Sequence[_Post | _Call]) -> None:
         if not group:
@@ -293,28 +302,20 @@ class Writer:
         return [next(outcomes) if isinstance(each, _Post) else _called(connection, each) for each in group]
 
     def _note(self, group: Sequence[_Post | _Call], results: Sequence[Any]) -> None:
-        runs = set()
-        for each, outcome in zip(group, results, strict=True):
-            if not isinstance(each, _Post):
-                continue
-            self._count(each.posted, outcome)
-            if isinstance(outcome, Ack) and outcome.is_new:
-                key = stream_of(each.posted.window)
-                self._queue.note(key, *self._appender.hot_of(key), has_ended=each.posted.window.end is not None)
-                runs.add(key.run_id)
-        if runs:
-            self._on_stored(runs)
-
-    def _count(self, posted: PostedWindow, outcome: Outcome) -> None:
+        posted = [(each.posted, result) for each, result in zip(group, results, strict=True) if isinstance(each, _Post)]
+        acknowledged = [(each, outcome.is_new) for each, outcome in posted if isinstance(outcome, Ack)]
+        stored = [each for each, is_new in acknowledged if is_new]
+        for each in stored:
+            key = stream_of(each.window)
+            self._queue.note(key, *self._appender.hot_of(key), has_ended=each.window.end is not None)
         counters = self._counters
-        if isinstance(outcome, OutOfOrderError):
-            counters.out_of_order.inc()
-        elif isinstance(outcome, Ack) and outcome.is_new:
-            counters.windows.inc()
-            counters.steps.inc(posted.window.step_count)
-            counters.bytes.inc(len(posted.body))
-        elif isinstance(outcome, Ack):
-            counters.repeats.inc()
+        counters.out_of_order.inc(sum(isinstance(outcome, OutOfOrderError) for _, outcome in posted))
+        counters.repeats.inc(len(acknowledged) - len(stored))
+        if stored:
+            counters.windows.inc(len(stored))
+            counters.steps.inc(sum(each.window.step_count for each in stored))
+            counters.bytes.inc(sum(len(each.body) for each in stored))
+            self._on_stored({each.window.run_id for each in stored})
 
     def _compact(self, key: StreamKey | None) -> None:
         if key is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +16,11 @@ from tests.app.databases import Databases
 from tests.app.made_windows import made_stream, posted_window
 from tests.app.store.posting import KEY, Window, post, post_split, samples, settle
 from underfed_server.ingest.posted import Ack
-from underfed_server.measurements import RECORDED, GpuRows, HostRows, ProcessRows
-from underfed_server.store.columns.lanes import HOST, PROCESS, gpu_lane
+from underfed_server.measurements import RECORDED, GpuRows, HostRows, ProcessRows, StepRows
+from underfed_server.store.columns.lanes import HOST, PROCESS, gpu_lane, steps_lane
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.locks import lock_runs
+from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.store import Store
 from underfed_server.store.writing import compact as compacting
 from underfed_server.store.writing.compact import compact
@@ -84,6 +87,59 @@ def test_the_newest_rows_are_the_end_of_all_rows(split: Store) -> None:
         assert len(newest) == min(last, 800)
         for name in RECORDED["steps"]:
             assert same(getattr(newest, name), getattr(whole, name)[800 - min(last, 800) :]), (name, last)
+
+
+def test_how_far_each_lane_reaches_is_known_wherever_its_rows_lie(split: Store) -> None:
+    """Of samples, what is hot is counted by who reads it."""
+    of_one = {"steps:train": 800, "batches:train": 800, PROCESS: 40, HOST: 40, "worker:0:train": 40, gpu_lane(0): 40}
+    with split.reading() as reader:
+        found = {lane: reader.tracks("run-1", 0, lane)[0].end_index for lane in of_one}
+        assert found == of_one
+    with split.reading() as reader:
+        reader.read_whole("run-1")
+        assert {lane: reader.tracks("run-1", 0, lane)[0].end_index for lane in of_one} == of_one
+
+
+def test_who_wants_steps_alone_gets_all_of_them_and_decodes_no_more(
+    split: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = split.steps("run-1", 0, "train")
+    monkeypatch.setattr(split, "_tails", None)
+    with split.reading(steps_alone=True) as reader:
+        steps = read_rows(StepRows, reader, "run-1", 0, steps_lane("train"), None)
+        assert all(lane.startswith("steps:") for lane in reader.tail(KEY).lanes)
+    for name in RECORDED["steps"]:
+        assert same(getattr(steps, name), getattr(whole, name)), name
+
+
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_samples_are_numbered_through_all_incarnations(store: Store, *, is_compacted: bool) -> None:
+    post(store, WINDOWS[:3])
+    if is_compacted:
+        store.write(lambda connection: compact(connection, KEY))
+    post(store, WINDOWS[3:6])
+    post(store, [window | {"incarnation": 2} for window in WINDOWS[:2]])
+    with store.reading() as reader:
+        first, second = reader.tracks("run-1", 0, HOST)
+    assert (first.end_index, second.shift_index, second.end_index) == (6, 6, 2)
+
+
+def test_a_service_that_is_started_again_counts_on(databases: Databases, tmp_path: Path) -> None:
+    url = databases.new(tmp_path)
+    for windows in (WINDOWS[:10], WINDOWS[10:15], WINDOWS[15:]):
+        with closing(Store(url)) as store:
+            post(store, windows)
+    with closing(Store(url)) as store:
+        store.write(lambda connection: compact(connection, KEY))
+        assert [(each.steps, each.step_us) for each in store.step_totals("run-1")] == [
+            (800, int(sent(WINDOWS, "steps", "step_us").sum()))
+        ]
+        with store.reading() as reader:
+            rows = reader.connection.execute(
+                select(tables.track.c.lane, tables.track.c.rows, tables.track.c.chunk_rows)
+            )
+            assert all(every == in_chunks for _, every, in_chunks in rows)
+            assert reader.tracks("run-1", 0, HOST)[0].end_index == 40
 
 
 def test_what_was_read_before_does_not_come_twice_after_a_compaction(store: Store) -> None:

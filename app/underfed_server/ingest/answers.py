@@ -1,0 +1,57 @@
+"""Brings outcomes from the writer's thread to the event loop, a whole group at once: each call from another thread
+wakes the loop by a system call, and has it wait for the interpreter beside the writer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from concurrent.futures import Future
+from functools import partial
+
+from underfed_server.ingest.posted import Outcome
+
+
+class Answers:
+    """Of one event loop."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._arrived: deque[tuple[asyncio.Future[Outcome], Future[Outcome]]] = deque()
+
+    async def of(self, posted: Future[Outcome]) -> Outcome:
+        """Who does not wait any more takes the window back, unless it is being written.
+
+        Raises:
+            Exception: as ``posted`` has it.
+        """
+        self._loop = asyncio.get_running_loop()
+        awaited: asyncio.Future[Outcome] = self._loop.create_future()
+        posted.add_done_callback(partial(self._arrive, awaited))
+        if posted.done():
+            # Perhaps before there was a callback: then nobody else brings it.
+            self._bring()
+        try:
+            return await awaited
+        except asyncio.CancelledError:
+            posted.cancel()
+            raise
+
+    def wake(self) -> None:
+        """On the writer's thread, after all of a group have their outcome."""
+        if self._arrived and self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._bring)
+
+    def _arrive(self, awaited: asyncio.Future[Outcome], posted: Future[Outcome]) -> None:
+        self._arrived.append((awaited, posted))
+
+    def _bring(self) -> None:
+        while self._arrived:
+            awaited, posted = self._arrived.popleft()
+            if awaited.done() or posted.cancelled():
+                continue
+            error = posted.exception()
+            if error is None:
+                awaited.set_result(posted.result())
+            else:
+                awaited.set_exception(error)
