@@ -94,7 +94,8 @@ def is_spent_between(facts: RunFacts, before: Before | None, overview: Overview)
         return False
     rank = overview.slow.judged
     losses = read_losses(rank, overview.slow.late_in_turn)
-    return rank.paused_fraction >= sentence.PAUSED_FRACTION or _bound(facts, losses, before) == "host"
+    paused = max(rank.paused_fraction, rank.between_epochs_fraction)
+    return paused >= sentence.PAUSED_FRACTION or _bound(facts, losses, before) == "host"
 
 
 def _is_early(facts: RunFacts) -> bool:

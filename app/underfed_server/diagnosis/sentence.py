@@ -216,19 +216,27 @@ def _pauses(rank: RankFacts, losses: Losses) -> str | None:
 
 
 def _saving(rank: RankFacts, between: LoaderHotspots | None) -> str | None:
-    """Where checkpoints take a part worth telling of the loop's time, by what was written, or by what the training
-    thread was seen to execute."""
+    """Where checkpoints take a part worth telling, by what was written, or by what the training thread was seen to
+    execute."""
     seen = None if between is None else share_of(between, saves)
     line = None if between is None else costliest_line(between, saves)
-    at = "" if line is None else f"The training thread was seen saving in {line}. "
-    if rank.checkpoints is not None and rank.checkpoint_fraction >= PAUSED_FRACTION:
-        count, written = rank.checkpoints.count, size(rank.checkpoints.mean_bytes)
+    at = [] if line is None else [f"The training thread was seen saving in {line}."]
+    told = [*_checkpoints(rank)]
+    if not told and seen is not None and seen >= PAUSED_FRACTION:
+        told = [f"Of the looks at the training thread between batches, {percent(seen)} found it saving."]
+    return " ".join([*told, *at, ADVISED]) if told else None
+
+
+def _checkpoints(rank: RankFacts) -> Iterator[str]:
+    within, beside = rank.checkpoints, rank.between_epochs
+    if within is not None and rank.checkpoint_fraction >= PAUSED_FRACTION:
+        pauses = "one pause, in which" if within.count == 1 else f"{within.count:,} pauses, in each of which"
         took = f"Checkpoints take {percent(rank.checkpoint_fraction)} of this loop's time"
-        pauses = "one pause, in which" if count == 1 else f"{count:,} pauses, in each of which"
-        return f"{took}: {pauses} about {written} were written. {at}{ADVISED}"
-    if seen is not None and seen >= PAUSED_FRACTION:
-        return f"Of the looks at the training thread between batches, {percent(seen)} found it saving. {at}{ADVISED}"
-    return None
+        yield f"{took}: {pauses} about {size(within.mean_bytes)} were written."
+    if beside is not None and rank.between_epochs_fraction >= PAUSED_FRACTION:
+        each = "one" if beside.count == 1 else f"each of {beside.count:,}"
+        took = f"Checkpoints between epochs, which are no part of this loop's time, took {duration(beside.us)}"
+        yield f"{took}: in {each} about {size(beside.mean_bytes)} were written."
 
 
 def _why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:

@@ -125,6 +125,7 @@ def _judged(
         pausing_us=found.pausing_us,
         paused_us=found.paused_us,
         checkpoints=found.checkpoints,
+        between_epochs=found.between_epochs,
         epochs=recorded[loader].present_epochs,
         changed=recorded[loader].changed,
     )

@@ -133,6 +133,20 @@ def pauses_in(rows: StepRows, read_written: ReadWritten) -> Pauses:
     return Pauses(is_pause, _beyond_us(rest_us, is_pause), written)
 
 
+def checkpoints_in(
+    begin_us: Column, end_us: Column, lasted_us: Column, read_written: ReadWritten
+) -> Checkpoints | None:
+    """In spans beside the steps, ascending. ``lasted_us``: what of each nothing else is known to take."""
+    is_long = lasted_us >= LEAST_WRITING_US
+    if not is_long.any():
+        return None
+    written = _most_written(begin_us[is_long], end_us[is_long], read_written)
+    wrote = written >= LEAST_WRITTEN_BYTES
+    count = int(np.count_nonzero(wrote))
+    lasted = float(np.sum(lasted_us[is_long][wrote]))
+    return Checkpoints(count, lasted, float(np.mean(written[wrote]))) if count else None
+
+
 def goes_on(rows: StepRows) -> Mask:
     """Which steps go on far beyond what is usual after their wait: nothing waits for data meanwhile, on any rank."""
     return _longer(rows, LEAST_PAUSE_US, MANY_STEPS, RARE)
@@ -162,6 +176,10 @@ def _written_in(rows: StepRows, steps: Mask, read_written: ReadWritten) -> Colum
     """Of the ``steps``, each that holds a checkpoint; of several processes, by the one that wrote most."""
     begin_us = (rows.start_us + rows.data_wait_us)[steps]
     end_us = (rows.start_us + rows.step_us)[steps]
-    found = [each.within(begin_us, end_us) for each in read_written(float(begin_us[0]))]
-    most = np.max(found, axis=0) if found else np.zeros(len(begin_us))
+    most = _most_written(begin_us, end_us, read_written)
     return np.where(most >= LEAST_WRITTEN_BYTES, most, 0.0)
+
+
+def _most_written(begin_us: Column, end_us: Column, read_written: ReadWritten) -> Column:
+    found = [each.within(begin_us, end_us) for each in read_written(float(begin_us[0]))]
+    return np.max(found, axis=0) if found else np.zeros(len(begin_us))

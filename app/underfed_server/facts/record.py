@@ -131,6 +131,8 @@ class RankFacts:
     """The part of it that is not their own work and wait."""
     checkpoints: Checkpoints | None = None
     """Among these; ``None``: none was told from what else a program may do."""
+    between_epochs: Checkpoints | None = None
+    """Likewise, in no step: after one epoch of these steps and before the next."""
     uses_gpu: bool = False
     gpu_util: float | None = None
     """GPU-Util over the judged span: share of time in which any kernel ran."""
@@ -223,6 +225,13 @@ class RankFacts:
         """Of the time of its newest steps; the part of ``paused_fraction`` that is known to be that."""
         share = self.checkpoints.us / self.paused_us if self.checkpoints and self.paused_us > 0 else 0.0
         return share * self.paused_fraction
+
+    @property
+    def between_epochs_fraction(self) -> float:
+        """What checkpoints between epochs take of that time and their own."""
+        beside_us = self.between_epochs.us if self.between_epochs else 0.0
+        spent_us = self.pausing_us + float(np.sum(self.steps.step_us)) + beside_us
+        return beside_us / spent_us if spent_us > 0 else 0.0
 
     @property
     def others_stall_fraction(self) -> float:

@@ -7,10 +7,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
-from underfed_server.facts.long_steps import ReadWritten, Written, pauses_in
+from underfed_server.facts.long_steps import ReadWritten, Written, checkpoints_in, pauses_in
 from underfed_server.facts.record import Checkpoints, Mask, is_read_ahead
 from underfed_server.measurements import Column, StepRows, chosen
 from underfed_server.model import EpochInfo
@@ -124,6 +125,8 @@ class Apart:
     """The part of it that their own work and wait do not take."""
     checkpoints: Checkpoints | None
     """``None``: none was told from what else a program may do."""
+    between_epochs: Checkpoints | None
+    """Likewise, after one epoch and before the next: in no step."""
 
 
 def nothing_known(_since_us: float) -> Sequence[Written]:
@@ -160,7 +163,27 @@ def apart(
         pausing_us=float(np.sum(rows.step_us[is_pause])),
         paused_us=pauses.paused_us(in_question),
         checkpoints=pauses.checkpoints(in_question),
+        between_epochs=_between_epochs(own, others, read_written),
     )  # fmt: skip
+
+
+def _between_epochs(own: Recorded, others: list[Recorded], read_written: ReadWritten) -> Checkpoints | None:
+    """Passes over other loaders left out."""
+    known = set(own.rows.epoch_index.tolist())
+    gaps = [
+        (before.end_us, after.start_us)
+        for before, after in pairwise(own.present_epochs)
+        if before.end_us is not None and after.start_us > before.end_us and after.epoch_index in known
+    ]
+    if not gaps:
+        return None
+    begin_us, end_us = (np.array(column, dtype=np.float64) for column in zip(*gaps, strict=True))
+    passes = [(each.start_us, each.end_us) for other in others for each in other.epochs if each.end_us is not None]
+    taken_us = np.zeros(len(gaps))
+    if passes:
+        first_us, last_us = (np.array(column, dtype=np.float64) for column in zip(*passes, strict=True))
+        taken_us = spent(first_us, last_us, np.ones(len(passes))).between(begin_us, end_us)
+    return checkpoints_in(begin_us, end_us, end_us - begin_us - taken_us, read_written)
 
 
 def _spent_by(loaders: list[Recorded], *, is_stall: bool = False) -> Spent:

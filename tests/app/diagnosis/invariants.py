@@ -442,7 +442,7 @@ def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[s
             yield f"{said.why!r} does not begin with {sentence!r}"
 
 
-SAVING = r"(?:(?:Checkpoints take|Of the looks at the training thread) .*?_recipe\.html\)\. ?)?"
+SAVING = r"(?:(?:Checkpoints (?:take|between)|Of the looks at the training thread) .*?_recipe\.html\)\. ?)?"
 PAUSES = rf"^More time than waiting takes, ([\d.]+%) of this loop's, goes to pauses: .*? checkpoint\. ?{SAVING}"
 
 

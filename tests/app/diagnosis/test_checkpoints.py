@@ -57,6 +57,18 @@ def test_checkpoints_beside_a_longer_wait_are_told_after_it() -> None:
     assert why.endswith(ADVISED) and "Checkpoints take 8.0% of this loop's time" in why
 
 
+def test_those_between_epochs_are_told_apart_from_the_loops_own_time() -> None:
+    made = made_run(steps=STEPS, work_ms=WORK_MS)
+    rank = replace(made.ranks[0], between_epochs=Checkpoints(4, 6e6, 240 * 1024**2))
+    why = judge(replace(made, ranks=(rank,))).why or ""
+    told = (
+        "Checkpoints between epochs, which are no part of this loop's time, took 6 s: in each of 4 about 240 MiB were"
+    )
+    assert told in why and why.endswith(ADVISED)
+    short = replace(rank, between_epochs=Checkpoints(4, 0.6e6, 240 * 1024**2))
+    assert ADVISED not in (judge(replace(made, ranks=(short,))).why or "")
+
+
 @pytest.mark.parametrize("facts", [pausing(0.28, wrote=False), pausing(0.03), pausing(0.03, between=None)])
 def test_of_other_and_of_short_pauses_nothing_is_advised(facts: RunFacts) -> None:
     assert ADVISED not in (judge(facts).why or "")

@@ -155,6 +155,24 @@ def test_a_run_is_told_the_share_that_its_checkpoints_take(store: Store, every: 
     assert rank.step_us == pytest.approx((WORK_MS + WAIT_MS) * MS, rel=0.01), "a step is no longer for them"
 
 
+def test_what_is_saved_between_epochs_is_told_apart_from_a_validation_there(store: Store) -> None:
+    thread, written, counted = Thread(train=1, val=1), [], 0.0
+    for _ in range(5):
+        thread.run_through("train", 100, WAIT_MS, WORK_MS)
+        thread.run_through("val", 20, WAIT_MS, WORK_MS)
+        thread.work(700.0)
+        counted += 80 * MB
+        written.append((thread.now_us, counted))
+    thread.run_through("train", 100, WAIT_MS, WORK_MS)
+    post(store, [thread.window(process=samples_of(written, thread.now_us))])
+    facts = condense(store, "run-1", choose=lambda *_: "train", warmup_steps=0, judged_steps=2_000)
+    beside = facts.ranks[0].between_epochs
+    assert facts.ranks[0].checkpoints is None and beside is not None
+    assert beside.count == 5 and beside.us == pytest.approx(5 * 700 * MS, rel=0.01)
+    assert beside.mean_bytes == pytest.approx(80 * MB, rel=0.1)
+    assert facts.ranks[0].between_epochs_fraction == pytest.approx(3.5 / (3.5 + 600 * 0.016), rel=0.02)
+
+
 @pytest.mark.parametrize(("every", "save_ms"), [(50, 310.0), (10, 65.0), (100, 1_200.0)])
 def test_charts_show_the_same_checkpoints(store: Store, every: int, save_ms: float) -> None:
     rank, share = rank_that_saves(store, every, save_ms)
