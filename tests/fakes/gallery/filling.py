@@ -16,6 +16,8 @@ from tests.fakes.gallery.runs import BEFORE, answer, team
 from tests.fakes.gallery.windows import length_s, windows
 
 JUDGED_S = 500.0
+NEARLY = 0.95
+"""Of the time that all ranks take; between steps some goes by."""
 
 
 @dataclass(slots=True)
@@ -119,9 +121,17 @@ def _wait_until(is_done: Callable[[Job], bool], jobs: Sequence[Job]) -> None:
 
 
 def _is_judged(client: httpx.Client, job: Job) -> bool:
-    """Judged after its end: a run whose windows are still being written is judged by those stored so far."""
+    """Judged with all its steps: a run whose windows are still being written is judged by those stored so far."""
     found = client.get(f"/api/v1/runs/{job.run_id}/diagnosis").json()
-    return found.get("judged_at") is not None and (job.is_live or found["status"] != "running")
+    return found.get("judged_at") is not None and (
+        _is_whole(job, found) if job.is_live else found["status"] != "running"
+    )
+
+
+def _is_whole(job: Job, found: Mapping[str, Any]) -> bool:
+    """Of a run that has no end to be judged after. One with too few steps for a verdict has no hours."""
+    used = found["hours_used"]
+    return used is None or used * 3_600 >= NEARLY * length_s(job) * len(ranks(job))
 
 
 def _is_proof(client: httpx.Client, run_id: str) -> bool:
