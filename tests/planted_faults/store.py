@@ -68,6 +68,20 @@ STORE = (
         escapes_before=True,
     ),
     Fault(
+        "samples that no chunk holds yet are not counted",
+        "app/underfed_server/store/reading/tracks.py",
+        "row.chunk_rows + self._hot_length(key, row)",
+        "row.chunk_rows",
+        ("tests/app/store/writing/test_compaction.py",),
+    ),
+    Fault(
+        "who asks after a window was written waits for ever",
+        "app/underfed_server/ingest/answers.py",
+        "        if posted.done():\n",
+        "        if False:\n",
+        ("tests/app/ingest/test_answers.py",),
+    ),
+    Fault(
         "two processes that write to one run do not wait for each other",
         "app/underfed_server/store/writing/streams.py",
         "lock_runs(connection, (key.run_id for key in keys))",
