@@ -69,13 +69,15 @@ def _outcomes(case: Case, change: Change) -> list[Advice | Refusal | None]:
 
 def _in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
     """First the cures of the leading cause, where their gain cannot be compared with that of the others; then by gain,
-    and what has none by the cost of the causes that it cures. A stable sort.
+    as it is written, of what promises as much a setting before work on the host or the data; and what has none by the
+    cost of the causes that it cures. A stable sort.
     """
     offered = list(advice)
     ahead = _cures_ahead(case, offered)
 
-    def place(one: Advice) -> tuple[bool, float, float]:
-        return one.change not in ahead, -_gain(one), -case.cost_fraction(one.change)
+    def place(one: Advice) -> tuple[bool, float, bool, float]:
+        is_work = one.is_promised and not one.settings
+        return one.change not in ahead, -round(_gain(one), 2), is_work, -case.cost_fraction(one.change)
 
     return _cheaper_before_more(case, sorted(offered, key=place))
 

@@ -18,8 +18,9 @@ from tests.app.advice.made_case import (
     recommended,
     unforeseeable,
 )
+from tests.app.made_diagnosis import made_advice
 from tests.app.made_facts import made_run, starved
-from underfed_server.advice.advise import Recommendation, recommend
+from underfed_server.advice.advise import Recommendation, _in_order, recommend
 from underfed_server.advice.prediction.predict import Prediction, Predictor
 from underfed_server.advice.prediction.simulate import Outcome, SimulatedSetting
 from underfed_server.diagnosis.causes import all_causes
@@ -59,6 +60,14 @@ def test_advice_is_ordered_by_gain_and_what_cannot_be_predicted_by_what_its_caus
         "vectorize_collate",
         "fewer_tensors",
     ]
+
+
+@pytest.mark.parametrize(("of_work", "first"), [(2.501, "num_workers"), (2.52, "tmpfs")])
+def test_of_fixes_whose_gains_read_alike_a_setting_is_before_work_on_the_host(of_work: float, first: str) -> None:
+    verdict = made_verdict(storage_wait=0.4, too_few_workers=0.3)
+    work = made_advice(of_work).model_copy(update={"change": "tmpfs", "settings": {}})
+    for offered in ([work, made_advice(2.5)], [made_advice(2.5), work]):
+        assert _in_order(made_case(busy(), verdict, lambda _: 1.0), offered)[0].change == first
 
 
 def test_what_cures_the_leading_cause_is_first_though_its_gain_is_not_known() -> None:
