@@ -4,8 +4,9 @@ Loading such a batch runs torch's code for some 40 µs, and what the loop comput
 processor's caches further. Bare and watched epochs alternate at random in one process. Each figure is a mean over the
 steps of an epoch, with what happens in its first steps and in few others; the time for the work between is left out.
 
-With workers a step lasts as long as these need for a batch, and that varies by more than what is measured: there one
-live iterator is watched and left alone in turns, in blocks of steps, of which there are fifteen times as many.
+With workers a step lasts as long as these need for a batch, and that varies by more than what is measured. There one
+live iterator is watched and left alone in turns, in blocks of steps, each begun when all batches that were asked for
+are there: no step waits, as where workers keep up with the training.
 """
 
 from __future__ import annotations
@@ -25,14 +26,20 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import underfed
-from benchmarks.overhead.jobs import bench, load
-from benchmarks.overhead.pairs import BLOCK, SETTLING, Bare, Draw, Estimate, Variant, estimate
+from benchmarks.overhead.jobs import bench, load, wait_out
+from benchmarks.overhead.pairs import Bare, Draw, Estimate, Variant, estimate
 from benchmarks.overhead.steps import end_workers
 from benchmarks.overhead.variants import Agent, Switch
 
 Work = Callable[[Any], None]
 
 STEPS = 3_000
+BLOCK, SETTLING = 100, 40
+"""Steps of a block that count, and before them some that do not: Python specialises replaced code again."""
+
+LONGEST_S = 2.0
+"""So long a block waits for its batches."""
+
 MORE = {"wall": time.perf_counter_ns, "CPU": time.thread_time_ns}
 """Clocks. CPU time leaves out what other processes took."""
 
@@ -89,7 +96,8 @@ class Result:
 
 def make_loader(case: Case, length: int) -> DataLoader[Any]:
     dataset = TensorDataset(torch.rand(length, 16), torch.randint(2, (length,)))
-    return DataLoader(dataset, batch_size=1, shuffle=True, num_workers=case.num_workers)
+    ahead = -(-(BLOCK + SETTLING) // case.num_workers) if case.num_workers else None
+    return DataLoader(dataset, batch_size=1, shuffle=True, num_workers=case.num_workers, prefetch_factor=ahead)
 
 
 def measure(case: Case, rounds: int) -> Result:
@@ -125,6 +133,7 @@ def in_blocks(case: Case, work: Work | None, rounds: int) -> Result:
     bare = Bare(watched.iterator)
 
     def block_ns(variant: Variant) -> list[int]:
+        wait_out(lambda: there(watched.iterator) >= BLOCK + SETTLING, LONGEST_S)
         draw = variant.begin()
         steps_ns(draw, SETTLING, work)
         taken = steps_ns(draw, BLOCK, work)
@@ -136,6 +145,12 @@ def in_blocks(case: Case, work: Work | None, rounds: int) -> Result:
     result = in_turns(lambda: block_ns(bare), lambda: block_ns(watched), rounds, BLOCK)
     end_workers(watched.iterator)
     return result
+
+
+def there(iterator: Any) -> int:
+    """Batches that wait to be handed out: in the queue, or taken from it before their turn."""
+    early = sum(len(task) == 2 for task in iterator._task_info.values())
+    return int(iterator._worker_result_queue.qsize()) + early
 
 
 def in_turns(bare: Callable[[], list[int]], watched: Callable[[], list[int]], rounds: int, steps: int) -> Result:
