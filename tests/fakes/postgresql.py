@@ -13,10 +13,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import psycopg
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.engine import URL, make_url
@@ -143,9 +144,14 @@ class Cluster:
                 self._launch()
 
     def kill(self) -> None:
+        """With its children: one that computes would go on to commit, and find out only then."""
         assert self._process is not None
+        children = psutil.Process(self._process.pid).children(recursive=True)
         self._process.kill()
         self._process.wait()
+        for child in children:
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
 
     def _is_ready(self) -> bool:
         try:
