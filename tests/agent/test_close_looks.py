@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, TensorDataset
 
 from underfed.exchange.guard import Guard
 from underfed.trainer.hooks import session as hook
@@ -71,24 +69,3 @@ def test_a_pass_begins_with_a_look_also_where_the_one_before_was_broken_off(sess
     session.resetting()
     session.reset()
     assert session.is_inspected
-
-
-def test_a_pass_measures_with_the_files_of_the_one_before_and_never_with_those_of_one_that_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(WatchedLoader, "ensure_collector", lambda _: None)
-    watched = WatchedLoader(0, "train", tmp_path, Guard(), lambda: None)
-    loader = DataLoader(TensorDataset(torch.zeros(4)))
-
-    def begun() -> tuple[Any, Session]:
-        iterator, made = iter(loader), hook.open_session(watched)
-        made.constructed(iterator, sees_arrivals=True, constructed_ns=0)
-        return iterator, made
-
-    (ended, first), (_, beside) = begun(), begun()
-    assert first.probe is not beside.probe
-    first.stopped(ended, False, 0, 1)
-    assert begun()[1].probe is not first.probe, "the program may go on with it after an error"
-    first.stopped(ended, True, 0, 1)
-    assert begun()[1].probe is first.probe
-    assert begun()[1].probe is not first.probe

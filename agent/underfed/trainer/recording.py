@@ -131,8 +131,7 @@ class Recording:
 
     def report_lacks(self, reasons: Mapping[str, str]) -> None:
         """What cannot be measured of any loader, or only otherwise than usual."""
-        if not reasons.items() <= self.facts.not_measured.items():
-            self._report(replace(self.facts, not_measured={**self.facts.not_measured, **reasons}))
+        self._report(replace(self.facts, not_measured={**self.facts.not_measured, **reasons}))
 
     def report_replay(self, result: Replayed) -> None:
         self._report(replace(self.facts, replay=result))

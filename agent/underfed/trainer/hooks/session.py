@@ -345,8 +345,6 @@ class Session(EachStep):
         self.is_inspected, self.is_probing = True, False
         if self.collate is not None:
             self.collate.stop()
-        if is_over and self.probe is not None:
-            self.loader.probe = self.probe
         self.sampler_ns = min(self.sampler_ns, 0)
         if not is_over and self.qsize is not None:
             # A failed batch arrived and was not handed out: recount the waiting ones.
@@ -411,8 +409,7 @@ class Session(EachStep):
             self._read_queues(iterator, sees_arrivals)
             return
         self.due_ns = 0
-        # Opening its files takes more than all else that begins a pass.
-        self.probe, self.loader.probe = self.loader.probe or Probe(), None
+        self.probe = Probe()
         self.collate = CollateTimer(self.probe)
         attach(iterator._dataset_fetcher, COLLATE, self.collate)
 

@@ -17,7 +17,6 @@ from underfed.host.clock import now_ns
 from underfed.trainer.collector_process import ensure_collector
 from underfed.trainer.device.device_clock import DeviceClock, device_reason, open_device_clock
 from underfed.trainer.hooks.sampler_timing import SamplerTiming
-from underfed.trainer.loading.probe import Probe
 from underfed.trainer.settings.loader_facts import with_settings
 from underfed.trainer.settings.sharding import Sharding
 
@@ -72,8 +71,6 @@ class WatchedLoader:
     stacks: Stacks = "1"
     profiler: Passes | None = None
     sampler: SamplerTiming = field(default_factory=SamplerTiming)
-    probe: Probe | None = None
-    """Of an iterator that has ended, for the next one. Only without workers."""
     run_directory: Path = field(init=False)
     _no_clock: tuple[str | None, LoaderFacts | None] | None = None
     """Why there is no device clock, as these facts say."""
