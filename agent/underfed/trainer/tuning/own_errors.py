@@ -33,7 +33,7 @@ HUNG_UP_S = 0.2
 """The end of a worker is waited for where its connection broke."""
 
 MADE_THERE = "; it could have workers if each of them made what belongs to a process at its first `__getitem__`"
-"""The usual cure."""
+"""The usual cure of a worker that waits for ever."""
 
 
 class _LateError(Exception):
@@ -219,12 +219,12 @@ def _reason(error: Exception, iterator: Any) -> str:
     if not _is_of_worker(error.__traceback__) and (
         ends := _ends(iterator, isinstance(error, ConnectionError | EOFError))
     ):
-        return f"a worker ended before its batch had come ({ends}){MADE_THERE}"
+        return f"a worker ended before its batch had come ({ends})"
     if isinstance(error, _LateError):
         return str(error)
     # The last line of what a worker sends as text is what was raised there.
     last = (str(error).strip() or type(error).__name__).splitlines()[-1]
-    return f"a worker could not load and send a batch that the training process could load: {last}"[:300] + MADE_THERE
+    return f"a worker could not load and send a batch that the training process could load: {last}"[:400]
 
 
 def _ends(iterator: Any, is_hung_up: bool) -> str:
