@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from typing import NamedTuple
 from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import BATCH, BATCH_DETAIL, NOT_MEASURED, head
 from underfed.host.clock import Clock
-from underfed.host.signal_handlers import let_through
+from underfed.host.own_file import OwnFile
 
 try:
     import resource
@@ -59,8 +58,8 @@ class Probe:
 
     def __init__(self, process_cpu_ns: Clock = time.process_time_ns) -> None:
         self._process_cpu_ns = process_cpu_ns
-        self._io = _open("/proc/self/io")
-        self._schedstat = -1
+        self._io = OwnFile("/proc/self/io")
+        self._schedstat: OwnFile | None = None
         self._thread = -1
         self._own_bytes = 0
         self._at_begin = (0, 0, 0, 0, 0)
@@ -69,8 +68,7 @@ class Probe:
         thread = threading.get_native_id()
         if thread != self._thread:
             # The open file belongs to the thread that opened it.
-            _close(self._schedstat)
-            self._schedstat, self._thread = _open("/proc/thread-self/schedstat"), thread
+            self._schedstat, self._thread = OwnFile("/proc/thread-self/schedstat"), thread
         runqueue = self.waited_ns()
         asked, read = self._bytes()
         self._at_begin = (time.thread_time_ns(), runqueue, self._process_cpu_ns(), asked, read)
@@ -92,24 +90,19 @@ class Probe:
 
     def waited_ns(self) -> int:
         """How long the thread has waited for a core since it started. Between ``begin()`` and ``end()``."""
-        if self._schedstat < 0:
+        content = self._schedstat.read(64) if self._schedstat is not None else None
+        if content is None:
             return NOT_MEASURED
-        content = os.pread(self._schedstat, 64, 0)
         self._own_bytes += len(content)
         return int(content.split()[1])
 
-    def __del__(self) -> None:
-        for name in ("_io", "_schedstat"):
-            _close(getattr(self, name, -1))  # not there where a signal interrupted the constructor
-
     def _bytes(self) -> tuple[int, int]:
-        if self._io < 0:
-            return NOT_MEASURED, NOT_MEASURED
         try:
-            content = os.pread(self._io, 512, 0)
+            content = self._io.read(512)
         except PermissionError:  # a process that may not be inspected, such as one with raised privileges
-            _close(self._io)
-            self._io = -1
+            self._io.close()
+            content = None
+        if content is None:
             return NOT_MEASURED, NOT_MEASURED
         self._own_bytes = len(content)
         words = content.split()
@@ -129,16 +122,3 @@ def write_batch_detail(
     """The second one, right after it. ``worker_cpu_ns``: of the process since its start, where it is a worker's."""
     bytes_read = usage.asked_bytes, usage.read_bytes
     ring.write(head(BATCH_DETAIL, epoch), index, usage.process_cpu_ns, *bytes_read, samples, worker_cpu_ns)
-
-
-def _open(path: str) -> int:
-    try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        let_through(error)
-        return -1
-
-
-def _close(file: int) -> None:
-    if file >= 0:
-        os.close(file)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
+from underfed.host.own_file import OwnFile
 from underfed.host.signal_handlers import let_through
 
 
@@ -20,23 +20,16 @@ class ThreadTimes:
     __slots__ = ("_file",)
 
     def __init__(self, native_id: int) -> None:
-        try:
-            self._file = os.open(f"/proc/self/task/{native_id}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            let_through(error)
-            self._file = -1
+        self._file = OwnFile(f"/proc/self/task/{native_id}/schedstat")
 
     def read(self) -> Times | None:
         """``None``: this system does not tell, or the thread has ended."""
-        if self._file < 0:
-            return None
         try:
-            cpu, runqueue, _ = os.pread(self._file, 64, 0).split()
+            content = self._file.read(64)
+            if content is None:
+                return None
+            cpu, runqueue, _ = content.split()
         except (OSError, ValueError) as error:
             let_through(error)
             return None
         return Times(int(cpu), int(runqueue))
-
-    def __del__(self) -> None:
-        if getattr(self, "_file", -1) >= 0:
-            os.close(self._file)
