@@ -102,9 +102,10 @@ def test_it_does_so_in_passes_that_begin_with_our_workers(batch_size: int | None
     alone = taken(iter(loader))
     use_from_now_on(tuner, WORKERS)
     iterator = iter(loader)
-    assert loader.num_workers == 2
     assert len(iterator) == len(loader)
     assert taken(iterator) == alone
+    switched = switched_of(iterator)
+    assert switched is not None and switched.setting == WORKERS
 
 
 def test_a_worker_that_never_loads_a_batch_is_waited_for_no_longer_than_that(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, Weig
 
 import underfed
 from tests.agent.test_signal_handlers import Handler, Interrupting
-from tests.agent.tuning.switching_plans import Indices, Pairs, Plan, alike, seen, switch, tuned
+from tests.agent.tuning.switching_plans import Indices, Pairs, Plan, alike, seen, switch, tuned, use_from_now_on
 from tests.fakes.traces import wait_for_collectors
 from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
@@ -62,6 +62,45 @@ def check(seed: int) -> int:
     plain, switching = alike(lambda: any_loader(random.Random(seed)), plan, passes=2, leave_at=leave_at)
     assert switching == plain, f"plan {seed}"
     return plan.switches
+
+
+def drawn_between(loaders: list[DataLoader[Any]], passes: int) -> list[Any]:
+    """All batches of loaders that are read in step, where a program draws random numbers after it began a pass and
+    before it takes the first batch; and the state of the generator after each."""
+    found: list[Any] = []
+    for _ in range(passes):
+        iterators = [iter(loader) for loader in loaders]
+        found.append((float(torch.rand(())), loaders[0].num_workers, type(iterators[0]).__name__))
+        found += [[batch.tolist() for batch in batches] for batches in zip(*iterators, strict=True)]
+        found.append(torch.get_rng_state().tolist())
+    return found
+
+
+@pytest.mark.parametrize("has_generator", [False, True])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_pass_that_begins_with_our_workers_asks_the_sampler_at_the_first_request(
+    count: int, has_generator: bool
+) -> None:
+    def make() -> list[DataLoader[Any]]:
+        own = [torch.Generator().manual_seed(3) if has_generator else None for _ in range(count)]
+        return [DataLoader(Indices(14), batch_size=3, shuffle=True, generator=each) for each in own]
+
+    for seed in range(10):
+        underfed.finish()
+        torch.manual_seed(seed)
+        plain = drawn_between(make(), passes=3)
+        torch.manual_seed(seed)
+        loaders = make()
+        tuned(loaders[0])
+        iterator = iter(loaders[0])
+        tuner = control._state.tuner
+        assert tuner is not None and switched_of(iterator) is not None
+        use_from_now_on(tuner, WORKERS)
+        del iterator
+        if has_generator:
+            loaders[0].generator.manual_seed(3)
+        torch.manual_seed(seed)
+        assert drawn_between(loaders, passes=3) == plain, f"seed {seed}"
 
 
 def test_a_generator_of_the_programs_own_is_further_where_torch_alone_loads_ahead_of_a_pass_that_is_left() -> None:

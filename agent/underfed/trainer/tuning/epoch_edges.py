@@ -2,6 +2,9 @@
 
 Constructing an iterator takes a random number for its workers' seeds. Where torch would have used the workers that
 there were, no number is taken from the program's generator.
+
+Where the script has no workers, torch asks the sampler first at the program's first request, and a sampler draws its
+random numbers then. So such a pass begins as the script has it, and the workers take over at that request.
 """
 
 from __future__ import annotations
@@ -14,7 +17,6 @@ from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.settings.loader_parts import attributes_of
 from underfed.trainer.tuning.feeders import Feeder, attributes_for, close
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
-from underfed.trainer.tuning.own_errors import AskedSampler
 from underfed.trainer.tuning.switching import Switched, forget, switched_of
 
 WARNS = "check_worker_number_rationality"
@@ -58,7 +60,7 @@ class EpochEdges:
         own = self._own_of(loader)
         was_begun, own.has_begun = own.has_begun, True
         self._iterating = weakref.ref(loader)
-        if setting is None:
+        if setting is None or (not own.workers and loader._dataset_kind == MAP_STYLE):
             return
         kept = attributes_of(loader).get("_iterator")
         iterator = self._iterator_for(kept, setting) if kept is not None else None
@@ -67,9 +69,6 @@ class EpochEdges:
             loader._iterator = iterator
         if own.persistent and was_begun and iterator is None:
             self._lend(loader, "generator", _own_generator())
-        if setting.num_workers and not own.workers and setting.in_order and loader._dataset_kind == MAP_STYLE:
-            name = "batch_sampler" if loader.batch_sampler is not None else "sampler"
-            self._lend(loader, name, AskedSampler(getattr(loader, name)))
         if setting.num_workers > own.workers:
             # Torch would warn of more workers than cores. They are measured, and no line of the program asks for them.
             self._lend(loader, WARNS, _warns_of_nothing)
