@@ -58,22 +58,6 @@ class Asked:
         return index
 
 
-class AskedSampler:
-    """In a loader's sampler's place while torch constructs an iterator of it."""
-
-    def __init__(self, sampler: Any) -> None:
-        self._sampler = sampler
-
-    def __iter__(self) -> Asked:
-        return Asked(iter(self._sampler))
-
-    def __len__(self) -> int:
-        return len(self._sampler)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(vars(self)["_sampler"], name)
-
-
 def plain(sampler: Any) -> Any:
     """The sampler's own iterator."""
     return sampler.sampler if isinstance(sampler, Asked) else sampler
