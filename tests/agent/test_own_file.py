@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 PROGRAM = """
 import os, threading
@@ -20,7 +21,7 @@ print([os.fstat(file).st_ino for file in files] == before)
 """
 
 
-def test_a_program_that_closed_every_number_keeps_the_files_that_it_opens(tmp_path):
+def test_a_program_that_closed_every_number_keeps_the_files_that_it_opens(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
