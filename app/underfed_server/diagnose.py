@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -21,7 +21,7 @@ from underfed_server.advice.run_gain import with_run_gains
 from underfed_server.diagnosis.chosen_loader import choose_loader, is_lost_at_start, line_of, of_run
 from underfed_server.diagnosis.ended_tuning import as_it_ended
 from underfed_server.diagnosis.instant_data import could_be
-from underfed_server.diagnosis.judge import Before, is_spent_between, judge, waits_for_data, without_figures
+from underfed_server.diagnosis.judge import Before, explained_by_stacks, judge, without_figures
 from underfed_server.diagnosis.overview import Overview, overview_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import (
@@ -80,10 +80,11 @@ class Diagnoser:
         overview = overview_of(facts)
         before = Before.of(of_same)
         name, read = name_of(facts), partial(read_hotspots, store, run_id, name_of(facts))
-        if waits_for_data(facts, before, overview):
-            facts = replace(facts, loading=self._loading.of(facts, name, read))
-        if is_spent_between(facts, before, overview):
-            facts = replace(facts, between=self._between.of(facts, name, partial(read, of="step")))
+        facts = _with_stacks(
+            facts, before, overview,
+            loading=partial(self._loading.of, facts, name, read),
+            between=partial(self._between.of, facts, name, partial(read, of="step")),
+        )  # fmt: skip
         verdict = judge(facts, before, overview)
         leading = verdict.causes[0].cause if verdict.causes else None
         basis = (name_of(facts), verdict.bound, leading, facts.settings, facts.tuned is None)
@@ -153,13 +154,28 @@ class LoaderDiagnoses:
         return kept[1].model_copy(update={"loaders": known.loaders, "ledger": ledger})
 
 
+def _with_stacks(
+    facts: RunFacts,
+    before: Before | None,
+    overview: Overview,
+    *,
+    loading: Callable[[], LoaderHotspots],
+    between: Callable[[], LoaderHotspots],
+) -> RunFacts:
+    """With what was seen to execute where that explains something: each is looked up then alone."""
+    explained = explained_by_stacks(facts, before, overview)
+    if explained.loading:
+        facts = replace(facts, loading=loading())
+    if explained.between:
+        facts = replace(facts, between=between())
+    return facts
+
+
 def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     facts = read_facts(store, run_id, named(loader))
     overview = overview_of(facts)
-    if waits_for_data(facts, None, overview):
-        facts = replace(facts, loading=read_hotspots(store, run_id, loader))
-    if is_spent_between(facts, None, overview):
-        facts = replace(facts, between=read_hotspots(store, run_id, loader, of="step"))
+    read = partial(read_hotspots, store, run_id, loader)
+    facts = _with_stacks(facts, None, overview, loading=read, between=partial(read, of="step"))
     verdict = judge(facts, overview=overview)
     if verdict.bound == "unknown" and facts.steps > facts.judged_steps and store.rows_deleted_at(run_id) is not None:
         verdict = without_figures(verdict.sentence, "retention deleted its single steps", facts.judged_steps)

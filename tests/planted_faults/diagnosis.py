@@ -614,8 +614,8 @@ DIAGNOSIS = (
     Fault(
         "what loading executes is read for runs that do not wait for data",
         "app/underfed_server/diagnose.py",
-        "        if waits_for_data(facts, before, overview):\n            facts =",
-        "        if facts.judged_steps:\n            facts =",
+        "    if explained.loading:\n        facts =",
+        "    if facts.judged_steps:\n        facts =",
         ("tests/app/test_diagnose_hotspots.py",),
     ),
     Fault(

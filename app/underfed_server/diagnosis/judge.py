@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from underfed_server.diagnosis import sentence
 from underfed_server.diagnosis.bound import Losses, find_bound, find_level, read_losses
@@ -80,22 +81,22 @@ def judge(facts: RunFacts, before: Before | None = None, overview: Overview | No
     )
 
 
-def waits_for_data(facts: RunFacts, before: Before | None, overview: Overview) -> bool:
-    """Whether :func:`judge` will say so: only then is what loading was seen to execute worth looking up."""
-    if _is_early(facts):
-        return False
-    losses = read_losses(overview.slow.judged, overview.slow.late_in_turn)
-    return _bound(facts, losses, before) == "data"
+class Explained(NamedTuple):
+    """What stacks explain of a run: only that is worth looking up."""
+
+    loading: bool
+    """:func:`judge` will say that it waits for data."""
+    between: bool
+    """What the training threads execute between batches takes a part worth telling of the time."""
 
 
-def is_spent_between(facts: RunFacts, before: Before | None, overview: Overview) -> bool:
-    """Whether what the training threads execute between batches explains a part worth telling of the time."""
+def explained_by_stacks(facts: RunFacts, before: Before | None, overview: Overview) -> Explained:
     if _is_early(facts):
-        return False
+        return Explained(loading=False, between=False)
     rank = overview.slow.judged
-    losses = read_losses(rank, overview.slow.late_in_turn)
+    bound = _bound(facts, read_losses(rank, overview.slow.late_in_turn), before)
     paused = max(rank.paused_fraction, rank.between_epochs_fraction)
-    return paused >= sentence.PAUSED_FRACTION or _bound(facts, losses, before) == "host"
+    return Explained(bound == "data", paused >= sentence.PAUSED_FRACTION or bound == "host")
 
 
 def _is_early(facts: RunFacts) -> bool:
