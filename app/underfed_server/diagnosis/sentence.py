@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from underfed_server.diagnosis.bound import Losses
+from underfed_server.diagnosis.bound import Losses, find_level
 from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
 from underfed_server.diagnosis.examination import Examination
@@ -129,7 +129,7 @@ def _said_of_judged(examined: Examination, losses: Losses) -> str:
 def _has_some_wait(examined: Examination, losses: Losses) -> bool:
     """By the host's clock: too little to bind the run, and too much to call it busy. The word beside it is the same."""
     is_told_so = examined.bound == "compute" and not examined.rank.has_device_clock and not losses.is_event
-    return is_told_so and losses.loop >= THRESHOLDS.watch_fraction
+    return is_told_so and find_level(losses.loop) != "healthy"
 
 
 def _is_well_fed(examined: Examination, losses: Losses) -> bool:
