@@ -6,7 +6,7 @@ accumulated gradients or a wait for queued kernels: it is a pause where the proc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,7 +140,8 @@ def checkpoints_in(
     is_long = lasted_us >= LEAST_WRITING_US
     if not is_long.any():
         return None
-    written = _most_written(begin_us[is_long], end_us[is_long], read_written)
+    begin_us, end_us = begin_us[is_long], end_us[is_long]
+    written = most_written(read_written(float(begin_us[0])), begin_us, end_us)
     wrote = written >= LEAST_WRITTEN_BYTES
     count = int(np.count_nonzero(wrote))
     lasted = float(np.sum(lasted_us[is_long][wrote]))
@@ -176,10 +177,11 @@ def _written_in(rows: StepRows, steps: Mask, read_written: ReadWritten) -> Colum
     """Of the ``steps``, each that holds a checkpoint; of several processes, by the one that wrote most."""
     begin_us = (rows.start_us + rows.data_wait_us)[steps]
     end_us = (rows.start_us + rows.step_us)[steps]
-    most = _most_written(begin_us, end_us, read_written)
+    most = most_written(read_written(float(begin_us[0])), begin_us, end_us)
     return np.where(most >= LEAST_WRITTEN_BYTES, most, 0.0)
 
 
-def _most_written(begin_us: Column, end_us: Column, read_written: ReadWritten) -> Column:
-    found = [each.within(begin_us, end_us) for each in read_written(float(begin_us[0]))]
+def most_written(processes: Iterable[Written], begin_us: Column, end_us: Column) -> Column:
+    """In each span, by the process that wrote most in it."""
+    found = [each.within(begin_us, end_us) for each in processes]
     return np.max(found, axis=0) if found else np.zeros(len(begin_us))

@@ -19,8 +19,9 @@ from underfed_server.facts.long_steps import (
     MANY_STEPS,
     TWO_STEPS,
     Written,
+    most_written,
 )
-from underfed_server.facts.record import is_read_ahead
+from underfed_server.facts.record import between_epochs, is_read_ahead
 from underfed_server.measurements import Column, Columns
 from underfed_server.model import Diagnosis, EpochInfo, Pause, PauseKind
 from underfed_server.store.columns.ladder import Rollup, Stat
@@ -136,11 +137,7 @@ def _lies_in(one: Pause, other: Pause) -> bool:
 
 def _gaps(epochs: Sequence[EpochInfo]) -> list[Pause]:
     """Between epochs."""
-    return [
-        _program(before.end_us, after.start_us)
-        for before, after in pairwise(epochs)
-        if before.end_us is not None and after.start_us > before.end_us
-    ]
+    return [_program(end_us, after.start_us) for end_us, after in between_epochs(epochs)]
 
 
 def _program(start_us: float, end_us: float) -> Pause:
@@ -237,9 +234,8 @@ def _named_together(
 ) -> Iterator[Pause]:
     begin_us, end_us = (np.array([getattr(each, name) for each in pauses], dtype=np.float64) for name in ENDS)
     read = (_written(reader, track, pauses[0].start_us, pauses[-1].end_us) for track in tracks)
-    written = (Written.of(*each, is_alone=is_alone) for each in read if each is not None)
-    found = [each.within(begin_us, end_us) for each in written]
-    for pause, written in zip(pauses, np.max(found, axis=0) if found else np.zeros(len(pauses)), strict=True):
+    processes = (Written.of(*each, is_alone=is_alone) for each in read if each is not None)
+    for pause, written in zip(pauses, most_written(processes, begin_us, end_us), strict=True):
         is_checkpoint = written >= LEAST_WRITTEN_BYTES
         told = {"kind": "checkpoint", "label": "checkpoint", "written_bytes": round(written)}
         yield pause.model_copy(update=told) if is_checkpoint else pause

@@ -6,9 +6,10 @@ Arrays hold microseconds as ``float64`` with NaN for "not measured". A field tha
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,13 @@ OFTEN_HELD_UP = 0.02
 def epoch_starts(steps: StepRows) -> Mask:
     """Which steps are the first of an epoch."""
     return np.equal(steps.batch_index, 0)
+
+
+def between_epochs(epochs: Sequence[EpochInfo]) -> Iterator[tuple[int, EpochInfo]]:
+    """When one ended before the next began, and that one."""
+    for before, after in pairwise(epochs):
+        if before.end_us is not None and after.start_us > before.end_us:
+            yield before.end_us, after
 
 
 class HostShare(HostFacts):

@@ -7,12 +7,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
 from underfed_server.facts.long_steps import ReadWritten, Written, checkpoints_in, pauses_in
-from underfed_server.facts.record import Checkpoints, Mask, is_read_ahead
+from underfed_server.facts.record import Checkpoints, Mask, between_epochs, is_read_ahead
 from underfed_server.measurements import Column, StepRows, chosen
 from underfed_server.model import EpochInfo
 from underfed_server.store.columns.lanes import steps_lane
@@ -171,9 +170,7 @@ def _between_epochs(own: Recorded, others: list[Recorded], read_written: ReadWri
     """Passes over other loaders left out."""
     known = set(own.rows.epoch_index.tolist())
     gaps = [
-        (before.end_us, after.start_us)
-        for before, after in pairwise(own.present_epochs)
-        if before.end_us is not None and after.start_us > before.end_us and after.epoch_index in known
+        (end_us, after.start_us) for end_us, after in between_epochs(own.present_epochs) if after.epoch_index in known
     ]
     if not gaps:
         return None
