@@ -87,8 +87,11 @@ class OwnErrors:
 
 def _ends_unnoticed(iterator: Any) -> None:
     """Torch's handler of SIGCHLD raises wherever the program is. A worker's end is seen when its batch is due."""
+    from torch.utils.data import _utils
+
+    handling: Any = _utils.signal_handling
     if iterator._worker_pids_set:
-        _signal_handling()._remove_worker_pids(id(iterator))
+        handling._remove_worker_pids(id(iterator))
         iterator._worker_pids_set = False
 
 
@@ -218,12 +221,6 @@ def _ends(iterator: Any, is_hung_up: bool) -> str:
             worker.join(HUNG_UP_S / len(iterator._workers))
     codes = {worker.exitcode for worker in iterator._workers} - {None}
     return ", ".join(sorted(signal.Signals(-code).name if code < 0 else f"exit code {code}" for code in codes))
-
-
-def _signal_handling() -> Any:
-    from torch.utils.data._utils import signal_handling
-
-    return signal_handling
 
 
 def _loaded_here(iterator: Any, index: Any) -> Any:
