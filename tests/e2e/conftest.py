@@ -96,6 +96,14 @@ def browser() -> Iterator[Browser]:
         yield launched
 
 
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Service]:
+    """A service of the test's own, without a run."""
+    service = start_service(tmp_path / "underfed.db")
+    yield service
+    service.kill()
+
+
 def as_owner(page: Page, address: str, token: str) -> None:
     """Sign the page's browser in as who may change runs."""
     assert page.request.post(f"{address}/api/v1/session", data={"token": token}).ok

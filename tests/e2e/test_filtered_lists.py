@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,19 +10,12 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.app.made_windows import RUN, made_window
 from tests.app.operations.asking import send
-from tests.app.serving import Service, start_service
+from tests.app.serving import Service
 from tests.e2e.conftest import as_owner
 
 STEP_US = 100_000
 DOUBT_MS = 31_000
 """Later than the page asks again for what only figures tell."""
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Service]:
-    service = start_service(tmp_path / "underfed.db")
-    yield service
-    service.kill()
 
 
 @dataclass(slots=True)

@@ -22,13 +22,6 @@ TABS = 7
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Service]:
-    service = start_service(tmp_path / "underfed.db")
-    yield service
-    service.kill()
-
-
-@pytest.fixture
 def windows() -> Iterator[dict[str, Any]]:
     """Of ``run-1``: 20 steps each."""
     return made_stream(1_000)

@@ -1,4 +1,7 @@
-"""A loop on cores that other processes fill: samples that are waited for, and work that wants a core."""
+"""A loop on cores that other processes fill: samples that are waited for, and work that wants a core.
+
+Arguments: workers, samples, milliseconds that each sleeps, samples in a batch, milliseconds of work in a step.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,20 @@ import torch
 from noted import Loop, Samples, write
 from torch.utils.data import DataLoader
 
-CPU_MS = 15.0
-
 torch.set_num_threads(1)
-workers = int(sys.argv[1])
+workers, samples, sample_ms, batch_size, cpu_ms = map(int, sys.argv[1:])
 others = [
     subprocess.Popen([sys.executable, "-S", "-E", "-c", "while True: sum(range(100_000))"])
     for _ in os.sched_getaffinity(0)
 ]
 try:
-    loader = DataLoader(Samples(1_920, 5), batch_size=16, num_workers=workers)
+    loader = DataLoader(Samples(samples, sample_ms), batch_size=batch_size, num_workers=workers)
     loop = Loop("loader-1", "train")
     weights = torch.nn.Linear(64, 1)
     loop.begins()
     for batch in loader:
         loop.has_batch()
-        until = time.thread_time() + CPU_MS / 1e3
+        until = time.thread_time() + cpu_ms / 1e3
         while time.thread_time() < until:
             weights(batch).sum().backward()
         loop.is_done()
