@@ -1,6 +1,9 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import build from './vite.config.ts'
 
+// Times are shown in the reader's zone: in tests that is one, whatever the machine's is.
+process.env.TZ = 'UTC'
+
 export default mergeConfig(
   build,
   defineConfig({

@@ -1,5 +1,5 @@
 import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { GroupHours, Host } from '../../src/api/schema'
 import { HostRow } from '../../src/ui/hosts/HostRow'
 import { alike, SilentHosts } from '../../src/ui/hosts/SilentHosts'
@@ -93,6 +93,14 @@ describe('a host in the table', () => {
 })
 
 describe('hosts from which nothing comes', () => {
+  // Of the last days the time of day is shown, before them only the date.
+  beforeEach(() => {
+    vi.setSystemTime('2026-11-21T18:00:00Z')
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
   const silent = (index: number, runId = `run-${index}`) =>
     host({
       hostname: `gpu-${index}`,
