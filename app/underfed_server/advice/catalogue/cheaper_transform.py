@@ -154,6 +154,8 @@ def _applies(cost: KnownCost, case: Case) -> bool:
     if cost.needs_bytes and case.loader.batch_fits_uint8 is False:
         return False
     dtypes = case.loader.batch_dtypes
+    if cost.needs_float64 and dtypes and "float64" not in dtypes:
+        return False
     if cost.needs_floats and dtypes and not any("float" in name for name in dtypes):
         return False
     sizes = case.facts.loading.picture_sizes if case.facts.loading else ()

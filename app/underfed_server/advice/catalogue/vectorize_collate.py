@@ -6,13 +6,11 @@ from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer, refuse
 from underfed_server.advice.proof.traits import halved
-from underfed_server.advice.sketches import joining
+from underfed_server.advice.sketches import JOINING
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.model import Evidence, Refusal
 
-FUNCTION = f"""\
-{joining("torch.stack(tensors)  # one copy; pad with one call, too: torch.nn.utils.rnn.pad_sequence(tensors, True)")}"""
-
+FUNCTION = JOINING
 
 COPY_US_A_MB = 1_200.0
 """To join samples, of which the copy into new memory is most (own study: 600 to 800 µs a megabyte)."""
