@@ -383,12 +383,39 @@ def test_what_pillow_does_on_when_it_has_decoded_counts_as_decoding() -> None:
     assert best.evidence[0].value == 0.4, "what is converted there was decoded before"
 
 
-@pytest.mark.parametrize(("usable", "order"), [
-    (4.0, ["cheaper_transform", "num_workers"]), (8.0, ["num_workers", "cheaper_transform"]),
+LINE_FIRST, WORKERS_FIRST = ["cheaper_transform", "num_workers"], ["num_workers", "cheaper_transform"]
+
+
+@pytest.mark.parametrize(("seen", "usable", "a_worker", "order"), [
+    (RESIZE, 4.0, 0.05, LINE_FIRST), (RESIZE, 8.0, 0.05, LINE_FIRST),
+    # Twice as fast with six more is within a quarter of the line's × 2.50; × 1.90 is not.
+    (RESIZE, 8.0, 0.17, WORKERS_FIRST), (RESIZE, 8.0, 0.15, LINE_FIRST),
+    # No cheaper way is known of it: only where there is no core for a worker.
+    (OWN, 4.0, 0.05, LINE_FIRST), (OWN, 8.0, 0.05, WORKERS_FIRST),
 ])  # fmt: skip
-def test_on_cores_that_are_all_used_cheaper_loading_comes_before_a_few_workers_more(
-    usable: float, order: list[str]
+def test_less_work_comes_before_more_workers_that_help_less(
+    seen: str, usable: float, a_worker: float, order: list[str]
 ) -> None:
-    facts = altered(waiting({RESIZE: 60}), host={"usable_cores": usable}, process={"host_busy_cores": 3.9})
-    case = made_case(facts, made_verdict(cpu_limited=0.5), lambda setting: 1 + 0.05 * (setting.num_workers - 2))
+    facts = altered(waiting({seen: 60}), host={"usable_cores": usable}, process={"host_busy_cores": 3.9})
+    case = made_case(facts, made_verdict(cpu_limited=0.5), lambda setting: 1 + a_worker * (setting.num_workers - 2))
     assert [one.change for one in recommend(case).advice if one.change in order] == order
+
+
+@pytest.mark.parametrize(("_name", "samples"), SEEN)
+def test_of_every_known_way_the_line_comes_before_workers_that_gain_half_as_much(
+    _name: str, samples: Mapping[str, int]
+) -> None:
+    facts = altered(waiting(samples), host={"usable_cores": 8.0}, process={"host_busy_cores": 3.9})
+    case = made_case(facts, made_verdict(too_few_workers=0.5), lambda setting: 1 + 0.03 * (setting.num_workers - 2))
+    assert [one.change for one in recommend(case).advice if one.change in LINE_FIRST] == LINE_FIRST
+
+
+def test_joining_that_takes_nearly_all_of_loading_comes_before_more_workers_though_their_cause_leads() -> None:
+    def order(collate_us: float) -> list[str]:
+        facts = altered(waiting({}), batches={"collate_us": collate_us}, host={"usable_cores": 8.0})
+        verdict = made_verdict(too_few_workers=0.5, slow_collate=0.2)
+        case = made_case(facts, verdict, lambda setting: 1 + 0.15 * (setting.num_workers - 2))
+        return [one.change for one in recommend(case).advice]
+
+    assert order(190_000.0)[:2] == ["vectorize_collate", "num_workers"]
+    assert order(90_000.0)[:2] == ["num_workers", "vectorize_collate"], "half of loading gone gains no more than they"

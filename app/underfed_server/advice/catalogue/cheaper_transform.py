@@ -213,7 +213,7 @@ def _offer(
     """``left_out``: what the ceiling does not count. ``None``: even if all of that work went away, the run would hardly
     be faster.
     """
-    ceiling = _ceiling(case, share)
+    ceiling = case.ceiling_without(share)
     if not is_worthwhile(ceiling):
         return None
     return Offer(
@@ -236,17 +236,6 @@ def _offer(
         ),
         ceiling=Ceiling(ceiling),
     )
-
-
-def _ceiling(case: Case, share: float) -> float:
-    """Without ``share`` of loading. With workers, steps take at least the share of their time that is left of loading;
-    without, loading is added to the step, and only that part of the step shortens.
-    """
-    instant = case.ceiling(case.rank).speedup
-    if not case.num_workers and not case.rank.is_read_ahead:
-        # The device's clock may see less of loading than the loop waits, the other ranks' clocks more.
-        share *= max(case.rank.data_wait_us / case.rank.step_us, 1 - 1 / instant)
-    return min(1 / (1 - min(share, MOST_SHARE)), instant)
 
 
 def _through(line: CostlyLine) -> str:
