@@ -299,18 +299,18 @@ def _nothing_to_change(examined: Examination, losses: Losses) -> str:
     if _is_well_fed(examined, losses):
         return "Nothing about the loader needs to change: a faster loader would gain next to nothing."
     marked = symptoms(examined)
-    beside = f" Marked below, but too small to be a cause: {'; '.join(marked)}." if marked else ""
+    beside = f" Marked below, but none of these was found to cost it: {'; '.join(marked)}." if marked else ""
     return f"No cause of this wait was found, and no setting that would shorten it.{beside}"
 
 
 def _no_cause(examined: Examination) -> str:
-    """Signals are told that are out of the ordinary, and yet cost too little to be a cause."""
+    """Signals are told that are out of the ordinary, and of which no cause came."""
     none, marked = "None of the causes that Underfed knows explains the wait", symptoms(examined)
     if (hidden := _hidden_delivery(examined)) is not None:
         return f"{none}: {hidden}."
     if not marked:
         return f"{none}: the signals below were ruled out."
-    return f"{none}. Marked below, but too small to explain it: {'; '.join(marked)}."
+    return f"{none}. Marked below, but none of these was found to cost it: {'; '.join(marked)}."
 
 
 def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -> str | None:

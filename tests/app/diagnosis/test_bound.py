@@ -192,4 +192,4 @@ def test_what_is_marked_beside_a_wait_without_a_cause_is_told_with_it() -> None:
     assert verdict.causes == [] and verdict.why is not None and marked
     assert "No cause of this wait was found" in verdict.why
     own = [name for name in marked if not name.startswith(("Waiting", "Requests"))]
-    assert own and f"Marked below, but too small to be a cause: {'; '.join(own)}." in verdict.why
+    assert own and f"Marked below, but none of these was found to cost it: {'; '.join(own)}." in verdict.why
