@@ -32,6 +32,13 @@ Advice comes in this order:
    or one asks once for what as many workers as there are cores wait for side by side (`vectorize_getitem`);
 2. the others by their predicted gain; what is only to be tried by the middle of its interval;
 3. what has neither, by the cost of the causes that it cures.
+
+Then less work comes before more workers or cores for it, where these cannot help as much. What `cheaper_transform` and
+`vectorize_collate` give at most is measured: the share of loading that their line, or joining, takes. Such a line is
+moved before `num_workers` (more of them) and `cpu_allocation` where a cheaper way is known for it, and its ceiling is
+1.25 times what these are predicted to gain, or more; that they gain nothing counts for the same as no prediction. Where
+all cores are in use already, any ceiling above what more workers gain at least is enough, and no cheaper way needs to
+be known.
 """
 
 

@@ -272,3 +272,18 @@ def test_a_stretch_has_a_heat_map_of_its_own(page: Page, gallery: Service) -> No
     whole = page.request.get(f"{gallery.address}/api/v1/runs/vit-b16-in1k-aug2/workers").json()["heatmap"]
     assert zoomed["at_us"][0] > whole["at_us"][0]
     assert zoomed["end_us"] - zoomed["at_us"][-1] < whole["end_us"] - whole["at_us"][-1], "its columns are narrower"
+
+
+def test_what_is_looked_up_stands_beside_the_charts_where_no_fix_is_advised(page: Page, gallery: Service) -> None:
+    def edges(run_id: str) -> tuple[float, float]:
+        page.goto(f"{gallery.address}/runs/{run_id}")
+        charts, looked_up = page.locator(".seen > :first-child"), page.locator(".looked-up")
+        expect(looked_up.locator("summary").first).to_be_visible()
+        beside, below = looked_up.bounding_box(), charts.bounding_box()
+        assert beside is not None and below is not None
+        return beside["x"], below["x"] + below["width"]
+
+    left, charts_end = edges("recorded-shell-loop")
+    assert left > charts_end
+    left, charts_end = edges("recorded-short-run")
+    assert left < charts_end

@@ -9,6 +9,7 @@ from underfed_server.advice.prediction.ranks import Ranks
 from underfed_server.advice.prediction.regime import Regime
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError, recorded_setting
+from underfed_server.advice.shares import MOST_SHARE
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.causes.few_shards import loading_workers
@@ -85,6 +86,16 @@ class Case:
     def ceiling(self, rank: RankFacts) -> Ceiling:
         """Of a rank whose batches were all there at once."""
         return read_ceiling(rank, self.facts.host, self.together)
+
+    def ceiling_without(self, share: float) -> float:
+        """The speed-up without ``share`` of loading. With workers, steps take at least the share of their time that is
+        left of loading; without, loading is added to the step, and only that part of the step shortens.
+        """
+        instant = self.ceiling(self.rank).speedup
+        if not self.num_workers and not self.rank.is_read_ahead:
+            # The device's clock may see less of loading than the loop waits, the other ranks' clocks more.
+            share *= max(self.rank.data_wait_us / self.rank.step_us, 1 - 1 / instant)
+        return min(1 / (1 - min(share, MOST_SHARE)), instant)
 
     @property
     def could_be(self) -> Ceiling | None:

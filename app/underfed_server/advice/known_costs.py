@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from underfed_server.advice.sketches import joining
+from underfed_server.advice.sketches import JOINING
 from underfed_server.facts.costly_lines import IsMeant
 from underfed_server.facts.loading import LoaderHotspots, Place
 from underfed_server.model import Stage
@@ -51,6 +51,8 @@ class KnownCost:
     """What is decoded is at least twice as large as what is used, as far as that was seen."""
     needs_floats: bool = False
     """A batch has floating-point numbers, as far as that was seen."""
+    needs_float64: bool = False
+    """A batch has numbers in float64, as far as that was seen."""
     needs_bytes: bool = False
     """A batch holds no more different values than a byte has, as far as that was seen."""
 
@@ -140,6 +142,13 @@ CONVERTS = re.compile(r"^Image\.(convert|copy) PIL/")
 
 
 OPERATOR = re.compile(r"^operator ")
+
+CONVERTS_ARRAYS = r"^((\w+\.)*astype|(np|numpy)\.(asarray|array|ascontiguousarray|float64)) "
+"""Which type they make is not seen: the call may ask for float32 already."""
+
+COMPUTES_ON_ARRAYS = (
+    r"^((?!copy\.)(\w+\.)*copy|(np|numpy)\.(divide|multiply|subtract|add|clip|concatenate|stack|where|pad)) "
+)
 
 TENSOR_CALLS = r"^(torch|F)\.(?!tensor |as_tensor |from_numpy )[\w.]+ "
 
@@ -246,7 +255,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         needs_bytes=True,
     ),
     KnownCost(
-        name="arrays in place",
+        name="arrays in float32",
         title="Compute on arrays in float32 and in place",
         why="Each operator and each conversion makes another array, and one float64 in an expression makes all that "
         "follows twice as large.",
@@ -259,10 +268,27 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         risk="What is computed in place must not be used elsewhere. Sums over many numbers lose digits in float32.",
         source="https://numpy.org/doc/stable/user/basics.copies.html, "
         "https://numpy.org/doc/stable/user/basics.types.html",
-        seen_as=re.compile(
-            r"^((\w+\.)*astype|(?!copy\.)(\w+\.)*copy|(np|numpy)\.(asarray|array|ascontiguousarray|divide|multiply|subtract|add|clip|float64"
-            r"|concatenate|stack|where|pad)) "
-        ),
+        seen_as=re.compile(rf"{CONVERTS_ARRAYS}|{COMPUTES_ON_ARRAYS}"),
+        operands="arrays",
+        is_innermost=True,
+        is_own=True,
+        needs_float64=True,
+    ),
+    KnownCost(
+        name="arrays in place",
+        title="Compute on arrays in place",
+        why="Each operator makes another array. Where an operand is float64, as an array of Python's numbers is, all "
+        "that follows is twice as large.",
+        write="""\
+-image = (np.asarray(image) / 255.0 - mean) / deviation  # three copies; of float64, where mean is an array of that
++mean, deviation = 255 * np.float32(mean), 255 * np.float32(deviation)  # once, in __init__
++image = np.array(image, dtype=np.float32)  # the only copy
++image -= mean
++image /= deviation""",
+        risk="What is computed in place must not be used elsewhere. Sums over many numbers lose digits in float32.",
+        source="https://numpy.org/doc/stable/user/basics.copies.html, "
+        "https://numpy.org/doc/stable/user/basics.types.html",
+        seen_as=re.compile(COMPUTES_ON_ARRAYS),
         operands="arrays",
         is_innermost=True,
         is_own=True,
@@ -279,7 +305,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
 +wave = wave + np.float32(0.01) * self.generator.standard_normal(np.shape(wave), dtype=np.float32)""",
         risk="Other random numbers for the same seed. Each worker needs its own seed, as torch.initial_seed() is.",
         source="https://numpy.org/doc/stable/reference/random/new-or-different.html",
-        seen_as=re.compile(r"^(np|numpy)\.random\.\w+ "),
+        seen_as=re.compile(r"^(np|numpy)\.random\.(?!default_rng |[A-Z])\w+ "),
         is_innermost=True,
         is_own=True,
     ),
@@ -333,6 +359,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         title="Open the archive once in each worker",
         why="The archive is opened for each sample, and its list of contents is read each time.",
         write="""\
++    archive = None  # of the class: no __init__ is needed
      def __getitem__(self, index):
 -        with zipfile.ZipFile(self.path) as archive:
 -            return decode(archive.read(self.names[index]))
@@ -398,7 +425,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         write=f"""\
 -for row, sample in enumerate(samples):
 -    batch[row, : len(sample)] = sample
-{joining("torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)  # of equal lengths: torch.stack(tensors)")}""",
+{JOINING}""",
         risk="The new function has to give the same batches: compare one of each.",
         source="https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pad_sequence.html",
         seen_as=re.compile(""),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from underfed_server.diagnosis.between_batches import LEAST_FRACTION, WORKS
 from underfed_server.diagnosis.bound import Losses, find_level
 from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
@@ -201,7 +202,8 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
     """``samples``: in a step; ``None``: not known."""
     pauses, saving = _pauses(examined.rank, losses), _saving(examined.rank, examined.facts.between)
     waits = _why(examined, losses, causes, samples)
-    return " ".join(filter(None, (pauses, saving, waits) if pauses else (waits, saving))) or None
+    told = [pauses, saving, waits] if pauses else [waits, saving]
+    return " ".join(filter(None, [*told, *_between_batches(examined)])) or None
 
 
 def _pauses(rank: RankFacts, losses: Losses) -> str | None:
@@ -225,6 +227,25 @@ def _saving(rank: RankFacts, between: LoaderHotspots | None) -> str | None:
     if not told and seen is not None and seen >= PAUSED_FRACTION:
         told = [f"Of the looks at the training thread between batches, {percent(seen)} found it saving."]
     return " ".join([*told, *at, ADVISED]) if told else None
+
+
+def _between_batches(examined: Examination) -> Iterator[str]:
+    """What takes a part worth telling of the looks at the training thread, and is no training; of a loop that its
+    program limits, the costliest line, if it is nothing known.
+    """
+    between = examined.facts.between
+    if between is None:
+        return
+    known = [(work, share_of(between, work.is_meant) or 0.0) for work in WORKS]
+    told = [(work, share) for work, share in known if share >= LEAST_FRACTION]
+    looks = "Of the looks at the training thread between batches"
+    for work, share in sorted(told, key=lambda each: -each[1]):
+        line = costliest_line(between, work.is_meant)
+        found = f"{percent(share)} found it {work.found_it}, most often in {line}"
+        yield f"{looks}, {found}. Usual against that: {work.usual}"
+    line = costliest_line(between) if examined.bound == "host" and not told else None
+    if line is not None:
+        yield f"{looks}, {percent(line.fraction)} found it in {line}: no other line took more."
 
 
 def _checkpoints(rank: RankFacts) -> Iterator[str]:
@@ -277,17 +298,19 @@ def _further(losses: Losses, causes: Sequence[CauseFinding]) -> Iterator[str]:
 def _nothing_to_change(examined: Examination, losses: Losses) -> str:
     if _is_well_fed(examined, losses):
         return "Nothing about the loader needs to change: a faster loader would gain next to nothing."
-    return "No cause of this wait was found, and no setting that would shorten it."
+    marked = symptoms(examined)
+    beside = f" Marked below, but none of these was found to cost it: {'; '.join(marked)}." if marked else ""
+    return f"No cause of this wait was found, and no setting that would shorten it.{beside}"
 
 
 def _no_cause(examined: Examination) -> str:
-    """Signals are told that are out of the ordinary, and yet cost too little to be a cause."""
+    """Signals are told that are out of the ordinary, and of which no cause came."""
     none, marked = "None of the causes that Underfed knows explains the wait", symptoms(examined)
     if (hidden := _hidden_delivery(examined)) is not None:
         return f"{none}: {hidden}."
     if not marked:
         return f"{none}: the signals below were ruled out."
-    return f"{none}. Marked below, but too small to explain it: {'; '.join(marked)}."
+    return f"{none}. Marked below, but none of these was found to cost it: {'; '.join(marked)}."
 
 
 def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from underfed_server import figures
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.verdict import verdict_word
@@ -9,29 +11,57 @@ from underfed_server.terminal.verdict import verdict_word
 LONGEST = 250
 """Characters. ``scontrol`` passes on more; tools that print such comments cut columns of about this width."""
 
+LONGEST_FIX = 120
+"""Of these. What comes before it always has more."""
+
 PLAIN = str.maketrans({"×": "x", "–": "-", "≈": "~", '"': "'", "\\": "/", "`": "'"})
 """A shell and a database in between may take other signs for something else."""
 
 
 def line_of(found: Diagnosis) -> str:
     """``data-bound: 43% of step time lost to input (too few workers), 48 min lost; first fix: Use 4 workers, x 1.7-2.0;
-    run train-7f3a9c2e``. Printable ASCII."""
+    run train-7f3a9c2e``. Printable ASCII. What is too long is cut before the fix.
+    """
+    said, fix, run = _plain("; ".join(_said(found))), _plain(_fix(found)), f"; run {found.run_id}"
+    end = f"{_cut(fix, LONGEST_FIX)}{run}"
+    return f"{_cut(said, LONGEST - len(end))}{end}"
+
+
+def _said(found: Diagnosis) -> Iterator[str]:
     word = verdict_word(found.bound, found.level, found.status)
     if found.bound == "unknown":
-        said = [f"{word}: {found.reason or found.sentence}".removesuffix(".")]
-    else:
-        cause = f" ({found.causes[0].cause_label})" if found.causes else ""
-        said = [
-            f"{word}: {figures.fraction(found.data_stall_fraction)} of step time lost to input{cause}{_lost(found)}"
-        ]
-        if found.is_beside_first and found.beside_loader is not None:
-            said.append(f"outside the loader: {found.beside_loader.removesuffix('.')}")
-        elif found.best_advice is not None:
-            said.append(f"first fix: {found.best_advice.title}, {figures.gain_of_run(found.best_advice)}")
-    run = f"; run {found.run_id}"
-    plain = "; ".join(said).translate(PLAIN).encode("ascii", "replace").decode()
-    line = "".join(sign if sign.isprintable() else " " for sign in plain)
-    return (line if len(line) + len(run) <= LONGEST else f"{line[: LONGEST - len(run) - 3]}...") + run
+        yield f"{word}: {found.reason or found.sentence}".removesuffix(".")
+        return
+    cause = f" ({found.causes[0].cause_label})" if found.causes else ""
+    yield f"{word}: {_share(found)}{cause}{_lost(found)}"
+    if found.is_beside_first and found.beside_loader is not None:
+        yield f"outside the loader: {found.beside_loader.removesuffix('.')}"
+
+
+def _share(found: Diagnosis) -> str:
+    """Of what the verdict is about."""
+    now = found.anatomy
+    if found.bound == "transfer" and now is not None and now.h2d_exposed_us is not None:
+        return f"{figures.fraction(now.h2d_exposed_us / now.step_us)} of step time lost to copies"
+    return f"{figures.fraction(found.data_stall_fraction)} of step time lost to input"
+
+
+def _fix(found: Diagnosis) -> str:
+    """Empty where there is none. As ``check`` has it."""
+    best = found.best_advice
+    if best is None or found.bound == "unknown":
+        return ""
+    first = "worth a try" if found.is_beside_first else "first fix"
+    return f"; {first}: {best.title}, {figures.gain_of_run(best)}"
+
+
+def _plain(text: str) -> str:
+    plain = text.translate(PLAIN).encode("ascii", "replace").decode()
+    return "".join(sign if sign.isprintable() else " " for sign in plain)
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
 def _lost(found: Diagnosis) -> str:

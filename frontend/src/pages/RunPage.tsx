@@ -176,7 +176,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
         </Fence>
       )}
       {ledger.length > 0 && <Ledger run={run} entries={ledger} />}
-      <div class="columns">
+      <div class={`columns ${diagnosis !== null && hasRoom(diagnosis) ? 'roomy' : ''}`}>
         <div id={FIXES} class="do">
           {diagnosis && (
             <Fence>
@@ -234,6 +234,11 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
 /** No fix is known: what loading executes is where to look. */
 function isWithoutFix({ bound, advice, beside_loader }: Diagnosis): boolean {
   return bound === 'data' && advice.length === 0 && !beside_loader
+}
+
+/** No fix, and few ranks to compare: what is looked up has room beside the charts. */
+function hasRoom({ advice, ranks }: Diagnosis): boolean {
+  return advice.length === 0 && ranks.length <= 4
 }
 
 /** It is there, or will not come. */

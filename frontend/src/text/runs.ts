@@ -109,6 +109,10 @@ export const runs = {
     project: 'Project',
     started: `Started, ${ZONE}`,
   },
+  forCopies: 'for copies',
+  forData: (share: string) => `for data ${share}`,
+  waitOfCopies: (share: string) =>
+    `It waits for copies to the device, not for data (${share} of a step): the run's page has how long.`,
   ofLoader: (loader: string) => `of ${loader}`,
   waitOf: (share: string, loader: string) =>
     `${share} of each step of the loop over ${loader}, the one that loses most`,

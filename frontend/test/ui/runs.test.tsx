@@ -42,6 +42,11 @@ describe('a row of the table', () => {
     expect(seen()).toContain('× 1.48–1.71number of workers')
     expect(screen.getByRole('link').getAttribute('href')).toBe('/runs/run-1')
   })
+  test('that waits for copies has no wait for data in their place', () => {
+    show({ bound: 'transfer', data_stall_fraction: 0.002 })
+    expect(seen()).toContain('for copiesfor data 0.2%')
+    expect(document.querySelector('.wait-bar')).toBeNull()
+  })
   const best = summary().best_advice as BestAdvice
   test('whose best advice promises nothing says which change is to be tried', () => {
     show({ best_advice: { ...best, predicted_speedup: 1.2, low: 0.9, high: 1.4, is_promised: false } })

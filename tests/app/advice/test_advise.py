@@ -20,7 +20,8 @@ from tests.app.advice.made_case import (
 )
 from tests.app.made_diagnosis import made_advice
 from tests.app.made_facts import made_run, starved
-from underfed_server.advice.advise import Recommendation, _in_order, recommend
+from underfed_server.advice.advise import Recommendation, recommend
+from underfed_server.advice.order import in_order
 from underfed_server.advice.prediction.predict import Prediction, Predictor
 from underfed_server.advice.prediction.simulate import Outcome, SimulatedSetting
 from underfed_server.diagnosis.causes import all_causes
@@ -67,7 +68,7 @@ def test_of_fixes_whose_gains_read_alike_a_setting_is_before_work_on_the_host(of
     verdict = made_verdict(storage_wait=0.4, too_few_workers=0.3)
     work = made_advice(of_work).model_copy(update={"change": "tmpfs", "settings": {}})
     for offered in ([work, made_advice(2.5)], [made_advice(2.5), work]):
-        assert _in_order(made_case(busy(), verdict, lambda _: 1.0), offered)[0].change == first
+        assert in_order(made_case(busy(), verdict, lambda _: 1.0), offered)[0].change == first
 
 
 def test_what_cures_the_leading_cause_is_first_though_its_gain_is_not_known() -> None:

@@ -82,6 +82,8 @@ def test_every_change_that_is_written_in_python_was_found() -> None:
 
 # --- joining -------------------------------------------------------------------------------------
 
+Make = Callable[[Any], Any]
+
 Pair = namedtuple("Pair", "image label")
 KINDS: dict[str, Callable[[int], Any]] = {
     "tensors": lambda index: torch.full((3, 2), float(index)),
@@ -108,9 +110,11 @@ def parts(value: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ["vectorize_collate.FUNCTION", "collating with one call"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "lists"])
 def test_samples_of_every_kind_are_joined_as_torch_joins_them(name: str, kind: str) -> None:
-    samples = [KINDS[kind](index) for index in range(5)]
+    samples = [
+        (KINDS | {"lists": lambda index: [torch.full((3, 2), float(index)), index]})[kind](index) for index in range(5)
+    ]
     collate = after(SKETCHES[name], samples=samples)["collate"]
     found, usual = parts(collate(samples)), parts(torch.utils.data.default_collate(samples))
     assert len(found) == len(usual)
@@ -121,9 +125,12 @@ def test_samples_of_every_kind_are_joined_as_torch_joins_them(name: str, kind: s
             assert torch.equal(own, other.to(own.dtype))
 
 
-def test_samples_of_several_lengths_are_padded() -> None:
-    collate = after(SKETCHES["collating with one call"], samples=[np.zeros(1)])["collate"]
-    samples = [(np.arange(length), length) for length in (2, 4, 3)]
+@pytest.mark.parametrize("name", ["vectorize_collate.FUNCTION", "collating with one call"])
+@pytest.mark.parametrize("make", [np.arange, torch.arange, lambda length: list(range(length))],
+                         ids=["arrays", "tensors", "lists"])  # fmt: skip
+def test_samples_of_several_lengths_are_padded(name: str, make: Make) -> None:
+    collate = after(SKETCHES[name], samples=[np.zeros(1)])["collate"]
+    samples = [(make(length), length) for length in (2, 4, 3)]
     padded, lengths = collate(samples)
     assert padded.tolist() == [[0, 1, 0, 0], [0, 1, 2, 3], [0, 1, 2, 0]] and lengths.tolist() == [2, 4, 3]
 
@@ -160,7 +167,6 @@ def test_samples_of_several_shapes_are_joined_into_one_tensor() -> None:
 
 
 MAKERS = pytest.mark.parametrize("make", [torch.as_tensor, np.asarray], ids=["tensors", "arrays"])
-Make = Callable[[Any], Any]
 
 
 def made_of(sketched: type, **given: Any) -> Any:
@@ -305,7 +311,7 @@ def test_an_archive_is_opened_once(tmp_path: Path) -> None:
             archive.writestr(str(index), json.dumps(index))
     sketch = " class Data:\n" + SKETCHES["archive opened once"]
     data = after(sketch, decode=json.loads)["Data"]()
-    data.path, data.names, data.archive = tmp_path / "all.zip", ["0", "1", "2"], None
+    data.path, data.names = tmp_path / "all.zip", ["0", "1", "2"]
     assert [data[index] for index in range(3)] == [0, 1, 2]
     data.archive.close()
 

@@ -184,3 +184,12 @@ def test_a_copy_takes_the_lead_of_a_wait_only_when_it_is_clearly_longer() -> Non
         "transfer",
     ]
     assert bound(18.0, Before("transfer", None)) == "transfer"
+
+
+def test_what_is_marked_beside_a_wait_without_a_cause_is_told_with_it() -> None:
+    verdict = judge(made_run(wait_ms=7.0, work_ms=93.0, num_workers=2, load_cpu_ms=20.0, load_runqueue_ms=90.0))
+    marked = [each.signal for each in verdict.signals if each.reading == "symptom"]
+    assert verdict.causes == [] and verdict.why is not None and marked
+    assert "No cause of this wait was found" in verdict.why
+    own = [name for name in marked if not name.startswith(("Waiting", "Requests"))]
+    assert own and f"Marked below, but none of these was found to cost it: {'; '.join(own)}." in verdict.why

@@ -92,6 +92,15 @@ def test_a_sampler_that_was_not_seen_is_not_blamed_for_the_work_of_others() -> N
     assert [value for what, value in evidence.items() if "oading, in" in what] == [None]
 
 
+def test_a_sampler_says_that_profile_names_its_line_where_it_was_not_profiled() -> None:
+    def sentence(*, has_step: bool) -> str:
+        loading = replace(made_loading({CHOOSE: 300}), has_step=has_step)
+        return finding(replace(slow_sampler(), loading=loading), "slow_sampler").sentence
+
+    assert sentence(has_step=False).endswith(" Which line of it takes the time is told of a run with --profile.")
+    assert "--profile" not in sentence(has_step=True)
+
+
 def test_of_a_line_that_several_places_call_the_callers_are_evidence() -> None:
     shrunk = "shrunk data.py:9 > Image.resize PIL/Image.py:2440"
     by_caller = {f"Photos.__getitem__ data.py:41 > {shrunk}": 300, f"Photos.__getitem__ data.py:45 > {shrunk}": 100}

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.app.made_diagnosis import made_diagnosis
+from tests.app.made_diagnosis import made_advice, made_diagnosis
 from tests.app.made_windows import RUN, made_stream
 from tests.app.serving import serving, settings_for
 from tests.app.store.posting import post
 from tests.fakes.looks import evenly
 from underfed_server.diagnose import Diagnoser
 from underfed_server.main import create_app
-from underfed_server.model import Comparison, Diagnosis, RunsPage
+from underfed_server.model import Anatomy, Comparison, Diagnosis, RunsPage
 from underfed_server.store.store import Store
 from underfed_server.terminal.commands import compare, export, runs, show
 from underfed_server.terminal.one_line import LONGEST, line_of
@@ -88,6 +88,14 @@ def test_a_verdict_is_one_line_that_every_shell_and_database_takes(store: Store,
     [
         ({"gpu_hours_lost": 12.0}, "12.0 h of GPU time lost"),
         (
+            {
+                "bound": "transfer",
+                "data_stall_fraction": 0.002,
+                "anatomy": Anatomy(step_us=100_000, data_wait_us=200, h2d_exposed_us=31_000, compute_us=68_800),
+            },
+            ": 31% of step time lost to copies (",
+        ),
+        (
             {"bound": "unknown", "level": "unknown", "reason": "Too few steps.", "causes": []},
             "measuring: Too few steps; run",
         ),
@@ -102,6 +110,15 @@ def test_a_line_is_short_and_plain_whatever_it_says(changes: dict[str, Any], exp
     assert line.isprintable()
     assert len(line) <= LONGEST
     assert line.endswith("; run run-1")
+
+
+@pytest.mark.parametrize("beside", [None, "Other jobs fill the cores.", "Other jobs fill the cores. " * 20])
+def test_a_line_has_the_first_fix_whatever_else_it_says(beside: str | None) -> None:
+    untold = made_advice(None).model_copy(update={"title": "Open the archive once in each worker"})
+    line = line_of(made_diagnosis(run_id="train-7f3a9c2e", advice=[untold], beside_loader=beside))
+    assert f"{'worth a try' if beside else 'first fix'}: Open the archive once in each worker, try it; run " in line
+    assert ("outside the loader: Other jobs fill the cores" in line) == bool(beside)
+    assert len(line) <= LONGEST
 
 
 def test_an_id_takes_precedence_over_a_beginning_and_ambiguity_is_reported(store: Store, capsys: Capture) -> None:

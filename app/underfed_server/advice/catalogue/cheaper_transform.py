@@ -154,6 +154,8 @@ def _applies(cost: KnownCost, case: Case) -> bool:
     if cost.needs_bytes and case.loader.batch_fits_uint8 is False:
         return False
     dtypes = case.loader.batch_dtypes
+    if cost.needs_float64 and dtypes and "float64" not in dtypes:
+        return False
     if cost.needs_floats and dtypes and not any("float" in name for name in dtypes):
         return False
     sizes = case.facts.loading.picture_sizes if case.facts.loading else ()
@@ -211,7 +213,7 @@ def _offer(
     """``left_out``: what the ceiling does not count. ``None``: even if all of that work went away, the run would hardly
     be faster.
     """
-    ceiling = _ceiling(case, share)
+    ceiling = case.ceiling_without(share)
     if not is_worthwhile(ceiling):
         return None
     return Offer(
@@ -234,17 +236,6 @@ def _offer(
         ),
         ceiling=Ceiling(ceiling),
     )
-
-
-def _ceiling(case: Case, share: float) -> float:
-    """Without ``share`` of loading. With workers, steps take at least the share of their time that is left of loading;
-    without, loading is added to the step, and only that part of the step shortens.
-    """
-    instant = case.ceiling(case.rank).speedup
-    if not case.num_workers and not case.rank.is_read_ahead:
-        # The device's clock may see less of loading than the loop waits, the other ranks' clocks more.
-        share *= max(case.rank.data_wait_us / case.rank.step_us, 1 - 1 / instant)
-    return min(1 / (1 - min(share, MOST_SHARE)), instant)
 
 
 def _through(line: CostlyLine) -> str:

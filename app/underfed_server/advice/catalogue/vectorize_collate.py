@@ -6,13 +6,12 @@ from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer, refuse
 from underfed_server.advice.proof.traits import halved
-from underfed_server.advice.sketches import joining
+from underfed_server.advice.sketches import JOINING
 from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.model import Evidence, Refusal
 
-FUNCTION = f"""\
-{joining("torch.stack(tensors)  # one copy; pad with one call, too: torch.nn.utils.rnn.pad_sequence(tensors, True)")}"""
-
+FUNCTION = JOINING
 
 COPY_US_A_MB = 1_200.0
 """To join samples, of which the copy into new memory is most (own study: 600 to 800 µs a megabyte)."""
@@ -44,7 +43,14 @@ def consider(case: Case) -> Offer | Refusal:
         ],
         from_=case.loader.collate_type,
         gain="how fast another collate function is was not seen in this run",
+        ceiling=_ceiling(case),
     )
+
+
+def _ceiling(case: Case) -> Ceiling | None:
+    """If joining cost nothing."""
+    share = measures.load_share(case.rank, case.rank.batches.collate_us)
+    return None if share is None else Ceiling(case.ceiling_without(share))
 
 
 def _share(case: Case) -> Evidence:

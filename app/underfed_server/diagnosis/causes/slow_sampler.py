@@ -8,6 +8,8 @@ from underfed_server.diagnosis.costly_evidence import NOT_SEEN, SAMPLER_NOT_SEEN
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.model import Evidence
 
+BY_PROFILE = " Which line of it takes the time is told of a run with --profile."
+
 
 def find(examined: Examination) -> Found | None:
     cost, rank = examined.wait.sampler, examined.rank
@@ -19,7 +21,8 @@ def find(examined: Examination) -> Found | None:
     is_profiled = examined.facts.loading is not None and examined.facts.loading.has_step
     return Found(
         cost,
-        f"{sampler} chooses the samples of each batch in the training process, and every step waits for it.",
+        f"{sampler} chooses the samples of each batch in the training process, and every step waits for it."
+        f"{'' if is_profiled else BY_PROFILE}",
         [
             evidence.mean_us("Sampler time of one batch", rank.steps.sampler_us, "sampler_us"),
             Evidence(what="Sampler time as an epoch begins", value=mean_begin, unit="us"),

@@ -10,8 +10,20 @@ import './cells.css'
 const SPARK = { width: 88, height: 20 }
 
 /** Of the step, and in a run of several loaders of the one that it is. */
-export function Wait({ run: { data_stall_fraction: fraction, best_advice: best } }: { run: RunSummary }) {
+export function Wait({
+  run: { bound, data_stall_fraction: fraction, best_advice: best },
+}: {
+  run: RunSummary
+}) {
   if (fraction === null) return <span class="faint">{NOT_MEASURED}</span>
+  // Its loss is another one: the wait for data alone would read as if there were none.
+  if (bound === 'transfer')
+    return (
+      <div class="two-lines" title={say.waitOfCopies(formatFraction(fraction))}>
+        <span>{say.forCopies}</span>
+        <small class="cut faint">{say.forData(formatFraction(fraction))}</small>
+      </div>
+    )
   const loader = best && isOfOneLoop(best) ? (best.loader ?? null) : null
   return (
     <div class="wait-bar" title={loader === null ? undefined : say.waitOf(formatFraction(fraction), loader)}>

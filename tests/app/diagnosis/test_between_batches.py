@@ -1,0 +1,56 @@
+"""What the training thread does between batches that is not training is told, with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from tests.app.diagnosis.altered import with_rank
+from tests.app.made_facts import made_run
+from tests.app.made_loading import made_loading
+from underfed_server.diagnosis.judge import judge
+from underfed_server.facts.record import RunFacts
+
+BACKWARD = "main train.py:36 > Tensor.backward torch/_tensor.py:630"
+LOG = "main train.py:40 > Logger.info logging/__init__.py:1489 > StreamHandler.flush logging/__init__.py:1086"
+ITEM = "main train.py:41 > item train.py:41"
+LOOKS = "Of the looks at the training thread between batches, "
+
+
+def profiled(seen: Mapping[str, int], made: RunFacts | None = None) -> str:
+    facts = made or made_run(wait_ms=1.0, work_ms=99.0)
+    return judge(replace(facts, between=made_loading(seen))).why or ""
+
+
+@pytest.mark.parametrize("place", [
+    "Logger.info logging/__init__.py:1489", "print train.py:40",
+    "SummaryWriter.add_scalar torch/utils/tensorboard/w.py:3",
+    "Run.log wandb/sdk/wandb_run.py:400", "writer.add_scalar train.py:40", "tqdm.update tqdm/std.py:1242",
+])  # fmt: skip
+def test_logging_is_told_with_its_line_and_what_is_usual(place: str) -> None:
+    why = profiled({f"main train.py:40 > {place}": 530, BACKWARD: 470})
+    called = place.partition(" ")[0]
+    assert f"{LOOKS}53% found it logging, most often in {called} at train.py:40, in main. Usual against that: " in why
+    assert "https://docs.python.org" in why
+
+
+def test_reading_values_back_is_told_and_what_takes_more_is_first() -> None:
+    why = profiled({LOG: 200, ITEM: 400, BACKWARD: 400})
+    assert why.index("40% found it reading values back from tensors, most often in item") < why.index(
+        "20% found it log"
+    )
+
+
+def test_a_tenth_of_looks_is_worth_telling_and_training_is_not() -> None:
+    assert LOOKS not in profiled({LOG: 90, BACKWARD: 910})
+    assert LOOKS in profiled({LOG: 100, BACKWARD: 900})
+
+
+def test_a_loop_that_its_program_limits_has_its_costliest_line_told() -> None:
+    limited = with_rank(made_run(wait_ms=1.0, work_ms=99.0, uses_gpu=True, gpu_idle_ms=1.0), gpu_util=0.3)
+    draw = "main train.py:50 > draw plots.py:7"
+    assert f"{LOOKS}70% found it in draw at train.py:50, in main: " in profiled({draw: 700, BACKWARD: 300}, limited)
+    told = profiled({LOG: 200, draw: 500, BACKWARD: 300}, limited)
+    assert "found it logging" in told and "no other line" not in told
