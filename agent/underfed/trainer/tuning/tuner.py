@@ -264,8 +264,10 @@ class Tuner:
         setting = setting_of(iterator, session.loader.threads_per_worker)
         if self._setting is None:
             self._begin(setting, loader, watched)
-        self._chosen.pass_begun(watched.facts.batches_per_epoch if watched.facts is not None else None)
-        switched = Switched(Feeders(iterator, loader, session), Feeder(setting, session=session), True, self._errors)
+        batches = watched.facts.batches_per_epoch if watched.facts is not None else None
+        self._chosen.pass_begun(batches)
+        own = Feeder(setting, session=session)
+        switched = Switched(Feeders(iterator, loader, session), own, True, self._errors, batches)
         if self._errors is not None and setting.num_workers:
             self._errors.watch(iterator)
         attach(iterator, HELD, switched.held)
