@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -129,7 +130,7 @@ class Program:
         except ValueError as error:
             # Ends a generator; an iterator of torch's goes on.
             self.found.append((type(error), error.args))
-            error.__traceback__ = None
+            traceback.clear_frames(error.__traceback__)
             return True
         self.found.append(plain(batch))
         if self.plan.random is not None and (newest := newest_iterator()) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from collections.abc import Callable
 from typing import Any
@@ -39,6 +40,7 @@ def check(seeds: range) -> int:
 
 
 def seen(seed: int, plan: Plan, watch: Callable[[DataLoader[Any]], object]) -> Seen:
+    gc.collect()  # no iterator of the program before that a forked process could end
     seed_all(seed)
     return Program(seed, plan).run(watch)
 
