@@ -96,7 +96,9 @@ def a_loader(choose: random.Random) -> DataLoader[Any]:
     given = choose.choice(ways)
     if given.get("batch_size", True):
         given |= choose.choice([{}, {"collate_fn": Counting(3)}])
-    return choose.choice([DataLoader, DataLoader, Twice])(data, **given, worker_init_fn=choose.choice([None, seeded]))
+    kind: Any = choose.choice([DataLoader, DataLoader, Twice])
+    loader: DataLoader[Any] = kind(data, **given, worker_init_fn=choose.choice([None, seeded]))
+    return loader
 
 
 Seen = list[Any]

@@ -63,7 +63,7 @@ def test_a_batch_sampler_that_fills_one_container_again_loses_no_sample(
     batch: Any, how: Callable[[Any, int], None]
 ) -> None:
     sampler: Any = Refilled(batch, how)
-    iterator = iter(tuned(DataLoader(list(range(40)), batch_sampler=sampler, collate_fn=total)))
+    iterator = iter(tuned(DataLoader(Indices(40), batch_sampler=sampler, collate_fn=total)))
     found = [next(iterator)]
     switch(iterator, WORKERS)
     found += iterator
@@ -91,7 +91,7 @@ class Anew:
 
 
 def test_a_sampler_that_has_ended_is_not_asked_again_in_that_pass() -> None:
-    loader = tuned(DataLoader(list(range(9)), sampler=Anew(), batch_size=None))
+    loader = tuned(DataLoader(Indices(9), sampler=Anew(), batch_size=None))
     for _ in range(2):
         iterator = iter(loader)
         found = [next(iterator)]

@@ -77,7 +77,7 @@ def test_a_program_that_handles_the_end_of_children_is_given_none(handler: Any, 
     if has_torchs:
         list(DataLoader(Indices(4), num_workers=1))
         assert why_no_first_workers(loader) is None
-        _utils.signal_handling._SIGCHLD_handler_set = False  # type: ignore[attr-defined]
+        _utils.signal_handling._SIGCHLD_handler_set = False
     signal.signal(signal.SIGCHLD, handler)
     if has_torchs and callable(handler):
         list(DataLoader(Indices(4), num_workers=1))
