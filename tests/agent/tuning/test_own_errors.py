@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 from torch import Tensor
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, dataloader
 
 import underfed
+from tests.agent.test_signal_handlers import Handler
 from tests.agent.tuning.switching_plans import Indices, switch, tuned, use_from_now_on
 from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.own_errors import INTERRUPTED, MOST_TRIES
 from underfed.trainer.tuning.switching import switched_of
 
 WORKERS = LoaderSetting(2, 2)
@@ -193,4 +195,36 @@ def test_what_loads_in_the_training_process_alone_goes_back_there(
     assert tuner.conductor is not None
     assert "a batch that the training process could load" in str(tuner.conductor.reason)
     assert [batch.tolist()[0] for batch in loader] == list(range(0, 40, 2))
+    assert loader.num_workers == 0
+
+
+def test_requests_that_a_signal_handler_ends_again_and_again_are_no_end_of_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An alarm may raise while what a worker sent is read, which is lost then; and before a minute is over again."""
+
+    def interrupted(*_: Any) -> None:
+        signal.raise_signal(signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, Handler(TimeoutError).plain)
+    loader = tuned(DataLoader(Indices(40), batch_size=2))
+    iterator = iter(loader)
+    found = [next(iterator).tolist()]
+    switch(iterator, WORKERS)
+    monkeypatch.setattr(dataloader._MultiProcessingDataLoaderIter, "_try_get_data", interrupted)
+    requests = 0
+    while requests < 60:
+        requests += 1
+        try:
+            found.append(next(iterator).tolist())
+        except TimeoutError:
+            continue
+        except StopIteration:
+            break
+    signal.signal(signal.SIGUSR1, before)
+    assert found == [[each, each + 1] for each in range(0, 40, 2)]
+    assert requests == 20 + MOST_TRIES
+    switched, tuner = switched_of(iterator), control._state.tuner
+    assert switched is not None and switched.setting == LoaderSetting(0)
+    assert tuner is not None and tuner.conductor is not None and tuner.conductor.reason == INTERRUPTED
     assert loader.num_workers == 0

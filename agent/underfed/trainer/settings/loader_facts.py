@@ -226,6 +226,20 @@ def _batches(loader: Any, reasons: dict[str, str]) -> int | None:
     return _length(lambda: len(loader), "batches_per_epoch", reasons)
 
 
+def inner_batches(loader: Any) -> int | None:
+    """Batches of a pass where a sampler of the program's own is outermost, which is not asked: those of a known one
+    that it passes on, as endless ones do. ``None``: there is no such."""
+    from torch.utils.data import BatchSampler
+
+    loader = described(loader)
+    samplers = list(samplers_of(loader))
+    for place, inner in enumerate(samplers):
+        gives_batches = isinstance(inner, BatchSampler) or attributes_of(loader).get("batch_sampler") is None
+        if gives_batches and all(map(_is_known, samplers[place:])):
+            return _length(inner.__len__, "batches_per_epoch", {})
+    return None
+
+
 @contextmanager
 def random_numbers_kept() -> Iterator[None]:
     """What is drawn within the block is drawn again after it: a program's own data set may draw to tell its length."""

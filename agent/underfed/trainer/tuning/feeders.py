@@ -69,6 +69,8 @@ class Feeder:
     session: Session | None = None
     number: int = 0
     """Of its workers' rings."""
+    asked_before: int = 0
+    """How often the sampler was asked before it: by those that loaded for the same iterator."""
 
     def of(self, own: Any) -> Any:
         return own if self.iterator is None else self.iterator

@@ -9,8 +9,10 @@ from __future__ import annotations
 import ast
 import functools
 import gc
+import inspect
 import io
 import multiprocessing
+import signal
 import socket
 import sys
 import threading
@@ -44,11 +46,18 @@ IN_ORDER = "; it could have workers without in_order=False"
 GUARDED = "; it could have workers if the training were put under one"
 """The usual cures."""
 
+COUNTS_CHILDREN = (
+    "the program handles SIGCHLD, and would be told of workers that end as of its own children; it could have workers "
+    "if it waited for the children that it started"
+)
+
 
 def why_no_first_workers(loader: Any) -> str | None:
     """``None``: nothing speaks against it."""
     if not getattr(loader, "in_order", True):
         return f"it has in_order=False, with which workers hand batches out in any order{IN_ORDER}"
+    if _handles_children():
+        return COUNTS_CHILDREN
     if _start_method(loader) == "fork":
         if (pool := _pool_of(loader.dataset)) is not None:
             return f"its data set holds a {pool}, which does not run in forked workers{MADE_IN_EACH}"
@@ -58,6 +67,16 @@ def why_no_first_workers(loader: Any) -> str | None:
     if main is not None and not is_guarded(main):
         return f'starting a worker runs the script again: it has no `if __name__ == "__main__":`{GUARDED}'
     return None
+
+
+def _handles_children() -> bool:
+    """Whether what the program set for SIGCHLD is not the default. Torch's own handler calls the program's."""
+    from torch.utils.data import _utils
+
+    handler: Any = signal.getsignal(signal.SIGCHLD)
+    if getattr(handler, "__module__", None) == _utils.signal_handling.__name__:
+        handler = inspect.getclosurevars(handler).nonlocals.get("previous_handler") or signal.SIG_DFL
+    return handler is not signal.SIG_DFL
 
 
 def _start_method(loader: Any) -> str:

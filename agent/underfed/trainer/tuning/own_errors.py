@@ -10,6 +10,7 @@ may have been killed.
 
 from __future__ import annotations
 
+import copy
 import signal
 import time
 import traceback
@@ -21,6 +22,7 @@ from typing import Any
 
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.unseen_workers import hide
 from underfed.trainer.tuning.unsent import why_unsent
 
 PATIENCE_S = 60.0
@@ -36,25 +38,78 @@ MADE_THERE = "; it could have workers if each of them made what belongs to a pro
 """The usual cure of a worker that waits for ever."""
 
 
+MOST_TRIES = 3
+"""Requests for one batch that a signal handler of the program ends. What a worker had sent is lost where it raises
+while that is read, and one that raises again and again leaves no minute to wait."""
+
+INTERRUPTED = f"a signal handler ended {MOST_TRIES} requests for one batch of a worker"
+
+
 class _LateError(Exception):
     """A batch did not come in time."""
 
 
 class Asked:
-    """A sampler's iterator, and what it gave for each task that is not done yet."""
+    """A sampler's iterator, and what it gave for each task that is not done yet.
 
-    def __init__(self, sampler: Iterator[Any]) -> None:
+    It is not asked ahead of a pass's end: what it does there, and where the next pass begins that an endless one goes
+    on with, it does at the program's request, as without workers. Where it has ended it is not asked again: one that is
+    its own iterator would begin anew.
+
+    Args:
+        asked: how often it was asked before by who loaded for the same iterator of the program.
+        pass_batches: ``None`` where it is not known.
+        is_awaited: the program waits for what it gives next.
+    """
+
+    def __init__(
+        self, sampler: Iterator[Any], asked: int = 0, pass_batches: int | None = None, *, is_awaited: bool = True
+    ) -> None:
         self.sampler = sampler
         self.indices: dict[int, Any] = {}
+        self.asked = asked
         self._count = 0
+        self._pass_batches = pass_batches
+        self._until = asked
+        self._is_over = False
+        if is_awaited or (pass_batches and asked % pass_batches):
+            self.go_on()
 
     def __iter__(self) -> Asked:
         return self
 
     def __next__(self) -> Any:
-        index = next(self.sampler)
+        if self._is_over or self.is_at_end_of_pass:
+            raise StopIteration
+        try:
+            index = copied(next(self.sampler))
+        except StopIteration:
+            self._is_over = True
+            raise
         self.indices[self._count] = index
         self._count += 1
+        self.asked += 1
+        return index
+
+    @property
+    def is_at_end_of_pass(self) -> bool:
+        """It is not asked before ``go_on()``."""
+        return bool(self._pass_batches) and self.asked >= self._until
+
+    def go_on(self) -> None:
+        """The program asks for the next batch."""
+        if self._pass_batches:
+            self._until = (self.asked // self._pass_batches + 1) * self._pass_batches
+
+
+def copied(index: Any) -> Any:
+    """As the sampler gave it: it may fill one list again for each batch, and a queue's thread reads it later."""
+    if type(index) is int or (type(index) is list and all(type(each) is int for each in index)):
+        return index[:] if type(index) is list else index
+    try:
+        return copy.deepcopy(index)
+    except Exception as error:
+        let_through(error)
         return index
 
 
@@ -69,13 +124,18 @@ class OwnErrors:
     def __init__(self, loads_here: Callable[[str], None]) -> None:
         self._loads_here = loads_here
 
-    def asked(self, setting: LoaderSetting, sampler: Any) -> Any:
-        """The sampler's iterator for one that loads under this setting."""
+    def asked(
+        self, setting: LoaderSetting, sampler: Any, asked: int, pass_batches: int | None, *, is_awaited: bool
+    ) -> Any:
+        """The sampler's iterator for one that loads under this setting; the others as for ``Asked``."""
         # In any order it is not known which task failed.
-        return Asked(plain(sampler)) if setting.num_workers and setting.in_order else plain(sampler)
+        if not (setting.num_workers and setting.in_order):
+            return plain(sampler)
+        return Asked(plain(sampler), asked, pass_batches, is_awaited=is_awaited)
 
     def watch(self, iterator: Any) -> None:
-        """It has workers of ours, and its sampler's iterator is an ``Asked``."""
+        """It loads for the program. One with workers in order has an ``Asked`` for its sampler's iterator."""
+        hide(getattr(iterator, "_workers", ()))
         if isinstance(iterator._sampler_iter, Asked):
             _ends_unnoticed(iterator)
             iterator._get_data = _GetData(iterator)
@@ -121,12 +181,18 @@ class _NextData:
         self._why_lost: str | None = None
         """A batch arrived and could not be read, or did not come in time."""
         self._is_told = False
+        self._is_primed = True
+        self._task = -1
+        """Of the last request, and how many there were for it."""
+        self._tries = 0
 
     def __call__(self) -> Any:
         iterator: Any = self._iterator()
         indices = self._asked.indices
+        self._count_tries(iterator)
         if self._why_lost is not None:
             return self._rest(iterator, self._why_lost)
+        self._begin_pass(iterator)
         try:
             batch = type(iterator)._next_data(iterator)
         except Exception as error:
@@ -146,6 +212,25 @@ class _NextData:
         if self._why_lost is not None:
             return self._rest(iterator, self._why_lost)
         return self._load(iterator, iterator._rcvd_idx - 1, reason)
+
+    def _count_tries(self, iterator: Any) -> None:
+        """Each request but one that a signal handler ended comes to another task."""
+        task = iterator._rcvd_idx
+        self._tries = self._tries + 1 if task == self._task and task < iterator._send_idx else 1
+        self._task = task
+        if self._tries > MOST_TRIES and self._why_lost is None:
+            self._why_lost = INTERRUPTED
+
+    def _begin_pass(self, iterator: Any) -> None:
+        """Where a pass has ended the sampler is asked on at this request, which is the first of the next one."""
+        if self._asked.is_at_end_of_pass and iterator._rcvd_idx == iterator._send_idx:
+            self._is_primed = False
+            self._asked.go_on()
+        if not self._is_primed:
+            capacity = iterator._prefetch_factor * iterator._num_workers
+            for _ in range(capacity - iterator._tasks_outstanding):
+                iterator._try_put_index()
+            self._is_primed = True
 
     def _rest(self, iterator: Any, reason: str) -> Any:
         """Of a batch that arrived and could not be read it is not known which one it was, and torch waits for it for

@@ -9,6 +9,7 @@ is which random numbers a data set uses: each worker has its own.
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,7 +17,8 @@ from underfed.trainer.attached import attach, attached, detach
 from underfed.trainer.hooks.session import KEY
 from underfed.trainer.tuning.feeders import EMPTY, Feeder, Feeders, close
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.own_errors import OwnErrors, plain
+from underfed.trainer.tuning.own_errors import Asked, OwnErrors, plain
+from underfed.trainer.tuning.unseen_workers import without_torchs_handler
 
 TUNED = "_underfed_tuned"
 """Name of ``Switched`` among an iterator's attributes. The class of all iterators has ``None`` there."""
@@ -42,6 +44,8 @@ class Switched:
     sees_arrivals: bool
     errors: OwnErrors | None = None
     """Where the script has no workers."""
+    pass_batches: int | None = None
+    """``None``: not known."""
     state: _State = field(init=False)
     parked: dict[LoaderSetting, Feeder] = field(default_factory=dict)
     held: list[tuple[Any]] = field(default_factory=list)
@@ -71,15 +75,29 @@ class Switched:
             close(feeder)
             feeder = None
         if feeder is None:
-            feeder = self.feeders.construct(setting, iterator)
+            with without_torchs_handler() if self.errors is not None else nullcontext():
+                feeder = self.feeders.construct(setting, iterator)
             attach(feeder.iterator, HELD, self.held)
         else:
             self.feeders.reuse(feeder, iterator)
-        after, sampler = feeder.of(iterator), plain(self.state.active.of(iterator)._sampler_iter)
-        after._sampler_iter = sampler if self.errors is None else self.errors.asked(setting, sampler)
-        if self.errors is not None:
+        after, sampler = feeder.of(iterator), self.state.active.of(iterator)._sampler_iter
+        if self.errors is None:
+            after._sampler_iter = plain(sampler)
+        else:
+            feeder.asked_before = self._asked(iterator)
+            is_awaited = self.state.active.has_given_all(iterator)
+            after._sampler_iter = self.errors.asked(
+                setting, sampler, feeder.asked_before, self.pass_batches, is_awaited=is_awaited
+            )
             self.errors.watch(after)
         self.state = _State(self.state.active, feeder)
+
+    def _asked(self, iterator: Any) -> int:
+        """How often the sampler was asked."""
+        active = self.state.active
+        before = active.of(iterator)
+        sampler = before._sampler_iter
+        return sampler.asked if isinstance(sampler, Asked) else active.asked_before + int(before._num_yielded)
 
     def carry_on(self, iterator: Any) -> Feeder | None:
         """Before each request while a switch goes on: what of it is still to be done. Returns the one that handed out

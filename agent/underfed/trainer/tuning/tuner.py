@@ -24,6 +24,7 @@ from underfed.trainer.attached import attach, attached
 from underfed.trainer.batch import measure_batch
 from underfed.trainer.hooks.session import Session
 from underfed.trainer.hooks.watched_loader import KEPT_IN_TRIALS, WatchedLoader
+from underfed.trainer.settings.loader_facts import inner_batches
 from underfed.trainer.settings.overrides import MAY_NOT_START, why_not_so_many
 from underfed.trainer.settings.verified_sharding import VerifiedSharding
 from underfed.trainer.tuning.chosen_loader import ChosenLoader, start_ns
@@ -264,8 +265,11 @@ class Tuner:
         setting = setting_of(iterator, session.loader.threads_per_worker)
         if self._setting is None:
             self._begin(setting, loader, watched)
-        self._chosen.pass_begun(watched.facts.batches_per_epoch if watched.facts is not None else None)
-        switched = Switched(Feeders(iterator, loader, session), Feeder(setting, session=session), True, self._errors)
+        batches = watched.facts.batches_per_epoch if watched.facts is not None else None
+        self._chosen.pass_begun(batches)
+        own = Feeder(setting, session=session)
+        ahead = inner_batches(loader) if batches is None and self._errors is not None else batches
+        switched = Switched(Feeders(iterator, loader, session), own, True, self._errors, ahead)
         if self._errors is not None and setting.num_workers:
             self._errors.watch(iterator)
         attach(iterator, HELD, switched.held)
