@@ -127,6 +127,18 @@ def test_the_verdict_is_in_the_summary_of_wandb_once_it_is_known(
     assert summary == {"underfed/page": PAGE, "underfed/bound": "data", "underfed/cause": "no_workers"}
 
 
+def test_no_cause_of_an_earlier_verdict_stays_beside_a_later_one(
+    process: of_process.ProcessTrackers, modules: dict[str, Any], tmp_path: Path
+) -> None:
+    modules["wandb"].run = SimpleNamespace(id="w1", url=None, summary=(summary := Summary()))
+    figures.write(tmp_path, {**KNOWN, "bound": "data", "cause": "no_workers"})
+    process.look()
+    assert summary["underfed/cause"] == "no_workers"
+    figures.write(tmp_path, {**KNOWN, "bound": "compute"})
+    process.end()
+    assert (summary["underfed/bound"], summary["underfed/cause"]) == ("compute", "none")
+
+
 class Hook(NamedTuple):
     """As W&B's own."""
 

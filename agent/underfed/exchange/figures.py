@@ -23,6 +23,9 @@ OF_RUN = ("bound", "cause", "max_data_stall_fraction")
 NO_ANSWER, NOT_YET = "not judged: the service does not answer", "not judged yet"
 """Why there is no verdict where there were steps enough."""
 
+NO_CAUSE = "none"
+"""Of a verdict without a cause: a tracker keeps what it was told until another word replaces it."""
+
 OF_STEPS = ("steps", "data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
 
 
@@ -42,6 +45,8 @@ def words(found: Mapping[str, Any], *, is_last: bool = False) -> dict[str, str]:
     """The address of the run's page and the verdict, as far as they are known. ``is_last``: nothing follows, so why
     there is no verdict is told in its place."""
     known = {"page": found["page"], "bound": found["bound"], "cause": found["cause"]}
+    if known["bound"] is not None and known["cause"] is None:
+        known["cause"] = NO_CAUSE
     if is_last and known["bound"] is None:
         known["bound"] = found["not_judged"] or NOT_YET
     return {name: word for name, word in known.items() if word is not None}

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from underfed_server.api.dependencies import AuthorDep, Instant, PartsDep, PermissionDep
 from underfed_server.api.required_scope import needs
-from underfed_server.errors import InvalidError
+from underfed_server.errors import ForbiddenError, InvalidError
 from underfed_server.ingest.permission import Permission
 from underfed_server.model import Scope, TokenList, TokenMade
 from underfed_server.store.team import access_tokens
@@ -69,6 +69,13 @@ def revoke(token_id: str, parts: PartsDep, permission: PermissionDep, by: Author
 
 
 def _require(asked: NewToken, permission: Permission, now: datetime) -> None:
+    projects = permission.projects("admin")
+    if asked.project is None and projects:
+        raise ForbiddenError(
+            "a token without a project opens all of them, which takes the scope 'admin' in every project. Name the one "
+            f"it is for, on the command line with --project: {', '.join(sorted(projects))}",
+            field="project",
+        )
     permission.require_in("admin", asked.project)
     if asked.expires_at is not None and asked.expires_at <= now:
         raise InvalidError(f"expires_at: {asked.expires_at.isoformat()} is over", field="expires_at")

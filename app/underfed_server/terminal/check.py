@@ -131,13 +131,18 @@ def slowdown_limit(found: Comparison, allowed: float) -> Limit:
     slower, low, high = (1 / factor - 1 for factor in (after.speed.factor, after.speed.high, after.speed.low))
     holds = True if high <= allowed else False if low > allowed else None
     each = "sample" if found.per == "samples" else "step"
-    change = f"a {each} takes {more_or_less(slower)} time than in {before.label}"
+    change = f"a {each} takes {more_or_less(slower)} time than in {quoted(before.label)}"
     digits = digits_apart(low, high, allowed)
     interval = f"with 95% confidence {more_or_less(low, digits)} to {more_or_less(high, digits)}"
     words = f"{change} ({interval}); at most {percent(allowed, digits)} more is allowed"
     if holds is None:
         words += ": not known, since the limit lies within this interval; more steps narrow it"
     return Limit("max_slowdown", allowed, slower, low, high, holds, words)
+
+
+def quoted(label: str) -> str:
+    """A run's name may have spaces, line ends and quotation marks: it is told from the sentence around it."""
+    return json.dumps(label, ensure_ascii=False)
 
 
 def more_or_less(change: float, digits: int = 1) -> str:

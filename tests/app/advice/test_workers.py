@@ -132,6 +132,7 @@ def test_workers_and_queue_are_chosen_together_where_workers_alone_leave_somethi
 
     best = of("num_workers", recommend(made_case(two_workers(), made_verdict(too_few_workers=0.4), speedup)))
     assert best.settings == {"num_workers": 4, "prefetch_factor": 4}
+    assert best.title.endswith(" to 4, with prefetch_factor=4")
     assert "+    num_workers=4,\n+    prefetch_factor=4," in best.diff
     assert best.predicted_speedup == 2.5
 

@@ -214,6 +214,9 @@ def test_a_project_makes_tokens_for_itself_alone(application: Application) -> No
     for project in (None, "speech"):
         asked = {"name": "x", "scopes": ["view"], "project": project}
         assert boss.post("/api/v1/tokens", json=asked).status_code == 403
+    refused = boss.post("/api/v1/tokens", json={"name": "x", "scopes": ["view"]}).json()["error"]
+    assert (refused["code"], refused["field"]) == ("forbidden", "project")
+    assert refused["message"].endswith("with --project: vision")
     made = boss.post("/api/v1/tokens", json={"name": "x", "scopes": ["view"], "project": "vision"})
     assert made.status_code == 201
     assert {each["project"] for each in boss.get("/api/v1/tokens").json()["tokens"]} == {"vision"}

@@ -164,6 +164,14 @@ def test_only_an_interval_that_lies_whole_on_one_side_of_the_limit_decides(
     assert slowdown_limit(compared, 0.05).holds is holds
 
 
+def test_the_name_of_the_earlier_run_is_told_from_the_sentence_around_it(store: Store) -> None:
+    found: Comparison = client_from_environment().comparison(["before", "after"])
+    before = found.runs[0].model_copy(update={"label": "a step\nholds"})
+    after = found.runs[1].model_copy(update={"speed": Speed(factor=1.0, low=0.98, high=1.02, is_told=True)})
+    sentence = slowdown_limit(found.model_copy(update={"runs": [before, after]}), 0.05).sentence
+    assert 'time than in "a step\\nholds" (' in sentence
+
+
 def test_the_commands_of_its_page_are_understood(store: Store, capsys: Capture) -> None:
     page = (ROOT / "docs/check.md").read_text()
     (expression,) = re.findall(r"underfed runs '([^']+)'", page)

@@ -101,9 +101,12 @@ def _offer(case: Case, setting: SimulatedSetting, why: str, gain: Prediction | s
         in_code |= dict.fromkeys(without_workers(case.loader))
     elif setting.prefetch_factor != case.prefetch_factor:
         in_code["prefetch_factor"] = repr(setting.prefetch_factor)
+    # Whole: where the title stands alone, half of the change would be made.
+    beside = f", with prefetch_factor={setting.prefetch_factor}" if in_code.get("prefetch_factor") else ""
+    change = "Raise" if number > current else "Lower"
     return Offer(
         to=number,
-        title=f"{'Raise' if number > current else 'Lower'} num_workers from {current} to {number}{if_it_shards}",
+        title=f"{change} num_workers from {current} to {number}{beside}{if_it_shards}",
         why=why,
         risk=_risk(case, number),
         call=in_code,
