@@ -187,3 +187,9 @@ def test_a_loader_that_the_program_has_dropped_is_looked_at_before_it_is_given_w
     told = facts_now()
     assert told.status == tuning.LEFT_ALONE
     assert "cannot be sent" in str(told.reason)
+
+
+def test_of_a_tensor_with_a_gradient_history_the_reason_names_detach() -> None:
+    leaf = torch.ones(2, requires_grad=True)
+    assert "detach()" in str(why_unsent([leaf * 2]))
+    assert why_unsent([leaf, (leaf * 2).detach()]) is None

@@ -40,6 +40,12 @@ class Loop:
     start_ns: int = 0
     start_ms: float = 100
     """What starting workers takes, beside the steps of the switch."""
+    pass_steps: int | None = None
+    """Of a pass; ``None``: there is one without end."""
+    pass_ms: dict[LoaderSetting, float] = field(default_factory=dict)
+    """What a pass begins with."""
+    end_ms: dict[LoaderSetting, float] = field(default_factory=dict)
+    """What it ends with."""
     orders: list[Order] = field(default_factory=list)
     told: list[str | None] = field(default_factory=list)
     step: int = 0
@@ -49,6 +55,7 @@ class Loop:
     random: random.Random = field(default_factory=lambda: random.Random(1))
     _host: float = 0.0
     _waited: int = 0
+    _pass_began: int = 0
 
     def __post_init__(self) -> None:
         self.in_use = next(iter(self.wait_ms))
@@ -64,16 +71,32 @@ class Loop:
             concluded=lambda: self.told.append(kept_line(self.conductor)),
             left_steps=lambda: None if self.length is None else self.length - self.step,
             start_ns=self.start_ns,
+            pass_steps=lambda: self.pass_steps,
         )
 
     def run(self, steps: int) -> None:
         for _ in range(steps):
+            if self.pass_steps is not None and self.step - self._pass_began >= self.pass_steps:
+                self._begin_pass()
             order = self.conductor.request(self.now_ns, self._waited, self.step)
             if order is not None:
                 self.orders.append(order)
                 if order.setting != self.in_use:
                     self._switch(order.setting)
             self._waited = self._pass(self.in_use)
+
+    def _begin_pass(self) -> None:
+        """The steps until its queue is filled are not counted."""
+        self.conductor.request(self.now_ns, self._waited, self.step)
+        ends_ns = round(self.end_ms.get(self.in_use, 0.0) * MS)
+        self.now_ns += ends_ns
+        self.conductor.pass_ended(ends_ns)
+        self.conductor.pass_began(self.now_ns)
+        self._pass_began = self.step
+        self.now_ns += round(self.pass_ms.get(self.in_use, 0.0) * MS)
+        for _ in range(self.in_use.capacity):
+            self._pass(self.in_use)
+        self.conductor.pass_measured(self.now_ns, self.in_use.capacity)
 
     def _switch(self, setting: LoaderSetting) -> None:
         """What was loaded ahead is handed out, then what is loaded ahead from here on is not counted."""

@@ -46,6 +46,8 @@ class Block:
     unit_ns: list[float] = field(default_factory=list)
     """Mean step of each unit."""
     unit: int = LEAST_UNIT
+    pass_ns: float = 0.0
+    """What each step bears of that which a pass costs beside its steps."""
 
     @property
     def measured(self) -> int:
@@ -69,7 +71,8 @@ def least_steps(workers: int) -> int:
 
 
 def mean_ns(blocks: Sequence[Block]) -> float | None:
-    units = [each for block in blocks for each in block.unit_ns]
+    """Of a step, with its part of what a pass costs."""
+    units = [each + block.pass_ns for block in blocks for each in block.unit_ns]
     return statistics.fmean(units) if units else None
 
 
@@ -130,7 +133,7 @@ def _units_of_stretch(block: Block) -> int:
 
 def _mean_and_error(blocks: Sequence[Block], spread: float = 0.0) -> tuple[float, float, int] | None:
     """Mean, its standard error, degrees of freedom."""
-    units = [each for block in blocks for each in block.unit_ns]
+    units = [each + block.pass_ns for block in blocks for each in block.unit_ns]
     if len(units) < LEAST_UNITS:
         return None
     mean = statistics.fmean(units)

@@ -22,6 +22,8 @@ class ChosenLoader:
         self._passes = 0
         self._requests = 0
         """In this pass."""
+        self._pass_steps: int | None = None
+        """Of the pass before: a program may leave its passes early."""
         self._length: int | None = None
 
     @property
@@ -57,6 +59,9 @@ class ChosenLoader:
     def pass_begun(self, length: int | None) -> None:
         """``length``: its batches; ``None``: not known."""
         self._passes += 1
+        if self._requests:
+            # The last request of a whole pass finds no more.
+            self._pass_steps = min(self._requests, self._length or self._requests)
         self._requests, self._length = 0, length
 
     def requested(self) -> None:
@@ -66,6 +71,15 @@ class ChosenLoader:
     def has_begun(self) -> bool:
         """A first batch of this pass was loaded just now: what a data set sets up with it is there."""
         return self._requests == 2
+
+    @property
+    def steps(self) -> int:
+        """That are over in this pass, at a request."""
+        return max(0, self._requests - 1)
+
+    def pass_steps(self) -> int | None:
+        """Of a pass; ``None``: that is not known yet."""
+        return self._pass_steps or self._length
 
     def left_steps(self) -> int | None:
         """Of this pass, and of as many more as there were before it: what is known of how long a program trains is how

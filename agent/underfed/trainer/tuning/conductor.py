@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from underfed.exchange import tuning
 from underfed.exchange.config import Value
 from underfed.exchange.tuning import Proposed
-from underfed.trainer.tuning.blocks import Block, compare, mean_ns, unit_of
+from underfed.trainer.tuning.blocks import LEAST_UNIT, Block, compare, mean_ns, unit_of
 from underfed.trainer.tuning.candidates import candidates_in, is_for, to_try
 from underfed.trainer.tuning.costs import SinceKept
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.pace import Pace, Recent
+from underfed.trainer.tuning.passes import Passes
 from underfed.trainer.tuning.search import LEAST_GAIN, MOST_BLOCKS, USED_UP, Candidate, Search, Trial
 
 SECOND = 1_000_000_000
@@ -70,7 +71,8 @@ class Conductor:
     """``proposed``: asks for what the service proposes. ``plain``: candidates by the plain rule, of step and wait in
     nanoseconds. ``changed``: called when what it tells has changed. ``left_steps``: that are known to be left of the
     run; ``None``: that is not known. ``start_ns``: what starting workers costs, as far as that is known.
-    ``starting``: requests to come whose steps are of a start, of which this is not told."""
+    ``starting``: requests to come whose steps are of a start, of which this is not told. ``pass_steps``: of a pass;
+    ``None``: that is not known."""
 
     began_with: LoaderSetting
     most_steps: int
@@ -85,6 +87,7 @@ class Conductor:
     left_steps: Callable[[], int | None]
     start_ns: int = 0
     starting: Callable[[], int] = lambda: 0
+    pass_steps: Callable[[], int | None] = lambda: None
     status: str = tuning.WAITING
     reason: str | None = None
     setting: LoaderSetting = field(init=False)
@@ -102,6 +105,7 @@ class Conductor:
     """Requests so far."""
     since: SinceKept = field(default_factory=SinceKept)
     """All steps under other settings than the first, but for those of trials."""
+    _passes: Passes = field(default_factory=Passes)
     _pace: Pace = field(default_factory=Pace)
     _search: Search | None = None
     _is_check: bool = False
@@ -134,9 +138,26 @@ class Conductor:
         """Until it can be told how much of the time is waiting."""
         return self.starting() + self._pace.missing_steps
 
-    def gap(self) -> None:
-        """The next request does not end a step that counts: a pass or a setting began."""
+    def pass_began(self, now_ns: int) -> None:
+        """The next request does not end a step that counts."""
         self._pace.gap()
+        self._passes.began(self.setting, now_ns)
+
+    def pass_measured(self, now_ns: int, steps: int) -> None:
+        """The setting in use has loaded so many steps of a pass, and the next one may be measured."""
+        took = self._passes.measured(self.setting, now_ns, steps)
+        if took is not None and self._is_since_kept:
+            self.since.add_edge(took, steps)
+
+    def pass_ended(self, took_ns: int) -> None:
+        """There were no more batches, which took so long to be known: workers end then."""
+        self._passes.ended(self.setting, took_ns)
+        if self._is_since_kept:
+            self.since.add_edge(took_ns)
+
+    @property
+    def _is_since_kept(self) -> bool:
+        return self._search is None and self.kept_from_step is not None and self.setting != self.began_with
 
     def request(self, now_ns: int, waited_ns: int, first_step: int) -> Order | None:
         """A batch is requested, after one that was waited for so long. ``first_step``: the number of its step."""
@@ -150,7 +171,7 @@ class Conductor:
             if not self._is_enough(self._search, block):
                 return None
             return self._end_block(self._search, block, now_ns, first_step)
-        if took and self.kept_from_step is not None and self.setting != self.began_with:
+        if took and self._is_since_kept:
             self.since.add(took)
         if now_ns < self._due_ns:
             return None
@@ -168,6 +189,7 @@ class Conductor:
         elif block is not None and self.setting.num_workers and not search.current.blocks:
             usual_ns = (first_step - block.first_step) * (mean_ns(search.best.blocks) or 0.0)
             self.start_ns = max(0, round(now_ns - block.start_ns - usual_ns))
+            self._passes.started(self.setting, self.start_ns)
 
     def failed(self, present: LoaderSetting, reason: str, now_ns: int, first_step: int) -> Order | None:
         """The setting that was ordered cannot be used, and this one still is."""
@@ -261,6 +283,8 @@ class Conductor:
         self._watch_steps = 2 * since
         self.changed()
         newest = self._pace.newest_block(WATCHED * self._wanted, unit_of(self.setting.num_workers), now_ns, first_step)
+        self._add_pass([newest], self.setting)
+        self._add_pass(before.blocks, before.setting)
         slower = compare([newest], before.blocks)
         if slower is None or slower.low <= 1.0:
             return None
@@ -281,7 +305,7 @@ class Conductor:
         known = max(self._wanted, min(MOST_BLOCKS * self._wanted, self._pace.steps // 2))
         began.blocks.append(self._pace.newest_block(known, search.current.unit, now_ns, first_step))
         for trial in search.trials[1:]:
-            trial.reason = self.why_no_room(trial.setting)
+            trial.reason = self._why_no_pass(trial.setting) or self.why_no_room(trial.setting)
         self.searches.append(search)
         self._search, self._began_ns = search, now_ns
         self._asked_ns = self._stalled_ns = None
@@ -295,6 +319,7 @@ class Conductor:
         if steps >= self._length or steps % search.current.unit:
             return steps >= self._length
         self._measure(search, block, steps)
+        self._add_passes(search, block)
         return search.is_obvious(block)
 
     def _measure(self, search: Search, block: Block, steps: int) -> None:
@@ -305,8 +330,31 @@ class Conductor:
         self._measure(search, block, self._pace.steps)
         block.steps, block.end_ns = first_step - block.first_step, now_ns
         self._block = None
+        self._add_passes(search, block)
         search.measured(block, None if self._is_check else self._pace.stall_fraction)
         return self._go_on(search, now_ns, first_step)
+
+    def _add_passes(self, search: Search, open_block: Block) -> None:
+        """To the steps of all trials: passes went by meanwhile."""
+        for trial in search.trials:
+            newest = [open_block] if trial is search.current else []
+            self._add_pass([*trial.blocks, *newest], trial.setting)
+
+    def _add_pass(self, blocks: Sequence[Block], setting: LoaderSetting) -> None:
+        self._passes.add_to(blocks, setting, self.pass_steps())
+
+    def _why_no_pass(self, setting: LoaderSetting) -> str | None:
+        """Nothing of it could be measured, ever."""
+        steps = self.pass_steps()
+        if steps is None or not setting.num_workers or steps - setting.capacity >= LEAST_UNIT:
+            return None
+        return f"a pass of {steps} steps ends while its queue of {setting.capacity} batches is still being filled"
+
+    def _start_left_ns(self, setting: LoaderSetting, left_steps: int) -> float:
+        """Of its workers, in what is left of the run: once more in each pass, where they do not persist."""
+        steps = self.pass_steps()
+        begins = left_steps // steps if steps and not setting.persistent_workers else 0
+        return float(self.start_ns * (1 + begins))
 
     def _go_on(self, search: Search, now_ns: int, first_step: int) -> Order | None:
         self._block = None
@@ -341,11 +389,13 @@ class Conductor:
         predicted = turn.candidate.high
         most = best.stall_fraction if predicted is None else min(best.stall_fraction, 1 - 1 / max(predicted, 1.0))
         gain_ns = left * (mean_ns(best.blocks) or 0.0) * most
-        if self.start_ns <= gain_ns:
+        starts_ns = self._start_left_ns(turn.setting, left)
+        if starts_ns <= gain_ns:
             return None
+        where = " in all passes" if starts_ns > self.start_ns else ""
         return (
-            f"its start takes {self.start_ns / SECOND:.1f} s, and in what is known to be left of the run it may gain "
-            f"{gain_ns / SECOND:.1f} s"
+            f"its start takes {starts_ns / SECOND:.1f} s{where}, and in what is known to be left of the run it may "
+            f"gain {gain_ns / SECOND:.1f} s"
         )
 
     def _conclude(self, search: Search, now_ns: int, first_step: int) -> Order | None:

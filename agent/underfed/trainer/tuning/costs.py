@@ -25,8 +25,8 @@ class Gain(NamedTuple):
 
 @dataclass(slots=True)
 class SinceKept:
-    """The steps under what is kept, trials and gaps left out; and how much parts of them differ, each as long as a
-    block: by that much a block of the setting before may be off, too."""
+    """The steps under what is kept and the edges of its passes, trials and gaps left out; and how much parts of the
+    steps differ, each as long as a block: by that much a block of the setting before may be off, too."""
 
     part_steps: int = 1
     steps: int = 0
@@ -44,6 +44,11 @@ class SinceKept:
         self._open_ns += step_ns
         if self._open_steps >= self.part_steps:
             self._add_part(self._open_ns / self._open_steps)
+
+    def add_edge(self, took_ns: int, steps: int = 0) -> None:
+        """The beginning of a pass with its first steps, or its end."""
+        self.steps += steps
+        self.ns += took_ns
 
     def _add_part(self, mean: float) -> None:
         """Welford's, so that nothing is remembered of them."""

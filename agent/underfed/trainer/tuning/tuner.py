@@ -94,6 +94,8 @@ class Tuner:
         self._skip = 0
         """Requests to come whose steps are of a start."""
         self._entered_ns = 0
+        self._pass_began_ns = 0
+        """Before its iterator was constructed."""
         self._waited_ns = 0
         self._batch: BatchSize | None = None
         self._files = FilesWatch()
@@ -137,6 +139,7 @@ class Tuner:
             if self._is_off:
                 return
             if self._chosen.is_about_to_begin(loader):
+                self._pass_began_ns = self._now()
                 self._edges.begin(loader, self._setting)
                 if self._watched is not None and self._setting is not None:
                     self._watched.threads_per_worker = self._setting.threads_per_worker
@@ -278,7 +281,7 @@ class Tuner:
         self._tuned = [*(known for known in self._tuned if known() is not None), self._current]
         self._skip = setting.capacity + 1
         if self.conductor is not None:
-            self.conductor.gap()
+            self.conductor.pass_began(self._pass_began_ns)
         if self._setting is not None and setting != self._setting and self._can_switch(iterator):
             # It could not be put in as the pass began, as where the loader's class computes it.
             self._catching_up = Order(self._setting, self._setting)
@@ -322,6 +325,7 @@ class Tuner:
                 left_steps=self._chosen.left_steps,
                 start_ns=start_ns(loader),
                 starting=lambda: self._skip,
+                pass_steps=self._chosen.pass_steps,
             )
         )
 
@@ -410,6 +414,7 @@ class Tuner:
             if not self._skip and not switched.is_switching:
                 self._begin_measuring(switched.setting)
         if not self._skip and catching_up is None and conductor is not None and self._is_measuring(conductor, switched):
+            conductor.pass_measured(now, self._chosen.steps)
             order = conductor.request(now, self._waited_ns, self._step)
         if ranks is None:
             return catching_up or order or self._again(conductor, switched)
@@ -540,6 +545,9 @@ class Tuner:
     def _pass_ended(self, iterator: Any, switched: Switched) -> None:
         try:
             switched.drop(iterator, {switched.setting})
+            is_current = self._current is not None and self._current() is iterator
+            if self.conductor is not None and is_current and self.conductor.setting == switched.setting:
+                self.conductor.pass_ended(self._now() - self._entered_ns)
         except Exception as error:
             let_through(error)
             self._fail(error)

@@ -21,9 +21,18 @@ MOST_BYTES = 1 << 20
 SENT_AS_DATA = "; it could have workers if its batches held data alone, and what belongs to a process were made from it"
 """The usual cure."""
 
+WITH_GRADIENT = (
+    "its batches cannot be sent by a worker: a tensor in them has a gradient history (requires_grad); it could have "
+    "workers if its data set or collate_fn called detach() on it"
+)
+
 
 class _EnoughError(Exception):
     """So much of it could be pickled."""
+
+
+class _GradientError(Exception):
+    """Torch refuses to send a tensor that was computed from others that need a gradient."""
 
 
 class _Counted:
@@ -40,6 +49,8 @@ class _Counted:
 
 class _Pickler(pickle.Pickler):
     def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, tensor_type()) and thing.requires_grad and not thing.is_leaf:
+            raise _GradientError
         return (int, ()) if _has_own_way(thing) else NotImplemented
 
 
@@ -57,6 +68,8 @@ def why_unsent(batch: Any) -> str | None:
         _Pickler(_Counted()).dump(batch)
     except _EnoughError:
         return None
+    except _GradientError:
+        return WITH_GRADIENT
     except Exception as error:
         let_through(error)
         return f"its batches cannot be sent by a worker: {type(error).__name__}: {error}"[:300] + SENT_AS_DATA

@@ -1,0 +1,79 @@
+"""What each pass costs beside its steps counts: in what is kept, and in what is told to be gained."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.tuning.training_loop import MS, NONE, TWO, Loop, workers
+from underfed.exchange import tuning
+from underfed.trainer.tuning.conductor import WENT_BACK
+from underfed.trainer.tuning.costs import gained
+from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.report import kept_line
+
+
+def loop_of(start_ms: float, *, pass_ms: float, end_ms: float = 0.0, pass_steps: int = 25) -> Loop:
+    """Steps of 60 ms, or of 20 ms with workers, which each pass starts."""
+    return Loop(
+        {NONE: 50, TWO: 10},
+        candidates=workers(2),
+        start_ms=start_ms,
+        pass_steps=pass_steps,
+        pass_ms={TWO: pass_ms},
+        end_ms={TWO: end_ms},
+    )
+
+
+def test_faster_steps_are_not_kept_where_starting_workers_in_each_pass_takes_longer() -> None:
+    loop = loop_of(1200, pass_ms=1200)
+    loop.run(600)
+    assert loop.in_use == NONE
+    assert loop.conductor.status == tuning.LEFT_ALONE
+
+
+def test_what_is_told_counts_the_start_of_each_pass() -> None:
+    loop = loop_of(250, pass_ms=250)
+    while loop.conductor.status != tuning.KEPT and loop.step < 600:
+        loop.run(1)
+    assert loop.in_use == TWO
+    assert loop.conductor.speedup == pytest.approx(60 / (20 + 250 / 25), rel=0.03)
+    assert str(kept_line(loop.conductor)).startswith("num_workers 0 → 2: 2 × as fast")
+
+
+def test_what_is_gained_is_what_a_stop_watch_shows() -> None:
+    loop = loop_of(250, pass_ms=250, end_ms=50)
+    while loop.conductor.status != tuning.KEPT and loop.step < 600:
+        loop.run(1)
+    began_ns, began = loop.now_ns, loop.step
+    loop.run(2000)
+    gain = gained(loop.conductor.searches, loop.conductor.began_with, loop.conductor.since)
+    assert gain is not None
+    assert gain.ns == pytest.approx((loop.step - began) * 60 * MS - (loop.now_ns - began_ns), rel=0.03)
+
+
+def test_what_is_kept_is_given_up_where_its_passes_turn_out_slower_as_a_whole() -> None:
+    """As where more is to be started in each pass than at the first switch."""
+    loop = loop_of(250, pass_ms=1200, pass_steps=200)
+    loop.run(120)
+    assert loop.in_use == TWO
+    loop.pass_steps = 25
+    loop.run(2000)
+    assert loop.in_use == NONE
+    assert loop.conductor.reason == WENT_BACK
+
+
+def test_what_would_never_be_measured_in_so_short_a_pass_is_not_tried() -> None:
+    eight = LoaderSetting(8, 2)
+    loop = Loop({NONE: 50, eight: 1}, candidates=workers(8), pass_steps=16)
+    loop.run(600)
+    assert loop.in_use == NONE
+    (trial,) = loop.conductor.searches[0].trials[1:]
+    assert trial.reason == "a pass of 16 steps ends while its queue of 16 batches is still being filled"
+
+
+def test_starts_of_all_passes_that_are_left_are_compared_with_what_may_be_gained() -> None:
+    loop = loop_of(100, pass_ms=100)
+    loop.length, loop.conductor.start_ns = 1000, 2_000_000_000
+    loop.run(600)
+    assert loop.in_use == NONE
+    assert "in all passes" in str(loop.conductor.searches[0].trials[1].reason)
