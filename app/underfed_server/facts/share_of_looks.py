@@ -19,8 +19,8 @@ from underfed_server.store.reading.stacks import Looks
 
 LEAST_GROUPS = 2
 
-BIAS = 0.2
-"""By how much looks may find a call too often or too rarely, of the square root of share × (1 - share): ten points of a
+BIAS = 0.25
+"""By how much looks may find a call too often or too rarely, of the square root of share × (1 - share): an eighth for a
 half. The thread that looks must get a core and the interpreter lock, both of which code that waits or that gives the
 lock back leaves to it sooner. Measured by ``python -m benchmarks.stacks.shares`` with three threads for each core."""
 

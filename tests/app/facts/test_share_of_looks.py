@@ -74,9 +74,9 @@ def test_a_share_of_all_or_of_nothing_is_not_known_exactly() -> None:
 
 
 def test_what_looking_distorts_is_in_the_margin_however_often_was_looked() -> None:
-    """Ten points of a half, and nothing of what was always found."""
+    """An eighth for a half, and nothing of what was always found."""
     half = np.array(evenly(1_000_000))
     whole = whole_of([half, half])
-    assert whole.margin(half) == pytest.approx(0.1, abs=0.002)
+    assert whole.margin(half) == pytest.approx(0.125, abs=0.002)
     assert whole.margin(whole.looks) == pytest.approx(0, abs=0.002)
     assert whole_of([looks(60), looks(40)]).margin(looks(60)) is None
