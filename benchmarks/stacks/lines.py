@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from underfed.exchange.guard import Guard
-from underfed.trainer.loading.bursts import Bursts
+from underfed.exchange.stacks import GROUPS
+from underfed.host.clock import now_ns
+from underfed.trainer.loading.bursts import BURST_NS, Bursts
 from underfed.trainer.loading.frame_names import FrameNames
 from underfed.trainer.loading.own_frames import Places
 from underfed.trainer.loading.seen_code import SeenCode
@@ -83,13 +85,18 @@ class Thread:
 
     def __init__(self, path: Path) -> None:
         self.code = SeenCode(path)
+        self.since_ns = now_ns()
         self._ident = _thread.get_ident()
 
     def look(self, due_ns: int, looked_ns: int, bursts: Bursts) -> None:
         count = bursts.looks(due_ns, looked_ns)
         if count:
             places = places_of(sys._current_frames().get(self._ident))
-            self.code.add("getitem", places, count, 0, is_there=bursts.found_lock_free)
+            self.code.add("getitem", places, count, self._group(looked_ns), is_there=bursts.found_lock_free)
+
+    def _group(self, looked_ns: int) -> int:
+        """In quarters of a second, each as long as a burst."""
+        return (looked_ns - self.since_ns) // BURST_NS % GROUPS
 
     def keep(self) -> None:
         self.code.keep(FrameNames())

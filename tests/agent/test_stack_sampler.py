@@ -24,8 +24,9 @@ import underfed
 from tests.fakes.service import Service, wait_until
 from underfed.errors import ConfigError
 from underfed.exchange.guard import Guard
+from underfed.host.clock import now_ns
 from underfed.trainer.loading.batch_timer import BatchTimer
-from underfed.trainer.loading.bursts import SWITCH_S, Bursts, is_burst
+from underfed.trainer.loading.bursts import LOOK_NS, SWITCH_US, WAKES, Bursts, is_burst
 from underfed.trainer.loading.collate import CollateTimer
 from underfed.trainer.loading.frame_names import FrameNames
 from underfed.trainer.loading.loading_thread import LoadingThread, within_fetcher
@@ -239,10 +240,9 @@ def test_what_keeps_the_lock_through_bursts_counts_for_all_their_looks() -> None
         assert bursts.looks(due, looked) == pytest.approx(on * 100, abs=2)
     assert bursts.looks(27 * S, 27 * S + 1_000) == 0, "between bursts"
     always = Bursts(0, is_always=True)
-    always.begin()
-    half = sum(always.looks(at * S // 100, at * S // 100 + S // 200) for at in range(0, 80, 2))
-    always.end()
-    assert half == 60, "forty looks that waited for half a pause each"
+    parts = [always.looks(at * LOOK_NS // 2, (at + 1) * LOOK_NS // 2 - 1) for at in range(160)]
+    assert set(parts) == {0, 1}
+    assert sum(parts) == 80, "one is due in each pause, in one half or the other"
     assert bursts.hands_over(90 * S), "though nobody looked while a burst was on"
     assert not bursts.hands_over(91 * S), "nothing is new"
     bursts.looks(91 * S, 99 * S)
@@ -293,7 +293,7 @@ def test_a_burst_leaves_the_switch_interval_as_it_was() -> None:
     before_s = sys.getswitchinterval()
     bursts = Bursts(0)
     bursts.begin()
-    assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
+    assert sys.getswitchinterval() == pytest.approx(SWITCH_US[0] / 1e6)
     bursts.begin()
     bursts.end()
     assert sys.getswitchinterval() == before_s
@@ -303,6 +303,57 @@ def test_a_burst_leaves_the_switch_interval_as_it_was() -> None:
         bursts.end()
         assert sys.getswitchinterval() == pytest.approx(0.002), "the program's own, since then"
     finally:
+        sys.setswitchinterval(before_s)
+
+
+def test_looks_are_due_whenever_the_one_before_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two calls in turn that keep the lock: looks come when one ends, and find each as often as it is there."""
+    clock_ns, short_ns, whole_ns = 0, 6_000_000, 20_000_000
+
+    def sleep(seconds: float) -> None:
+        nonlocal clock_ns
+        clock_ns += round(seconds * S)
+
+    monkeypatch.setattr("underfed.trainer.loading.bursts.now_ns", lambda: clock_ns)
+    monkeypatch.setattr("underfed.trainer.loading.bursts.time.sleep", sleep)
+    bursts, found = Bursts(0, is_always=True), [0, 0]
+    while clock_ns < 20 * S:
+        due_ns = bursts.sleep()
+        is_long = clock_ns % whole_ns >= short_ns
+        clock_ns += (whole_ns if is_long else short_ns) - clock_ns % whole_ns
+        found[is_long] += bursts.looks(due_ns, clock_ns)
+    bursts.end()
+    assert sum(found) == pytest.approx(20 * S * 0.9 / LOOK_NS, rel=0.02)
+    assert found[0] / sum(found) == pytest.approx(short_ns / whole_ns, abs=0.02)
+
+
+def test_the_lock_is_asked_for_later_where_looks_wake_up_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that keeps it for long must not have the thread that looks wake up all the while."""
+    blocked, each = 0, WAKES[1] + 2
+
+    def times_blocked() -> int:
+        nonlocal blocked
+        blocked += each
+        return blocked
+
+    monkeypatch.setattr("underfed.trainer.loading.bursts.times_blocked", times_blocked)
+    monkeypatch.setattr("underfed.trainer.loading.bursts.time.sleep", lambda _: None)
+    before_s = sys.getswitchinterval()
+    bursts = Bursts(now_ns(), is_always=True)
+    try:
+        for _ in range(6):
+            bursts.sleep()
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_US[1] / 1e6)
+        each = 1
+        for _ in range(6):
+            bursts.sleep()
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_US[0] / 1e6)
+        sys.setswitchinterval(0.002)
+        each = WAKES[1] + 2
+        bursts.sleep()
+        assert sys.getswitchinterval() == pytest.approx(0.002), "the program's own, since then"
+    finally:
+        bursts.end()
         sys.setswitchinterval(before_s)
 
 

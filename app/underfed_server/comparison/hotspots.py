@@ -127,7 +127,7 @@ def _change(key: Key, before: _Sampled, after: _Sampled) -> tuple[float, float]:
 
     def change(old: Looks, new: Looks) -> float:
         changed = abs(after.whole.share(new) * scale - before.whole.share(old))
-        margins = before.whole.margin(old), after.whole.margin(new)
+        margins = before.whole.chance(old), after.whole.chance(new)
         if None in margins:
             return 0.0
         chance = MARGINS * math.hypot(margins[0] or 0.0, scale * (margins[1] or 0.0))

@@ -20,7 +20,8 @@ def looks(*by_group: int) -> Looks:
 
 
 def margin(part: Looks, rest: Looks) -> float | None:
-    return whole_of([part, rest]).margin(part)
+    """By chance alone."""
+    return whole_of([part, rest]).chance(part)
 
 
 def test_groups_are_those_of_the_agent() -> None:
@@ -55,7 +56,7 @@ def test_the_true_share_is_within_in_nine_of_ten_runs(calls_in_a_burst: float, b
                     is_other = chances.random() < 0.4
                 counts[int(is_other), burst % GROUPS] += 1
         whole = whole_of(counts)
-        off = whole.margin(counts[0])
+        off = whole.chance(counts[0])
         assert off is not None
         within += abs(whole.share(counts[0]) - 0.6) <= off
     assert within >= 180
@@ -67,6 +68,15 @@ def test_of_one_burst_alone_it_is_not_known() -> None:
 
 def test_a_share_of_all_or_of_nothing_is_not_known_exactly() -> None:
     whole = whole_of([looks(*[LOOKS, 0] * 8), looks(*[0, LOOKS] * 8)])
-    none, everything = whole.margin(looks()), whole.margin(whole.looks)
+    none, everything = whole.chance(looks()), whole.chance(whole.looks)
     assert none is not None and none > 0.05, "of bursts with one call each"
     assert everything == pytest.approx(none)
+
+
+def test_what_looking_distorts_is_in_the_margin_however_often_was_looked() -> None:
+    """An eighth for a half, and nothing of what was always found."""
+    half = np.array(evenly(1_000_000))
+    whole = whole_of([half, half])
+    assert whole.margin(half) == pytest.approx(0.125, abs=0.002)
+    assert whole.margin(whole.looks) == pytest.approx(0, abs=0.002)
+    assert whole_of([looks(60), looks(40)]).margin(looks(60)) is None

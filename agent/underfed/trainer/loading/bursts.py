@@ -1,7 +1,8 @@
 """When it is looked what a thread executes: in short bursts, and more often in the beginning.
 
-While a burst lasts the interpreter lock is asked for after a tenth of a millisecond, not five: else a look that falls
-on Python code would wait until that code calls a library which gives the lock back, and count for the library.
+While a burst lasts the interpreter lock is asked for after a hundredth or a tenth of a millisecond, not five: else a
+look that falls on Python code would wait until that code calls a library which gives the lock back, and count for the
+library.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from underfed.exchange.stacks import GROUPS
 from underfed.host.clock import now_ns
 
 LOOK_NS = 10_000_000
-"""Between two looks of a burst, on average."""
+"""A look of a burst is due in each of these, at a time that does not depend on when the one before it came: were it due
+some time after that, calls that keep the interpreter lock would set the times at which it is looked, as looks come when
+they end, and the longer of two calls in turn would be found again and again."""
 
-IDLE_LOOK_S = 0.1
+IDLE_LOOK_NS = 100_000_000
 """Between bursts it is only looked which sample is being loaded."""
 
 BURST_NS = 250_000_000
@@ -38,7 +41,13 @@ SHIFT = 0.414214
 WORKER_SHIFT = 7
 """Groups from one worker to the next: where there were few bursts, those of several workers are in different ones."""
 
-SWITCH_S = 0.0001
+SWITCH_US = (10, 100)
+"""After how long the interpreter lock is asked for in a burst, at least and at most. Whoever waits for it waits anew
+each time that it is given back, so code that holds it for less than this, before a call that gives it back, is found at
+that call. The less, the more often the thread that looks wakes up while a call keeps the lock."""
+
+WAKES = (10, 40)
+"""Of the thread that looks, while one look waited for the lock: with fewer the next asks sooner, with more later."""
 
 HANDED_OVER = 4
 """Periods of which what was seen is handed over together: writing it takes milliseconds. The first is by itself."""
@@ -87,9 +96,6 @@ class Bursts:
     is_always: bool = False
     turn: int = 0
     """A worker's number."""
-    _phase: float = 0.0
-    _left_ns: int = 0
-    """Of what looks have waited, less than one counts for: with the next it may."""
     _has_counted: bool = False
     _handed_over_ns: int = 0
     """When what was counted is handed over next."""
@@ -98,6 +104,8 @@ class Bursts:
     hand it over at the next place where it looks whether somebody asks."""
     _before_s: float | None = None
     """The switch interval before this burst; ``None``: there is none."""
+    _switch_us: int = SWITCH_US[0]
+    """The one that was set last, in a burst."""
 
     @property
     def is_on(self) -> bool:
@@ -105,30 +113,48 @@ class Bursts:
 
     def sleep(self) -> int:
         """Until the next look. Returns when that was due."""
-        if self._is_due(now_ns()):
+        asked_ns = now_ns()
+        due_ns = self._next_due_ns(asked_ns)
+        if self._is_due(due_ns):
             self.begin()
-            self._phase = (self._phase + GOLDEN) % 1
-            pause_s = LOOK_NS / 1e9 * (0.5 + self._phase)
         else:
             self.end()
-            pause_s = self._idle_s()
-        due_ns = now_ns() + round(pause_s * 1e9)
+            due_ns = asked_ns + self._idle_ns(asked_ns)
         blocked_before = times_blocked()
-        time.sleep(pause_s)
-        # Once, by that sleep; again where the lock had to be waited for.
-        self.found_lock_free = times_blocked() - blocked_before == 1
+        time.sleep(max(0, due_ns - now_ns()) / 1e9)
+        # Once, by that sleep; again each time that the lock was waited for.
+        wakes = times_blocked() - blocked_before - 1
+        self.found_lock_free = wakes == 0
+        if self.is_on:
+            self._adapt(wakes)
         return due_ns
+
+    def _adapt(self, wakes: int) -> None:
+        at_least, at_most = SWITCH_US
+        fewer, more = WAKES
+        if wakes < fewer:
+            switch_us = max(at_least, self._switch_us // 2)
+        elif wakes > more:
+            switch_us = min(at_most, self._switch_us * 2)
+        else:
+            return
+        if switch_us != self._switch_us and self._is_as_set():
+            self._switch_us = switch_us
+            sys.setswitchinterval(switch_us / 1e6)
 
     def begin(self) -> None:
         if self._before_s is None:
             self._before_s = sys.getswitchinterval()
-            sys.setswitchinterval(SWITCH_S)
+            sys.setswitchinterval(self._switch_us / 1e6)
 
     def end(self) -> None:
         """The interval stays as it is where the program has set it meanwhile."""
         before_s, self._before_s = self._before_s, None
-        if before_s is not None and abs(sys.getswitchinterval() - SWITCH_S) < SWITCH_S / 10:
+        if before_s is not None and self._is_as_set():
             sys.setswitchinterval(before_s)
+
+    def _is_as_set(self) -> bool:
+        return round(sys.getswitchinterval() * 1e6) == self._switch_us
 
     def hands_over(self, now_ns: int) -> bool:
         """Whether what was counted since the last time is handed over now: not within a burst."""
@@ -140,16 +166,14 @@ class Bursts:
         return True
 
     def looks(self, due_ns: int, looked_ns: int) -> int:
-        """For how many a look counts that was due then: what kept the interpreter lock through a burst was there all
-        the while, and is looked at once. 0: there was no burst."""
-        if not self.is_on and looked_ns - due_ns < LOOK_NS:
-            return 0
-        pause_ns = max(LOOK_NS, (looked_ns - due_ns) // MOST_MISSED)
-        waited_ns = self._left_ns + looked_ns - due_ns
-        self._left_ns = waited_ns % pause_ns
-        missed = sum(self._is_due(looked_ns - at) for at in range(self._left_ns, waited_ns - pause_ns + 1, pause_ns))
-        count = self.is_on + missed * pause_ns // LOOK_NS
-        self._has_counted = self._has_counted or count > 0
+        """For how many a look counts that was due then: all that were due since. What kept the interpreter lock through
+        a burst was there all the while, and is looked at once. 0: none was due."""
+        first, last = ((at - self.since_ns) // LOOK_NS for at in (due_ns, looked_ns))
+        each = max(1, (last - first) // MOST_MISSED)
+        due = (self._due_ns(turn) for turn in range(first, last + 1, each))
+        count = each * sum(due_ns <= at <= looked_ns and self._is_due(at) for at in due)
+        if count:
+            self._has_counted = True
         return count
 
     def group(self, looked_ns: int) -> int:
@@ -163,9 +187,18 @@ class Bursts:
             return age_ns % ALWAYS_PERIOD_NS < ALWAYS_NS
         return is_burst(age_ns, self.turn)
 
-    def _idle_s(self) -> float:
+    def _due_ns(self, turn: int) -> int:
+        """When the look is due that is due in this turn, of ``LOOK_NS`` each, since the loader's first iterator."""
+        phase = (turn * GOLDEN + self.turn * SHIFT) % 1
+        return self.since_ns + round((turn + phase) * LOOK_NS)
+
+    def _next_due_ns(self, at_ns: int) -> int:
+        turn = (at_ns - self.since_ns) // LOOK_NS
+        due_ns = self._due_ns(turn)
+        return due_ns if due_ns > at_ns else self._due_ns(turn + 1)
+
+    def _idle_ns(self, at_ns: int) -> int:
         """Not beyond the beginning of a burst."""
         if self.is_always:
-            return IDLE_LOOK_S
-        left_ns = until_burst_ns(now_ns() - self.since_ns, self.turn)
-        return min(IDLE_LOOK_S, max(LOOK_NS, left_ns) / 1e9)
+            return IDLE_LOOK_NS
+        return min(IDLE_LOOK_NS, max(LOOK_NS, until_burst_ns(at_ns - self.since_ns, self.turn)))

@@ -8,6 +8,7 @@ none of the program's signals.
 from __future__ import annotations
 
 import _thread
+import ctypes
 import os
 import signal
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ from underfed.exchange.guard import Guard
 from underfed.host.clock import now_ns
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.loading.bursts import Bursts
+
+PR_SET_TIMERSLACK = 29
+"""``linux/prctl.h``"""
 
 CLOSING_S = 1.0
 """Waited for a look to end."""
@@ -66,6 +70,7 @@ class StackSampler:
         try:
             # One that the program's threads block, to wait for it, would be delivered to this thread.
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            wake_exactly()
             while self._look_once():
                 pass
         except Exception as error:
@@ -82,3 +87,8 @@ class StackSampler:
             if self.bursts.hands_over(now_ns()):
                 self.looked.keep()
             return True
+
+
+def wake_exactly() -> None:
+    """Of the calling thread alone: else it wakes up to 50 us late, five times what it waits for the lock at first."""
+    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(1), 0, 0, 0)
