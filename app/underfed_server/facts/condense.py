@@ -36,7 +36,7 @@ from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.reading.tunings import read_tunings
-from underfed_server.store.reading.worker_lives import WorkerRecord, read_workers
+from underfed_server.store.reading.worker_lives import WorkerRecord, read_workers_of
 from underfed_server.store.runs.read_rates import read_rates
 from underfed_server.store.store import Store
 
@@ -76,7 +76,7 @@ def _condensed(reader: Reader, run: Run, choose: Choose, warmup_steps: int, judg
         status=run.status,
         loader=info,
         host=_host(hosts, run),
-        ranks=tuple(_whole(hosts, rank, name or "", judged_steps) for rank in ranks),
+        ranks=_whole(hosts, ranks, name or "", judged_steps),
         warmup_steps=warmup_steps,
         loaders=loaders,
         storage=storage,
@@ -110,8 +110,15 @@ def _host(hosts: Hosts, run: Run) -> HostShare:
     return HostShare(**told)
 
 
-def _whole(hosts: Hosts, judged: RankFacts, loader: str, judged_steps: int) -> RankFacts:
-    """The rank with what lies behind its judged steps."""
+def _whole(hosts: Hosts, ranks: Sequence[RankFacts], loader: str, judged_steps: int) -> tuple[RankFacts, ...]:
+    """The ranks with what lies behind their judged steps."""
+    workers = read_workers_of(hosts.reader, hosts.run_id, [each.rank for each in ranks], loader)
+    return tuple(_whole_rank(hosts, each, loader, judged_steps, workers[each.rank]) for each in ranks)
+
+
+def _whole_rank(
+    hosts: Hosts, judged: RankFacts, loader: str, judged_steps: int, workers: Sequence[WorkerRecord]
+) -> RankFacts:
     reader, run_id, rank = hosts.reader, hosts.run_id, judged.rank
     span = span_of(judged)
     # With workers, batches are ahead of the steps by the queue's length: twice as many hold all of the span.
@@ -120,7 +127,7 @@ def _whole(hosts: Hosts, judged: RankFacts, loader: str, judged_steps: int) -> R
         judged,
         batches=_within(batches, batches.start_us + batches.load_us, span),
         process=_process(hosts, rank, span),
-        workers=tuple(_worker(record, span) for record in read_workers(reader, run_id, rank, loader)),
+        workers=tuple(_worker(record, span) for record in workers),
         host=_host_rows(hosts, rank, span),
         memory=_host_rows(hosts, rank, _grown_in(span)),
     )

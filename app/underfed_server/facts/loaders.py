@@ -19,7 +19,7 @@ from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader
-from underfed_server.store.reading.tunings import Tunings, read_tunings, tuned_of
+from underfed_server.store.reading.tunings import Tunings, read_tunings
 from underfed_server.store.runs.summaries import StepTotals, step_totals
 from underfed_server.store.store import Store
 
@@ -39,13 +39,8 @@ def read_loaders(
     """Most time spent first; last those without a step."""
     totals = read_totals(hosts.reader, run.run_id)
     read = dict([*totals.items()][:MOST_LOADERS])
-    recorded = {
-        (rank, name): read_recorded(
-            hosts.reader, run.run_id, rank, name, judged_steps + 1, tuned_of(tunings, rank, name)
-        )
-        for name, of_ranks in read.items()
-        for rank in of_ranks
-    }
+    places = [(rank, name) for name, of_ranks in read.items() for rank in of_ranks]
+    recorded = read_recorded(hosts.reader, run.run_id, places, judged_steps + 1, tunings)
     used = [
         Used(name, spent_us(of_ranks), {rank: recorded[rank, name] for rank in of_ranks})
         for name, of_ranks in read.items()
@@ -69,11 +64,9 @@ def read_steps(store: Store, run_id: str, rank: int, loader: str, *, warmup_step
         hosts = Hosts(reader, run_id, read_samplers(reader, run_id))
         names = [name for name, ranks in read_totals(reader, run_id).items() if rank in ranks][:MOST_LOADERS]
         tunings = read_tunings(reader, run_id)
-        recorded = {
-            name: read_recorded(reader, run_id, rank, name, judged_steps + 1, tuned_of(tunings, rank, name))
-            for name in dict.fromkeys([loader, *names])
-        }
-        return _judged(hosts, rank, loader, recorded, warmup_steps)[0]
+        places = [(rank, name) for name in dict.fromkeys([loader, *names])]
+        recorded = read_recorded(reader, run_id, places, judged_steps + 1, tunings)
+        return _judged(hosts, rank, loader, _of_rank(recorded, rank), warmup_steps)[0]
 
 
 def read_totals(reader: Reader, run_id: str) -> dict[str, Totals]:

@@ -5,7 +5,7 @@ is no work of another's step.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,10 +17,10 @@ from underfed_server.model import EpochInfo
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.columns.stall import stall_us
 from underfed_server.store.reading.changed_settings import ChangedSettings, read_changed_settings
-from underfed_server.store.reading.details import read_epochs
+from underfed_server.store.reading.details import read_epochs_of
 from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.tracks import Reader
-from underfed_server.store.reading.tunings import Tuned
+from underfed_server.store.reading.tunings import Tunings, tuned_of
 
 LITTLE_FRACTION = 0.01
 """Share of step time: a verdict does not depend on whether so little was work or another loader's."""
@@ -94,15 +94,20 @@ class Recorded:
 
 
 def read_recorded(
-    reader: Reader, run_id: str, rank: int, loader: str, last: int, tuned: Tuned | None = None
-) -> Recorded:
-    """The newest ``last`` steps of the rank with the loader. ``tuned``: what it said of tuning it."""
-    rows = read_rows(StepRows, reader, run_id, rank, steps_lane(loader), last)
-    newest = max(NEWEST_EPOCHS, len(np.unique(rows.epoch_index)) + 1)
-    epochs = read_epochs(reader.connection, run_id, rank, loader, newest)
-    changed = tuned.changed if tuned else None
-    searched = tuned.searched if tuned else ()
-    return Recorded(rows, epochs, changed or read_changed_settings(reader, run_id, rank, loader), searched)
+    reader: Reader, run_id: str, places: Iterable[tuple[int, str]], last: int, tunings: Tunings
+) -> dict[tuple[int, str], Recorded]:
+    """The newest ``last`` steps of each of these ranks and loaders. ``tunings``: what they said of tuning them."""
+    rows = {
+        (rank, loader): read_rows(StepRows, reader, run_id, rank, steps_lane(loader), last) for rank, loader in places
+    }
+    newest = {place: max(NEWEST_EPOCHS, len(np.unique(each.epoch_index)) + 1) for place, each in rows.items()}
+    epochs = read_epochs_of(reader.connection, run_id, newest)
+    found = {}
+    for (rank, loader), own in rows.items():
+        tuned = tuned_of(tunings, rank, loader)
+        changed = (tuned.changed if tuned else None) or read_changed_settings(reader, run_id, rank, loader)
+        found[rank, loader] = Recorded(own, epochs[rank, loader], changed, tuned.searched if tuned else ())
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

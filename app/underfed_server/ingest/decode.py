@@ -137,7 +137,7 @@ def check(window: Window) -> None:
 
 def _check_frames(place: str, stacks: Stacks) -> None:
     for index, stack in enumerate(stacks.stacks):
-        if any(frame >= len(stacks.frames) for frame in stack.frames):
+        if max(stack.frames, default=-1) >= len(stacks.frames):
             raise _refused(f"{place}.stacks[{index}].frames", "names a frame that is not there")
 
 

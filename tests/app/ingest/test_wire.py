@@ -163,6 +163,18 @@ def test_what_agents_sent_is_decoded_whole(path: Path) -> None:
                 assert getattr(getattr(window, kind), name) == column
 
 
+def test_a_stack_names_only_frames_that_are_there() -> None:
+    frames = [{"function": name, "file": "a.py"} for name in ("load", "decode")]
+
+    def stacks(*named: int) -> list[dict[str, Any]]:
+        stack = {"stage": "getitem", "frames": list(named), "samples": [1] * 16}
+        return [{"loader": "train", "frames": frames, "stacks": [stack]}]
+
+    assert refused(stacks=stacks(0, 2)) == "stacks[0].stacks[0].frames"
+    assert decode(json.dumps(made_window(0, stacks=stacks(1, 0))).encode()).stacks
+    assert decode(json.dumps(made_window(0, stacks=stacks())).encode()).stacks
+
+
 def test_the_last_step_may_be_open() -> None:
     assert decode(posted(made_window(steps=[steps(step_us=[1, 2, None])]))).step_count == 3
 

@@ -7,7 +7,18 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, RowMapping, Table, bindparam, func, select, type_coerce
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Table,
+    bindparam,
+    func,
+    select,
+    type_coerce,
+)
 
 from underfed_server.model import Device, EpochInfo, HostFacts, LoaderInfo, Losses, Run, RunSummary, StoragePlace
 from underfed_server.store.databases import tables
@@ -25,16 +36,18 @@ _epoch = tables.epoch.c
 # Sorted by wall-clock time: each incarnation has a run clock of its own.
 _BEGAN = type_coerce(tables.stream.c.started_at, BigInteger) + _epoch.start_us
 _EPOCHS = with_starts(tables.epoch).where(_epoch.run_id == bindparam("run_id"))
-_EPOCHS_OF = (
-    _EPOCHS.where(_epoch.rank == bindparam("rank"), _epoch.loader == bindparam("loader"))
-    .order_by(_BEGAN.desc())
-    .limit(bindparam("last"))
-)
 _AGE = func.row_number().over(partition_by=(_epoch.rank, _epoch.loader), order_by=_BEGAN.desc()).label("age")
 # The newest of each rank and loader before older ones of any: one loader's many epochs leave room for another's few.
 _AGED = _EPOCHS.add_columns(_AGE, _BEGAN.label("began")).subquery()
 _EPOCHS_OF_ALL = (
     select(_AGED).where(_AGED.c.age <= NEWEST_EPOCHS).order_by(_AGED.c.age, _AGED.c.began.desc()).limit(MOST_EPOCHS)
+)
+_ASKED: Sequence[BindParameter[Any]] = [bindparam(name, expanding=True) for name in ("ranks", "loaders")]
+_AGED_OF = _EPOCHS.add_columns(_AGE).where(_epoch.rank.in_(_ASKED[0]), _epoch.loader.in_(_ASKED[1])).subquery()
+_EPOCHS_OF = (
+    select(_AGED_OF)
+    .where(_AGED_OF.c.age <= bindparam("last"))
+    .order_by(_AGED_OF.c.rank, _AGED_OF.c.loader, _AGED_OF.c.age)
 )
 _OF_LOADER = select(_loader.info).where(_loader.run_id == bindparam("run_id"), _loader.loader == bindparam("loader"))
 
@@ -68,9 +81,23 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
 
 def read_epochs(connection: Connection, run_id: str, rank: int, loader: str, last: int) -> tuple[EpochInfo, ...]:
     """The newest epochs of a rank with a loader; oldest first, on the run's clock."""
-    place = {"run_id": run_id, "rank": rank, "loader": loader, "last": last}
-    rows = connection.execute(_EPOCHS_OF, place).mappings().all()
-    return tuple(_joined(reversed(rows)))
+    return read_epochs_of(connection, run_id, {(rank, loader): last})[rank, loader]
+
+
+def read_epochs_of(
+    connection: Connection, run_id: str, lasts: Mapping[tuple[int, str], int]
+) -> dict[tuple[int, str], tuple[EpochInfo, ...]]:
+    """Likewise, so many of each of these ranks and loaders: a question of one costs as much as one of all."""
+    ranks, loaders = {rank for rank, _ in lasts}, {loader for _, loader in lasts}
+    most = max(lasts.values(), default=0)
+    asked = {"run_id": run_id, "ranks": sorted(ranks), "loaders": sorted(loaders), "last": most}
+    found: dict[tuple[int, str], tuple[EpochInfo, ...]] = dict.fromkeys(lasts, ())
+    rows = connection.execute(_EPOCHS_OF, asked).mappings()
+    for place, own in groupby(rows, key=lambda row: (row["rank"], row["loader"])):
+        newest = list(own)[: lasts.get(place, 0)]
+        if newest:
+            found[place] = tuple(_joined(reversed(newest)))
+    return found
 
 
 def _epochs(connection: Connection, run_id: str) -> list[EpochInfo]:

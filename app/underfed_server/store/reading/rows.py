@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from itertools import chain
 
 import numpy as np
@@ -29,7 +28,7 @@ def read_rows(kind: type[Rows], reader: Reader, run_id: str, rank: int, lane: st
             if missing <= 0 or track.dropped_chunks:
                 break
     columns = joined(parts) if parts else {name: np.empty(0) for name in columns_of(lane)}
-    return kind(**{each.name: columns[each.name] for each in fields(kind)})
+    return kind(*(columns[name] for name in kind.__dataclass_fields__))
 
 
 def _newest(reader: Reader, track: Track, last: int | None) -> list[Columns]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, and_, bindparam, func, select
+from sqlalchemy import BindParameter, Connection, RowMapping, and_, bindparam, func, select
 
 from underfed_server.measurements import WorkerRows, chosen
 from underfed_server.model import DiedWorker, WorkerLife
@@ -29,14 +29,15 @@ _life, _stream = tables.worker_life.c, tables.stream.c
 # Ordered by iterator, since a start may not have been seen; each incarnation counts its own.
 _newest_first = (_stream.started_at.desc(), _life.iterator_index.desc())
 # Built once: building a statement costs more than running it.
-_is_asked = and_(
-    _life.run_id == bindparam("run_id"), _life.rank == bindparam("rank"), _life.loader == bindparam("loader")
-)
-_LIVES = with_starts(tables.worker_life).where(_is_asked).order_by(*_newest_first).limit(NEWEST_LIVES)
+_ASKED: BindParameter[Any] = bindparam("ranks", expanding=True)
+_is_asked = and_(_life.run_id == bindparam("run_id"), _life.rank.in_(_ASKED), _life.loader == bindparam("loader"))
+_AGE = func.row_number().over(partition_by=_life.rank, order_by=_newest_first).label("age")
+_AGED = with_starts(tables.worker_life).where(_is_asked).add_columns(_AGE).subquery()
+_LIVES = select(_AGED).where(_AGED.c.age <= NEWEST_LIVES).order_by(_AGED.c.rank, _AGED.c.age)
 _ENDED = (
-    select(_life.worker, _life.ended, func.count())
+    select(_life.rank, _life.worker, _life.ended, func.count())
     .where(_is_asked, _life.ended.is_not(None))
-    .group_by(_life.worker, _life.ended)
+    .group_by(_life.rank, _life.worker, _life.ended)
 )
 
 
@@ -66,18 +67,26 @@ class WorkerRecord:
 
 def read_workers(reader: Reader, run_id: str, rank: int, loader: str) -> list[WorkerRecord]:
     """By worker number: workers with a recorded life or sample."""
-    lives = _lives(reader.connection, run_id, rank, loader)
-    ended = _ended(reader.connection, run_id, rank, loader)
-    sampled = {worker for lane in reader.lanes(run_id, rank) if (worker := worker_of(lane, loader)) is not None}
-    return [
-        WorkerRecord(
-            worker,
-            tuple(reversed(lives[worker][:LIVES_EACH])),
-            ended.get(worker, {}),
-            read_rows(WorkerRows, reader, run_id, rank, worker_lane(loader, worker), NEWEST_SAMPLES),
-        )
-        for worker in sorted(sampled | lives.keys())
-    ]
+    return read_workers_of(reader, run_id, [rank], loader)[rank]
+
+
+def read_workers_of(reader: Reader, run_id: str, ranks: Sequence[int], loader: str) -> dict[int, list[WorkerRecord]]:
+    """Likewise of each of these ranks: a question of one costs as much as one of all."""
+    place = {"run_id": run_id, "ranks": list(ranks), "loader": loader}
+    lives, ended = _lives(reader.connection, place), _ended(reader.connection, place)
+    found = {}
+    for rank in ranks:
+        sampled = {worker for lane in reader.lanes(run_id, rank) if (worker := worker_of(lane, loader)) is not None}
+        found[rank] = [
+            WorkerRecord(
+                worker,
+                tuple(reversed(lives[rank, worker][:LIVES_EACH])),
+                ended.get((rank, worker), {}),
+                read_rows(WorkerRows, reader, run_id, rank, worker_lane(loader, worker), NEWEST_SAMPLES),
+            )
+            for worker in sorted(sampled | {worker for of, worker in lives if of == rank})
+        ]
+    return found
 
 
 def newest_loader(connection: Connection, run_id: str, rank: int) -> str | None:
@@ -99,20 +108,19 @@ def read_died(connection: Connection, run_id: str) -> list[DiedWorker]:
     ]
 
 
-def _lives(connection: Connection, run_id: str, rank: int, loader: str) -> dict[int, list[WorkerLife]]:
-    """Lives by worker, the newest first."""
-    found: dict[int, list[WorkerLife]] = defaultdict(list)
-    place = {"run_id": run_id, "rank": rank, "loader": loader}
+def _lives(connection: Connection, place: Mapping[str, Any]) -> dict[tuple[int, int], list[WorkerLife]]:
+    """By rank and worker, the newest first."""
+    found: dict[tuple[int, int], list[WorkerLife]] = defaultdict(list)
     for row in connection.execute(_LIVES, place).mappings():
-        found[row["worker"]].append(WorkerLife(**_life_of(row)))
+        found[row["rank"], row["worker"]].append(WorkerLife(**_life_of(row)))
     return found
 
 
-def _ended(connection: Connection, run_id: str, rank: int, loader: str) -> dict[int, dict[str, int]]:
-    found: dict[int, dict[str, int]] = defaultdict(dict)
-    place = {"run_id": run_id, "rank": rank, "loader": loader}
-    for worker, ended, count in connection.execute(_ENDED, place):
-        found[worker][ended] = count
+def _ended(connection: Connection, place: Mapping[str, Any]) -> dict[tuple[int, int], dict[str, int]]:
+    """By rank and worker."""
+    found: dict[tuple[int, int], dict[str, int]] = defaultdict(dict)
+    for rank, worker, ended, count in connection.execute(_ENDED, place):
+        found[rank, worker][ended] = count
     return found
 
 

@@ -12,6 +12,8 @@ from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.clock import WallClock
 from tests.app.store.posting import KEY, post
 from underfed_server.store.databases import tables
+from underfed_server.store.reading.details import read_epochs, read_epochs_of
+from underfed_server.store.reading.worker_lives import read_workers, read_workers_of
 from underfed_server.store.store import Store
 from underfed_server.store.writing.compact import compact
 
@@ -25,6 +27,10 @@ def life(worker: int, iterator: int = 0, **said: Any) -> dict[str, Any]:
 
 def samples(worker: int, at_us: list[int], **columns: Any) -> dict[str, Any]:
     return {"loader": "train", "worker": worker, "at_us": at_us, **columns}
+
+
+def epoch(loader: str, index: int) -> dict[str, Any]:
+    return {"loader": loader, "epoch_index": index, "start_us": 1_000 * index, "first_step_index": 10 * index}
 
 
 def place(mount: str, **said: Any) -> dict[str, Any]:
@@ -56,6 +62,41 @@ def test_workers_of_another_loader_or_rank_are_others(store: Store) -> None:
     assert [each.worker for each in store.workers("run-1", 0, "train")] == [0, 3]
     assert [each.worker for each in store.workers("run-1", 0, "val")] == [7]
     assert [each.worker for each in store.workers("run-1", 1, "train")] == [9]
+
+
+def test_several_ranks_are_told_as_each_alone(store: Store) -> None:
+    for rank in range(3):
+        lives = [
+            life(worker, iterator, end_us=1_000 * iterator + 9, ended="died")
+            for worker, iterator in ((0, 0), (rank, 1))
+        ]
+        beside = [life(9, loader="val")]
+        post(store, [made_window(0, rank=rank, workers=lives + beside, worker_samples=[samples(5 + rank, [rank])])])
+    with store.reading() as reader:
+        together = read_workers_of(reader, "run-1", [2, 0], "train")
+        assert list(together) == [2, 0]
+        assert [each.worker for each in together[2]] == [0, 2, 7]
+        assert [(each.lives, dict(each.ended)) for each in together[2]] == [
+            (each.lives, dict(each.ended)) for each in read_workers(reader, "run-1", 2, "train")
+        ]
+        assert [each.samples.at_us.tolist() for each in together[0]] == [[], [0.0]]
+
+
+def test_of_several_ranks_and_loaders_each_has_as_many_epochs_as_are_asked_of_it(store: Store) -> None:
+    for rank in range(2):
+        epochs = [epoch(name, index) for name in ("train", "val") for index in range(4 + rank)]
+        post(store, [made_window(0, rank=rank, epochs=epochs)])
+    asked = {(0, "train"): 2, (1, "train"): 3, (1, "val"): 1, (2, "val"): 7}
+    with store.reading() as reader:
+        found = read_epochs_of(reader.connection, "run-1", asked)
+        assert {place: [each.epoch_index for each in own] for place, own in found.items()} == {
+            (0, "train"): [2, 3],
+            (1, "train"): [2, 3, 4],
+            (1, "val"): [4],
+            (2, "val"): [],
+        }
+        assert found[1, "train"] == read_epochs(reader.connection, "run-1", 1, "train", 3)
+        assert read_epochs_of(reader.connection, "run-1", {}) == {}
 
 
 @pytest.mark.parametrize("loader", ["a:b", "worker:0:train", "train "])
