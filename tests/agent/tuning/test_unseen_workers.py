@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import signal
 from collections.abc import Iterator
@@ -82,6 +83,18 @@ def test_a_program_that_handles_the_end_of_children_is_given_none(handler: Any, 
     if has_torchs and callable(handler):
         list(DataLoader(Indices(4), num_workers=1))
     assert why_no_first_workers(loader) == COUNTS_CHILDREN
+
+
+def test_they_end_with_an_iterator_that_only_garbage_refers_to() -> None:
+    iterator: Any = iter(tuned(DataLoader(Indices(40), batch_size=2)))
+    next(iterator)
+    switch(iterator, WORKERS)
+    next(iterator)
+    pids = [worker.pid for worker in workers_of(iterator)]
+    iterator.itself = iterator
+    del iterator
+    gc.collect()
+    assert not [pid for pid in pids if Path("/proc", str(pid)).exists()]
 
 
 PROGRAM = """

@@ -8,27 +8,36 @@ docs/tuning.md.
 from __future__ import annotations
 
 import multiprocessing.process
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing import util
 from typing import Any
-from weakref import WeakSet
 
 _children: set[Any] = getattr(multiprocessing.process, "_children", set())
-_unseen: WeakSet[Any] = WeakSet()
+_unseen: set[Any] = set()
+"""Held until they have ended, as multiprocessing holds children. An iterator in a cycle of garbage waits for its
+workers as it is finalized: what tells of their end would be closed by then, and it would wait for ever."""
+_at_exit: list[util.Finalize] = []
 
 
 def hide(workers: Iterable[Any]) -> None:
     """Until Python ends: multiprocessing then ends the children that it knows."""
-    if not _unseen:
-        util.Finalize(None, _show, exitpriority=0)
+    if not any(each.still_active() for each in _at_exit):  # A child of multiprocessing has none of its parent's.
+        _at_exit[:] = [util.Finalize(None, _show, exitpriority=0)]
+    _unseen.difference_update([worker for worker in _unseen if not _lives(worker)])
     for worker in workers:
         _unseen.add(worker)
         _children.discard(worker)
 
 
 def _show() -> None:
-    _children.update(worker for worker in _unseen if worker.exitcode is None)
+    _children.update(worker for worker in _unseen if _lives(worker))
+
+
+def _lives(worker: Any) -> bool:
+    """Also of a worker of the process that this one was forked from: not a child here."""
+    return worker._parent_pid == os.getpid() and worker.exitcode is None
 
 
 @contextmanager
