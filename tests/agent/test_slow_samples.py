@@ -130,7 +130,12 @@ def test_a_file_that_is_opened_late_is_told_and_open_files_are_looked_at_a_few_t
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed = []
-    monkeypatch.setattr(slow_samples, "open_files", lambda: listed.append(1) or open_files())
+
+    def counted() -> list[str]:
+        listed.append(1)
+        return [*open_files()]
+
+    monkeypatch.setattr(slow_samples, "open_files", counted)
     stacks = SeenStacks()
     slow = SlowSamples(stacks)
     before = len(listed)

@@ -469,8 +469,9 @@ def test_where_a_run_waits_for_data_its_slowest_samples_are_named() -> None:
 
 
 def test_of_too_few_looks_it_is_said_how_many_there_were() -> None:
-    for bound, looks in (("compute", {"looks": 41}), ("data", {"step_looks": 41}), ("host", {"looks": 41})):
-        of_other = shown(render_diagnosis(made_diagnosis(bound=bound, needed_looks=100, **looks)))
+    for bound, of in (("compute", "looks"), ("data", "step_looks"), ("host", "looks")):
+        few: dict[str, Any] = {"bound": bound, of: 41, "needed_looks": 100}
+        of_other = shown(render_diagnosis(made_diagnosis(**few)))
         assert not any("spends its time" in line for line in of_other), bound
     lines = shown(render_diagnosis(made_diagnosis(looks=41, step_looks=7, needed_looks=100)))
     at = lines.index("Where loading spends its time")

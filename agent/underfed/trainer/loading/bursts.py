@@ -25,9 +25,9 @@ IDLE_LOOK_NS = 100_000_000
 
 BURST_NS, PERIOD_NS = 250_000_000, 5_000_000_000
 EARLY_BURST_NS, EARLY_PERIOD_NS, EARLY_NS = 125_000_000, 1_000_000_000, 40_000_000_000
-"""A burst in every second of the loader's first 40, then one twice as long in every five: a short run is seen, too. Four
-short ones tell twice as well as one of a second what calls of a second take. A thread that looks took up to 3.8 % of a
-core in a burst, and so less than half a per cent of loading at all times."""
+"""A burst in every second of the loader's first 40, then one twice as long in every five: a short run is seen, too.
+Four short ones tell twice as well as one of a second what calls of a second take. An eighth of the time is as much as
+costs less than half a per cent of most loading (``docs/hotspots.md``)."""
 
 ALWAYS_NS, ALWAYS_PERIOD_NS = 900_000_000, 1_000_000_000
 """``UNDERFED_STACKS=always``: what was seen is handed over when a burst ends."""
