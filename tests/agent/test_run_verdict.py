@@ -207,8 +207,10 @@ def test_where_stacks_were_asked_for_it_is_said_that_too_few_were_seen() -> None
     said = "loading was looked at 41 times, too few to tell its lines: 100 are needed"
     assert list(lines_of(few, "…", is_profiled=True))[1:-1] == [said]
     assert list(lines_of(few, "…"))[1:-1] == []
-    nothing = list(lines_of(few | {"looks": 0, "step_looks": 0}, "…", is_profiled=True))
-    assert [line.partition(",")[0] for line in nothing[1:-1]] == [
-        "loading was looked at 0 times",
-        "what follows a batch was looked at 0 times",
-    ]
+    for bound, told in (
+        ("data", ["loading was looked at 0 times"]),
+        ("host", ["what follows a batch was looked at 0 times"]),
+        ("compute", []),
+    ):
+        nothing = list(lines_of(few | {"bound": bound, "looks": 0, "step_looks": 0}, "…", is_profiled=True))
+        assert [line.partition(",")[0] for line in nothing[1:-1]] == told

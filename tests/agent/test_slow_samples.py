@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from underfed.exchange.stacks import SeenStacks
+from underfed.trainer.loading import slow_samples
 from underfed.trainer.loading.slow_samples import SlowSamples, open_files, sample_of, whole_number
 from underfed.trainer.loading.thread_times import ThreadTimes, Times
 
@@ -122,6 +123,32 @@ def test_the_file_that_is_open_meanwhile_is_told(tmp_path: Path) -> None:
         slow.look(None, None, 1100 * MS, 1100 * MS)
     (sample,) = stacks.slow.values()
     assert (sample.file, sample.file_bytes) == (str(tmp_path / "0481.dcm"), 4)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are seen in /proc")
+def test_a_file_that_is_opened_late_is_told_and_open_files_are_looked_at_a_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = []
+
+    def counted() -> list[str]:
+        listed.append(1)
+        return [*open_files()]
+
+    monkeypatch.setattr(slow_samples, "open_files", counted)
+    stacks = SeenStacks()
+    slow = SlowSamples(stacks)
+    before = len(listed)
+    for at_ms in range(1_000, 3_000, 10):
+        slow.look((0, 0, 3), 3, at_ms * MS, at_ms * MS)
+    assert len(listed) - before < 20
+    (tmp_path / "0481.dcm").touch()
+    with (tmp_path / "0481.dcm").open():
+        for at_ms in range(3_000, 4_500, 10):
+            slow.look((0, 0, 3), 3, at_ms * MS, at_ms * MS)
+    slow.look(None, None, 4_500 * MS, 4_500 * MS)
+    (sample,) = stacks.slow.values()
+    assert sample.file == str(tmp_path / "0481.dcm")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are seen in /proc")

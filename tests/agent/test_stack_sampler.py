@@ -214,12 +214,12 @@ def test_a_value_that_means_nothing_is_refused_at_once(monkeypatch: pytest.Monke
 def test_bursts_are_short_and_the_first_are_early() -> None:
     ages = range(0, 220 * S, S // 100)
     for worker in range(7):
-        early = [is_burst(age, worker) for age in ages if age < 20 * S]
-        later = [is_burst(age, worker) for age in ages if age >= 20 * S]
-        assert sum(early) / len(early) == pytest.approx(0.25, abs=0.01)
+        early = [is_burst(age, worker) for age in ages if age < 40 * S]
+        later = [is_burst(age, worker) for age in ages if age >= 40 * S]
+        assert sum(early) / len(early) == pytest.approx(0.125, abs=0.01)
         assert sum(later) / len(later) == pytest.approx(0.05, abs=0.01)
     assert is_burst(0, 0)
-    together = [sum(is_burst(age, worker) for worker in range(8)) for age in ages if age >= 20 * S]
+    together = [sum(is_burst(age, worker) for worker in range(8)) for age in ages if age >= 40 * S]
     assert max(together) <= 1, "eight workers take turns"
 
 
@@ -234,7 +234,7 @@ def test_bursts_fall_into_no_step_with_what_they_look_at() -> None:
 def test_what_keeps_the_lock_through_bursts_counts_for_all_their_looks() -> None:
     """However long it does, and whether or not one was on when it began."""
     bursts = Bursts(0)
-    for duration_s, at_s in itertools.product((0.3, 3, 60), (25.0, 27.3, 28.9)):
+    for duration_s, at_s in itertools.product((0.3, 3, 60), (45.0, 47.3, 48.9)):
         due, looked = round(at_s * S), round((at_s + duration_s) * S)
         on = sum(is_burst(at, 0) for at in range(due, looked, S // 1000)) / 1000
         assert bursts.looks(due, looked) == pytest.approx(on * 100, abs=2)

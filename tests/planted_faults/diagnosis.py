@@ -593,7 +593,7 @@ DIAGNOSIS = (
     Fault(
         "what a process writes all the time is taken for checkpoints",
         "app/underfed_server/facts/long_steps.py",
-        " - usual * (until_us - since_us)",
+        " - usual * np.diff(instants)",
         "",
         ("tests/app/facts/test_long_steps.py",),
     ),

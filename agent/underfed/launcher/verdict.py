@@ -33,6 +33,8 @@ SO_FAR = "so far, without the last steps, which the service still judges: "
 LINES = {"data": ("hot_lines", "of loading"), "host": ("step_lines", "between batches")}
 """By what the run is bound by: the lines of its program that this time is spent in."""
 
+LOOKED_AT = {"data": ("loading", "looks"), "host": ("what follows a batch", "step_looks")}
+
 OF_A_LINE = "cheaper_transform"
 """The change that is about a costly line."""
 
@@ -158,11 +160,11 @@ def margin(line: Mapping[str, Any]) -> str:
 
 
 def few_looks(diagnosis: Mapping[str, Any]) -> Iterator[str]:
-    needed = diagnosis.get("needed_looks", 0)
-    for what, key in (("loading", "looks"), ("what follows a batch", "step_looks")):
-        looks = diagnosis.get(key, 0)
-        if looks < needed:
-            yield f"{what} was looked at {looks} times, too few to tell its lines: {needed} are needed"
+    """At what the run is bound by; of anything else no line would be told."""
+    what, key = LOOKED_AT.get(diagnosis.get("bound", ""), ("", ""))
+    looks, needed = diagnosis.get(key, 0), diagnosis.get("needed_looks", 0)
+    if what and looks < needed:
+        yield f"{what} was looked at {looks} times, too few to tell its lines: {needed} are needed"
 
 
 def gain_of(advice: Mapping[str, Any]) -> str:

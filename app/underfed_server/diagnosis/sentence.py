@@ -257,7 +257,8 @@ def _checkpoints(rank: RankFacts) -> Iterator[str]:
     if beside is not None and rank.between_epochs_fraction >= PAUSED_FRACTION:
         each = "one" if beside.count == 1 else f"each of {beside.count:,}"
         took = f"Checkpoints between epochs, which are no part of this loop's time, took {duration(beside.us)}"
-        yield f"{took}: in {each} about {size(beside.mean_bytes)} were written."
+        of_both = f"{percent(rank.between_epochs_fraction)} of that time and their own"
+        yield f"{took}, {of_both}: in {each} about {size(beside.mean_bytes)} were written."
 
 
 def _why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:

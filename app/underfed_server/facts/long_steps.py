@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.facts.record import Checkpoints, Mask
+from underfed_server.facts.record import Checkpoints, Mask, Places
 from underfed_server.measurements import Column, StepRows
 
 LEAST_PAUSE_US, MANY_STEPS = 1e6, 5.0
@@ -28,8 +28,18 @@ OFTEN = 0.5
 """Share of the steps up to which those are pauses: of more, the median step would be one of them."""
 
 AS_LONG = 0.1
-"""Of the longest step between two samples, from which another may have written what was written there: the same
+"""Of the longest span between two samples, from which another may have written what was written there: the same
 checkpoint took 0.08 to 0.58 s on one disk (own study)."""
+
+FEW_STRETCHES, MOST_IN_ONE, OFF = 5, 3, 0.05
+"""Of fewer stretches multiples are found by chance. One or another of them holds one save, or so many; and what is off
+by no more of a save, on average, is a multiple of it. Own choices, by made programs and real ones."""
+
+MOST_TRIED = 100
+"""Of what was written between two samples, divided to find the bytes of one save."""
+
+SAME = 1e-9
+"""Of all that is to be explained: less is a difference of rounding."""
 
 LEAST_WRITTEN_BYTES = 1_000_000
 """Written in a pause, from which it is called a checkpoint: logs and figures are smaller, weights larger."""
@@ -57,9 +67,10 @@ class Written:
         return cls(at_us, np.cumsum(grown), is_alone)
 
     def within(self, begin_us: Column, end_us: Column) -> Column:
-        """In each of some spans, from the last sample before it until the first after it, beyond what is usual outside
-        of spans. What was written between two samples is shared by spans in proportion to their lengths; 0 of one that
-        is much shorter than another there, and of what was not sampled.
+        """In each of some spans, beyond what is usual outside of spans; 0 of what was not sampled.
+
+        What was written between two samples was written in one span or several, and which is not known: as many as it
+        is of saves are taken to have written it, the longest of those there, each the same.
 
         Args:
             begin_us, end_us: ascending, of spans that do not overlap.
@@ -67,22 +78,21 @@ class Written:
         usual = self._usual_rate(begin_us, end_us) if len(self.at_us) > 1 and len(begin_us) else None
         if usual is None:
             return np.zeros(len(begin_us))
-        newest = len(self.at_us) - 1
-        before = np.maximum(0, np.searchsorted(self.at_us, begin_us, side="right") - 1)
-        after = np.minimum(newest, np.searchsorted(self.at_us, end_us))
-        since_us, until_us = self.at_us[before], self.at_us[after]
-        first = np.searchsorted(end_us, since_us, side="right")
-        last = np.maximum(np.searchsorted(begin_us, until_us), first + 1)
-        among = np.column_stack((first, last)).ravel()
-        lasted_us = np.concatenate((end_us - begin_us, (0.0, 0.0)))  # reduceat looks beyond the last
-        is_long = lasted_us[:-2] >= AS_LONG * np.maximum.reduceat(lasted_us, among)[::2]
-        extra = self.bytes[after] - self.bytes[before] - usual * (until_us - since_us)
-        ends_us = np.column_stack((begin_us, end_us)).ravel()
-        spent_us = np.cumsum(lasted_us[:-2])
-        passed_us = np.column_stack((spent_us - lasted_us[:-2], spent_us)).ravel()
-        together_us = np.interp(until_us, ends_us, passed_us) - np.interp(since_us, ends_us, passed_us)
-        share = lasted_us[:-2] / np.maximum(lasted_us[:-2], together_us)
-        return np.where(is_long, np.maximum(0.0, extra) * share, 0.0)
+        is_between = ~_lie_within(self.at_us, begin_us, end_us)
+        is_between[-1] = True  # a process that ends while it saves is sampled no more
+        instants = self.at_us[is_between]
+        place = np.searchsorted(instants, begin_us, side="right") - 1
+        lasted_us, sampled = end_us - begin_us, (place >= 0) & (place < len(instants) - 1)
+        if not sampled.any():
+            return np.zeros(len(begin_us))
+        longest_us = np.zeros(len(instants))
+        np.maximum.at(longest_us, place[sampled], lasted_us[sampled])
+        sampled &= lasted_us >= AS_LONG * longest_us[place]
+        total = np.diff(np.interp(instants, self.at_us, self.bytes))
+        extra = np.maximum(0.0, total - usual * np.diff(instants))
+        written = np.zeros(len(begin_us))
+        written[sampled] = _of_the_longest(extra, place[sampled], lasted_us[sampled])
+        return written
 
     def _usual_rate(self, begin_us: Column, end_us: Column) -> float | None:
         """Bytes a microsecond between samples that no span reaches into. Where there are none, a process that is alone
@@ -95,6 +105,79 @@ class Written:
         if not is_free.any():
             return 0.0 if self.is_alone else None
         return float(np.median(np.diff(self.bytes)[is_free] / (until_us - since_us)[is_free]))
+
+
+def _lie_within(at_us: Column, begin_us: Column, end_us: Column) -> Mask:
+    """Which instants lie in one of the spans."""
+    span = np.searchsorted(begin_us, at_us, side="right") - 1
+    return (span >= 0) & (at_us < end_us[span])
+
+
+def _of_the_longest(extra: Column, place: Places, lasted_us: Column) -> Column:
+    """By span: what it wrote.
+
+    Args:
+        extra: bytes written in each stretch of time.
+        place: the stretch that each span lies in.
+        lasted_us: of each span.
+    """
+    order = np.argsort(-lasted_us, kind="stable")
+    together = extra[np.unique(place)]
+    written = np.zeros(len(place))
+    if not together.any():
+        return written
+    each = _of_one_save(together, _unexplained(extra, place[order]))
+    saves = np.maximum(1.0, np.round(extra / each))
+    rank = np.zeros(len(place))
+    by_stretch = order[np.argsort(place[order], kind="stable")]
+    _, first, counts = np.unique(place[by_stretch], return_index=True, return_counts=True)
+    rank[by_stretch] = np.arange(len(place)) - np.repeat(first, counts)
+    spans = np.bincount(place, minlength=len(extra))
+    wrote = rank < saves[place]
+    written[wrote] = (extra / np.minimum(saves, np.maximum(1, spans)))[place[wrote]]
+    return written
+
+
+def _of_one_save(together: Column, unexplained: Column) -> float:
+    """Bytes. A checkpoint is as large as the one before it: the most that what was written between any two samples is a
+    multiple of, for it is hardly ever the same multiple all the while. Where there is no such, by the number of saves
+    that explains best when it was written.
+
+    Args:
+        together: bytes of one save or several, at least one of them not 0.
+        unexplained: by number of saves.
+    """
+    alike = np.flatnonzero(unexplained <= unexplained.min() + SAME * float((together**2).sum()))
+    about = float(together.sum()) / (int(alike[-1]) + 1)
+    together = together[together >= LEAST_WRITTEN_BYTES]
+    if len(together) < FEW_STRETCHES:
+        return about
+    some = np.sort(together)[:: 1 + len(together) // MOST_TRIED]
+    likely = np.unique(some[:, np.newaxis] / np.arange(1, MOST_IN_ONE + 1))
+    saves = together / likely[:, np.newaxis]
+    fits = likely[np.mean(np.abs(saves - np.maximum(1.0, np.round(saves))), axis=1) <= OFF]
+    fits = fits[fits >= about / MOST_IN_ONE]
+    return float(fits[-1]) if len(fits) else about
+
+
+def _unexplained(extra: Column, place: Places) -> Column:
+    """By number of the longest spans, from one on, were each a save of as many bytes: the squares of what that leaves
+    unexplained of what was written when, beside what is the same for all numbers.
+
+    Args:
+        place: the stretch that each span lies in, the longest first.
+    """
+    counts = np.zeros(len(extra))
+    products, squares = np.zeros(len(place)), np.zeros(len(place))
+    product = square = 0.0
+    for number, at in enumerate(place.tolist()):
+        product += extra[at]
+        square += 2 * counts[at] + 1
+        counts[at] += 1
+        products[number], squares[number] = product, square
+    each = float(extra[counts > 0].sum()) / np.arange(1, len(place) + 1)
+    unexplained: Column = each**2 * squares - 2 * each * products
+    return unexplained
 
 
 ReadWritten = Callable[[float], Sequence[Written]]

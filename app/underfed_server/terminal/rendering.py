@@ -15,6 +15,7 @@ from rich.text import Text
 
 from underfed_server import figures
 from underfed_server.diagnosis.sentence import PAUSED_FRACTION
+from underfed_server.diagnosis.slowest_samples import NAMED, named
 from underfed_server.model import (
     Advice,
     Anatomy,
@@ -39,6 +40,10 @@ BAR_COLUMNS = 28
 
 MOST_LINES = 5
 """Of those that time is spent in: the rest is on the run's page."""
+
+SLOW_STEPS = 5.0
+"""As many mean steps a sample takes at least that is named: others of its batch and those of other workers hide less.
+Own choice."""
 
 LEAST_OF_AGENT = 0.01
 """Of all looks: less of the agent's own work is nothing that a run would notice."""
@@ -93,14 +98,17 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
 
 def _hotspots(diagnosis: Diagnosis) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    for title, lines, looks in (
-        ("Where loading spends its time", diagnosis.hot_lines, diagnosis.looks),
-        ("Where the program spends its time between batches", diagnosis.step_lines, diagnosis.step_looks),
+    for bound, title, lines, looks in (
+        ("data", "Where loading spends its time", diagnosis.hot_lines, diagnosis.looks),
+        ("host", "Where the program spends its time between batches", diagnosis.step_lines, diagnosis.step_looks),
     ):
         if is_well(diagnosis.bound, diagnosis.level):
             parts += [_costliest(title, line) for line in lines[:1]]
-        elif lines or 0 < looks < diagnosis.needed_looks:
-            parts += ["", _hot_lines(title, lines) if lines else _few_looks(title, looks, diagnosis.needed_looks)]
+        elif lines:
+            parts += ["", _hot_lines(title, lines)]
+        elif diagnosis.bound == bound and 0 < looks < diagnosis.needed_looks:
+            parts += ["", _few_looks(title, looks, diagnosis.needed_looks)]
+    parts += _slow_samples(diagnosis)
     if (diagnosis.agent_fraction or 0.0) >= LEAST_OF_AGENT and (diagnosis.hot_lines or diagnosis.step_lines):
         of_agent = f"{figures.fraction(diagnosis.agent_fraction)} of all looks found Underfed itself: in no share here"
         parts.append(Padding(Text(of_agent, QUIET), (0, 0, 0, 2)))
@@ -334,6 +342,21 @@ def _hot_lines(title: str, lines: Sequence[HotLine]) -> RenderableType:
         for one in line.callers:
             table.add_row(_share(one, QUIET), Text(f"  through {one.sentence}", QUIET))
     return Group(Text(title, LOUD), Padding(table, (0, 0, 0, 2)))
+
+
+def _slow_samples(diagnosis: Diagnosis) -> list[RenderableType]:
+    """Where the run waits for data, those that take as long as some steps; not again where a cause names them."""
+    is_told = any(each.cause == "slow_samples" for each in diagnosis.causes)
+    if diagnosis.bound != "data" or diagnosis.anatomy is None or is_told:
+        return []
+    least_us = SLOW_STEPS * diagnosis.anatomy.step_us
+    slow = [
+        (name, each) for each in diagnosis.slow_samples if each.own_us >= least_us and (name := named(each)) is not None
+    ]
+    if not slow:
+        return []
+    rows = [(figures.duration(each.own_us), name) for name, each in slow[:NAMED]]
+    return ["", Group(Text("Slowest samples", LOUD), Padding(named_values(rows), (0, 0, 0, 2)))]
 
 
 def _costliest(title: str, line: HotLine) -> Text:

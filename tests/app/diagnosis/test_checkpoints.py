@@ -10,6 +10,7 @@ from tests.app.made_facts import made_run
 from tests.app.made_loading import made_loading
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
 from underfed_server.diagnosis.judge import judge
+from underfed_server.diagnosis.sentence import percent
 from underfed_server.facts.loading import LoaderHotspots
 from underfed_server.facts.record import Checkpoints, RunFacts
 
@@ -62,7 +63,9 @@ def test_those_between_epochs_are_told_apart_from_the_loops_own_time() -> None:
     rank = replace(made.ranks[0], between_epochs=Checkpoints(4, 6e6, 240 * 1024**2))
     why = judge(replace(made, ranks=(rank,))).why or ""
     told = (
-        "Checkpoints between epochs, which are no part of this loop's time, took 6 s: in each of 4 about 240 MiB were"
+        "Checkpoints between epochs, which are no part of this loop's time, took 6 s, "
+        f"{percent(6e6 / (6e6 + float(made.ranks[0].steps.step_us.sum())))} of that time and their own: "
+        "in each of 4 about 240 MiB were"
     )
     assert told in why and why.endswith(ADVISED)
     short = replace(rank, between_epochs=Checkpoints(4, 0.6e6, 240 * 1024**2))

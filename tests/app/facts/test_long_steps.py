@@ -106,6 +106,21 @@ def test_long_steps_beside_a_checkpoint_are_none() -> None:
     assert np.array_equal(pauses.is_pause, saves)
 
 
+@pytest.mark.parametrize(("every", "save_ms"), [(20, 60.0), (50, 45.0)])
+def test_a_save_is_told_from_other_long_steps_of_its_second(every: int, save_ms: float) -> None:
+    """Steps that a busy machine holds up are about as long, and the count of what was written is read once a second."""
+    numbers = np.arange(1_500)
+    saves, held_up = numbers % every == every - 1, numbers % 7 == 3
+    lasted = np.where(saves, save_ms + numbers % 11, np.where(held_up, 20.0 + 3.0 * (numbers % 10), 0.0))
+    rows = rows_of(lasted)
+    pauses = found_in(rows, sampled(rows, np.where(saves, 20 * MB, 0.0)))
+    known = pauses.checkpoints(np.ones(len(rows), dtype=bool))
+    assert known is not None
+    assert known.count == pytest.approx(np.count_nonzero(saves), rel=0.05)
+    assert known.us == pytest.approx(float(np.sum(lasted[saves])) * MS, rel=0.05)
+    assert known.mean_bytes == pytest.approx(20 * MB, rel=0.05)
+
+
 def test_a_rank_that_waits_for_the_one_that_writes_pauses_too() -> None:
     saves = np.arange(400) % 40 == 39
     rows = rows_of(np.where(saves, 500.0, 0.0))

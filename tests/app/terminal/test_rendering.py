@@ -12,6 +12,7 @@ from underfed_server.model import (
     Advice,
     Anatomy,
     BestAdvice,
+    CauseFinding,
     EpochInfo,
     Evidence,
     HotLine,
@@ -24,6 +25,7 @@ from underfed_server.model import (
     RunsPage,
     RunSummary,
     SharedCause,
+    SlowSample,
     StatusCounts,
     Week,
     WorkerInfo,
@@ -453,8 +455,25 @@ def test_the_agents_own_share_is_said_where_it_is_a_hundredth() -> None:
     assert not said(0.009)
 
 
+def test_where_a_run_waits_for_data_its_slowest_samples_are_named() -> None:
+    def told(*, causes: list[CauseFinding] | None = None, load_us: int = 2_100_000, **changes: Any) -> list[str]:
+        sample = {"index": 18_233, "file": "scans/0481.dcm", "load_us": load_us, "rank": 0}
+        changes |= {"slow_samples": [SlowSample.model_validate(sample)]}
+        lines = shown(render_diagnosis(made_diagnosis(causes=causes or [made_cause()], **changes)))
+        return lines[lines.index("Slowest samples") + 1 :][:1] if "Slowest samples" in lines else []
+
+    assert [line.split() for line in told()] == [["2.1", "s", "index", "18,233,", "scans/0481.dcm"]]
+    assert not told(load_us=300_000), "a batch of many such is no longer for one of them"
+    assert not told(bound="compute", level="healthy")
+    assert not told(causes=[made_cause("slow_samples")]), "its evidence names them"
+
+
 def test_of_too_few_looks_it_is_said_how_many_there_were() -> None:
-    lines = shown(render_diagnosis(made_diagnosis(looks=41, step_looks=0, needed_looks=100)))
+    for bound, of in (("compute", "looks"), ("data", "step_looks"), ("host", "looks")):
+        few: dict[str, Any] = {"bound": bound, of: 41, "needed_looks": 100}
+        of_other = shown(render_diagnosis(made_diagnosis(**few)))
+        assert not any("spends its time" in line for line in of_other), bound
+    lines = shown(render_diagnosis(made_diagnosis(looks=41, step_looks=7, needed_looks=100)))
     at = lines.index("Where loading spends its time")
     assert lines[at + 1] == "  not known: 41 looks at it are too few, 100 are needed"
     assert sum("spends its time" in line for line in lines) == 1

@@ -23,10 +23,11 @@ they end, and the longer of two calls in turn would be found again and again."""
 IDLE_LOOK_NS = 100_000_000
 """Between bursts it is only looked which sample is being loaded."""
 
-BURST_NS = 250_000_000
-EARLY_NS, EARLY_PERIOD_NS, PERIOD_NS = 20_000_000_000, 1_000_000_000, 5_000_000_000
-"""A burst in every second of the loader's first 20, then in every five: a short run is seen, too. Four short ones tell
-twice as well as one of a second what calls of a second take."""
+BURST_NS, PERIOD_NS = 250_000_000, 5_000_000_000
+EARLY_BURST_NS, EARLY_PERIOD_NS, EARLY_NS = 125_000_000, 1_000_000_000, 40_000_000_000
+"""A burst in every second of the loader's first 40, then one twice as long in every five: a short run is seen, too.
+Four short ones tell twice as well as one of a second what calls of a second take. An eighth of the time is as much as
+costs less than half a per cent of most loading (``docs/hotspots.md``)."""
 
 ALWAYS_NS, ALWAYS_PERIOD_NS = 900_000_000, 1_000_000_000
 """``UNDERFED_STACKS=always``: what was seen is handed over when a burst ends."""
@@ -67,8 +68,8 @@ def times_blocked() -> int:
 
 def is_burst(age_ns: int, turn: int) -> bool:
     """``age_ns``: since the loader's first iterator."""
-    period = period_ns(age_ns)
-    return phase(age_ns, turn) < BURST_NS / period
+    burst_ns = EARLY_BURST_NS if age_ns < EARLY_NS else BURST_NS
+    return phase(age_ns, turn) < burst_ns / period_ns(age_ns)
 
 
 def until_burst_ns(age_ns: int, turn: int) -> int:

@@ -28,8 +28,9 @@ LEAST_NS = 20_000_000
 
 FILES = "/proc/self/fd"
 MOST_FILES = 256
-MOST_LOOKS = 3
-"""At open files, for one sample: 0.1 ms with 40 of them."""
+LATER = 1.5
+"""Times as long as it was seen at the look at open files before, from which they are looked at once more for a sample:
+that takes 0.1 ms with 40 of them, and within a burst looks come every 10 ms."""
 
 NO_DATA = ("/dev/", "/proc/", "/sys/")
 
@@ -48,7 +49,8 @@ class SlowSamples:
     _index: int | None = None
     _file: str | None = None
     _file_bytes: int | None = None
-    _looks: int = 0
+    _files_from_ns: float = 0.0
+    """From how long on open files are looked at for this sample."""
     _first_ns: int = 0
     _last_ns: int = 0
     _gap_ns: int = 0
@@ -64,12 +66,12 @@ class SlowSamples:
         if position is None or position != self._position:
             gap_ns = due_ns - self._last_ns
             self._end(gap_ns)
-            self._position, self._index, self._looks = position, index, 0
+            self._position, self._index, self._files_from_ns = position, index, 0.0
             self._file = self._file_bytes = None
             self._first_ns, self._gap_ns = due_ns, gap_ns
             self._before_ns, self._before_times = self._last_ns, self._last_times
-        elif self._file is None and self._looks < MOST_LOOKS:
-            self._looks += 1
+        elif self._file is None and now_ns - self._first_ns >= self._files_from_ns:
+            self._files_from_ns = LATER * (now_ns - self._first_ns)
             opened = next((path for path in open_files() if path not in self._open_before), None)
             if opened is not None:
                 shown = next((opened.removeprefix(here) for here in self._here), opened)
