@@ -361,14 +361,14 @@ DIAGNOSIS = (
     ),
     Fault(
         "advice whose gain is not known comes in the order of the cheapest cause",
-        "app/underfed_server/advice/advise.py",
+        "app/underfed_server/advice/order.py",
         "-case.cost_fraction(one.change)",
         "case.cost_fraction(one.change)",
         ("tests/app/advice/test_advise.py",),
     ),
     Fault(
         "what cures the leading cause and has no figure stands behind what gains a little",
-        "app/underfed_server/advice/advise.py",
+        "app/underfed_server/advice/order.py",
         "one.change not in ahead, ",
         "False, ",
         ("tests/app/advice/test_advise.py",),
@@ -417,7 +417,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "advice that is only to be tried stands last",
-        "app/underfed_server/advice/advise.py",
+        "app/underfed_server/advice/order.py",
         "math.sqrt(one.low * one.high) if",
         "0.0 if",
         ("tests/app/advice/test_advise.py",),
@@ -557,16 +557,16 @@ DIAGNOSIS = (
     ),
     Fault(
         "a cheaper transform is promised more than instant data would gain",
-        "app/underfed_server/advice/catalogue/cheaper_transform.py",
+        "app/underfed_server/advice/case.py",
         "return min(1 / (1 - min(share, MOST_SHARE)), instant)",
         "return 1 / (1 - min(share, MOST_SHARE))",
         ("tests/app/advice/test_cheaper_transform.py",),
     ),
     Fault(
         "a loop without workers is said to be all loading",
-        "app/underfed_server/advice/catalogue/cheaper_transform.py",
-        "if not case.num_workers and not case.rank.is_read_ahead:",
-        "if case.num_workers and not case.rank.is_read_ahead:",
+        "app/underfed_server/advice/case.py",
+        "if not self.num_workers and not self.rank.is_read_ahead:",
+        "if self.num_workers and not self.rank.is_read_ahead:",
         ("tests/app/advice/test_cheaper_transform.py",),
     ),
     Fault(
