@@ -2,10 +2,14 @@
 
 One takes over the sampler's iterator where another stopped asking it. Until then its own is empty, so that constructing
 it loads nothing, and what fails there has lost nothing. No random number of the training process is used.
+
+None is ever garbage in a reference cycle while its workers run, as one of the program's may become by an exception that
+it keeps: Python then closes queues and pipes before the iterator tells its workers to end, and torch waits for ever.
 """
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -69,6 +73,8 @@ class Feeder:
     session: Session | None = None
     number: int = 0
     """Of its workers' rings."""
+    lifeline: weakref.finalize[[Any, int], Any] | None = None
+    """Holds the iterator while its workers run, and ends them with the program's own iterator."""
     asked_before: int = 0
     """How often the sampler was asked before it: by those that loaded for the same iterator."""
 
@@ -133,7 +139,11 @@ class Feeders:
             iterator.__init__(view)
         attach(iterator, KEY, None)
         iterator._index_sampler = own._index_sampler
-        return Feeder(setting, iterator, number=number)
+        lifeline = None
+        if multiple:
+            lifeline = weakref.finalize(own, _shut_down, iterator, os.getpid())
+            lifeline.atexit = False  # torch and multiprocessing have their own way there
+        return Feeder(setting, iterator, number=number, lifeline=lifeline)
 
     def reuse(self, feeder: Feeder, own: Any) -> None:
         """Begin another pass with the workers it has.
@@ -206,7 +216,17 @@ def close(feeder: Feeder) -> None:
     if feeder.iterator is None or not feeder.setting.num_workers:
         return
     detach(feeder.iterator, KEY)
+    if feeder.lifeline is not None:
+        feeder.lifeline.detach()
+    _shut_down(feeder.iterator, os.getpid())
+
+
+def _shut_down(iterator: Any, process: int) -> None:
+    """In a process forked since it is a copy, whose end is not to end the other's workers."""
+    if process != os.getpid():
+        iterator._shutdown = True
+        return
     try:
-        feeder.iterator._shutdown_workers()
+        iterator._shutdown_workers()
     except Exception as error:
         let_through(error)
