@@ -114,15 +114,15 @@ def test_a_service_that_hangs_counts_as_one_that_does_not_answer_before_the_post
 
     class Hanging:
         def post(self, _: bytes) -> Reply:
-            seen.append(sender.is_failing)
+            seen.append(sending.is_failing)
             return Reply(200, next_window_index=1)
 
     keep(spool, 1)
-    sender = Sender(spool, Hanging())
-    send_all(sender)
-    sender.ask_again()
+    sending = Sender(spool, Hanging())
+    send_all(sending)
+    sending.ask_again()
     assert seen == [is_failing, is_failing]
-    assert not sender.is_failing
+    assert not sending.is_failing
 
 
 def test_trouble_of_its_own_does_not_end_the_sending(service: Service, spool: Spool, sender: Sender) -> None:
