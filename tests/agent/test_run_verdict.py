@@ -95,8 +95,9 @@ def test_a_service_that_takes_too_long_is_named_with_the_page(
     printed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verdict, "ANSWER_S", 0.0)  # each answer takes too long
-    after_run(monkeypatch, ConfigError("timed out"), ran_s=0.02)
+    service = after_run(monkeypatch, ConfigError("timed out"), JUDGED)
     assert printed == [f"{NO_ANSWER} http://head:7077/runs/run-1"]
+    assert len(service.asked) == 1, "whoever waits for the end of the command waits for it once"
 
 
 def test_a_verdict_that_does_not_become_final_in_time_is_said_to_be_one_so_far(

@@ -105,6 +105,26 @@ def test_trouble_keeps_everything(fault: Fault, service: Service, spool: Spool) 
     transport.close()
 
 
+@pytest.mark.parametrize(("silent_s", "is_failing"), [(0.0, True), (3_600.0, False)])
+def test_a_service_that_hangs_counts_as_one_that_does_not_answer_before_the_post_ends(
+    silent_s: float, is_failing: bool, spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("underfed.collector.spool.sender.SILENT_S", silent_s)
+    seen: list[bool] = []
+
+    class Hanging:
+        def post(self, _: bytes) -> Reply:
+            seen.append(sending.is_failing)
+            return Reply(200, next_window_index=1)
+
+    keep(spool, 1)
+    sending = Sender(spool, Hanging())
+    send_all(sending)
+    sending.ask_again()
+    assert seen == [is_failing, is_failing]
+    assert not sending.is_failing
+
+
 def test_trouble_of_its_own_does_not_end_the_sending(service: Service, spool: Spool, sender: Sender) -> None:
     keep(spool, 3)
     trouble = [OSError(5, "Input/output error"), ValueError("a bug")]

@@ -139,6 +139,17 @@ def test_no_cause_of_an_earlier_verdict_stays_beside_a_later_one(
     assert (summary["underfed/bound"], summary["underfed/cause"]) == ("compute", "none")
 
 
+def test_no_cause_of_an_earlier_verdict_stays_where_the_service_no_longer_answers(
+    process: of_process.ProcessTrackers, modules: dict[str, Any], tmp_path: Path
+) -> None:
+    modules["wandb"].run = SimpleNamespace(id="w1", url=None, summary=(summary := Summary()))
+    figures.write(tmp_path, {**KNOWN, "bound": "data", "cause": "no_workers"})
+    process.look()
+    figures.write(tmp_path, {**KNOWN, "not_judged": figures.NO_ANSWER})
+    process.end()
+    assert (summary["underfed/bound"], summary["underfed/cause"]) == (figures.NO_ANSWER, "none")
+
+
 class Hook(NamedTuple):
     """As W&B's own."""
 
@@ -185,7 +196,8 @@ def test_a_run_of_wandb_that_the_program_finishes_has_the_verdict_on_all_of_its_
     page = summary.pop("underfed/page")
     assert page.startswith(service.url)
     # A collector that others keep from running may have waited long enough.
-    assert summary in ({"underfed/bound": "data", "underfed/cause": "no_workers"}, {"underfed/bound": figures.NOT_YET})
+    found = summary["underfed/bound"], summary["underfed/cause"]
+    assert found in (("data", "no_workers"), (figures.NOT_YET, figures.NO_CAUSE))
 
 
 def test_a_run_of_wandb_that_is_too_short_to_be_judged_says_so(
@@ -196,7 +208,7 @@ def test_a_run_of_wandb_that_is_too_short_to_be_judged_says_so(
     train(12)
     wandb_run.finish()
     assert summary["underfed/bound"] == "not judged: 12 of 25 steps"
-    assert "underfed/cause" not in summary
+    assert summary["underfed/cause"] == figures.NO_CAUSE
 
 
 def test_without_a_service_the_end_of_a_run_waits_for_nothing(
@@ -234,7 +246,7 @@ def test_the_end_of_a_run_waits_no_longer_than_is_documented(
     monkeypatch.setattr(of_process, "time", clock)
     monkeypatch.setattr(of_process, "is_served", lambda _: True)
     figures.write(tmp_path, {**KNOWN, "not_judged": figures.NOT_YET})
-    assert process.last_words() == {"page": PAGE, "bound": figures.NOT_YET}
+    assert process.last_words() == {"page": PAGE, "bound": figures.NOT_YET, "cause": "none"}
     assert of_process.MOST_AWAITED_S <= sum(slept) <= of_process.MOST_AWAITED_S + 2 * of_process.POLL_S
     assert not (tmp_path / run_files.VERDICT_WANTED).exists()
 
@@ -244,7 +256,11 @@ def test_a_collector_that_has_not_begun_leaves_the_run_not_judged_yet(
 ) -> None:
     process.look()
     process.end()
-    assert wandb_run.summary == {"underfed/page": PAGE, "underfed/bound": figures.NOT_YET}
+    assert wandb_run.summary == {
+        "underfed/page": PAGE,
+        "underfed/bound": figures.NOT_YET,
+        "underfed/cause": "none",
+    }
 
 
 def test_each_of_two_runs_of_wandb_is_told_its_page(

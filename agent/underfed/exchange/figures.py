@@ -43,12 +43,12 @@ def scalars(found: Mapping[str, Any]) -> dict[str, float]:
 
 def words(found: Mapping[str, Any], *, is_last: bool = False) -> dict[str, str]:
     """The address of the run's page and the verdict, as far as they are known. ``is_last``: nothing follows, so why
-    there is no verdict is told in its place."""
+    there is no verdict is told in its place, without the cause of an earlier one."""
     known = {"page": found["page"], "bound": found["bound"], "cause": found["cause"]}
-    if known["bound"] is not None and known["cause"] is None:
-        known["cause"] = NO_CAUSE
     if is_last and known["bound"] is None:
         known["bound"] = found["not_judged"] or NOT_YET
+    if known["bound"] is not None and known["cause"] is None:
+        known["cause"] = NO_CAUSE
     return {name: word for name, word in known.items() if word is not None}
 
 

@@ -68,7 +68,8 @@ def final_diagnosis(service: Service, run_id: str, most_s: float) -> tuple[Mappi
     """Once the run has ended and all that it sent was judged: by asking, the service judges it next. Where that takes
     longer, the verdict so far; ``None`` where there is none, and why.
 
-    The last answer is waited for by itself: :data:`ANSWER_S` longer at most.
+    The last answer is waited for by itself: :data:`ANSWER_S` longer at most. A service that does not give one in that
+    time is not asked again.
 
     Raises:
         ConfigError: there is no service.
@@ -82,16 +83,20 @@ def final_diagnosis(service: Service, run_id: str, most_s: float) -> tuple[Mappi
         except ConfigError:
             if time.monotonic() - asked_at < ANSWER_S:
                 raise
-            why = NO_ANSWER
+            # It accepts connections and hangs: the end of a command is not to wait for it again.
+            return known if _has_bound(known) else None, NO_ANSWER
         else:
             known = found if isinstance(found, dict) and found.get("judged_at") else known
             if known and known.get("is_final"):
                 return known, ""
             why = NOT_JUDGED if isinstance(found, dict) and found else NOT_SENT
         if time.monotonic() >= deadline:
-            has_verdict = known is not None and known.get("bound") != "unknown"
-            return (known if has_verdict else None), why
+            return known if _has_bound(known) else None, why
         time.sleep(POLL_S)
+
+
+def _has_bound(known: Mapping[str, Any] | None) -> bool:
+    return known is not None and known.get("bound") != "unknown"
 
 
 def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False) -> Iterator[str]:

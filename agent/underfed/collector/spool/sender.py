@@ -32,6 +32,10 @@ PEEK_S = 5.0
 ASK_PAUSE_S = 0.25
 """Between two posts of a window that was sent, while the verdict is waited for: the service judges once a second."""
 
+SILENT_S = 2.0
+"""After which a post without an answer counts as a service that does not answer: it usually takes milliseconds, and the
+end of a tracker's run waits three seconds."""
+
 VERDICT_S = 60.0
 """How long a verdict is told that the service has not repeated since: each of its answers has one."""
 
@@ -68,6 +72,8 @@ class Sender:
         self._sent: bytes | None = None
         """The newest window that the service has, as it was sent."""
         self._is_asking = False
+        self._posted_at: float | None = None
+        """When the post began that has no answer yet."""
 
     @property
     def verdict(self) -> Mapping[str, Any]:
@@ -76,8 +82,9 @@ class Sender:
 
     @property
     def is_failing(self) -> bool:
-        """Whether the last attempt failed."""
-        return self._failures > 0
+        """Whether the last attempt failed, or the present one has had no answer for ``SILENT_S``."""
+        posted_at = self._posted_at
+        return self._failures > 0 or (posted_at is not None and time.monotonic() - posted_at >= SILENT_S)
 
     @property
     def reason(self) -> str:
@@ -124,7 +131,7 @@ class Sender:
     def ask_again(self) -> None:
         """Post the newest window again: it is acknowledged without a write, and with the verdict of now."""
         if self._sent is not None:
-            reply = self._transport.post(self._sent)
+            reply = self._post(self._sent)
             if reply.status == 200 and reply.next_window_index is not None:
                 self._hear(reply)
 
@@ -145,11 +152,18 @@ class Sender:
         frame = self._spool.peek(timeout_s)
         if frame is None:
             return Outcome.EMPTY
-        reply = self._transport.post(self._body(frame))
+        reply = self._post(self._body(frame))
         self._last = reply
         outcome = self._act(frame, reply)
         self._failures = self._failures + 1 if outcome is Outcome.LATER else 0
         return outcome
+
+    def _post(self, body: bytes) -> Reply:
+        self._posted_at = time.monotonic()
+        try:
+            return self._transport.post(body)
+        finally:
+            self._posted_at = None
 
     def _failed(self, error: Exception) -> Outcome:
         self._failures += 1
