@@ -15,7 +15,7 @@ from typing import Any
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.settings.loader_parts import attributes_of
-from underfed.trainer.tuning.feeders import Feeder, attributes_for, close
+from underfed.trainer.tuning.feeders import Feeder, attributes_for, close, hand_over
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
 from underfed.trainer.tuning.switching import Switched, forget, switched_of
 
@@ -115,6 +115,7 @@ class EpochEdges:
         if chosen is None:
             return None
         forget(chosen.iterator)
+        hand_over(chosen)
         return chosen.iterator
 
     def _lend(self, loader: Any, name: str, value: Any) -> None:

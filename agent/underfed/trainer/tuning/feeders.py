@@ -216,9 +216,14 @@ def close(feeder: Feeder) -> None:
     if feeder.iterator is None or not feeder.setting.num_workers:
         return
     detach(feeder.iterator, KEY)
+    hand_over(feeder)
+    _shut_down(feeder.iterator, os.getpid())
+
+
+def hand_over(feeder: Feeder) -> None:
+    """Its workers do not end with the program's iterator, as where it becomes that itself."""
     if feeder.lifeline is not None:
         feeder.lifeline.detach()
-    _shut_down(feeder.iterator, os.getpid())
 
 
 def _shut_down(iterator: Any, process: int) -> None:
