@@ -154,11 +154,15 @@ def test_starts_count_as_cost_of_the_trials() -> None:
 
 
 def test_what_cannot_pay_its_start_back_is_not_tried() -> None:
-    slow = Loop({NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ns=30 * SECOND, length=200)
+    slow = Loop(
+        {NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ns=30 * SECOND, length=200, is_limited=False
+    )
     slow.run(200)
     assert slow.orders[0].setting == NONE
     assert str(slow.conductor.searches[0].trials[1].reason).startswith("its start takes 30.0 s, and in what is known")
-    measured = Loop({NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ms=30_000, length=200)
+    measured = Loop(
+        {NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ms=30_000, length=200, is_limited=False
+    )
     measured.run(200)
     assert str(measured.conductor.searches[0].trials[2].reason).startswith("its start takes 29.9 s, and in what is")
     for known in (

@@ -281,7 +281,7 @@ class Tuner:
         self._tuned = [*(known for known in self._tuned if known() is not None), self._current]
         self._skip = setting.capacity + 1
         if self.conductor is not None:
-            self.conductor.pass_began(self._pass_began_ns)
+            self.conductor.pass_began(self._pass_began_ns, self._entered_ns)
         if self._setting is not None and setting != self._setting and self._can_switch(iterator):
             # It could not be put in as the pass began, as where the loader's class computes it.
             self._catching_up = Order(self._setting, self._setting)
@@ -326,6 +326,7 @@ class Tuner:
                 start_ns=start_ns(loader),
                 starting=lambda: self._skip,
                 pass_steps=self._chosen.pass_steps,
+                is_limited=self.options.most_steps is None,
             )
         )
 

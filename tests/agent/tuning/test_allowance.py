@@ -1,0 +1,83 @@
+"""What trials may lose in time, by a training loop of known speeds."""
+
+from __future__ import annotations
+
+from tests.agent.tuning.training_loop import NONE, TWO, Loop, workers
+from underfed.exchange import tuning
+from underfed.trainer.tuning.allowance import SECOND, Allowance, starts_of
+from underfed.trainer.tuning.loader_setting import LoaderSetting
+
+
+def loop_of(start_ms: float, *, length: int, is_limited: bool = True) -> Loop:
+    """Steps of 60 ms, or of 20 ms with workers, which each pass of 25 starts."""
+    return Loop(
+        {NONE: 50, TWO: 10},
+        candidates=workers(2),
+        start_ms=start_ms,
+        pass_steps=25,
+        pass_ms={TWO: start_ms},
+        length=length,
+        is_limited=is_limited,
+    )
+
+
+def test_trials_end_as_soon_as_they_have_lost_what_they_may() -> None:
+    loop = loop_of(5000, length=2000)
+    loop.run(600)
+    (search,) = loop.conductor.searches
+    assert [order.setting for order in loop.orders] == [TWO, NONE]
+    assert loop.conductor.status == tuning.WAITING
+    assert str(search.trials[1].reason).startswith("trials had lost 4.")
+    assert str(search.trials[1].reason).endswith("more than 2 % of the 119 s that are known to be left of the run")
+    assert str(loop.conductor.reason).startswith("trials would lose 15")
+
+
+def test_what_was_cut_short_is_tried_again_once_more_of_the_run_is_known() -> None:
+    loop = loop_of(500, length=400)
+    loop.run(150)
+    assert loop.in_use == NONE
+    assert len(loop.conductor.searches) == 1
+    loop.length = 100_000
+    loop.run(150)
+    assert loop.in_use == TWO
+    assert loop.conductor.status == tuning.KEPT
+
+
+def test_a_start_that_is_known_to_take_too_long_is_not_made() -> None:
+    loop = loop_of(300, length=500)
+    loop.conductor.start_ns = SECOND
+    loop.run(300)
+    assert loop.orders == []
+    assert str(loop.conductor.reason).startswith(
+        "trials would lose 1.0 s, by a start of workers, more than 2 % of the "
+    )
+
+
+def test_who_asked_for_a_number_of_steps_has_set_the_only_limit() -> None:
+    loop = loop_of(500, length=400, is_limited=False)
+    loop.run(200)
+    assert loop.in_use == TWO
+
+
+def test_what_the_program_does_between_passes_is_no_loss() -> None:
+    allowance = Allowance()
+    allowance.begin(0, 0, 0.1 * SECOND, 100 * SECOND)
+    allowance.pass_ended(SECOND)
+    allowance.pass_began(62 * SECOND, last_ns=SECOND)
+    assert allowance.why_no_further(63 * SECOND, 10) is None
+    assert allowance.why_no_further(65 * SECOND, 10) is not None
+
+
+def test_what_was_lost_counts_in_the_next_search() -> None:
+    allowance = Allowance()
+    allowance.begin(0, 0, 0.1 * SECOND, 100 * SECOND)
+    allowance.end(2 * SECOND, 0)
+    assert allowance.why_no_trial(1, SECOND, 100 * SECOND) is not None
+    assert allowance.why_no_trial(1, SECOND, 200 * SECOND) is None
+
+
+def test_workers_start_once_more_in_each_pass_that_a_block_takes() -> None:
+    assert starts_of(TWO, 40, 24) == 2
+    assert starts_of(TWO, 40, None) == 1
+    assert starts_of(LoaderSetting(2, 2, persistent_workers=True), 40, 24) == 1
+    assert starts_of(NONE, 40, 24) == 0
