@@ -29,7 +29,7 @@ def test_trials_end_as_soon_as_they_have_lost_what_they_may() -> None:
     assert loop.conductor.status == tuning.WAITING
     assert str(search.trials[1].reason).startswith("trials had lost 4.")
     assert str(search.trials[1].reason).endswith("more than 2 % of the 119 s that are known to be left of the run")
-    assert str(loop.conductor.reason).startswith("trials would lose 15")
+    assert str(loop.conductor.reason).startswith("trials would lose 9.6 s, by a start of workers")
 
 
 def test_what_was_cut_short_is_tried_again_once_more_of_the_run_is_known() -> None:
@@ -68,12 +68,18 @@ def test_what_the_program_does_between_passes_is_no_loss() -> None:
     assert allowance.why_no_further(65 * SECOND, 10) is not None
 
 
+def test_workers_that_were_never_started_are_expected_to_cost_something_each() -> None:
+    why = Allowance().why_no_trial(2, 8, 0, 39 * SECOND)
+    assert str(why).startswith("trials would lose 0.8 s, by 2 starts of workers, more than 2 % of the 39 s that are")
+    assert Allowance().why_no_trial(1, 8, 0, 39 * SECOND) is None
+
+
 def test_what_was_lost_counts_in_the_next_search() -> None:
     allowance = Allowance()
     allowance.begin(0, 0, 0.1 * SECOND, 100 * SECOND)
     allowance.end(2 * SECOND, 0)
-    assert allowance.why_no_trial(1, SECOND, 100 * SECOND) is not None
-    assert allowance.why_no_trial(1, SECOND, 200 * SECOND) is None
+    assert allowance.why_no_trial(1, 2, SECOND, 100 * SECOND) is not None
+    assert allowance.why_no_trial(1, 2, SECOND, 200 * SECOND) is None
 
 
 def test_workers_start_once_more_in_each_pass_that_a_block_takes() -> None:

@@ -20,6 +20,10 @@ MOST_LOST = 0.02
 SHARE = "2 %"
 """The same, as it is told."""
 
+FORKED_NS = 50_000_000
+"""A forked worker is taken to cost at least so much, from its start to its end: 60 to 100 ms where other processes use
+all cores."""
+
 
 @dataclass(slots=True, eq=False)
 class Allowance:
@@ -53,9 +57,9 @@ class Allowance:
         self._outside_ns += max(0, now_ns - last_ns - self._end_ns)
         self._end_ns = 0
 
-    def why_no_trial(self, starts: int, start_ns: int, left_ns: float | None) -> str | None:
-        """Of so many starts of workers; ``None``: it may be."""
-        expected_ns = self._lost_ns + starts * start_ns
+    def why_no_trial(self, starts: int, workers: int, start_ns: int, left_ns: float | None) -> str | None:
+        """Of so many starts of so many workers, of which one was seen to take ``start_ns``; ``None``: it may be."""
+        expected_ns = self._lost_ns + starts * max(start_ns, workers * FORKED_NS)
         if left_ns is None or expected_ns <= MOST_LOST * left_ns:
             return None
         count = f"{starts} starts" if starts > 1 else "a start"

@@ -8,9 +8,8 @@ from typing import Any
 from underfed.trainer.hooks.registry import kind_of
 from underfed.trainer.settings.training_loaders import TrainingLoaders
 
-START_METHODS = {"fork": 50_000_000, "spawn": 2_000_000_000, "forkserver": 2_000_000_000}
-"""What starting workers costs where none was started yet: one that is not forked imports torch, for about so long.
-Some of those that are forked take so long by the time that they have ended."""
+START_METHODS = {"fork": 0, "spawn": 2_000_000_000, "forkserver": 2_000_000_000}
+"""What starting workers costs where none was started yet: one that is not forked imports torch, for about so long."""
 
 
 class ChosenLoader:

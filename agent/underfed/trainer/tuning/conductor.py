@@ -54,6 +54,7 @@ NOTHING_FASTER = "no other setting was measured to be faster"
 WENT_BACK = "what was kept turned out to be slower than what was in use before"
 NEARLY_OVER = "what is known to be left of the run is too short for trials"
 ASKING = "for candidates"
+NOT_REACHED = "the trials ended before its turn"
 WhyNoRoom = Callable[[LoaderSetting], "str | None"]
 
 
@@ -118,6 +119,8 @@ class Conductor:
     """What starting workers costs was measured just now."""
     _is_check: bool = False
     """The search is of what was kept, against what was in use before."""
+    _now_ns: int = 0
+    """Of the last request."""
     _began_ns: int = 0
     _block: Block | None = None
     _wanted: int = 0
@@ -172,13 +175,14 @@ class Conductor:
     def request(self, now_ns: int, waited_ns: int, first_step: int) -> Order | None:
         """A batch is requested, after one that was waited for so long. ``first_step``: the number of its step."""
         self.steps += 1
+        self._now_ns = now_ns
         took = self._pace.note(now_ns, waited_ns, is_bounded=self._search is None)
         if self._search is not None:
             block = self._block
             if block is None:
                 # What a signal handler raised came between the end of the last one and this.
                 return self._go_on(self._search, now_ns, first_step)
-            if self._is_too_dear(self._search, now_ns, first_step):
+            if self._is_too_dear(self._search, block, now_ns, first_step):
                 return self._go_on(self._search, now_ns, first_step)
             if not self._is_enough(self._search, block):
                 return None
@@ -225,7 +229,10 @@ class Conductor:
     def leave_alone(self, setting: LoaderSetting, reason: str) -> None:
         """All trials end, and this setting is used."""
         if self._search is not None:
-            self._search.stop(reason)
+            # Of the one whose turn it is. What it showed is not known of the others.
+            self._search.current.reason = reason
+            self._search.stop(NOT_REACHED)
+            self.trial_ns += self._now_ns - self._began_ns
         self._search = self._block = self._before = None
         self.setting = setting
         self.refuse(reason)
@@ -409,7 +416,8 @@ class Conductor:
         return None if left is None or self.ends_after or not self.is_limited else left * (mean_ns(known) or 0.0)
 
     def _why_too_dear(self, setting: LoaderSetting, left_ns: float | None) -> str | None:
-        return self._allowance.why_no_trial(starts_of(setting, self._wanted, self.pass_steps()), self.start_ns, left_ns)
+        starts = starts_of(setting, self._wanted, self.pass_steps())
+        return self._allowance.why_no_trial(starts, setting.num_workers, self.start_ns, left_ns)
 
     def _why_no_turn(self, search: Search) -> str | None:
         """Whose turn it is would lose more time than trials may."""
@@ -419,15 +427,21 @@ class Conductor:
         self._is_cut |= why is not None
         return why
 
-    def _is_too_dear(self, search: Search, now_ns: int, first_step: int) -> bool:
+    def _is_too_dear(self, search: Search, block: Block, now_ns: int, first_step: int) -> bool:
         """Ends what turns out to be so: the search, or the turn whose workers took so long to start."""
         is_start_new, self._is_start_new = self._is_start_new, False
         if (why := self._allowance.why_no_further(now_ns - self._pace.paused_ns, first_step)) is not None:
             self._is_cut = True
+        elif is_start_new:
+            why = self._why_not(search)
+        if why is None:
+            return False
+        search.used_steps += first_step - block.first_step
+        if self._is_cut:
             search.stop(why)
-        elif is_start_new and (why := self._why_not(search)) is not None:
+        else:
             search.failed(why)
-        return why is not None
+        return True
 
     def _why_not(self, search: Search) -> str | None:
         """Whose turn it is costs more to start than it could gain in what is known to be left of the run."""
