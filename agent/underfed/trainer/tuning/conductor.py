@@ -115,8 +115,6 @@ class Conductor:
     _allowance: Allowance = field(default_factory=Allowance)
     _is_cut: bool = False
     """What is left of the run was too short for all that the search would have tried: it is longer later."""
-    _is_start_new: bool = False
-    """What starting workers costs was measured just now."""
     _is_check: bool = False
     """The search is of what was kept, against what was in use before."""
     _now_ns: int = 0
@@ -206,7 +204,6 @@ class Conductor:
             usual_ns = (first_step - block.first_step) * (mean_ns(search.best.blocks) or 0.0)
             self.start_ns = max(0, round(now_ns - block.start_ns - usual_ns))
             self._passes.started(self.setting, self.start_ns)
-            self._is_start_new = True
 
     def failed(self, present: LoaderSetting, reason: str, now_ns: int, first_step: int) -> Order | None:
         """The setting that was ordered cannot be used, and this one still is."""
@@ -338,7 +335,7 @@ class Conductor:
         self._add_pass(began.blocks, began.setting)
         left_ns = None if self._is_check else self._left_ns(began.blocks)
         self._allowance.begin(now_ns - self._pace.paused_ns, first_step, mean_ns(began.blocks) or 0.0, left_ns)
-        self._is_cut = self._is_start_new = False
+        self._is_cut = False
         for trial in search.trials[1:]:
             trial.reason = self._why_no_pass(trial.setting) or self.why_no_room(trial.setting)
         self.searches.append(search)
@@ -428,19 +425,13 @@ class Conductor:
         return why
 
     def _is_too_dear(self, search: Search, block: Block, now_ns: int, first_step: int) -> bool:
-        """Ends what turns out to be so: the search, or the turn whose workers took so long to start."""
-        is_start_new, self._is_start_new = self._is_start_new, False
-        if (why := self._allowance.why_no_further(now_ns - self._pace.paused_ns, first_step)) is not None:
-            self._is_cut = True
-        elif is_start_new:
-            why = self._why_not(search)
+        """Ends a search that turns out to be so."""
+        why = self._allowance.why_no_further(now_ns - self._pace.paused_ns, first_step)
         if why is None:
             return False
+        self._is_cut = True
         search.used_steps += first_step - block.first_step
-        if self._is_cut:
-            search.stop(why)
-        else:
-            search.failed(why)
+        search.stop(why)
         return True
 
     def _why_not(self, search: Search) -> str | None:
