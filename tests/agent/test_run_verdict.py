@@ -215,3 +215,26 @@ def test_where_stacks_were_asked_for_it_is_said_that_too_few_were_seen() -> None
     ):
         nothing = list(lines_of(few | {"bound": bound, "looks": 0, "step_looks": 0}, "…", is_profiled=True))
         assert [line.partition(",")[0] for line in nothing[1:-1]] == told
+
+
+KEPT = {"status": "kept", "lines": ["num_workers=3,"], "reason": None}
+LEFT = {"status": "left_alone", "lines": [], "reason": "nothing was faster"}
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (KEPT, "--tune, to write into the script: num_workers=3,"),
+        (LEFT, "--tune leaves the loader as it is: nothing was faster"),
+    ],
+)
+def test_what_came_of_tuning_is_said_for_a_process_that_could_not(
+    printed: list[str], monkeypatch: pytest.MonkeyPatch, told: dict[str, Any], said: str
+) -> None:
+    """As one that ended by ``os._exit``, or became another program."""
+    monkeypatch.setattr(verdict, "Service", lambda *_: Answers([JUDGED | {"tuning": told}]))
+    config = read_config({"UNDERFED_URL": "http://head:7077"})
+    report_verdict(config, ["run-1"], 60.0)
+    assert said not in printed
+    report_verdict(config, ["run-1"], 60.0, is_tuning_untold=True)
+    assert said in printed

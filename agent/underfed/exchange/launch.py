@@ -36,8 +36,9 @@ PYTHON, OLD_PYTHON = "python", "old-python"
 """Kinds of reports. A Python started that we can hook, or one that is too old; ..."""
 TORCH, UNHOOKED = "torch", "unhooked"
 """... it imported torch's DataLoader; that could not be hooked; ..."""
-SETTLED, RECORDING = "set", "recording"
-"""... ``--set`` or ``--apply`` found a loader (its name; empty: one that is trained from); a recording began."""
+SETTLED, RECORDING, TUNED = "set", "recording", "tuned"
+"""... ``--set`` or ``--apply`` found a loader (its name; empty: one that is trained from); a recording began;
+``--tune`` said at the end what came of it."""
 
 REPORT_BYTES = 4096
 """Size from which a file is not appended to: a command may start a hundred thousand processes."""

@@ -95,10 +95,13 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
             from underfed.launcher.command_end import report_end
             from underfed.launcher.verdict import report_verdict
 
-            report_end(config, command, status, launch.read_reports(directory), environ.get(launch.SET))
+            reports = launch.read_reports(directory)
+            report_end(config, command, status, reports, environ.get(launch.SET))
             if status >= 0:
                 # Who ended it by a signal waits for nothing more.
-                report_verdict(config, begun, (now_ns() - command.origin_ns) / 1e9)
+                is_untold = environ.get(launch.TUNE) == "1" and launch.TUNED not in reports
+                ran_s = (now_ns() - command.origin_ns) / 1e9
+                report_verdict(config, begun, ran_s, is_tuning_untold=is_untold)
         if os.getpid() == 1:
             wait_until_served(config.data_directory, begun)
     finally:

@@ -45,17 +45,20 @@ MOST_CALLERS = 3
 """Of the costliest call."""
 
 
-def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float) -> None:
+def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float, *, is_tuning_untold: bool = False) -> None:
     """Print what the service says of the newest run, or why it says nothing yet, and the run's page. Raises nothing.
 
-    ``ran_s``: how long the command ran.
+    ``ran_s``: how long the command ran. ``is_tuning_untold``: its process ended without saying what came of ``--tune``,
+    as by ``os._exit`` or by becoming another program.
     """
     try:
         for run_id in run_ids[-1:]:
             service = Service(config.url, os.environ.get("UNDERFED_TOKEN"), ANSWER_S)
             found, why = final_diagnosis(service, run_id, min(MOST_WAITED_S, WAITED_FRACTION * ran_s))
             page = f"{config.url}/runs/{run_id}"
-            lines = [f"{why} {page}"] if found is None else lines_of(found, page, config.profiles)
+            lines = [f"{why} {page}"] if found is None else [*lines_of(found, page, config.profiles)]
+            if found is not None and is_tuning_untold:
+                lines = [*tuning_lines(found), *lines]
             for line in lines:
                 launch.first_rank_only(os.environ, say)(line)
     except ConfigError:
@@ -119,6 +122,15 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
         yield f"outside the loader: {diagnosis['beside_loader']}"
     yield from first_fix(diagnosis["advice"], "worth a try" if is_beside_first else "first fix")
     yield f"why, and all else: {page}"
+
+
+def tuning_lines(diagnosis: Mapping[str, Any]) -> Iterator[str]:
+    """What to write into the script, or why the loader was left as it is."""
+    tuning = diagnosis.get("tuning") or {}
+    if tuning.get("status") == "kept" and tuning.get("lines"):
+        yield f"--tune, to write into the script: {' '.join(tuning['lines'])}"
+    elif tuning.get("reason"):
+        yield f"--tune leaves the loader as it is: {tuning['reason']}"
 
 
 def sampler_line(diagnosis: Mapping[str, Any]) -> Iterator[str]:

@@ -39,6 +39,19 @@ class Case:
     """The change that is being considered."""
 
     @property
+    def not_in_code(self) -> dict[str, str]:
+        """Settings that the program's own code does not have, each with where it is from."""
+        tuning = self.facts.tuned.tuning if self.facts.tuned else None
+        kept = tuning.kept if tuning else None
+        tuned = [name for name, value in (kept or {}).items() if tuning and tuning.began_with.get(name) != value]
+        return dict.fromkeys(self.facts.overrides, "set for this run") | dict.fromkeys(tuned, "kept by --tune")
+
+    def current(self, setting: str, value: int) -> str:
+        """As titles name it: where the program's code has another, with where it is from."""
+        whence = self.not_in_code.get(setting)
+        return f"{value} ({whence})" if whence else str(value)
+
+    @property
     def cause(self) -> CauseFinding | None:
         """The costliest in the verdict that the change cures."""
         return next((each for each in self.verdict.causes if cures(self.change, each)), None)

@@ -157,7 +157,7 @@ def _diff(case: Case, offer: Offer) -> CallDiff:
     call = {case.change: repr(offer.to)} if offer.call is None and offer.diff is None else offer.call
     if call is None:
         return CallDiff(offer.diff or "", offer.at, offer.sketch)
-    changed = diff_of(case.loader, call, case.facts.overrides)
+    changed = diff_of(case.loader, call, case.not_in_code)
     if offer.diff is None:
         return changed
     return CallDiff(f"{offer.diff.rstrip()}\n \n{changed.lines}", changed.file, changed.sketch or offer.sketch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,9 @@ AMPLE = Room(32 * GIB, 64 * GIB, 8 * GIB, 1000, 200 << 20)
         (Room(2 * GIB, 16 * GIB, 8 * GIB, 1000, 200 << 20), BatchSize(2, 50 << 20), "MB of memory"),
         (Room(32 * GIB, 64 * GIB, 64 << 20, 1000, 200 << 20), BatchSize(2, 50 << 20), "of /dev/shm"),
         (Room(32 * GIB, 64 * GIB, 8 * GIB, 100, 200 << 20), BatchSize(2, 50 << 20), "files more"),
+        (replace(AMPLE, file_bytes=60 << 20), BatchSize(2, 50 << 20), None),
+        (replace(AMPLE, file_bytes=1 << 20), BatchSize(2, 50 << 20), "may have 1,048,576 bytes (ulimit -f)"),
+        (replace(AMPLE, file_bytes=0), BatchSize(0, 0), "(ulimit -f)"),
     ],
 )
 def test_a_setting_is_tried_where_there_is_room_for_it(room: Room, batch: BatchSize, why: str | None) -> None:

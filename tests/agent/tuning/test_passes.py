@@ -73,7 +73,7 @@ def test_what_would_never_be_measured_in_so_short_a_pass_is_not_tried() -> None:
 
 def test_starts_of_all_passes_that_are_left_are_compared_with_what_may_be_gained() -> None:
     loop = loop_of(100, pass_ms=100)
-    loop.length, loop.conductor.start_ns = 1000, 2_000_000_000
+    loop.length, loop.conductor.start_ns, loop.conductor.is_limited = 1000, 2_000_000_000, False
     loop.run(600)
     assert loop.in_use == NONE
     assert "in all passes" in str(loop.conductor.searches[0].trials[1].reason)

@@ -15,6 +15,7 @@ from underfed.trainer.tuning.blocks import Block, compare
 from underfed.trainer.tuning.conductor import (
     HEALTHY,
     NEARLY_OVER,
+    NOT_REACHED,
     RETRY_NS,
     SECOND,
     WENT_BACK,
@@ -22,7 +23,7 @@ from underfed.trainer.tuning.conductor import (
 )
 from underfed.trainer.tuning.costs import lost_ns
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.report import end_lines, kept_line
+from underfed.trainer.tuning.report import end_lines, kept_line, script_lines
 from underfed.trainer.tuning.search import SLOWER, TIE, TOO_NOISY, USED_UP
 
 
@@ -154,11 +155,15 @@ def test_starts_count_as_cost_of_the_trials() -> None:
 
 
 def test_what_cannot_pay_its_start_back_is_not_tried() -> None:
-    slow = Loop({NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ns=30 * SECOND, length=200)
+    slow = Loop(
+        {NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ns=30 * SECOND, length=200, is_limited=False
+    )
     slow.run(200)
     assert slow.orders[0].setting == NONE
     assert str(slow.conductor.searches[0].trials[1].reason).startswith("its start takes 30.0 s, and in what is known")
-    measured = Loop({NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ms=30_000, length=200)
+    measured = Loop(
+        {NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ms=30_000, length=200, is_limited=False
+    )
     measured.run(200)
     assert str(measured.conductor.searches[0].trials[2].reason).startswith("its start takes 29.9 s, and in what is")
     for known in (
@@ -183,6 +188,31 @@ def test_what_the_host_has_no_room_for_is_not_tried() -> None:
     loop.run(300)
     assert loop.orders[-1].setting == NONE
     assert [trial.reason for trial in loop.conductor.searches[0].trials[1:]] == ["it needs more than there is"] * 2
+
+
+def test_the_lines_to_write_have_what_was_set_beside_what_is_kept() -> None:
+    """The script has neither."""
+    loop = Loop({TWO: 90, LoaderSetting(2, 8): 1}, fixed={"num_workers": 2}, candidates=[])
+    loop.candidates = [{"settings": {"prefetch_factor": 8}, "predicted_speedup": 2.0}]
+    loop.run(600)
+    assert loop.conductor.status == tuning.KEPT
+    assert list(script_lines(loop.conductor)) == ["num_workers=2,", "prefetch_factor=8,"]
+
+
+def test_what_ends_the_trials_is_told_of_the_setting_that_showed_it() -> None:
+    loop = Loop({NONE: 90, TWO: 30, FOUR: 5}, candidates=workers(2, 4))
+    while not loop.orders:
+        loop.run(1)
+    loop.conductor.leave_alone(NONE, "a worker could not load")
+    reasons = [trial.reason for trial in loop.conductor.searches[0].trials[1:]]
+    assert reasons == ["a worker could not load", NOT_REACHED]
+    assert loop.conductor.trial_ns > 0
+
+
+def test_where_nothing_was_measured_no_cost_is_told() -> None:
+    loop = Loop({NONE: 90}, candidates=workers(2), no_room="it needs more than there is")
+    loop.run(300)
+    assert list(end_lines(loop.conductor, None)) == ["--tune leaves the loader as it is: it needs more than there is"]
 
 
 def test_what_was_set_is_not_tried() -> None:

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import underfed
 from tests.agent.test_sharding_check import Repeating
 from tests.agent.test_signal_handlers import Handler
-from tests.agent.tuning.switching_plans import Indices, facts_now, tuned
+from tests.agent.tuning.switching_plans import Indices, facts_now, tuned, use_from_now_on
 from tests.fakes.datasets import Numbers, Stream, Unsharded
 from underfed.errors import ConfigError
 from underfed.exchange import launch, tuning
@@ -128,6 +128,18 @@ def test_an_iterable_data_set_is_switched_between_two_passes(workers: int) -> No
     tuner._setting = LoaderSetting(workers, 2 if workers else None)
     assert len(list(loader)) == (21 if workers else 24)  # with workers the first one's share is smaller
     assert loader.num_workers == workers
+
+
+def test_an_iterable_data_set_is_recorded_with_the_setting_that_its_pass_began_with() -> None:
+    loader = tuned(DataLoader(Stream(24)))
+    tuner = control._state.tuner
+    assert tuner is not None
+    list(loader)
+    use_from_now_on(tuner, LoaderSetting(2, 2))
+    list(loader)
+    facts = tuner._watched.facts if tuner._watched is not None else None
+    assert facts is not None
+    assert facts.settings["num_workers"] == 2
 
 
 def test_a_data_set_that_workers_would_repeat_gets_no_more_of_them() -> None:

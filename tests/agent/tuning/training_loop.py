@@ -36,6 +36,7 @@ class Loop:
     most_steps: int = 400
     fixed: dict[str, Any] = field(default_factory=dict)
     ends_after: bool = False
+    is_limited: bool = True
     length: int | None = None
     start_ns: int = 0
     start_ms: float = 100
@@ -72,6 +73,7 @@ class Loop:
             left_steps=lambda: None if self.length is None else self.length - self.step,
             start_ns=self.start_ns,
             pass_steps=lambda: self.pass_steps,
+            is_limited=self.is_limited,
         )
 
     def run(self, steps: int) -> None:
@@ -79,10 +81,9 @@ class Loop:
             if self.pass_steps is not None and self.step - self._pass_began >= self.pass_steps:
                 self._begin_pass()
             order = self.conductor.request(self.now_ns, self._waited, self.step)
-            if order is not None:
+            while order is not None:
                 self.orders.append(order)
-                if order.setting != self.in_use:
-                    self._switch(order.setting)
+                order = self._switch(order.setting) if order.setting != self.in_use else None
             self._waited = self._pass(self.in_use)
 
     def _begin_pass(self) -> None:
@@ -91,15 +92,16 @@ class Loop:
         ends_ns = round(self.end_ms.get(self.in_use, 0.0) * MS)
         self.now_ns += ends_ns
         self.conductor.pass_ended(ends_ns)
-        self.conductor.pass_began(self.now_ns)
+        self.conductor.pass_began(self.now_ns, self.now_ns - ends_ns)
         self._pass_began = self.step
         self.now_ns += round(self.pass_ms.get(self.in_use, 0.0) * MS)
         for _ in range(self.in_use.capacity):
             self._pass(self.in_use)
         self.conductor.pass_measured(self.now_ns, self.in_use.capacity)
 
-    def _switch(self, setting: LoaderSetting) -> None:
-        """What was loaded ahead is handed out, then what is loaded ahead from here on is not counted."""
+    def _switch(self, setting: LoaderSetting) -> Order | None:
+        """What was loaded ahead is handed out, then what is loaded ahead from here on is not counted. Returns what is
+        ordered at once."""
         for _ in range(self.in_use.capacity):
             self._pass(self.in_use)
         self.now_ns += round(self.start_ms * MS) if setting.num_workers else 0
@@ -107,7 +109,7 @@ class Loop:
         for _ in range(setting.capacity + 1):
             self._pass(setting)
         self.conductor.taken_over(self.now_ns, self.step)
-        self.conductor.request(self.now_ns, self._waited, self.step)
+        return self.conductor.request(self.now_ns, self._waited, self.step)
 
     def _pass(self, setting: LoaderSetting) -> int:
         """A step, and how long it waited."""

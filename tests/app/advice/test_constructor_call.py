@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,7 +17,8 @@ from tests.app.made_facts import made_run, starved
 from underfed_server.advice.advise import recommend
 from underfed_server.advice.constructor_call import NotChangedError, change_call, diff_lines
 from underfed_server.facts.record import RunFacts
-from underfed_server.model import Advice
+from underfed_server.model import Advice, Tuning
+from underfed_server.store.reading.tunings import Tuned
 
 SIGNATURE = inspect.signature(DataLoader.__init__)
 POSITIONAL = ["dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory"]
@@ -235,6 +238,21 @@ def test_settings_from_outside_are_not_those_of_the_code() -> None:
     assert advice.sketch is None and advice.diff.startswith(
         "-DataLoader(d, num_workers=0)\n+DataLoader(d, num_workers="
     )
+    assert advice.title.startswith("Raise num_workers from 2 (set for this run) to ")
+
+
+def test_nor_are_those_that_tuning_kept() -> None:
+    own = {"constructor_call": "DataLoader(d, num_workers=1)", "constructed_at": "t.py:1"}
+    facts = altered(two_workers(), loader=own)
+    figures: dict[str, Any] = dict.fromkeys(("speedup", "low", "high", "gained_us", "gained_low_us", "gained_high_us"))
+    counts: dict[str, Any] = dict.fromkeys(("trial_steps", "trial_us", "lost_us", "searches"), 0)
+    tuning = Tuning(
+        loader="train", rank=0, status="kept", reason=None, began_with={"num_workers": 1}, kept={"num_workers": 2},
+        kept_from_step=60, lines=["num_workers=2,"], **figures, **counts,
+    )  # fmt: skip
+    advice = of("num_workers", recommended(replace(facts, tuned=Tuned(tuning, (), None)), too_few_workers=0.7))
+    assert advice.title.startswith("Raise num_workers from 2 (kept by --tune) to ")
+    assert advice.sketch is None and advice.diff.startswith("-DataLoader(d, num_workers=1)\n+DataLoader(d, num_work")
 
 
 NONE = ["num_workers", "prefetch_factor", "multiprocessing_context", "persistent_workers", "timeout"]

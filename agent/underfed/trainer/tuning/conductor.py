@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from underfed.exchange import tuning
 from underfed.exchange.config import Value
 from underfed.exchange.tuning import Proposed
+from underfed.trainer.tuning.allowance import Allowance, Rest, starts_of
 from underfed.trainer.tuning.blocks import LEAST_UNIT, Block, compare, mean_ns, unit_of
 from underfed.trainer.tuning.candidates import candidates_in, is_for, to_try
 from underfed.trainer.tuning.costs import SinceKept
@@ -53,6 +54,7 @@ NOTHING_FASTER = "no other setting was measured to be faster"
 WENT_BACK = "what was kept turned out to be slower than what was in use before"
 NEARLY_OVER = "what is known to be left of the run is too short for trials"
 ASKING = "for candidates"
+NOT_REACHED = "the trials ended before its turn"
 WhyNoRoom = Callable[[LoaderSetting], "str | None"]
 
 
@@ -88,6 +90,8 @@ class Conductor:
     start_ns: int = 0
     starting: Callable[[], int] = lambda: 0
     pass_steps: Callable[[], int | None] = lambda: None
+    is_limited: bool = True
+    """The time that trials may lose: nobody asked for a number of steps."""
     status: str = tuning.WAITING
     reason: str | None = None
     setting: LoaderSetting = field(init=False)
@@ -108,8 +112,13 @@ class Conductor:
     _passes: Passes = field(default_factory=Passes)
     _pace: Pace = field(default_factory=Pace)
     _search: Search | None = None
+    _allowance: Allowance = field(default_factory=Allowance)
+    _is_cut: bool = False
+    """What is left of the run was too short for all that the search would have tried: it is longer later."""
     _is_check: bool = False
     """The search is of what was kept, against what was in use before."""
+    _now_ns: int = 0
+    """Of the last request."""
     _began_ns: int = 0
     _block: Block | None = None
     _wanted: int = 0
@@ -138,10 +147,11 @@ class Conductor:
         """Until it can be told how much of the time is waiting."""
         return self.starting() + self._pace.missing_steps
 
-    def pass_began(self, now_ns: int) -> None:
-        """The next request does not end a step that counts."""
+    def pass_began(self, now_ns: int, last_ns: int) -> None:
+        """The next request does not end a step that counts. ``last_ns``: of the last request of the pass before."""
         self._pace.gap()
         self._passes.began(self.setting, now_ns)
+        self._allowance.pass_began(now_ns, last_ns)
 
     def pass_measured(self, now_ns: int, steps: int) -> None:
         """The setting in use has loaded so many steps of a pass, and the next one may be measured."""
@@ -152,6 +162,7 @@ class Conductor:
     def pass_ended(self, took_ns: int) -> None:
         """There were no more batches, which took so long to be known: workers end then."""
         self._passes.ended(self.setting, took_ns)
+        self._allowance.pass_ended(took_ns)
         if self._is_since_kept:
             self.since.add_edge(took_ns)
 
@@ -162,11 +173,14 @@ class Conductor:
     def request(self, now_ns: int, waited_ns: int, first_step: int) -> Order | None:
         """A batch is requested, after one that was waited for so long. ``first_step``: the number of its step."""
         self.steps += 1
+        self._now_ns = now_ns
         took = self._pace.note(now_ns, waited_ns, is_bounded=self._search is None)
         if self._search is not None:
             block = self._block
             if block is None:
                 # What a signal handler raised came between the end of the last one and this.
+                return self._go_on(self._search, now_ns, first_step)
+            if self._is_too_dear(self._search, block, now_ns, first_step):
                 return self._go_on(self._search, now_ns, first_step)
             if not self._is_enough(self._search, block):
                 return None
@@ -212,7 +226,10 @@ class Conductor:
     def leave_alone(self, setting: LoaderSetting, reason: str) -> None:
         """All trials end, and this setting is used."""
         if self._search is not None:
-            self._search.stop(reason)
+            # Of the one whose turn it is. What it showed is not known of the others.
+            self._search.current.reason = reason
+            self._search.stop(NOT_REACHED)
+            self.trial_ns += self._now_ns - self._began_ns
         self._search = self._block = self._before = None
         self.setting = setting
         self.refuse(reason)
@@ -230,11 +247,22 @@ class Conductor:
         candidates = self._candidates(now_ns, recent)
         if not candidates:
             return None if candidates is None else self._end_if_asked()
+        return self._try(candidates, recent, now_ns, first_step)
+
+    def _try(self, candidates: Sequence[Candidate], recent: Recent, now_ns: int, first_step: int) -> Order | None:
+        """Unless the run is too short for it, as far as it is known."""
         wanted, left = min(round(BLOCK_NS / recent.step_ns), self.most_steps // 4), self.left_steps()
         if left is not None and left < LEAST_REST * wanted and not self.ends_after:
             self.refuse(NEARLY_OVER, tuning.WAITING)
             return None
         self._wanted = wanted
+        known = Block(0, 0, unit_ns=[recent.step_ns])
+        self._add_pass([known], self.setting)
+        rest = self._rest([known], recent.stall_fraction)
+        too_dear = [self._why_too_dear(each.setting, rest) for each in candidates]
+        if all(too_dear):
+            self.refuse(str(too_dear[0]), tuning.WAITING)
+            return None
         return self._begin(candidates, recent.stall_fraction, now_ns, first_step)
 
     def _is_worth_trials(self, recent: Recent, now_ns: int) -> bool:
@@ -304,6 +332,10 @@ class Conductor:
             self.since.part_steps = self._wanted
         known = max(self._wanted, min(MOST_BLOCKS * self._wanted, self._pace.steps // 2))
         began.blocks.append(self._pace.newest_block(known, search.current.unit, now_ns, first_step))
+        self._add_pass(began.blocks, began.setting)
+        rest = None if stall is None else self._rest(began.blocks, stall)
+        self._allowance.begin(now_ns - self._pace.paused_ns, first_step, mean_ns(began.blocks) or 0.0, rest)
+        self._is_cut = False
         for trial in search.trials[1:]:
             trial.reason = self._why_no_pass(trial.setting) or self.why_no_room(trial.setting)
         self.searches.append(search)
@@ -359,7 +391,7 @@ class Conductor:
     def _go_on(self, search: Search, now_ns: int, first_step: int) -> Order | None:
         self._block = None
         self._pace.begin_anew()
-        while not search.is_over and (why := self._why_not(search)) is not None:
+        while not search.is_over and (why := self._why_no_turn(search) or self._why_not(search)) is not None:
             search.failed(why)
         if not search.is_over:
             self._length = search.block_steps(self._wanted, self.setting)
@@ -374,6 +406,36 @@ class Conductor:
             return None
         self.setting = turn.setting
         return Order(turn.setting, search.beside.setting)
+
+    def _rest(self, known: Sequence[Block], stall_fraction: float) -> Rest | None:
+        """At the pace of these blocks; ``None``: trials may lose any time."""
+        left = self.left_steps()
+        if left is None or self.ends_after or not self.is_limited:
+            return None
+        left_ns = left * (mean_ns(known) or 0.0)
+        return Rest(left_ns, left_ns * stall_fraction)
+
+    def _why_too_dear(self, setting: LoaderSetting, rest: Rest | None) -> str | None:
+        starts = starts_of(setting, self._wanted, self.pass_steps())
+        return self._allowance.why_no_trial(starts, setting.num_workers, self.start_ns, rest)
+
+    def _why_no_turn(self, search: Search) -> str | None:
+        """Whose turn it is would lose more time than trials may."""
+        if search.current.blocks:
+            return None
+        why = self._why_too_dear(search.current.setting, self._allowance.rest)
+        self._is_cut |= why is not None
+        return why
+
+    def _is_too_dear(self, search: Search, block: Block, now_ns: int, first_step: int) -> bool:
+        """Ends a search that turns out to be so."""
+        why = self._allowance.why_no_further(now_ns - self._pace.paused_ns, first_step)
+        if why is None:
+            return False
+        self._is_cut = True
+        search.used_steps += first_step - block.first_step
+        search.stop(why)
+        return True
 
     def _why_not(self, search: Search) -> str | None:
         """Whose turn it is costs more to start than it could gain in what is known to be left of the run."""
@@ -402,10 +464,14 @@ class Conductor:
         is_check, self._search, self._is_check = self._is_check, None, False
         self._ended_ns = now_ns
         self.trial_ns += now_ns - self._began_ns
+        self._allowance.end(now_ns - self._pace.paused_ns, first_step)
         best = search.best
         is_other = best is not search.trials[0]
         self.went_back = is_check and is_other
-        if not is_check:
+        if self._is_cut and not is_other:
+            # Once more of the run is known, it may be worth it.
+            self._ended_ns = None
+        elif not is_check:
             self._residual = best.stall_fraction or 0.0
         if is_other and (ratio := search.ratio()) is not None:
             before = self.speedup

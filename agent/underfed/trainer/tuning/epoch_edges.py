@@ -13,7 +13,6 @@ import weakref
 from typing import Any
 
 from underfed.host.signal_handlers import let_through
-from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.settings.loader_parts import attributes_of
 from underfed.trainer.tuning.feeders import Feeder, attributes_for, close, hand_over
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
@@ -83,10 +82,6 @@ class EpochEdges:
                 vars(loader).pop(name, None)
             else:
                 vars(loader)[name] = value
-
-    def report(self, watched: WatchedLoader, setting: LoaderSetting) -> None:
-        """What loads from here on."""
-        watched.report_tuned(setting.settings())
 
     def _own_of(self, loader: Any) -> _Own:
         own = self._own.get(id(loader))

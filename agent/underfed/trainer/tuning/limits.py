@@ -24,6 +24,9 @@ LEFT_FRACTION = 0.1
 FILES_OF_WORKER, SPARE_FILES = 8, 64
 """Pipes and semaphores of one; and what the program may yet open."""
 
+LEAST_FILE_BYTES = 4096
+"""That a process has to be allowed to write: the semaphores of workers are files."""
+
 SELDOM = 1_000
 """Requests between two counts, at most."""
 
@@ -37,6 +40,8 @@ class Room:
     shared_bytes: int | None = None
     files: int | None = None
     worker_bytes: int = WORKER_BYTES
+    file_bytes: int | None = None
+    """Of one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,11 @@ def why_no_room(setting: LoaderSetting, batch: BatchSize, room: Room) -> str | N
             return f"it may need {needed >> 20} MB of memory, and {max(0, free) >> 20} MB are free for it"
     if room.shared_bytes is not None and ahead_bytes > room.shared_bytes:
         return f"its batches need {ahead_bytes >> 20} MB of {SHARED_MEMORY}, and {room.shared_bytes >> 20} MB are free"
+    if room.file_bytes is not None and max(LEAST_FILE_BYTES, batch.size_bytes) > room.file_bytes:
+        return (
+            f"files that this process writes may have {room.file_bytes:,} bytes (ulimit -f); workers need "
+            f"semaphores and send their batches of {batch.size_bytes:,} bytes by such files"
+        )
     files = setting.num_workers * FILES_OF_WORKER + setting.capacity * batch.tensors + SPARE_FILES
     if room.files is not None and files > room.files:
         return f"it may open {files} files more, and {room.files} are left to this process"
@@ -78,7 +88,9 @@ def read_room(workers: Sequence[int]) -> Room:
         let_through(error)
         shared = None
     own = [size for pid in workers if (size := procfs.anonymous_bytes(pid)) is not None]
-    return Room(available, total, shared, left_files(), max(own) if own else WORKER_BYTES)
+    most_bytes = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    file_bytes = None if most_bytes == resource.RLIM_INFINITY else most_bytes
+    return Room(available, total, shared, left_files(), max(own) if own else WORKER_BYTES, file_bytes)
 
 
 def left_files() -> int | None:

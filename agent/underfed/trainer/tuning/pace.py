@@ -41,6 +41,8 @@ class Pace:
     requests_ns: list[int] = field(default_factory=list)
     waits_ns: list[int] = field(default_factory=list)
     """Of each step between two of them."""
+    paused_ns: int = 0
+    """In all, in which the program validated or saved within a pass."""
     _gap_ns: int = 0
     _is_after_gap: bool = False
 
@@ -83,6 +85,7 @@ class Pace:
             usual = (instants[-1] - instants[0]) / max(1, len(instants) - 1)
             if took > PAUSE_NS and len(instants) > 1 and took > PAUSE_STEPS * usual:
                 self._gap_ns += took
+                self.paused_ns += took
                 return 0
             self.waits_ns.append(min(waited_ns, took))
         self._is_after_gap = False

@@ -13,6 +13,7 @@ from underfed.trainer.settings.tunable import format_value
 from underfed.trainer.tuning.blocks import Block, speed
 from underfed.trainer.tuning.conductor import ASKING, Conductor
 from underfed.trainer.tuning.costs import Gain, became_faster, gained, lost_ns
+from underfed.trainer.tuning.loader_setting import TRIED
 from underfed.trainer.tuning.search import Search, Trial
 
 
@@ -89,7 +90,7 @@ def _went_back_line(search: Search) -> str | None:
 
 def end_lines(conductor: Conductor, source: SourceLine | None) -> Iterator[str]:
     """At the end of the program."""
-    if conductor.searches:
+    if any(search.used_steps for search in conductor.searches):
         yield f"--tune: {_spent(conductor)}"
     lines = list(script_lines(conductor))
     if lines:
@@ -136,11 +137,13 @@ def _too_few(conductor: Conductor) -> str:
 
 
 def script_lines(conductor: Conductor) -> Iterator[str]:
-    """As arguments of the loader."""
+    """As arguments of the loader: what is kept, and what ``--set`` or ``--apply`` set, which the script has not."""
     if conductor.status != tuning.KEPT:
         return
     setting = conductor.setting
-    for name, (_, value) in conductor.began_with.difference(setting).items():
+    set_from_outside = {name: getattr(setting, name) for name in TRIED if name in conductor.fixed}
+    kept = {name: value for name, (_, value) in conductor.began_with.difference(setting).items()}
+    for name, value in (set_from_outside | kept).items():
         if name == "threads_per_worker":
             yield f"worker_init_fn=lambda _: torch.set_num_threads({value}),"
         else:

@@ -7,7 +7,7 @@ import os
 from multiprocessing import parent_process, util
 from typing import TYPE_CHECKING
 
-from underfed.exchange import tuning
+from underfed.exchange import launch, tuning
 from underfed.exchange.launch import Say
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.hooks.watched_loader import WatchedLoader
@@ -29,6 +29,7 @@ class Telling:
         self.conductor: Conductor | None = None
         self._pid = os.getpid()
         self._has_told_end = False
+        self._failures: set[str] = set()
 
     def begin(self, conductor: Conductor) -> None:
         self.conductor = conductor
@@ -63,6 +64,12 @@ class Telling:
         except Exception as again:
             let_through(again)
 
+    def not_started(self, reason: str) -> None:
+        """Workers of a setting; the next one may fail for the same reason."""
+        if reason not in self._failures:
+            self._failures.add(reason)
+            self.say(f"--tune: {reason}; the loader goes on as it was")
+
     def no_workers(self, reason: str | None) -> None:
         """Why a data set that is loaded without workers is given none, so that none are advised either."""
         if self.conductor is not None:
@@ -81,6 +88,7 @@ class Telling:
         source = self.watched.facts.source if self.watched is not None and self.watched.facts is not None else None
         for line in end_lines(self.conductor, source):
             self.say(line)
+        launch.report(os.environ, launch.TUNED)
         self.write()
 
     def _write_alone(

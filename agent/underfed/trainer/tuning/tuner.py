@@ -84,6 +84,8 @@ class Tuner:
         self._tuned: list[weakref.ref[Any]] = []
         self._setting: LoaderSetting | None = None
         """In use, or to be in use from the next pass on."""
+        self._reported: LoaderSetting | None = None
+        """As the loader's facts have it."""
         self._keep: LoaderSetting | None = None
         self._ranks: Ranks | None = None
         """Where there are several."""
@@ -281,10 +283,19 @@ class Tuner:
         self._tuned = [*(known for known in self._tuned if known() is not None), self._current]
         self._skip = setting.capacity + 1
         if self.conductor is not None:
-            self.conductor.pass_began(self._pass_began_ns)
+            self.conductor.pass_began(self._pass_began_ns, self._entered_ns)
         if self._setting is not None and setting != self._setting and self._can_switch(iterator):
             # It could not be put in as the pass began, as where the loader's class computes it.
             self._catching_up = Order(self._setting, self._setting)
+        elif setting != self._reported:
+            # Put in as the pass began, as for an iterable data set, which is switched at no other time.
+            self._report(setting)
+
+    def _report(self, setting: LoaderSetting) -> None:
+        """It loads from here on."""
+        if self._watched is not None and not self._has_finished:
+            self._reported = setting
+            self._watched.report_tuned(setting.settings())
 
     def _begin_forked(self) -> None:
         """What is known is of the process that this one was forked from, whose iterators load on."""
@@ -302,7 +313,7 @@ class Tuner:
 
     def _begin(self, setting: LoaderSetting, loader: Any, watched: WatchedLoader) -> None:
         recording, facts = self.recording, watched.facts
-        self._setting = self._keep = self._measured = setting
+        self._setting = self._keep = self._measured = self._reported = setting
         if not setting.num_workers:
             self._errors = OwnErrors(lambda reason: self._loads_here(setting, reason))
             watched.has_first_workers = True
@@ -326,6 +337,7 @@ class Tuner:
                 start_ns=start_ns(loader),
                 starting=lambda: self._skip,
                 pass_steps=self._chosen.pass_steps,
+                is_limited=self.options.most_steps is None,
             )
         )
 
@@ -481,7 +493,7 @@ class Tuner:
         reason = f"its workers could not be started: {type(error).__name__}: {error}"[:400]
         if self.conductor is None or not self.conductor.is_searching:
             raise error
-        self._telling.say(f"--tune: {reason}; the loader goes on as it was")
+        self._telling.not_started(reason)
         further = self.conductor.failed(switched.setting, reason, now, self._step)
         if further is None:
             return
@@ -536,8 +548,7 @@ class Tuner:
             switched.feeders.begin(switched.state.active, iterator, sees_arrivals=switched.sees_arrivals)
             switched.drop(iterator, {setting, self._keep or setting})
             self._skip = setting.capacity + 1
-            if self._watched is not None and not self._has_finished:
-                self._edges.report(self._watched, setting)
+            self._report(setting)
         except Exception as error:
             let_through(error)
             self._fail(error)

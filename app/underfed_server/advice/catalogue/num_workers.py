@@ -106,7 +106,7 @@ def _offer(case: Case, setting: SimulatedSetting, why: str, gain: Prediction | s
     change = "Raise" if number > current else "Lower"
     return Offer(
         to=number,
-        title=f"{change} num_workers from {current} to {number}{beside}{if_it_shards}",
+        title=f"{change} num_workers from {case.current('num_workers', current)} to {number}{beside}{if_it_shards}",
         why=why,
         risk=_risk(case, number),
         call=in_code,

@@ -64,7 +64,10 @@ def _offer(case: Case, setting: SimulatedSetting, gain: Prediction | str) -> Off
     why = "Load times vary: with more batches in flight a slow one is started earlier."
     return Offer(
         to=factor,
-        title=f"{'Raise' if is_longer else 'Lower'} prefetch_factor from {current} to {factor}",
+        title=(
+            f"{'Raise' if is_longer else 'Lower'} prefetch_factor from "
+            f"{case.current('prefetch_factor', current)} to {factor}"
+        ),
         why=why if is_longer else "Fewer batches wait in memory, and the loop does not wait longer for them.",
         risk=f"Up to {in_flight(setting)} batches are in shared memory at once.",
         evidence=_evidence(case, setting),
