@@ -33,7 +33,7 @@ def test_trials_end_as_soon_as_they_have_lost_what_they_may() -> None:
 
 
 def test_what_was_cut_short_is_tried_again_once_more_of_the_run_is_known() -> None:
-    loop = loop_of(2500, length=400, pass_steps=200)
+    loop = loop_of(4000, length=400, pass_steps=200)
     loop.run(150)
     assert loop.in_use == NONE
     assert len(loop.conductor.searches) == 1

@@ -49,8 +49,12 @@ def test_they_end_where_the_iterator_is_garbage_in_a_cycle() -> None:
     cycle.append(cycle)
     pids = [worker.pid for worker in workers]
     del iterator, switched, cycle, workers
-    collecting = threading.Thread(target=lambda: (gc.collect(), collected.set()), daemon=True)
-    collecting.start()
+
+    def collect() -> None:
+        gc.collect()
+        collected.set()
+
+    threading.Thread(target=collect, daemon=True).start()
     has_ended = collected.wait(30)
     if not has_ended:  # the thread of the test would wait for them too
         for pid in pids:
