@@ -72,7 +72,7 @@ def reference() -> str:
             ),
             WAYS,
             *_table(
-                ("way", "what to do", "why", "said at"),
+                ("way", "what to do", "why", "source"),
                 ((cost.name, cost.title, cost.why, cost.source) for cost in KNOWN_COSTS),
             ),
             "",

@@ -1,4 +1,4 @@
-"""Do the work of loading that was seen to cost most in a cheaper way, at the line that it was seen at."""
+"""Do the costliest work of loading in a cheaper way, at the line where it was seen."""
 
 from __future__ import annotations
 
