@@ -27,26 +27,29 @@ This file is written by `python -m underfed_server.reference > docs/causes.md` f
 ORDER = """\
 Advice comes in this order:
 
-1. what cures the leading cause, where its gain cannot be compared with that of other changes: none of its cures has a
-   figure, or theirs is of whole epochs (`persistent_workers`) and that of the others of the loop between their starts,
-   or one asks once for what as many workers as there are cores wait for side by side (`vectorize_getitem`);
-2. the others by their predicted gain; what is only to be tried by the middle of its interval;
-3. what has neither, by the cost of the causes that it cures.
+1. cures of the leading cause whose gain cannot be compared with that of other changes: because no cure of that cause
+   has a predicted gain; because the gain is predicted for whole epochs (`persistent_workers`), while that of the others
+   is for the loop within an epoch; or because there are as many workers as cores, all of them waiting, and one request
+   for the whole batch replaces a wait for each sample (`vectorize_getitem`);
+2. other changes with a predicted gain, the largest first; a change that is only to be tried counts with the middle of
+   its interval;
+3. changes without a figure, by the cost of the causes that they cure.
 
-Then less work comes before more workers or cores for it, where these cannot help as much. What `cheaper_transform` and
-`vectorize_collate` give at most is measured: the share of loading that their line, or joining, takes. Such a line is
-moved before `num_workers` (more of them) and `cpu_allocation` where a cheaper way is known for it, and its ceiling is
-1.25 times what these are predicted to gain, or more; that they gain nothing counts for the same as no prediction. Where
-all cores are in use already, any ceiling above what more workers gain at least is enough, and no cheaper way needs to
-be known.
+Then less work is moved before more workers or cores for the same work, if these cannot help as much. The most that
+`cheaper_transform` and `vectorize_collate` can gain is measured: it follows from the share of loading that their line,
+or joining, takes. They are moved before `num_workers` (more of them) and `cpu_allocation` if a cheaper way is known and
+their ceiling is at least 1.25 times the predicted gain of these; a change without a prediction counts as one that gains
+nothing. If all cores are in use already, any ceiling above the least that more workers gain is enough, and no cheaper
+way needs to be known.
 """
 
 
 WAYS = """
 ## Cheaper ways of loading
 
-What `cheaper_transform` advises for the functions that [loading was seen in](hotspots.md), each from a tenth of it
-on, with what would be gained if that work took no time. Where none was seen, the costliest call is named by itself.
+What `cheaper_transform` advises for the functions in which [loading was seen](hotspots.md), if they take at least a
+tenth of it, with what would be gained if that work took no time. If none of them was seen, only the costliest call is
+named.
 """
 
 
@@ -69,7 +72,7 @@ def reference() -> str:
             ),
             WAYS,
             *_table(
-                ("way", "what to do", "why", "said at"),
+                ("way", "what to do", "why", "source"),
                 ((cost.name, cost.title, cost.why, cost.source) for cost in KNOWN_COSTS),
             ),
             "",

@@ -176,7 +176,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         name="reduced decoding",
         title="Decode pictures at about the size that is used",
         why="A JPEG that is decoded at least twice as wide and high as what it is resized to can be decoded smaller, "
-        "down to 1/8 of its file's size, for a fraction of the work; copies that were resized once spare most of it.",
+        "down to 1/8 of its file's size, for a fraction of the work; copies that were resized once avoid most of it.",
         write=decoded_at("needed_width, needed_height", 2),
         risk="Crops are then of the smaller picture, so give their size in parts of it and ask for a size that leaves "
         "them large enough; pixels differ a little. "
@@ -191,7 +191,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         name="another decoder",
         title="Decode straight into arrays or tensors",
         why="Pillow decodes into an image of its own, which is then copied into an array and a tensor. Decoders on "
-        "libjpeg-turbo that write tensors or arrays spare the copies, and the precision that training does not need.",
+        "libjpeg-turbo that write tensors or arrays avoid the copies, and the precision that training does not need.",
         write="""\
 -image = to_tensor(Image.open(path).convert("RGB"))
 +image = torchvision.io.decode_image(path, mode="RGB")  # uint8; from torchvision 0.29 on in torchcodec

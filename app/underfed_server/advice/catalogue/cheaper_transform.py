@@ -1,4 +1,4 @@
-"""Do the work of loading that was seen to cost most in a cheaper way, at the line that it was seen at."""
+"""Do the costliest work of loading in a cheaper way, at the line where it was seen."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _measured(cost: KnownCost, reduction: Reduction) -> Said:
     why = (
         f"Decoded at {decoded}, used at {used}: 1/{by} as wide and high as decoded now ({left}) is enough. Draft mode "
         "decodes a JPEG at the smallest scale that is not below the size asked for, for a fraction of the work; copies "
-        "that were resized once spare most of it."
+        "that were resized once avoid most of it."
     )
     evidence = (
         Evidence(what=f"Looks at resizing {decoded} to {used}", value=most.count, unit="count"),

@@ -1,4 +1,4 @@
-"""Give the one rank that the others wait for the storage, the cores, or the share of the data that they have."""
+"""Give the slow rank the same storage, cores or share of the data as the ranks that wait for it."""
 
 from __future__ import annotations
 

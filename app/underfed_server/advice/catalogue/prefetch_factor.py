@@ -1,4 +1,4 @@
-"""A longer queue where load times vary, a shorter one where memory is short."""
+"""A longer queue if load times vary, a shorter one if memory is low."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def _signal(examined: Examination, is_found: bool) -> Signal | None:
     reading = "not_measured" if left is None else "symptom" if left < NEAR_FULL_FRACTION else "ruled_out"
     measured = Evidence(what="of it", value=left, unit="fraction")
     healthy = f"over {NEAR_FULL_FRACTION * 100:.0f}%"
-    return signal(MEMORY_LEFT, measured, healthy, "cause" if is_found else reading, "memory short")
+    return signal(MEMORY_LEFT, measured, healthy, "cause" if is_found else reading, "low memory")
 
 
 def rooms(examined: Examination) -> tuple[Room, ...]:
@@ -253,7 +253,7 @@ def _own_in(examined: Examination, store: Store, growth: float) -> float:
 
 
 CAUSE = Cause(
-    label="memory short",
+    label="low memory",
     find=find,
     cured_by=("num_workers", "prefetch_factor", "shm_size"),
     signals=(_signal,),

@@ -1,4 +1,4 @@
-"""Storage gives all readers together no more, however many they are: the more load at once, the longer each takes."""
+"""Storage has reached the rate that all readers share: the more of them load at once, the longer each takes."""
 
 from __future__ import annotations
 
