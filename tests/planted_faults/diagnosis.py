@@ -556,13 +556,6 @@ DIAGNOSIS = (
         ("tests/app/diagnosis/test_costly_evidence.py",),
     ),
     Fault(
-        "a cheaper transform is promised more than instant data would gain",
-        "app/underfed_server/advice/case.py",
-        "return min(1 / (1 - min(share, MOST_SHARE)), instant)",
-        "return 1 / (1 - min(share, MOST_SHARE))",
-        ("tests/app/advice/test_cheaper_transform.py",),
-    ),
-    Fault(
         "a loop without workers is said to be all loading",
         "app/underfed_server/advice/case.py",
         "if not self.num_workers and not self.rank.is_read_ahead:",
