@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,14 @@ def address(tmp_path: Path) -> Iterator[str]:
     """A service with three runs that ended, on two hosts, and one that goes on."""
     application = application_in(tmp_path)
     store = application.parts.store
+    now = datetime.now(timezone.utc).isoformat()  # of the last seven days
     for name, hostname in (("alpha", "gpu-03"), ("beta", "gpu-04"), ("gamma", "gpu-03")):
-        post(store, [made_window(0, run_id=name, run=RUN | {"name": name, "hostname": hostname}, **ENDED)])
+        post(
+            store,
+            [made_window(0, run_id=name, started_at=now, run=RUN | {"name": name, "hostname": hostname}, **ENDED)],
+        )
         store.save_diagnosis(made_diagnosis(name, status="finished"))
-    post(store, [made_window(0, run_id="going", run=RUN | {"name": "going", "hostname": "gpu-09"})])
+    post(store, [made_window(0, run_id="going", started_at=now, run=RUN | {"name": "going", "hostname": "gpu-09"})])
     with serving(application, settings_for(tmp_path)) as served:
         yield served
 
