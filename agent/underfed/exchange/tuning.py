@@ -33,6 +33,16 @@ WAITING, SEARCHING, KEPT, LEFT_ALONE, REFUSED, FAILED = (
 the one before; the loader cannot be switched; an error of ours."""
 
 
+def to_write(lines: Sequence[str], where: str = "") -> str:
+    """A sentence of the terminal. ``where``: of the loader's constructor, with what goes before it."""
+    return f"--tune, to write into the script{where}: {' '.join(lines)}"
+
+
+def left_as_it_is(reason: str) -> str:
+    """A sentence of the terminal."""
+    return f"--tune leaves the loader as it is: {reason}"
+
+
 @dataclass(frozen=True, slots=True)
 class TrialBlock:
     """Consecutive steps under one setting, its start-up included."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from underfed.errors import ConfigError
-from underfed.exchange import launch
+from underfed.exchange import launch, tuning
 from underfed.exchange.config import Config
 from underfed.exchange.guard import Guard
 from underfed.launcher.advice import Service
@@ -126,11 +126,11 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
 
 def tuning_lines(diagnosis: Mapping[str, Any]) -> Iterator[str]:
     """What to write into the script, or why the loader was left as it is."""
-    tuning = diagnosis.get("tuning") or {}
-    if tuning.get("status") == "kept" and tuning.get("lines"):
-        yield f"--tune, to write into the script: {' '.join(tuning['lines'])}"
-    elif tuning.get("reason"):
-        yield f"--tune leaves the loader as it is: {tuning['reason']}"
+    tuned = diagnosis.get("tuning") or {}
+    if tuned.get("status") == tuning.KEPT and tuned.get("lines"):
+        yield tuning.to_write(tuned["lines"])
+    elif tuned.get("reason"):
+        yield tuning.left_as_it_is(tuned["reason"])
 
 
 def sampler_line(diagnosis: Mapping[str, Any]) -> Iterator[str]:

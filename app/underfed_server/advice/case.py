@@ -9,7 +9,7 @@ from underfed_server.advice.prediction.ranks import Ranks
 from underfed_server.advice.prediction.regime import Regime
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError, recorded_setting
-from underfed_server.advice.shares import MOST_SHARE
+from underfed_server.advice.shares import factor_without
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.causes.few_shards import loading_workers
@@ -108,7 +108,7 @@ class Case:
         if not self.num_workers and not self.rank.is_read_ahead:
             # The device's clock may see less of loading than the loop waits, the other ranks' clocks more.
             share *= max(self.rank.data_wait_us / self.rank.step_us, 1 - 1 / instant)
-        return min(1 / (1 - min(share, MOST_SHARE)), instant)
+        return min(factor_without(share), instant)
 
     @property
     def could_be(self) -> Ceiling | None:

@@ -150,6 +150,18 @@ COMPUTES_ON_ARRAYS = (
     r"^((?!copy\.)(\w+\.)*copy|(np|numpy)\.(divide|multiply|subtract|add|clip|concatenate|stack|where|pad)) "
 )
 
+IN_FLOAT32_AND_IN_PLACE = """\
++mean, deviation = 255 * np.float32(mean), 255 * np.float32(deviation)  # once, in __init__
++image = np.array(image, dtype=np.float32)  # the only copy
++image -= mean
++image /= deviation"""
+
+RISK_IN_PLACE = "What is computed in place must not be used elsewhere. Sums over many numbers lose digits in float32."
+
+ON_COPIES_AND_TYPES = (
+    "https://numpy.org/doc/stable/user/basics.copies.html, https://numpy.org/doc/stable/user/basics.types.html"
+)
+
 TENSOR_CALLS = r"^(torch|F)\.(?!tensor |as_tensor |from_numpy )[\w.]+ "
 
 WORKS_ON: Mapping[Operands, re.Pattern[str]] = {
@@ -259,15 +271,11 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         title="Compute on arrays in float32 and in place",
         why="Each operator and each conversion makes another array, and one float64 in an expression makes all that "
         "follows twice as large.",
-        write="""\
+        write=f"""\
 -image = (np.asarray(image) / 255.0 - mean) / deviation  # float64, three copies
-+mean, deviation = 255 * np.float32(mean), 255 * np.float32(deviation)  # once, in __init__
-+image = np.array(image, dtype=np.float32)  # the only copy
-+image -= mean
-+image /= deviation""",
-        risk="What is computed in place must not be used elsewhere. Sums over many numbers lose digits in float32.",
-        source="https://numpy.org/doc/stable/user/basics.copies.html, "
-        "https://numpy.org/doc/stable/user/basics.types.html",
+{IN_FLOAT32_AND_IN_PLACE}""",
+        risk=RISK_IN_PLACE,
+        source=ON_COPIES_AND_TYPES,
         seen_as=re.compile(rf"{CONVERTS_ARRAYS}|{COMPUTES_ON_ARRAYS}"),
         operands="arrays",
         is_innermost=True,
@@ -279,15 +287,11 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         title="Compute on arrays in place",
         why="Each operator makes another array. Where an operand is float64, as an array of Python's numbers is, all "
         "that follows is twice as large.",
-        write="""\
+        write=f"""\
 -image = (np.asarray(image) / 255.0 - mean) / deviation  # three copies; of float64, where mean is an array of that
-+mean, deviation = 255 * np.float32(mean), 255 * np.float32(deviation)  # once, in __init__
-+image = np.array(image, dtype=np.float32)  # the only copy
-+image -= mean
-+image /= deviation""",
-        risk="What is computed in place must not be used elsewhere. Sums over many numbers lose digits in float32.",
-        source="https://numpy.org/doc/stable/user/basics.copies.html, "
-        "https://numpy.org/doc/stable/user/basics.types.html",
+{IN_FLOAT32_AND_IN_PLACE}""",
+        risk=RISK_IN_PLACE,
+        source=ON_COPIES_AND_TYPES,
         seen_as=re.compile(COMPUTES_ON_ARRAYS),
         operands="arrays",
         is_innermost=True,

@@ -15,8 +15,8 @@ from underfed_server.advice.prediction.regime import exposure
 from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
-from underfed_server.advice.saved import Saved, factor_without
-from underfed_server.advice.shares import Gain
+from underfed_server.advice.saved import Saved
+from underfed_server.advice.shares import Gain, factor_without
 from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.diagnosis.measures import anatomy_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS

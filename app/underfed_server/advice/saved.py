@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from underfed_server.advice.case import Case, cures
 from underfed_server.advice.prediction.predict import Prediction
-from underfed_server.advice.shares import MOST_SHARE, Gain, gain_without
+from underfed_server.advice.shares import MOST_SHARE, Gain, factor_without, gain_without
 from underfed_server.measurements import Column
 from underfed_server.model import Advice, CauseFinding, Evidence
 
@@ -63,10 +63,6 @@ def of_loading(case: Case, part_us: Column) -> Saved | None:
     """``part_us``: of each load, what the change can take away. ``None``: not measured."""
     gain = gain_without(case.rank.batches.load_us, part_us)
     return None if gain is None else Saved(1 - 1 / gain.speedup, 1 - 1 / gain.high, OF_LOADING)
-
-
-def factor_without(share: float) -> float:
-    return 1 / (1 - min(MOST_SHARE, share))
 
 
 def within_causes(one: Advice, causes: Sequence[CauseFinding]) -> Advice:

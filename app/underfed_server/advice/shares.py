@@ -26,6 +26,11 @@ class Gain:
     high: float
 
 
+def factor_without(share: float) -> float:
+    """On steps per second, if this share of a step went away."""
+    return 1 / (1 - min(MOST_SHARE, share))
+
+
 def gain_without(step_us: Column, part_us: Column, at_most: float = MOST_SHARE) -> Gain | None:
     """The gain if ``part_us`` of each step went away, but at most the share ``at_most``. ``None``: not measured.
 

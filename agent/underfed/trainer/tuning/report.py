@@ -95,11 +95,11 @@ def end_lines(conductor: Conductor, source: SourceLine | None) -> Iterator[str]:
     lines = list(script_lines(conductor))
     if lines:
         where = f" ({source.shown}:{source.line})" if source is not None and source.shown else ""
-        yield f"--tune, to write into the script{where}: {' '.join(lines)}"
+        yield tuning.to_write(lines, where)
     elif conductor.is_searching:
         yield "--tune: the program ended within its trials, nothing is known yet"
     elif conductor.status not in (tuning.REFUSED, tuning.FAILED):
-        yield f"--tune leaves the loader as it is: {_why_not(conductor)}"
+        yield tuning.left_as_it_is(_why_not(conductor))
 
 
 def _spent(conductor: Conductor) -> str:

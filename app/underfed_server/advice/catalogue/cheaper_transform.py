@@ -9,7 +9,7 @@ from underfed_server.advice.case import Case, cures
 from underfed_server.advice.change import Change
 from underfed_server.advice.known_costs import CONVERTS, KNOWN_COSTS, RESIZES, KnownCost, decoded_at
 from underfed_server.advice.offer import Offer, is_worthwhile
-from underfed_server.advice.shares import MOST_SHARE
+from underfed_server.advice.shares import factor_without
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.costly_evidence import CALLERS, LOOKS
 from underfed_server.diagnosis.instant_data import Ceiling
@@ -184,7 +184,7 @@ def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> 
     first = next((each for each in loading.slow_samples if named(each) is not None), None)
     if first is None:
         return
-    ceiling = min(1 / (1 - min(cost_fraction, MOST_SHARE)), case.ceiling(case.rank).speedup)
+    ceiling = min(factor_without(cost_fraction), case.ceiling(case.rank).speedup)
     if not is_worthwhile(ceiling):
         return
     known, (limit, alike) = len(loading.slow_samples), files_alike(loading.slow_samples)
