@@ -136,8 +136,10 @@ def test_a_verdict_outlives_the_steps_it_was_made_of(client: TestClient, store: 
     ended(store)
     judge = Diagnoser()
     judge(store, "run-1")
+    store.note_judged("run-1", [])  # else the service would judge it again because it is asked for
     before = client.get("/api/v1/runs/run-1/diagnosis").json()
     assert before["judged_steps"] > 0
+    assert before["is_final"]
     Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
     assert judge(store, "run-1") is False
     assert client.get("/api/v1/runs/run-1/diagnosis").json() == before
