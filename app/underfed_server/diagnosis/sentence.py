@@ -320,7 +320,7 @@ def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFi
     if losses.data <= 0 or rest < max(UNEXPLAINED_OF_STEP, UNEXPLAINED_FRACTION * losses.data):
         return None
     share, usable = percent(rest / losses.data), examined.facts.host.usable_cores
-    recoverable = recoverable_share(examined.rank, examined.facts.host, examined.wait.loading)
+    recoverable = recoverable_share(examined.facts, examined.rank, examined.wait.loading)
     if usable and OF_NUMBER & {each.cause for each in causes} and examined.wait.loading * (1 - recoverable) >= rest / 2:
         return f"Of the wait {share} would stay with more workers: then the {usable:g} cores this run may use are full."
     hidden = _hidden_delivery(examined, rest / 2)
