@@ -581,8 +581,8 @@ class Diagnosis(Verdict):
     advice: list[Advice]
     refusals: list[Refusal]
     beside_loader: str | None = None
-    """Where the leading cause lies outside the run: what to do about it, in one sentence. ``None``: it does not, or it
-    is not known."""
+    """Where the leading cause lies outside the run, or checkpoints take more of its time than waiting: what to do about
+    it, a sentence each. ``None``: neither, or it is not known."""
     is_lost_at_start: bool = False
     """Most of ``hours_lost`` went by in the warm-up steps, which ``data_stall_fraction`` and the sentence leave out."""
     hours_saved: HoursSaved | None = None
