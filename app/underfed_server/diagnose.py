@@ -18,6 +18,7 @@ from underfed_server.advice.hours_saved import hours_saved
 from underfed_server.advice.kept import at_present
 from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.advice.run_gain import with_run_gains
+from underfed_server.advice.save_less import save_less
 from underfed_server.diagnosis.chosen_loader import choose_loader, is_lost_at_start, line_of, of_run
 from underfed_server.diagnosis.ended_tuning import as_it_ended
 from underfed_server.diagnosis.instant_data import could_be
@@ -38,7 +39,7 @@ from underfed_server.earlier import (
 from underfed_server.errors import NotFoundError
 from underfed_server.facts.hotspots import read_hotspots
 from underfed_server.facts.loading import LoaderHotspots
-from underfed_server.facts.record import RunFacts
+from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import Diagnosis, LedgerEntry, Verdict
 from underfed_server.store.store import Store
 from underfed_server.team.shared_causes import read_shared
@@ -184,6 +185,11 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     return found.model_copy(update={"loader": loader, "judged_at": store.now()})
 
 
+def _beside_loader(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> str | None:
+    """What takes most of the time first."""
+    return " ".join(filter(None, (save_less(facts, rank, verdict), free_cores(facts, rank, verdict.causes)))) or None
+
+
 def name_of(facts: RunFacts) -> str | None:
     """Of the judged loader; ``None``: no loader has a step."""
     return facts.loader.loader if facts.loader else None
@@ -220,7 +226,7 @@ def diagnosis_of(
         trials=list(facts.tuned.trials) if facts.tuned else [],
         tuning=as_it_ended(facts.tuned.tuning if facts.tuned else None, facts.status),
         candidates=recommendation.candidates,
-        beside_loader=free_cores(facts, slow.judged, verdict.causes) if verdict.causes else None,
+        beside_loader=_beside_loader(facts, slow.judged, verdict) if verdict.anatomy else None,
         ledger=list(ledger),
         judged_at=None,
     )

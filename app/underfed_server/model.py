@@ -95,6 +95,11 @@ class Anatomy(Model):
     sampler_us: int | None = None
     """Of the data wait: the sampler, in the training process."""
 
+    @property
+    def copy_fraction(self) -> float | None:
+        """Of the step, in copies to the device that are not hidden; ``None``: not measured."""
+        return None if self.h2d_exposed_us is None else self.h2d_exposed_us / self.step_us
+
 
 def _is_promised(_: object, info: ValidationInfo) -> bool:
     """To the two digits that it is written with, its interval does not hold 1."""
@@ -576,8 +581,8 @@ class Diagnosis(Verdict):
     advice: list[Advice]
     refusals: list[Refusal]
     beside_loader: str | None = None
-    """Where the leading cause lies outside the run: what to do about it, in one sentence. ``None``: it does not, or it
-    is not known."""
+    """Where the leading cause lies outside the run, or checkpoints take more of its time than waiting: what to do about
+    it, a sentence each. ``None``: neither, or it is not known."""
     is_lost_at_start: bool = False
     """Most of ``hours_lost`` went by in the warm-up steps, which ``data_stall_fraction`` and the sentence leave out."""
     hours_saved: HoursSaved | None = None
@@ -655,6 +660,9 @@ class RunSummary(JudgedRun):
     steps_per_s: float | None
     samples_per_s: float | None
     step_us: int | None
+    copy_fraction: float | None = None
+    """Of the mean step, in copies to the device that are not hidden; null: not measured, or not noted when it was
+    judged."""
     hours_lost: float | None
     gpu_hours_lost: float | None
     best_advice: BestAdvice | None

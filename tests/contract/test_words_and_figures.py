@@ -1,4 +1,6 @@
-"""Terminal and page write a figure, and a verdict, alike: tables hold both (``frontend/test/format.test.ts``)."""
+"""Terminal and page write a figure, and a verdict, alike: tables hold both (``frontend/test/format.test.ts``), and what
+``underfed run`` writes at its end, which knows no service's code.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from underfed.launcher import verdict as last_lines
+from underfed_server import figures
 from underfed_server.figures import evidence
-from underfed_server.model import Evidence
+from underfed_server.model import BestAdvice, Evidence
 from underfed_server.terminal.verdict import verdict_word
 
 
@@ -21,6 +25,23 @@ def table(name: str) -> list[Any]:
 @pytest.mark.parametrize(("unit", "value", "text"), table("figures.json"))
 def test_a_figure_has_three_digits_and_its_unit(unit: str, value: float | str | None, text: str) -> None:
     assert evidence(Evidence.model_validate({"what": "x", "value": value, "unit": unit})) == text
+
+
+@pytest.mark.parametrize("share", [value for unit, value, _ in table("figures.json") if unit == "fraction"])
+def test_the_last_lines_of_a_run_have_a_share_as_the_terminal_has_it(share: float) -> None:
+    assert last_lines.percent(share) == figures.fraction(share)
+
+
+@pytest.mark.parametrize("margin", [None, 0.0004, 0.004, 0.0095, 0.032])
+def test_the_last_lines_of_a_run_have_a_margin_as_the_terminal_has_it(margin: float | None) -> None:
+    assert last_lines.margin({"margin_fraction": margin}).strip() == figures.margin(margin)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.48, 1.71), (1.701, 1.704), (None, None)])
+def test_the_last_lines_of_a_run_have_a_gain_as_the_terminal_has_it(low: float | None, high: float | None) -> None:
+    gain = {"change": "num_workers", "from": 0, "to": 4, "predicted_speedup": 1.7, "low": low, "high": high}
+    advice = BestAdvice.model_validate(gain)
+    assert last_lines.gain_of(advice.model_dump(by_alias=True)) == figures.gain_of_run(advice)
 
 
 @pytest.mark.parametrize(("bound", "level", "status", "text"), table("verdicts.json"))

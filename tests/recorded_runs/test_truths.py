@@ -356,7 +356,10 @@ def test_starts_of_workers_that_a_fix_is_about_are_told_beside_what_others_take(
 
 def test_pauses_that_take_more_than_waiting_are_told_first(store: Store) -> None:
     found, (truth,) = judged(store, "checkpoints"), truth_of("checkpoints")
+    headline = re.match(r"Pauses take (\d+)% of the time; ", found.sentence)
     told = re.match(r"More time than waiting takes, (\d+)% of this loop's, goes to pauses", found.why or "")
+    assert headline and told and headline[1] == told[1], "the larger loss is in the largest words"
+    assert found.is_beside_first and (found.beside_loader or "").startswith("Save checkpoints less often, ")
     paused_s = sum(each["lasted_s"] for each in truth["pauses"])
     assert told and int(told[1]) / 100 == pytest.approx(paused_s / truth["loaders"][0]["spent_s"], rel=CLOCKS)
 

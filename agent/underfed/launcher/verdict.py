@@ -166,14 +166,21 @@ def saving_of(advice: Mapping[str, Any]) -> str:
 
 
 def percent(fraction: float) -> str:
-    """Half up, as the page rounds."""
+    """Half up, and below ten with one digit more, as the page and ``underfed show`` have it."""
+    if 0 < fraction < 0.0005:
+        return "< 0.1%"
+    if 0 < fraction < 0.0995:
+        return f"{math.floor(1_000 * fraction + 0.5) / 10:.1f}%"
     return f"{math.floor(100 * fraction + 0.5)}%"
 
 
 def margin(line: Mapping[str, Any]) -> str:
-    """In points; empty: not known."""
+    """In points, written as there; empty: not known."""
     fraction = line.get("margin_fraction")
-    return "" if fraction is None else f" ± {max(1, math.floor(100 * fraction + 0.5))}"
+    if fraction is None:
+        return ""
+    points = 100 * fraction
+    return f" ± {points:.1f}" if points < 0.95 else f" ± {math.floor(points + 0.5)}"
 
 
 def few_looks(diagnosis: Mapping[str, Any]) -> Iterator[str]:
@@ -192,4 +199,5 @@ def gain_of(advice: Mapping[str, Any]) -> str:
     low, high = (advice.get(f"run_{end}" if is_part else end) for end in ("low", "high"))
     if low is None or high is None:
         return f"× {advice['predicted_speedup']:.2f}"
-    return f"{'the run ' if is_part else ''}× {low:.2f}–{high:.2f}"
+    least, most = f"{low:.2f}", f"{high:.2f}"
+    return f"{'the run ' if is_part else ''}× {least if least == most else f'{least}–{most}'}"

@@ -105,6 +105,8 @@ class Examination:
     wait: Wait
     loads: Loads
     crowd: Crowd
+    held_by_queue: float
+    """Of ``wait.held_back``, for a free core, whoever fills them: no batch takes long by itself."""
     unexplained: float
     """Of ``wait.loading``, what no cause has explained yet."""
 
@@ -131,7 +133,8 @@ class Examination:
         at most; nothing where the cause is why loading waits for a core (``is_of_queue``)."""
         left = max(0.0, self.unexplained - cost_fraction)
         crowd = replace(self.crowd, loading=0.0 if is_of_queue else min(left, self.crowd.loading))
-        return replace(self, unexplained=left, crowd=crowd)
+        held = crowd.held_back if is_of_queue else self.held_by_queue
+        return replace(self, unexplained=left, crowd=crowd, held_by_queue=held)
 
     @property
     def beside_crowd(self) -> float:
@@ -144,15 +147,35 @@ def examine(facts: RunFacts, overview: Overview, bound: Bound) -> Examination:
     rank = overview.slow.judged
     wait = split_wait(rank, facts.loader)
     loads = _split_loads(facts, rank, wait.weights)
-    crowd = _read_crowd(facts, rank, wait, loads)
-    return Examination(facts, overview, rank, bound, wait, loads, crowd, wait.loading)
+    held = _held_by_queue(facts, rank, wait, loads)
+    crowd = _read_crowd(facts, rank, wait, loads, held)
+    return Examination(facts, overview, rank, bound, wait, loads, crowd, held, wait.loading)
 
 
-def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> Crowd:
-    """Where most of what fills the cores is of other jobs. Loading waited for a core as measured. Handing a batch over
-    is a chain of short turns of the same processes, each of which waits alike; one of many tensors, or of large ones,
-    is slow by itself. Batches are held back by such waits where none takes long by itself. Neither is more than the
-    time in which loading was ready to run, and for handing over in which the training thread was, too.
+def _held_by_queue(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> float:
+    """At most the time in which loading was ready to run."""
+    own_tail = load_tail(rank, of_its_own=True)
+    if own_tail is None or own_tail.is_heavy or not are_cores_full(rank, facts.host, loads.runqueue):
+        return 0.0
+    return min((wait.held_back or 0.0) * _queued(loads), _ready(rank))
+
+
+def _queued(loads: Loads) -> float:
+    """Share of the time in which loading would compute that it waited for a core instead."""
+    wanted = (loads.runqueue or 0.0) + (loads.cpu or 0.0)
+    return (loads.runqueue or 0.0) / wanted if wanted > 0 else 0.0
+
+
+def _ready(rank: RankFacts) -> float:
+    """Time in which loading was ready to run, of a step's."""
+    return (mean(rank.batches.runqueue_us) or 0.0) / rank.step_us
+
+
+def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads, held: float) -> Crowd:
+    """Where most of what fills the cores is of other jobs. Loading waited for a core as measured, and so did batches
+    that were held back by it (``held``). Handing a batch over is a chain of short turns of the same processes, each of
+    which waits alike, for no longer than loading and the training thread were ready to run; one of many tensors, or of
+    large ones, is slow by itself.
     """
     ranks = facts.on_host_of(rank)
     others, own = strangers_cores(rank, ranks), sum(own_cores(each.process) for each in ranks)
@@ -163,15 +186,10 @@ def _read_crowd(facts: RunFacts, rank: RankFacts, wait: Wait, loads: Loads) -> C
     if loads.runqueue is None or others <= own:
         return Crowd(others, hides_delivery=hides_delivery)
     by_others = 1.0 if _have_cores_alone(facts, rank) else others / (others + own)
-    wanted = loads.runqueue + (loads.cpu or 0.0)
-    queued = loads.runqueue / wanted if wanted > 0 else 0.0
-    own_tail = load_tail(rank, of_its_own=True)
-    held = 0.0 if own_tail is None or own_tail.is_heavy else (wait.held_back or 0.0) * queued
     # Of a turn, what none of the run's processes computed is a wait for its core.
-    turns = max((wait.delivery or 0.0) * queued, (wait.delivery or 0.0) - own_cores(rank.process))
+    turns = max((wait.delivery or 0.0) * _queued(loads), (wait.delivery or 0.0) - own_cores(rank.process))
     delivery = 0.0 if has_much_to_hand_over(facts.loader) else turns
-    ready = (mean(rank.batches.runqueue_us) or 0.0) / rank.step_us
-    held, delivery = min(held, ready), min(delivery, ready + (rank.process.main_runqueue_fraction or 0.0))
+    delivery = min(delivery, _ready(rank) + (rank.process.main_runqueue_fraction or 0.0))
     return Crowd(
         others, wait.loading * loads.runqueue * by_others, delivery * by_others, held * by_others, hides_delivery
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.record import HostShare, ProcessShare, RankFacts
+from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, RunFacts
 from underfed_server.measurements import Column, HostRows
 from underfed_server.model import Anatomy
 
@@ -183,13 +183,14 @@ def are_cores_full(rank: RankFacts, host: HostShare, runqueue: float | None) -> 
     )
 
 
-def attainable_cores(process: ProcessShare, usable: float) -> float:
+def attainable_cores(usable: float, others: float | None) -> float:
     """Cores this run gets with one busy task more than there are cores: the scheduler shares fairly with others.
 
-    All of them where the use by others was not measured: what keeps cores busy may be this run.
+    ``others``: cores that other jobs use. All are this run's where that was not measured: what keeps them busy may be
+    the run itself.
     """
     tasks = usable + 1
-    return usable * min(1.0, tasks / (tasks + (other_cores(process) or 0.0)))
+    return usable * min(1.0, tasks / (tasks + (others or 0.0)))
 
 
 def used_cores_fraction(rank: RankFacts, host: HostShare) -> float | None:
@@ -213,17 +214,25 @@ def throughput_pressure(rank: RankFacts, num_workers: int) -> float | None:
     return None if load is None or num_workers < 1 or own <= 0 else load / num_workers / own
 
 
-def recoverable_share(rank: RankFacts, host: HostShare, loading: float) -> float:
+def recoverable_share(facts: RunFacts, rank: RankFacts, loading: float) -> float:
     """Part of the wait for loading (a fraction of step time) recovered by loading beside the step on all usable cores.
 
-    A step is then limited by its own work or by all CPU work there is; 1 where CPU time or cores are not known.
+    A step is then limited by its own work or by all CPU work there is, which ranks of one host share out among them; 1
+    where CPU time or cores are not known.
     """
-    load_cpu, step_cpu = _load_cpu_us(rank), _step_cpu_us(rank)
-    if load_cpu is None or not host.usable_cores or loading <= 0:
+    usable = facts.host.usable_cores
+    if _load_cpu_us(rank) is None or not usable or loading <= 0:
         return 1.0
-    cores = attainable_cores(rank.process, host.usable_cores)
-    overlapped = max(rank.step_us * (1 - loading), (load_cpu + step_cpu) / cores)
-    return min(1.0, max(0.0, 1 - overlapped / rank.step_us) / loading)
+    ranks = facts.on_host_of(rank)
+    wanted = sum(_wanted_cores(each) for each in ranks)
+    overlapped = max(1 - loading, wanted / attainable_cores(usable, strangers_cores(rank, ranks)))
+    return min(1.0, max(0.0, 1 - overlapped) / loading)
+
+
+def _wanted_cores(rank: RankFacts) -> float:
+    """That its CPU work fills at the pace of now: as its processes used them, or by what loads and steps take."""
+    by_parts = ((_load_cpu_us(rank) or 0.0) + _step_cpu_us(rank)) / rank.step_us
+    return max(own_cores(rank.process), by_parts)
 
 
 def _load_cpu_us(rank: RankFacts) -> float | None:

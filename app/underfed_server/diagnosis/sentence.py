@@ -99,10 +99,11 @@ def size(value: float) -> str:
 
 
 def verdict(examined: Examination, losses: Losses) -> str:
-    said = _said_of_judged(examined, losses)
-    changed = examined.rank.changed
+    said, rank = _said_of_judged(examined, losses), examined.rank
+    if outweigh_waiting(rank, losses.data):
+        said = f"Pauses take {percent(rank.paused_fraction)} of the time; {said[0].lower()}{said[1:]}"
     # What was lost is told of all its programs, most of which may have waited for something else.
-    return f"Since step {changed.step_index:,} {said[0].lower()}{said[1:]}" if changed else said
+    return f"Since step {rank.changed.step_index:,} {said[0].lower()}{said[1:]}" if rank.changed else said
 
 
 def _said_of_judged(examined: Examination, losses: Losses) -> str:
@@ -206,26 +207,35 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], s
     return " ".join(filter(None, [*told, *_between_batches(examined)])) or None
 
 
-def _pauses(rank: RankFacts, losses: Losses) -> str | None:
-    """Where more of the loop's time goes to them than to waiting."""
+def outweigh_waiting(rank: RankFacts, data: float) -> bool:
+    """Whether more of the loop's time goes to pauses than to waiting, which takes ``data`` of the rest."""
     paused = rank.paused_fraction
-    if paused < max(PAUSED_FRACTION, (1 - paused) * losses.data):
+    return paused >= max(PAUSED_FRACTION, (1 - paused) * data)
+
+
+def _pauses(rank: RankFacts, losses: Losses) -> str | None:
+    if not outweigh_waiting(rank, losses.data):
         return None
     return (
-        f"More time than waiting takes, {percent(paused)} of this loop's, goes to pauses: the program does something "
-        "else between steps, such as a validation or a checkpoint."
+        f"More time than waiting takes, {percent(rank.paused_fraction)} of this loop's, goes to pauses: the program "
+        "does something else between steps, such as a validation or a checkpoint."
     )
 
 
-def _saving(rank: RankFacts, between: LoaderHotspots | None) -> str | None:
-    """Where checkpoints take a part worth telling, by what was written, or by what the training thread was seen to
-    execute."""
-    seen = None if between is None else share_of(between, saves)
-    line = None if between is None else costliest_line(between, saves)
-    at = [] if line is None else [f"The training thread was seen saving in {line}."]
+def told_of_saving(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:
+    """Sentences, where checkpoints take a part worth telling, by what was written, or by what the training thread was
+    seen to execute."""
     told = [*_checkpoints(rank)]
+    seen = None if between is None else share_of(between, saves)
     if not told and seen is not None and seen >= PAUSED_FRACTION:
         told = [f"Of the looks at the training thread between batches, {percent(seen)} found it saving."]
+    return told
+
+
+def _saving(rank: RankFacts, between: LoaderHotspots | None) -> str | None:
+    line = None if between is None else costliest_line(between, saves)
+    at = [] if line is None else [f"The training thread was seen saving in {line}."]
+    told = told_of_saving(rank, between)
     return " ".join([*told, *at, ADVISED]) if told else None
 
 
@@ -320,7 +330,7 @@ def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFi
     if losses.data <= 0 or rest < max(UNEXPLAINED_OF_STEP, UNEXPLAINED_FRACTION * losses.data):
         return None
     share, usable = percent(rest / losses.data), examined.facts.host.usable_cores
-    recoverable = recoverable_share(examined.rank, examined.facts.host, examined.wait.loading)
+    recoverable = recoverable_share(examined.facts, examined.rank, examined.wait.loading)
     if usable and OF_NUMBER & {each.cause for each in causes} and examined.wait.loading * (1 - recoverable) >= rest / 2:
         return f"Of the wait {share} would stay with more workers: then the {usable:g} cores this run may use are full."
     hidden = _hidden_delivery(examined, rest / 2)

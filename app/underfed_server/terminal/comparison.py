@@ -11,7 +11,7 @@ from rich.text import Text
 
 from underfed_server import figures
 from underfed_server.model import ComparedHotspot, ComparedRun, ComparedSetting, Comparison, Setting, Unit
-from underfed_server.terminal.rendering import LOUD, QUIET, WAIT, WORK, bar, mark_of, render_ledger
+from underfed_server.terminal.rendering import LOUD, PARTS, QUIET, WAIT, bar, mark_of, parts_of, render_ledger
 
 BAR_COLUMNS = 20
 """With a name, a rate and an interval beside it a line fits into 80 columns."""
@@ -74,7 +74,9 @@ def _legend(found: Comparison) -> Text:
     each = "sample" if found.per == "samples" else "step"
     starts = "included" if found.basis == "epochs" else "left out"
     note = (f"  of the mean {each}, starts of epochs {starts}", QUIET)
-    return Text.assemble(("▨", WAIT), " data wait  ", ("█", WORK), " compute", note)
+    drawn = {sign for run in found.runs if run.anatomy for sign, *_ in parts_of(run.anatomy)}
+    parts = (Text.assemble((sign, style), f" {name}") for sign, (style, name) in PARTS.items() if sign in drawn)
+    return Text.assemble(Text("  ").join(parts), note)
 
 
 def _loading(found: Comparison) -> RenderableType:

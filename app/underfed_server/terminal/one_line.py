@@ -40,9 +40,9 @@ def _said(found: Diagnosis) -> Iterator[str]:
 
 def _share(found: Diagnosis) -> str:
     """Of what the verdict is about."""
-    now = found.anatomy
-    if found.bound == "transfer" and now is not None and now.h2d_exposed_us is not None:
-        return f"{figures.fraction(now.h2d_exposed_us / now.step_us)} of step time lost to copies"
+    copies = None if found.anatomy is None else found.anatomy.copy_fraction
+    if found.bound == "transfer" and copies is not None:
+        return f"{figures.fraction(copies)} of step time lost to copies"
     return f"{figures.fraction(found.data_stall_fraction)} of step time lost to input"
 
 

@@ -56,6 +56,16 @@ LEAST_NAME = 24
 WIDEST = 400
 """Characters that no table takes."""
 
+PARTS = {
+    "▨": (WAIT, "data wait"),
+    "▧": (WAIT, "for other loaders"),
+    "▤": (WAIT, "copy"),
+    "█": (WORK, "compute"),
+}
+"""Style and name of a step's parts, by sign."""
+RARE = "▧▤"
+"""Of these, the parts that are told only where they take time."""
+
 MARKS = {
     "data": ("◆", WAIT),
     "transfer": ("◆", WAIT),
@@ -141,6 +151,7 @@ class _RunsTable:
         yield next(fits, tables[-1])
 
 
+WAITS = "wait per step"
 GIVING_WAY = ("steps", "step", "change", "cause", "status")
 """What a narrow terminal leaves out, the first first; ``change``: which fix it is that gains."""
 
@@ -149,23 +160,30 @@ def _runs_table(runs: Sequence[RunSummary], left_out: AbstractSet[str]) -> Table
     table = Table(box=None, pad_edge=False, header_style=QUIET)
     # Of the others no figure is cut: this one alone is folded.
     table.add_column("run", overflow="fold", min_width=8)
-    names = ("status", "verdict", "cause", "data wait", "step", "steps", "fix gains")
+    names = ("status", "verdict", "cause", WAITS, "step", "steps", "fix gains")
     shown = [name for name in names if name not in left_out]
     for name in shown:
-        table.add_column(name, justify="right" if name in ("data wait", "step", "steps") else "left", no_wrap=True)
+        table.add_column(name, justify="right" if name in (WAITS, "step", "steps") else "left", no_wrap=True)
     for run in runs:
         mark, style = mark_of(run)
         cells: dict[str, str | Text] = {
             "status": run.status_label,
             "verdict": Text(f"{mark} {verdict_word(run.bound, run.level, run.status, run.no_loader)}", style),
             "cause": run.cause_label or "",
-            "data wait": figures.fraction(run.data_stall_fraction),
+            WAITS: _wait(run),
             "step": figures.duration(run.step_us),
             "steps": f"{run.steps:,}",
             "fix gains": _fix(run.best_advice, names_change="change" not in left_out),
         }
         table.add_row(run.run_id, *(cells[name] for name in shown))
     return table
+
+
+def _wait(run: RunSummary) -> str:
+    """Of a run that copies hold up, theirs: its wait for data would read as if there were none."""
+    if run.bound != "transfer":
+        return figures.fraction(run.data_stall_fraction)
+    return "for copies" if run.copy_fraction is None else f"{figures.fraction(run.copy_fraction)} for copies"
 
 
 def _fix(advice: BestAdvice | None, *, names_change: bool) -> Text:
@@ -291,18 +309,20 @@ def _instant_speeds(diagnosis: Diagnosis) -> RenderableType | None:
 
 def bar(anatomy: Anatomy, scale_us: float, columns: int = BAR_COLUMNS) -> Text:
     """The step's parts; ``scale_us`` is as long as all the ``columns``."""
-    wait = round(columns * anatomy.data_wait_us / scale_us)
-    others = round(columns * (anatomy.others_wait_us or 0) / scale_us)
-    work = round(columns * anatomy.compute_us / scale_us)
-    return Text.assemble(("▨" * wait, WAIT), ("▧" * others, WAIT), ("█" * work, WORK))
+    return Text.assemble(*((sign * round(columns * us / scale_us), style) for sign, style, _, us in parts_of(anatomy)))
+
+
+def parts_of(anatomy: Anatomy) -> list[tuple[str, str, str, int]]:
+    """Sign, style, name and time of each, in the page's order (``frontend/src/charts/declared/anatomy.ts``)."""
+    lasts = (anatomy.data_wait_us, anatomy.others_wait_us, anatomy.h2d_exposed_us, anatomy.compute_us)
+    parts = [(sign, *PARTS[sign], us or 0) for sign, us in zip(PARTS, lasts, strict=True)]
+    return [part for part in parts if part[-1] or part[0] not in RARE]
 
 
 def _parts(anatomy: Anatomy) -> Text:
-    wait, work = figures.duration(anatomy.data_wait_us), figures.duration(anatomy.compute_us)
-    parts = Text.assemble(("▨", WAIT), f" data wait {wait}  ")
-    if anatomy.others_wait_us:
-        parts.append("▧", WAIT).append(f" for other loaders {figures.duration(anatomy.others_wait_us)}  ")
-    parts.append("█", WORK).append(f" compute {work}")
+    parts = Text("  ").join(
+        Text.assemble((sign, style), f" {name} {figures.duration(us)}") for sign, style, name, us in parts_of(anatomy)
+    )
     within = [
         f"{figures.duration(us)} {what}"
         for us, what in ((anatomy.gpu_idle_us, "with the GPU idle"), (_told_sampler_us(anatomy), "in the sampler"))

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 9a98aa0b77a87a6436a8138f95d1507c55a23413d598d5bbf1f411950d0068b1. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 e739a1ca5cba0018a3bbc261d7642b7e4eceab0d97260b419aa1468cfe52b632. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -2822,6 +2822,8 @@ export interface components {
             config: {
                 [key: string]: boolean | number | string | null;
             };
+            /** Copy Fraction */
+            copy_fraction?: number | null;
             /** Cuda Version */
             cuda_version: string | null;
             /** Cudnn Version */
@@ -3062,6 +3064,8 @@ export interface components {
             cause: ("cpu_limited" | "dispatched_batches" | "few_shards" | "ipc_copy" | "memory_pressure" | "no_workers" | "pageable_copy" | "pin_thread" | "slow_collate" | "slow_rank" | "slow_sampler" | "slow_samples" | "state_snapshot" | "storage_limit" | "storage_wait" | "thread_oversubscription" | "too_few_workers" | "unsharded_iterable" | "worker_startup") | null;
             /** Cause Label */
             cause_label?: string | null;
+            /** Copy Fraction */
+            copy_fraction?: number | null;
             /** Data Stall Fraction */
             data_stall_fraction: number | null;
             /** Deleted At */

@@ -53,7 +53,7 @@ const REST_MS: Record<Part, number> = {
 /** The fields of a run that change with each of its windows. */
 const MOVING = [
   ...(['steps', 'last_seen_at', 'spark', 'hours_lost', 'gpu_hours_lost', 'data_stall_fraction'] as const),
-  ...(['step_us', 'steps_per_s', 'samples_per_s', 'overhead_us', 'outlook'] as const),
+  ...(['copy_fraction', 'step_us', 'steps_per_s', 'samples_per_s', 'overhead_us', 'outlook'] as const),
 ] as const
 
 /** The rest of it: another object only when something of it changed. */

@@ -109,10 +109,10 @@ export const runs = {
     project: 'Project',
     started: `Started, ${ZONE}`,
   },
-  forCopies: 'for copies',
+  forCopies: (share: string | null) => (share === null ? 'for copies' : `${share} for copies`),
   forData: (share: string) => `for data ${share}`,
-  waitOfCopies: (share: string) =>
-    `It waits for copies to the device, not for data (${share} of a step): the run's page has how long.`,
+  waitOfCopies: (copies: string | null, data: string) =>
+    `Copies to the device hold it up${copies === null ? '' : ` for ${copies} of a step`}, waiting for data for ${data}.`,
   ofLoader: (loader: string) => `of ${loader}`,
   waitOf: (share: string, loader: string) =>
     `${share} of each step of the loop over ${loader}, the one that loses most`,

@@ -45,6 +45,9 @@ describe('a row of the table', () => {
   test('that waits for copies has no wait for data in their place', () => {
     show({ bound: 'transfer', data_stall_fraction: 0.002 })
     expect(seen()).toContain('for copiesfor data 0.2%')
+    cleanup()
+    show({ bound: 'transfer', data_stall_fraction: 0.002, copy_fraction: 0.22 })
+    expect(seen()).toContain('22% for copiesfor data 0.2%')
     expect(document.querySelector('.wait-bar')).toBeNull()
   })
   const best = summary().best_advice as BestAdvice

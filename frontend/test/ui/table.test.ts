@@ -79,7 +79,7 @@ test('as CSV, what was not measured is empty and a name that begins like a formu
     tableOf(listed([summary({ name: '=HYPERLINK("x")', step_us: null, tags: { a: '', team: 'b' } })]), []),
   )
   const [head, line] = csv.split('\r\n')
-  expect(head).toContain('data_stall_fraction,hours_lost')
+  expect(head).toContain('data_stall_fraction,copy_fraction,hours_lost')
   expect(line).toContain(`"'=HYPERLINK(""x"")"`)
   expect(line).toContain(',a team=b,')
   expect(head).toContain('best_change,predicted_speedup,low,high,observed_speedup')

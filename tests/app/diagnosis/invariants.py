@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from underfed_server import figures
 from underfed_server.advice.catalogue import all_changes
+from underfed_server.advice.save_less import SAVE_LESS
 from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.sentence import percent
@@ -454,6 +455,9 @@ def a_larger_loss_than_waiting_is_told_first(said: Diagnosis) -> Iterator[str]:
         return
     told = re.match(PAUSES, said.why or "")
     share = told[1] if told else None
+    headline = re.match(r"^(?:Since step [\d,]+ p|P)auses take ([\d.]+%) of the time; ", said.sentence)
+    if len(said.loaders) < 2 and share != (headline[1] if headline else None):
+        yield f"{said.why!r} under {said.sentence!r}"
     if share != (percent(paused) if paused >= max(0.05, (1 - paused) * waits) else None):
         yield f"{paused:.4f} are pauses, {waits:.4f} of the rest is waiting, and it is said: {said.why!r}"
 
@@ -469,11 +473,16 @@ def what_is_advised_follows_from_a_cause_that_is_told(said: Diagnosis) -> Iterat
 
 @invariant
 def what_others_take_is_for_them_to_give_back(said: Diagnosis) -> Iterator[str]:
-    """What is to be done outside the run is told where the leading cause lies there, and only there."""
+    """What is to be done outside the run is told where the leading cause lies there, or its checkpoints take more of
+    its time than waiting, and only there."""
     is_outside = bool(said.causes) and re.match(
         r"Other jobs use [\d.]+ of .*: the run's processes", said.causes[0].sentence
     )
-    if bool(is_outside) != (said.beside_loader is not None) and said.bound == "data":
+    saves = re.match(PAUSES, said.why or "") and "async_save" in (said.why or "")
+    told = (said.beside_loader or "").removeprefix(SAVE_LESS).strip()
+    if bool(saves) != (said.beside_loader or "").startswith(SAVE_LESS):
+        yield f"{said.beside_loader!r}, and of pauses it is said: {said.why!r}"
+    if bool(is_outside) != bool(told) and said.bound == "data":
         yield f"{said.beside_loader!r} beside {[each.sentence for each in said.causes[:1]]}"
 
 

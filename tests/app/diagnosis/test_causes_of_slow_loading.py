@@ -20,7 +20,9 @@ from tests.app.diagnosis.found import causes, finding, is_growing
 from tests.app.diagnosis.loop import Played
 from tests.app.made_facts import made_run, starved
 from underfed_server.advice.advise import advise
+from underfed_server.diagnosis.examination import examine
 from underfed_server.diagnosis.judge import judge
+from underfed_server.diagnosis.overview import overview_of
 from underfed_server.facts.record import RunFacts
 
 NAN = float("nan")
@@ -153,6 +155,17 @@ def test_a_quota_that_stops_the_group_is_the_limit_though_the_mean_of_its_cores_
     run = Played(load_ms=90, work_ms=10, num_workers=4).facts(load_cpu_ms=60.0, usable_cores=2.0, busy_cores=1.7)
     assert "cpu_limited" not in causes(run)
     assert "cpu_limited" in causes(with_host(run, throttled_us=(0.0, 600e6)))
+
+
+def test_batches_held_back_by_waits_for_a_core_are_the_full_cores() -> None:
+    """No batch takes long by itself: some waited for a core, and those after them were ready."""
+    queued = Played(load_ms=[300, 300, 300, 470], work_ms=85, num_workers=4)
+    loads = {"load_cpu_ms": 200.0, "load_runqueue_ms": 100.0, "usable_cores": 4.0, "busy_cores": 4.0}
+    facts = queued.facts(**loads, process_cores=0.4, workers_cores=3.6)
+    held = examine(facts, overview_of(facts), "data").wait.held_back or 0.0
+    assert held > 0.05
+    costs = finding(facts, "cpu_limited").cost_fraction
+    assert costs == pytest.approx(facts.ranks[0].stall_fraction - held * 2 / 3, abs=0.03)
 
 
 SLEEPING = {"load_blocked_ms": 95.0, "load_cpu_ms": 1.0, "load_runqueue_ms": 4.0}

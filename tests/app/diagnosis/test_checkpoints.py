@@ -8,6 +8,7 @@ import pytest
 
 from tests.app.made_facts import made_run
 from tests.app.made_loading import made_loading
+from underfed_server.advice.save_less import save_less
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
 from underfed_server.diagnosis.judge import judge
 from underfed_server.diagnosis.sentence import percent
@@ -70,6 +71,21 @@ def test_those_between_epochs_are_told_apart_from_the_loops_own_time() -> None:
     assert told in why and why.endswith(ADVISED)
     short = replace(rank, between_epochs=Checkpoints(4, 0.6e6, 240 * 1024**2))
     assert ADVISED not in (judge(replace(made, ranks=(short,))).why or "")
+
+
+def test_pauses_that_take_more_than_waiting_are_in_the_first_sentence() -> None:
+    assert judge(pausing(0.28)).sentence.startswith("Pauses take 28% of the time; the training loop is kept busy")
+    assert judge(pausing(0.08, wait_ms=120.0, load_cpu_ms=120.0)).sentence.startswith(
+        "The training loop waits for data"
+    )
+
+
+@pytest.mark.parametrize(("facts", "is_told"), [
+    (pausing(0.28), True), (pausing(0.28, wrote=False, between=SAVING), True), (pausing(0.28, wrote=False), False),
+    (pausing(0.08, wait_ms=120.0, load_cpu_ms=120.0), False),
+], ids=["written", "seen", "another pause", "waiting takes more"])  # fmt: skip
+def test_to_save_less_is_advised_where_checkpoints_take_more_than_waiting(facts: RunFacts, is_told: bool) -> None:
+    assert (save_less(facts, facts.ranks[0], judge(facts)) is not None) is is_told
 
 
 @pytest.mark.parametrize("facts", [pausing(0.28, wrote=False), pausing(0.03), pausing(0.03, between=None)])

@@ -31,17 +31,37 @@ def test_copies_that_were_looked_at_in_few_steps_count_for_all_steps_of_their_ki
 
 
 def test_others_on_the_host_leave_a_fair_share_of_the_cores() -> None:
-    alone = starved(usable_cores=2.0, busy_cores=1.0, process_cores=1.0).ranks[0].process
-    beside = starved(usable_cores=2.0, busy_cores=2.0, process_cores=1.0).ranks[0].process
-    assert measures.attainable_cores(alone, 2.0) == pytest.approx(2.0)
+    assert measures.attainable_cores(2.0, 0.0) == pytest.approx(2.0)
     # Three busy tasks of ours and one of theirs on two cores: three quarters are ours.
-    assert measures.attainable_cores(beside, 2.0) == pytest.approx(1.5)
+    assert measures.attainable_cores(2.0, 1.0) == pytest.approx(1.5)
 
 
 def test_busy_cores_are_not_called_others_where_our_own_were_not_measured() -> None:
     process = starved(usable_cores=2.0, busy_cores=1.2, process_cores=None).ranks[0].process
     assert measures.other_cores(process) is None
-    assert measures.attainable_cores(process, 2.0) == pytest.approx(2.0)
+    assert measures.attainable_cores(2.0, None) == pytest.approx(2.0)
+
+
+def test_ranks_of_one_host_have_its_cores_together() -> None:
+    """A step of 100 ms, half of it a wait for workers that compute 320 ms for it, on eight cores."""
+    alone = made_run(
+        wait_ms=50.0, work_ms=50.0, num_workers=4, load_cpu_ms=320.0, process_cores=0.2, workers_cores=3.2,
+        busy_cores=6.8, uses_gpu=True,
+    )  # fmt: skip
+    (rank,) = alone.ranks
+    together = replace(alone, ranks=(rank, replace(rank, rank=1)))
+    apart = replace(alone, ranks=(rank, replace(rank, rank=1, hostname="another")))
+    # 0.34 core-seconds of its own want 6.8 cores at twice the pace; the other rank's as many again.
+    assert measures.recoverable_share(together, rank, 0.5) == pytest.approx((1 - 6.8 / 8) / 0.5)
+    assert measures.recoverable_share(apart, rank, 0.5) > 0.8
+
+
+def test_what_workers_compute_beside_their_loads_fills_cores_too() -> None:
+    run = made_run(
+        wait_ms=50.0, work_ms=50.0, num_workers=4, load_cpu_ms=320.0, process_cores=0.2, workers_cores=6.6,
+        busy_cores=6.8, uses_gpu=True,
+    )  # fmt: skip
+    assert measures.recoverable_share(run, run.ranks[0], 0.5) == pytest.approx((1 - 6.8 / 8) / 0.5)
 
 
 def test_a_run_that_never_read_has_no_storage_share() -> None:

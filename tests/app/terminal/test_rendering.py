@@ -265,7 +265,7 @@ def test_the_runs_table_fits_its_words() -> None:
         best_advice={"change": "num_workers", "from": 0, "to": 2, "predicted_speedup": 1.85, "low": None, "high": None},
     )  # fmt: skip
     head, first, second = shown(render_runs(page(starved, summary()), ""), width=120)
-    assert head.split() == ["run", "status", "verdict", "cause", "data", "wait", "step", "steps", "fix", "gains"]
+    assert head.split() == ["run", "status", "verdict", "cause", "wait", "per", "step", "step", "steps", "fix", "gains"]
     assert first.split("  ")[0] == "photographs-1"
     for word in ("◆ data-bound", "no workers", "63%", "193 ms", "1,234", "× 1.85 number of workers"):
         assert word in first
@@ -279,7 +279,7 @@ def test_the_runs_table_fits_its_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "left_out"), [(110, ["1,234"]), (80, ["1,234", "193 ms", "number of workers", "no workers"])]
+    ("width", "left_out"), [(114, ["1,234"]), (80, ["1,234", "193 ms", "number of workers", "no workers"])]
 )
 def test_a_narrow_terminal_leaves_columns_out_and_cuts_none(width: int, left_out: list[str]) -> None:
     starved = summary(
@@ -292,6 +292,14 @@ def test_a_narrow_terminal_leaves_columns_out_and_cuts_none(width: int, left_out
     assert [each for each in told if each not in lines[1]] == sorted(left_out, key=told.index)
     assert "…" not in "".join(lines)
     assert "".join(line.split("  ")[0].strip() for line in lines[1:]) == "photographs-of-a-long-week-1"
+
+
+def test_of_a_run_that_copies_hold_up_the_table_has_their_share() -> None:
+    copying = summary(bound="transfer", level="healthy", data_stall_fraction=0.002, copy_fraction=0.22)
+    assert "◆ transfer-bound" in (row := shown(render_runs(page(copying), ""), width=120)[1])
+    assert "22% for copies" in row and "0.2%" not in row
+    unknown = summary(bound="transfer", level="healthy", data_stall_fraction=0.002)
+    assert "  for copies" in shown(render_runs(page(unknown), ""), width=120)[1]
 
 
 def test_no_run_yet_is_a_sentence_and_not_an_empty_table() -> None:
@@ -498,6 +506,14 @@ def test_the_loaders_of_a_run_with_several_are_listed() -> None:
     ]
     assert max(map(len, lines)) <= 80
     assert "Loaders" not in shown(render_diagnosis(made_diagnosis(loaders=[line("train")])))
+
+
+def test_a_copy_that_is_not_hidden_is_a_part_of_the_step() -> None:
+    copying = Anatomy(step_us=100_000, data_wait_us=10_000, h2d_exposed_us=30_000, compute_us=60_000)
+    lines = shown(render_diagnosis(made_diagnosis(anatomy=copying)))
+    (bar,) = [line for line in lines if line.startswith("Mean step")]
+    assert [bar.count(sign) for sign in "▨▤█"] == [3, 8, 17], "a bar of 28"
+    assert "           ▨ data wait 10 ms  ▤ copy 30 ms  █ compute 60 ms" in lines
 
 
 def test_the_wait_for_other_loaders_is_a_part_of_the_step() -> None:

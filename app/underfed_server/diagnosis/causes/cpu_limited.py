@@ -22,10 +22,11 @@ def find(examined: Examination) -> Found | None:
     if examined.loader is None or loads.cpu is None or not measures.are_cores_full(rank, host, loads.runqueue):
         return None
     # The CPU is not charged with what more workers would recover, nor with what loading is blocked on.
-    share = 1 - measures.recoverable_share(rank, host, examined.wait.loading)
+    share = 1 - measures.recoverable_share(examined.facts, rank, examined.wait.loading)
     share *= min(1.0, loads.cpu + (loads.runqueue or 0.0))
     throttled = measures.throttled_fraction(rank, host)
-    crowded, own = examined.crowd.cost_fraction, examined.beside_crowd * share
+    held = examined.held_by_queue - examined.crowd.held_back
+    crowded, own = examined.crowd.cost_fraction, examined.beside_crowd * share + held
     return Found(
         crowded + own,
         _sentence(examined, crowded, own),

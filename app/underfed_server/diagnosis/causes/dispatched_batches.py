@@ -19,7 +19,7 @@ def find(examined: Examination) -> Found | None:
     if loader is None or not loader.dispatched:
         return None
     # Ranks of one host have its cores together, however many of them load.
-    recoverable = measures.recoverable_share(rank, examined.facts.host, examined.wait.loading)
+    recoverable = measures.recoverable_share(examined.facts, rank, examined.wait.loading)
     return Found(
         min(examined.unexplained, examined.wait.loading * recoverable, LEAST_SAVED),
         f"Rank {rank.rank} loads the batches of all ranks and sends each its own: all wait for its workers alone.",

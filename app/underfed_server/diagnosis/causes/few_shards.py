@@ -20,7 +20,7 @@ def find(examined: Examination) -> Found | None:
     loading = loading_workers(rank, loader)
     if loader is None or not loading or loading >= workers:
         return None
-    recoverable = measures.recoverable_share(rank, examined.facts.host, examined.wait.loading)
+    recoverable = measures.recoverable_share(examined.facts, rank, examined.wait.loading)
     return Found(
         # With all of them a batch comes as much sooner as there are more that load.
         min(examined.unexplained, examined.wait.loading * recoverable, 1 - loading / workers),

@@ -18,7 +18,7 @@ def find(examined: Examination) -> Found | None:
     if loader is None or loader.num_workers != 0:
         return None
     load = measures.mean(rank.batches.load_us)
-    share = measures.recoverable_share(rank, host, examined.wait.loading)
+    share = measures.recoverable_share(examined.facts, rank, examined.wait.loading)
     if load is not None:
         share = min(share, max(0.0, 1 - HANDOVER_US / load) if load > 0 else 0.0)
     return Found(

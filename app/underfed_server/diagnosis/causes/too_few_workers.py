@@ -34,7 +34,7 @@ def find(examined: Examination) -> Found | None:
     whose = "" if not is_full else _what_for(examined) if waits else _share_of_others(examined)
     busy = measures.busy_workers_fraction(rank, workers)
     return Found(
-        examined.beside_crowd * measures.recoverable_share(rank, host, examined.wait.loading),
+        examined.beside_crowd * measures.recoverable_share(examined.facts, rank, examined.wait.loading),
         _sentence(workers, whose if is_full else _free(rank, host)),
         [
             Evidence(what="Time the workers spent loading", value=busy, unit="fraction"),

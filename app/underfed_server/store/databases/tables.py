@@ -124,6 +124,7 @@ run = Table(
     Column("data_stall_fraction", Float),
     # Of the rank that loses the largest share.
     Column("max_data_stall_fraction", Float),
+    Column("copy_fraction", Float),
     Column("steps_per_s", Float),
     Column("samples_per_s", Float),
     Column("step_us", BigInteger),

@@ -126,6 +126,7 @@ def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
         "cause": diagnosis.causes[0].cause if diagnosis.causes else None,
         "max_data_stall_fraction": _most(diagnosis),
         "step_us": diagnosis.anatomy.step_us if diagnosis.anatomy else None,
+        "copy_fraction": diagnosis.anatomy.copy_fraction if diagnosis.anatomy else None,
         "predicted_speedup": gain,
         "least_speedup": gain if least is None else least,
         "best_advice": best.model_dump(include=set(BestAdvice.model_fields), by_alias=True) if best else None,

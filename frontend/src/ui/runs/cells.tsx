@@ -11,7 +11,7 @@ const SPARK = { width: 88, height: 20 }
 
 /** Of the step, and in a run of several loaders of the one that it is. */
 export function Wait({
-  run: { bound, data_stall_fraction: fraction, best_advice: best },
+  run: { bound, data_stall_fraction: fraction, copy_fraction: copies = null, best_advice: best },
 }: {
   run: RunSummary
 }) {
@@ -19,8 +19,8 @@ export function Wait({
   // Its loss is another one: the wait for data alone would read as if there were none.
   if (bound === 'transfer')
     return (
-      <div class="two-lines" title={say.waitOfCopies(formatFraction(fraction))}>
-        <span>{say.forCopies}</span>
+      <div class="two-lines" title={say.waitOfCopies(shareOf(copies), formatFraction(fraction))}>
+        <span>{say.forCopies(shareOf(copies))}</span>
         <small class="cut faint">{say.forData(formatFraction(fraction))}</small>
       </div>
     )
@@ -35,6 +35,9 @@ export function Wait({
     </div>
   )
 }
+
+/** `null`: a verdict of an earlier version did not note it. */
+const shareOf = (copies: number | null) => (copies === null ? null : formatFraction(copies))
 
 export function SparkCell({ run }: { run: RunSummary }) {
   if (!run.spark.some(value => value !== null)) return null

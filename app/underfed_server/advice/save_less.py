@@ -1,0 +1,17 @@
+"""What to do where checkpoints take more of a loop's time than its waiting: no setting of the loader changes it."""
+
+from __future__ import annotations
+
+from underfed_server.diagnosis.sentence import outweigh_waiting, told_of_saving
+from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.model import Verdict
+
+SAVE_LESS = "Save checkpoints less often, or while training goes on (torch.distributed.checkpoint.async_save)."
+
+
+def save_less(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> str | None:
+    """In one sentence; ``None``: waiting takes more, the pauses are for something else, or there is no verdict."""
+    data = verdict.data_stall_fraction
+    if data is None or not outweigh_waiting(rank, data):
+        return None
+    return SAVE_LESS if told_of_saving(rank, facts.between) else None
