@@ -21,7 +21,7 @@ from underfed_server.advice.run_gain import with_run_gains
 from underfed_server.advice.save_less import save_less
 from underfed_server.diagnosis.chosen_loader import choose_loader, is_lost_at_start, line_of, of_run
 from underfed_server.diagnosis.ended_tuning import as_it_ended
-from underfed_server.diagnosis.instant_data import could_be
+from underfed_server.diagnosis.instant_data import most_of_one_loader
 from underfed_server.diagnosis.judge import Before, explained_by_stacks, judge, without_figures
 from underfed_server.diagnosis.overview import Overview, overview_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -207,7 +207,7 @@ def diagnosis_of(
     """The contract's shape of what was found. ``is_of_run``: the hours are those of all its loaders."""
     loaders = [line_of(each, facts, overview.slow, verdict) for each in facts.loaders]
     slow = overview.slow
-    most = could_be(slow.judged, facts.host, verdict.bound, slow.late_in_turn) if verdict.anatomy else None
+    most = most_of_one_loader(slow.judged, facts.host, verdict.bound, slow.late_in_turn) if verdict.anatomy else None
     present = at_present(recommendation, verdict.anatomy, most, verdict.causes)
     advice = with_run_gains(present, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0)
     return Diagnosis(

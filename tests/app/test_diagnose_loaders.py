@@ -107,9 +107,10 @@ def test_a_validation_that_costs_is_told_beside_a_verdict_on_training(
         thread.run_through("val", val_steps, 40, 10)
     diagnosis = judged(store, Diagnoser(), thread)
     assert (diagnosis.loader, diagnosis.bound) == ("train", "data")
-    assert diagnosis.why is not None
-    told = "20% of the run goes to waiting for the validation loader val without workers."
-    assert (told in diagnosis.why) is is_told
+    told = (
+        "60% of the run goes to waiting for data: 40% for the training loader train, 20% for the validation loader val."
+    )
+    assert (diagnosis.sentence == told) is is_told
 
 
 def test_a_validation_that_costs_little_is_left_to_its_own_diagnosis(store: Store) -> None:

@@ -13,7 +13,7 @@ from underfed_server.advice.shares import factor_without
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.causes.few_shards import loading_workers
-from underfed_server.diagnosis.instant_data import Ceiling, could_be, read_ceiling
+from underfed_server.diagnosis.instant_data import Ceiling, most_of_one_loader, others_share, read_ceiling
 from underfed_server.diagnosis.overview import Overview, overview_of
 from underfed_server.diagnosis.slow_ranks import SlowRanks
 from underfed_server.facts.lockstep import Lockstep
@@ -97,8 +97,8 @@ class Case:
         return load + max(0.0, training)
 
     def ceiling(self, rank: RankFacts) -> Ceiling:
-        """Of a rank whose batches were all there at once."""
-        return read_ceiling(rank, self.facts.host, self.together)
+        """Of a rank whose batches of this loader were all there at once."""
+        return read_ceiling(rank, self.facts.host, self.together).keeping(others_share(rank))
 
     def ceiling_without(self, share: float) -> float:
         """The speed-up without ``share`` of loading. With workers, steps take at least the share of their time that is
@@ -112,9 +112,9 @@ class Case:
 
     @property
     def could_be(self) -> Ceiling | None:
-        """Of the loop if its input cost nothing, as the verdict has it; ``None``: it loses nothing to input, or nothing
-        shows it."""
-        return could_be(self.rank, self.facts.host, self.verdict.bound, self.together)
+        """Of the loop if this loader's batches cost nothing; ``None``: it loses nothing to input, or nothing shows
+        it."""
+        return most_of_one_loader(self.rank, self.facts.host, self.verdict.bound, self.together)
 
     @property
     def regime(self) -> Regime | None:

@@ -104,11 +104,14 @@ def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
         "gpu_hours_lost": None if verdict.gpu_hours_lost is None else lost,
         "hours_used": run_us(facts.loaders) / US_PER_HOUR,
     }
-    if verdict.bound == "data" and not is_said_of_steps(own.role, loop_share(own, facts.loaders)):
-        found["sentence"] = _of_the_run(own, facts, _a_loader(own, facts.loaders))
     costly = [each for each in others if each.loop != own.loop and lost_share(each, facts.loaders) >= COSTLY_FRACTION]
-    told = [_of_the_run(each, facts, _the_loader(each, facts.loaders)) for each in costly]
-    if told:
+    costly.sort(key=lost_us, reverse=True)
+    told: list[str] = []
+    if verdict.bound == "data" and not is_said_of_steps(own.role, loop_share(own, facts.loaders)):
+        found["sentence"] = _of_the_run(own, costly, facts, lost)
+    else:
+        told = [_of_one(each, facts, _the_loader(each, facts.loaders)) for each in costly]
+    if costly:
         alone = f"Causes and fixes are those of {own.loader}; each loader has a verdict of its own."
         found["why"] = " ".join(filter(None, (verdict.why, *told, alone)))
     return verdict.model_copy(update=found)
@@ -162,12 +165,24 @@ def _largest_first(shares: Mapping[str, float]) -> dict[str, float]:
     return dict(sorted(shares.items(), key=lambda one: -one[1]))
 
 
-def _of_the_run(each: LoaderFacts, facts: RunFacts, described: str) -> str:
-    return f"{percent(lost_share(each, facts.loaders))} of the run goes to waiting for {described}."
+def _of_the_run(own: LoaderFacts, costly: Sequence[LoaderFacts], facts: RunFacts, hours_lost: float) -> str:
+    """All of the run's waits, as its hours lost have them, and whose they are."""
+    if not costly:
+        return _of_one(own, facts, _a_loader(own, facts.loaders))
+    lost = percent(min(1.0, hours_lost * US_PER_HOUR / run_us(facts.loaders)))
+    parts = [
+        f"{percent(lost_share(each, facts.loaders))} for {_the_loader(each, facts.loaders)}" for each in (own, *costly)
+    ]
+    return f"{lost} of the run goes to waiting for data: {', '.join(parts)}."
+
+
+def _of_one(each: LoaderFacts, facts: RunFacts, described: str) -> str:
+    share = percent(lost_share(each, facts.loaders))
+    return f"{share} of the run goes to waiting for {described}{_with_workers(each)}."
 
 
 def _a_loader(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> str:
-    return f"a validation loader{_with_workers(each)}" if each.role == "validation" else _the_loader(each, loaders)
+    return "a validation loader" if each.role == "validation" else _the_loader(each, loaders)
 
 
 def _the_loader(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> str:
@@ -177,8 +192,8 @@ def _the_loader(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> str:
     # A number says less than its role.
     if is_numbered and not is_only:
         role = {"train": " (training)", "validation": " (validation)", "other": ""}[each.role]
-        return f"{each.loader}{role}{_with_workers(each)}"
-    return f"{noun}{'' if is_numbered else f' {each.loader}'}{_with_workers(each)}"
+        return f"{each.loader}{role}"
+    return f"{noun}{'' if is_numbered else f' {each.loader}'}"
 
 
 def _with_workers(each: LoaderFacts) -> str:

@@ -41,6 +41,10 @@ class Ceiling:
     highest: float = math.inf
     """What it may turn out to be."""
 
+    def keeping(self, share: float) -> Ceiling:
+        """``share``: of a step, what the change leaves of what this one takes away."""
+        return Ceiling(1 / (1 / self.speedup + share), 1 / (1 / self.highest + share)) if share else self
+
 
 def read_ceiling(rank: RankFacts, host: HostShare, together: Lockstep | None = None) -> Ceiling:
     """That of every batch being there at once, known as well as the step without its wait: no step is shorter than the
@@ -50,11 +54,21 @@ def read_ceiling(rank: RankFacts, host: HostShare, together: Lockstep | None = N
     return Ceiling(speedup, speedup * math.exp(_strays(rank, host, together)))
 
 
-def could_be(rank: RankFacts, host: HostShare, bound: Bound, together: Lockstep | None = None) -> Ceiling | None:
-    """What is said of a run that loses time to its input: no fix gains more. ``None``: it loses none, or nothing shows
-    it.
+def most_of_one_loader(
+    rank: RankFacts, host: HostShare, bound: Bound, together: Lockstep | None = None
+) -> Ceiling | None:
+    """No fix gains more in a run that loses time to its input: a loop waits for its other loaders as before. ``None``:
+    it loses none, or nothing shows it.
     """
-    return with_instant_data(rank, host, bound, together) if bound in ("data", "transfer") else None
+    found = with_instant_data(rank, host, bound, together) if bound in ("data", "transfer") else None
+    return found and found.keeping(others_share(rank))
+
+
+def others_share(rank: RankFacts) -> float:
+    """Of a step, what the loop loses to its other loaders; of what the device's clock saw it lose, where it has one."""
+    lost_us, waits_us = rank.input_lost_us, rank.stall_us + rank.others_stall_us
+    lost = waits_us if lost_us is None else min(lost_us, waits_us)
+    return lost / rank.step_us * rank.others_stall_us / waits_us if waits_us > 0 else 0.0
 
 
 def with_instant_data(

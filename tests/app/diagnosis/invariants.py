@@ -5,6 +5,7 @@ Read off the diagnosis alone, as a reader has it, so that they hold of made, rec
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 
@@ -35,6 +36,9 @@ OTHER_THAN_WAITING = ("cause", "symptom")
 OF_ALL_LOADING = ("num_workers", "prefetch_factor")
 """Changes whose gain is that of loading as a whole; any other has an evidence of what it saves at most."""
 
+
+WHOLE_US = 1e-3
+"""By which a figure may differ from the same one computed of a step's parts, which are told in whole microseconds."""
 
 SAVED_AT_MOST = r"( at most|^Waiting while later batches are ready), of (step|load) time$"
 
@@ -146,8 +150,8 @@ def ranges_are_ordered(said: Diagnosis) -> Iterator[str]:
 
 @invariant
 def no_fix_saves_more_than_its_part(said: Diagnosis) -> Iterator[str]:
-    """No fix saves more of the step than waits, and copies where these are what is judged, take of it."""
-    could_be = _could_be(said)
+    """No fix saves more of the step than waits for its loader, and copies where these are judged, take of it."""
+    could_be = _of_one_loader(said, _could_be(said))
     for each in said.advice:
         for gain in (each.predicted_speedup, each.low):
             if could_be is not None and gain and gain > could_be * (1 + NEARLY):
@@ -161,10 +165,11 @@ def nothing_is_above_instant_data(said: Diagnosis) -> Iterator[str]:
     most = _could_be(said, said.instant_data_high_steps_per_s)
     if most is None:
         return
+    of_one = _of_one_loader(said, most) or most
     for each in said.advice:
         gains = [*_gain(each), each.ceiling, each.run_speedup, each.run_high, each.run_ceiling]
         gains += [float(told) for told in re.findall(r"(?<!\d )× ([\d.]+\d)", f"{each.why} {each.assumption or ''}")]
-        above = [gain for gain in gains if gain is not None and gain > most * WRITTEN]
+        above = [gain for gain in gains if gain is not None and gain > of_one * WRITTEN]
         yield from (f"{each.change}: × {gain}, instant data × {most}" for gain in above)
     for one in said.candidates.candidates if said.candidates else []:
         if one.high is not None and one.high > most * (1 + NEARLY):
@@ -257,13 +262,15 @@ def no_ceiling_lies_within_an_interval(said: Diagnosis) -> Iterator[str]:
 
 @invariant
 def there_is_one_could_be(said: Diagnosis) -> Iterator[str]:
-    """What instant data would gain is one figure: the ceiling of a fix of all loading, and above that of any part."""
-    could_be = _could_be(said)
+    """What instant data would gain is one figure: the ceiling of a fix of all that this loader loads, and above that of
+    any part."""
+    could_be = _of_one_loader(said, _could_be(said))
     for each in said.advice:
         if each.ceiling is None or could_be is None:
             continue
-        is_of_all = each.change in OF_ALL_LOADING and abs(each.ceiling - could_be) > NEARLY * could_be
-        if is_of_all or each.ceiling > could_be * (1 + NEARLY):
+        near = WHOLE_US if said.anatomy and said.anatomy.others_wait_us else NEARLY
+        is_of_all = each.change in OF_ALL_LOADING and abs(each.ceiling - could_be) > near * could_be
+        if is_of_all or each.ceiling > could_be * (1 + near):
             yield f"{each.change} could be × {each.ceiling}, the verdict × {could_be}"
 
 
@@ -522,9 +529,15 @@ def what_the_loop_takes_is_one_figure(said: Diagnosis) -> Iterator[str]:
 @invariant
 def shares_of_the_run_are_those_of_the_hours(said: Diagnosis) -> Iterator[str]:
     """What of the run goes to waiting for a loader is its hours lost, of those used."""
-    shares = {percent(line.hours_lost / said.hours_used) for line in said.loaders} if said.hours_used else set()
-    told = re.findall(r"([\d.]+%) of the run goes to waiting", f"{said.sentence} {said.why or ''}")
+    used = said.hours_used or math.inf
+    shares = {percent(line.hours_lost / used) for line in said.loaders}
+    text = f"{said.sentence} {said.why or ''}"
+    of_all = re.findall(r"([\d.]+%) of the run goes to waiting for data:", text)
+    told = re.findall(r"([\d.]+%) of the run goes to waiting for (?!data:)", text)
+    told += re.findall(r"([\d.]+%) for ", said.sentence) if of_all else []
     yield from (f"{share} is told, and the loaders take {sorted(shares)}" for share in told if share not in shares)
+    lost = percent(min(1.0, (said.hours_lost or 0.0) / used))
+    yield from (f"{share} is told of all loaders, and {lost} is lost" for share in of_all if share != lost)
 
 
 @invariant
@@ -634,6 +647,16 @@ def _copy_share(step: Anatomy) -> float:
 def _could_be(said: Diagnosis, instant: float | None = None) -> float | None:
     now, instant = said.steps_per_s, said.instant_data_steps_per_s if instant is None else instant
     return instant / now if now and instant else None
+
+
+def _of_one_loader(said: Diagnosis, could_be: float | None) -> float | None:
+    """What no change of the judged loader exceeds: the loop waits for its others as before."""
+    others_us = said.anatomy and said.anatomy.others_wait_us
+    if could_be is None or not said.anatomy or not others_us:
+        return could_be
+    waits_us = said.anatomy.data_wait_us + others_us
+    kept = min(others_us / said.anatomy.step_us, (1 - 1 / could_be) * others_us / waits_us)
+    return 1 / (1 / could_be + kept)
 
 
 def _gain(each: Advice) -> tuple[float | None, float | None, float | None]:

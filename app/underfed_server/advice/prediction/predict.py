@@ -19,7 +19,7 @@ from underfed_server.advice.prediction.simulate import UNLIMITED, Handover, Outc
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, is_crowded, read_workload, usable_cores
 from underfed_server.diagnosis.examination import slowed_by_queue
-from underfed_server.diagnosis.instant_data import Ceiling, read_ceiling
+from underfed_server.diagnosis.instant_data import Ceiling, others_share, read_ceiling
 from underfed_server.diagnosis.measures import mean
 from underfed_server.diagnosis.storage_rate import UNKNOWN, Elsewhere, most_readers_seen, usual_readers
 from underfed_server.facts.record import HostShare, RankFacts
@@ -138,12 +138,12 @@ class Predictor:
         return self.recorded.step_us / max(outcome.step_us, least_us)
 
     def _ceiling(self, setting: SimulatedSetting) -> Ceiling:
-        """Without workers each step loads its batch first: what that takes at least comes on top of instant data."""
-        most = Ceiling(self.ceiling, self.highest)
-        if setting.num_workers or setting.is_in_memory:
-            return most
-        loads = self.workload.least_load_us / self.rank.step_us
-        return Ceiling(1 / (1 / most.speedup + loads), 1 / (1 / most.highest + loads))
+        """The loop waits for its other loaders as before. Without workers each step loads its batch first: what that
+        takes at least comes on top of instant data.
+        """
+        loads_first = not setting.num_workers and not setting.is_in_memory
+        loads = self.workload.least_load_us / self.rank.step_us if loads_first else 0.0
+        return Ceiling(self.ceiling, self.highest).keeping(others_share(self.rank) + loads)
 
     def place(self, setting: SimulatedSetting) -> Place:
         """Where the prediction for it belongs among others.
