@@ -131,9 +131,23 @@ DIAGNOSIS = (
     Fault(
         "cores that others fill cost more of a hand-over than was ready to run",
         "app/underfed_server/diagnosis/examination.py",
-        "held, delivery = min(held, ready), min(delivery, ready",
-        "held, delivery = held, max(delivery, ready",
+        "delivery = min(delivery, _ready(rank)",
+        "delivery = max(delivery, _ready(rank)",
         ("tests/app/diagnosis/test_causes_of_slow_loading.py",),
+    ),
+    Fault(
+        "batches that a wait for a core holds back are held back by no known cause",
+        "app/underfed_server/diagnosis/causes/cpu_limited.py",
+        "held = examined.held_by_queue - examined.crowd.held_back",
+        "held = 0.0",
+        ("tests/app/diagnosis/test_causes_of_slow_loading.py",),
+    ),
+    Fault(
+        "each rank of a host has all of its cores",
+        "app/underfed_server/diagnosis/measures.py",
+        "sum(_wanted_cores(each) for each in ranks)",
+        "_wanted_cores(rank)",
+        ("tests/app/diagnosis/test_measures.py",),
     ),
     Fault(
         "what fills up and then rests is growth",

@@ -151,7 +151,8 @@ class _RunsTable:
         yield next(fits, tables[-1])
 
 
-WAITS = "wait per step"
+WAITS = "wait/step"
+"""Short, so that 80 columns have room for the status."""
 GIVING_WAY = ("steps", "step", "change", "cause", "status")
 """What a narrow terminal leaves out, the first first; ``change``: which fix it is that gains."""
 
@@ -183,7 +184,7 @@ def _wait(run: RunSummary) -> str:
     """Of a run that copies hold up, theirs: its wait for data would read as if there were none."""
     if run.bound != "transfer":
         return figures.fraction(run.data_stall_fraction)
-    return "for copies" if run.copy_fraction is None else f"{figures.fraction(run.copy_fraction)} for copies"
+    return "copies" if run.copy_fraction is None else f"{figures.fraction(run.copy_fraction)} copies"
 
 
 def _fix(advice: BestAdvice | None, *, names_change: bool) -> Text:
@@ -224,7 +225,8 @@ def _lost(diagnosis: Diagnosis) -> str | None:
     by_ranks = f" by {len(diagnosis.ranks)} ranks" if len(diagnosis.ranks) > 1 else ""
     lost, used = figures.hours(diagnosis.hours_lost), figures.hours(diagnosis.hours_used)
     share = figures.fraction(diagnosis.hours_lost / diagnosis.hours_used) if diagnosis.hours_used else "0%"
-    said = f"{lost} lost to waiting for data{copies}: {share} of {used} used{by_ranks}{_over(diagnosis)}"
+    on_gpus = " of GPU time" if diagnosis.gpu_hours_lost is not None else ""
+    said = f"{lost}{on_gpus} lost to waiting for data{copies}: {share} of {used} used{by_ranks}{_over(diagnosis)}"
     paused = diagnosis.paused_fraction or 0.0
     of_pauses = paused >= PAUSED_FRACTION and len(diagnosis.loaders) < 2
     return f"{said}; pauses took {figures.fraction(paused)} of that time." if of_pauses else f"{said}."

@@ -146,6 +146,17 @@ test('the gain of one loop is said beside that of the run', () => {
   expect(seen()).toContain('for the run; × 1.48–1.71 in the loop over val alone')
 })
 
+test('what one loop may gain names it once', () => {
+  const [train] = run().loaders
+  const both = run({ loaders: [train, { ...train, loader: 'val' }] as never })
+  const gain = { is_promised: false, low: 0.9, run_speedup: 1.1, run_low: 0.95, run_high: 1.22 }
+  const fixes = diagnosis({ advice: [advice({ loader: 'val', ...gain })] })
+  render(<AdviceList run={both} diagnosis={fixes} />)
+  const summary = document.querySelector('summary')?.textContent ?? ''
+  expect(summary).toContain('may be × 0.95–1.22 for the run, × 0.90–1.71 in the loop over val')
+  expect(summary.match(/val/g)).toHaveLength(1)
+})
+
 test('the line of a gain has the figures of the run, as the gain has', () => {
   const gain = { run_speedup: 1.19, run_low: 1.15, run_high: 1.22, ceiling: 1.8, run_ceiling: 1.3 }
   const fixes = diagnosis({ advice: [advice({ loader: 'val', ...gain })] })

@@ -168,6 +168,10 @@ def test_the_gain_of_one_loop_is_said_beside_that_of_the_run() -> None:
 def test_what_a_run_lost_is_said_with_what_it_used() -> None:
     lost = made_diagnosis(hours_lost=48 / 3600, hours_used=115 / 3600)
     assert "48 s lost to waiting for data: 42% of 1.9 min used, over all 100 steps." in shown(render_diagnosis(lost))
+    on_gpus = made_diagnosis(hours_lost=48 / 3600, gpu_hours_lost=48 / 3600, hours_used=115 / 3600)
+    assert "48 s of GPU time lost to waiting for data: 42% of 1.9 min used" in "\n".join(
+        shown(render_diagnosis(on_gpus))
+    )
     at_start = made_diagnosis(is_lost_at_start=True)
     assert "all 100 steps, most of it in the first 5, before those judged." in " ".join(
         shown(render_diagnosis(at_start))
@@ -265,7 +269,7 @@ def test_the_runs_table_fits_its_words() -> None:
         best_advice={"change": "num_workers", "from": 0, "to": 2, "predicted_speedup": 1.85, "low": None, "high": None},
     )  # fmt: skip
     head, first, second = shown(render_runs(page(starved, summary()), ""), width=120)
-    assert head.split() == ["run", "status", "verdict", "cause", "wait", "per", "step", "step", "steps", "fix", "gains"]
+    assert head.split() == ["run", "status", "verdict", "cause", "wait/step", "step", "steps", "fix", "gains"]
     assert first.split("  ")[0] == "photographs-1"
     for word in ("◆ data-bound", "no workers", "63%", "193 ms", "1,234", "× 1.85 number of workers"):
         assert word in first
@@ -278,8 +282,18 @@ def test_the_runs_table_fits_its_words() -> None:
         assert row.split()[:5] == ["r1", status, "◌", *word.split()]
 
 
+def test_80_columns_have_room_for_the_status_of_a_run_that_copies_hold_up() -> None:
+    advised = {"change": "pin_memory", "from": False, "to": True, "predicted_speedup": 1.2, "low": 1.1, "high": 1.3}
+    copying = summary(
+        run_id="recorded-crowded-pictures-by-two", status="finished", bound="transfer", level="healthy",
+        copy_fraction=0.22, data_stall_fraction=0.002, step_us=271_000, best_advice=advised,
+    )  # fmt: skip
+    lines = shown(render_runs(page(copying), ""), width=80)
+    assert all(told in lines[1] for told in ("finished", "◆ transfer-bound", "22% copies", "× 1.10–1.30"))
+
+
 @pytest.mark.parametrize(
-    ("width", "left_out"), [(114, ["1,234"]), (80, ["1,234", "193 ms", "number of workers", "no workers"])]
+    ("width", "left_out"), [(110, ["1,234"]), (80, ["1,234", "193 ms", "number of workers", "no workers"])]
 )
 def test_a_narrow_terminal_leaves_columns_out_and_cuts_none(width: int, left_out: list[str]) -> None:
     starved = summary(
@@ -297,9 +311,9 @@ def test_a_narrow_terminal_leaves_columns_out_and_cuts_none(width: int, left_out
 def test_of_a_run_that_copies_hold_up_the_table_has_their_share() -> None:
     copying = summary(bound="transfer", level="healthy", data_stall_fraction=0.002, copy_fraction=0.22)
     assert "◆ transfer-bound" in (row := shown(render_runs(page(copying), ""), width=120)[1])
-    assert "22% for copies" in row and "0.2%" not in row
+    assert "22% copies" in row and "0.2%" not in row
     unknown = summary(bound="transfer", level="healthy", data_stall_fraction=0.002)
-    assert "  for copies" in shown(render_runs(page(unknown), ""), width=120)[1]
+    assert "  copies" in shown(render_runs(page(unknown), ""), width=120)[1]
 
 
 def test_no_run_yet_is_a_sentence_and_not_an_empty_table() -> None:

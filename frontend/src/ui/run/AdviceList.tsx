@@ -2,7 +2,7 @@
 
 import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/schema'
 import { formatDuration, formatEvidence, formatFactors, formatRange } from '../../format'
-import { besideFirst, gainOf, runCeiling, runFactors, runGainOf } from '../../gain'
+import { besideFirst, gainOf, isOfOneLoop, runCeiling, runFactors, runGainOf } from '../../gain'
 import type { Still } from '../../store/run'
 import { advice as say } from '../../text/run'
 import { isOpen } from '../../verdict'
@@ -134,6 +134,8 @@ function Gain({ advice }: { advice: Advice }) {
 /** Whose setting it is, in a run with several loaders; and its loop's gain, where the run's is less. */
 function OfLoop({ advice, loader }: { advice: Advice; loader: string | null }) {
   const gain = gainOf(advice)
+  // What a change to try may gain is said with the loop that it is of.
+  if (gain === null && advice.low !== null && isOfOneLoop(advice)) return null
   const said =
     gain === null || gain === runGainOf(advice)
       ? loader !== null && say.ofLoader(loader)
