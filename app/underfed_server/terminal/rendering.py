@@ -222,11 +222,9 @@ def _lost(diagnosis: Diagnosis) -> str | None:
     if diagnosis.hours_lost is None or diagnosis.hours_used is None or diagnosis.bound == "unknown":
         return None
     copies = " and copies" if diagnosis.copy_hours_lost else ""
-    by_ranks = f" by {len(diagnosis.ranks)} ranks" if len(diagnosis.ranks) > 1 else ""
     lost, used = figures.hours(diagnosis.hours_lost), figures.hours(diagnosis.hours_used)
-    share = figures.fraction(diagnosis.hours_lost / diagnosis.hours_used) if diagnosis.hours_used else "0%"
     on_gpus = " of GPU time" if diagnosis.gpu_hours_lost is not None else ""
-    said = f"{lost}{on_gpus} lost to waiting for data{copies}: {share} of {used} used{by_ranks}{_over(diagnosis)}"
+    said = f"{lost}{on_gpus} lost to waiting for data{copies}, of {used} in {_over(diagnosis)}"
     paused = diagnosis.paused_fraction or 0.0
     of_pauses = paused >= PAUSED_FRACTION and len(diagnosis.loaders) < 2
     return f"{said}; pauses took {figures.fraction(paused)} of that time." if of_pauses else f"{said}."
@@ -242,14 +240,18 @@ def _saved(diagnosis: Diagnosis) -> str | None:
 
 def _over(diagnosis: Diagnosis) -> str:
     """What hours are counted over: more than the newest steps, which are judged."""
-    count = len(diagnosis.loaders)
+    count, ranks = len(diagnosis.loaders), len(diagnosis.ranks)
+    by_ranks = f", summed over {ranks} ranks" if ranks > 1 else ""
     if count > 1:
-        return f", in {'both' if count == 2 else f'all {count}'} loaders"
+        return f"the loops over {'both' if count == 2 else f'all {count}'} loaders{by_ranks}"
     before = diagnosis.judged_from_step
     others = "" if before is None else f" ({before:,} of them with other settings)"
     first = f", most of it in the first {diagnosis.warmup_steps}, before those judged"
     at_start = first if diagnosis.is_lost_at_start else ""
-    return f", over all {diagnosis.steps:,} steps{others}{at_start}" if diagnosis.steps > diagnosis.judged_steps else ""
+    steps = (
+        f", over all {diagnosis.steps:,} steps{others}{at_start}" if diagnosis.steps > diagnosis.judged_steps else ""
+    )
+    return f"the training loop{by_ranks}{steps}"
 
 
 def _judged(diagnosis: Diagnosis) -> str:

@@ -42,11 +42,10 @@ export const run = {
     isSoFar: boolean,
     isOfRun: boolean,
     base: string,
-    share: string,
     paused: string | null,
   ) =>
-    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}, ${copies ? `${copies} of it to copies, ` : ''}${share} of ${used} ${isOfRun ? `used${base}` : 'in its loop'}${paused ? `; pauses took ${paused} of that time` : ''}`,
-  /** What hours are counted over: more than the newest steps, which are judged. */
+    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}${copies ? `, ${copies} of it to copies` : ''}, of ${used} ${isOfRun ? `in ${base}` : 'in its loop'}${paused ? `; pauses took ${paused} of that time` : ''}`,
+  /** What hours are counted over: more than the newest steps, which are judged. No share: the verdict tells one, of these. */
   base: (
     ranks: number,
     loaders: number,
@@ -54,11 +53,11 @@ export const run = {
     before: string | null,
     atStart: string | null,
   ) =>
-    `${ranks > 1 ? ` by ${ranks} ranks` : ''}${loaders > 1 ? `, in ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : steps === null ? '' : `, over all ${steps} steps`}${before === null ? '' : ` (${before} of them with other settings)`}${atStart === null ? '' : `, most of it in the first ${atStart}, before those judged`}`,
+    `${loaders > 1 ? `the loops over ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : 'the training loop'}${ranks > 1 ? `, summed over ${ranks} ranks` : ''}${loaders > 1 || steps === null ? '' : `, over all ${steps} steps`}${before === null ? '' : ` (${before} of them with other settings)`}${atStart === null ? '' : `, most of it in the first ${atStart}, before those judged`}`,
   nearlyAll: 'nearly all',
   toTry: 'Worth a try',
   rate: (ideal: string, isRunning: boolean, hasCopies: boolean) =>
-    `${isRunning ? 'now' : 'as it ran'}; ${ideal} without data wait${hasCopies ? ' and copies' : ''}`,
+    `${isRunning ? 'now' : 'as it ran'}; ${ideal} if no step waited for data${hasCopies ? ' or copies' : ''}`,
   /** Whose speed it is, in a run with several loaders. */
   inLoop: (loader: string) => `in the loop over ${loader} `,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>

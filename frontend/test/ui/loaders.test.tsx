@@ -121,7 +121,7 @@ describe('the verdict on one of several loaders', () => {
 
   test('counts the hours of its own loop, and says nothing of what is ahead of the run', () => {
     render(<Verdict run={run({ outlook })} diagnosis={OWN} isOfRun={false} />)
-    expect(seen()).toContain('lost to waiting for this loader, 94% of 10 GPU-hours in its loop')
+    expect(seen()).toContain('lost to waiting for this loader, of 10 GPU-hours in its loop')
     expect(seen()).not.toContain('per further hour')
   })
 })

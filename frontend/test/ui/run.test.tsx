@@ -69,8 +69,8 @@ describe('the verdict', () => {
   test('says what was lost, how fast it is, and what the first fix saves', () => {
     render(<Verdict run={run()} diagnosis={diagnosis()} />)
     expect(screen.getByRole('heading').textContent).toBe('The GPU waits for data 43% of every step.')
-    expect(seen()).toContain('9.4 GPU-hourslost to waiting for data so far, 43% of 21.9 GPU-hours used')
-    expect(seen()).toContain('621 samples/snow; 1,089 without data wait')
+    expect(seen()).toContain('9.4 GPU-hourslost to waiting for data so far, of 21.9 GPU-hours in the training loop')
+    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited for data')
     expect(seen()).toContain('7.1–9.1 GPU-hourssaved over the same steps by: Raise num_workers from 4 to 8')
   })
 
@@ -135,7 +135,7 @@ describe('the verdict', () => {
   test('says how much of what was lost went to copies, where they were measured', () => {
     render(<Verdict run={run()} diagnosis={diagnosis({ bound: 'transfer', copy_hours_lost: 9 })} />)
     expect(seen()).toContain(
-      'lost to waiting for data and copies so far, 9 GPU-hours of it to copies, 43% of 21.9',
+      'lost to waiting for data and copies so far, 9 GPU-hours of it to copies, of 21.9',
     )
   })
 
@@ -174,7 +174,7 @@ describe('the verdict', () => {
   test('says how much of the time used was spent in pauses', () => {
     render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.5 })} />)
     expect(seen()).toContain(
-      'for data so far, 43% of 21.9 GPU-hours used, over all 29,415 steps; pauses took 50% of that time',
+      'for data so far, of 21.9 GPU-hours in the training loop, over all 29,415 steps; pauses took 50% of that time',
     )
     cleanup()
     render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.02 })} />)
@@ -221,7 +221,7 @@ describe('the verdict', () => {
   test('copies that are all of the loss are not told twice', () => {
     const all = { gpu_hours_lost: 9.4, hours_lost: 9.4, copy_hours_lost: 9.39 }
     render(<Verdict run={run()} diagnosis={diagnosis(all)} />)
-    expect(seen()).toContain('lost to waiting for data and copies so far, nearly all of it to copies, 43% of')
+    expect(seen()).toContain('lost to waiting for data and copies so far, nearly all of it to copies, of 21.9')
   })
 
   test('figures of a run that has ended, and of which the last is not judged, are not final', () => {
@@ -660,7 +660,7 @@ describe('what stands beside a verdict', () => {
   test('a measured speed with instant data stands beside the computed one', () => {
     const replay = { run_id: 'run-1', batches: 20, real_steps_per_s: 2.4, instant_steps_per_s: 4.05 }
     const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis()} />)
-    expect(seen()).toContain('621 samples/snow; 1,089 without data wait')
+    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited for data')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ replay })} />)
     expect(seen()).toContain('with instant data 1,089 computed, 1,035 measured in a replay of 20 batches')
   })

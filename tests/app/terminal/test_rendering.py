@@ -167,9 +167,11 @@ def test_the_gain_of_one_loop_is_said_beside_that_of_the_run() -> None:
 
 def test_what_a_run_lost_is_said_with_what_it_used() -> None:
     lost = made_diagnosis(hours_lost=48 / 3600, hours_used=115 / 3600)
-    assert "48 s lost to waiting for data: 42% of 1.9 min used, over all 100 steps." in shown(render_diagnosis(lost))
+    assert "48 s lost to waiting for data, of 1.9 min in the training loop, over all 100 steps." in " ".join(
+        shown(render_diagnosis(lost))
+    )
     on_gpus = made_diagnosis(hours_lost=48 / 3600, gpu_hours_lost=48 / 3600, hours_used=115 / 3600)
-    assert "48 s of GPU time lost to waiting for data: 42% of 1.9 min used" in "\n".join(
+    assert "48 s of GPU time lost to waiting for data, of 1.9 min in the training loop" in "\n".join(
         shown(render_diagnosis(on_gpus))
     )
     at_start = made_diagnosis(is_lost_at_start=True)

@@ -198,7 +198,6 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
                 stepsBefore(diagnosis),
                 diagnosis.is_lost_at_start ? formatNumber(diagnosis.warmup_steps) : null,
               ),
-              formatFraction(diagnosis.hours_used > 0 ? lost / diagnosis.hours_used : 0),
               pausedShare(diagnosis),
             )}
         </p>
