@@ -39,6 +39,7 @@ from underfed_server.store.upkeep.deleted_runs import remove_deleted_runs
 from underfed_server.store.upkeep.old_entries import trim_alert_log, trim_audit_log
 from underfed_server.store.upkeep.retention import Retention
 from underfed_server.store.upkeep.scheduled_backups import ScheduledBackups
+from underfed_server.store.writing.writer import Prepare
 
 
 class Background(Protocol):
@@ -141,13 +142,15 @@ def create_app(
     judge: Judge | None = None,
     clock: Callable[[], float] = time.monotonic,
     judged_at_once: int = 1,
+    prepare: Prepare | None = None,
     beside: Sequence[Background] = (),
 ) -> Application:
     """Open the database and everything around it.
 
     ``judge`` reads a run from the store and saves its diagnosis there; it is called on ``judged_at_once`` threads, at
     most once a second a run, for runs whose windows arrived. ``clock``: in seconds, by which requests are limited.
-    ``beside`` runs until the application closes, and ends before the database is closed.
+    ``prepare`` computes the chunks of a stream in another process; ``None``: this one does. ``beside`` runs until the
+    application closes, and ends before the database is closed.
 
     Raises:
         SettingsError: ``settings.database_url`` names no file of ours.
@@ -155,7 +158,7 @@ def create_app(
     """
     counters = Counters()
     keep_deleted = timedelta(microseconds=settings.keep_deleted_us)
-    store = Store(settings.database_url, counters=counters, keep_deleted=keep_deleted)
+    store = Store(settings.database_url, counters=counters, keep_deleted=keep_deleted, prepare=prepare)
     try:
         access, new_token = open_access(store, settings)
         events = Events(store.changed_since)

@@ -18,11 +18,13 @@ Peaks = Mapping[str, float]
 """By rate, without rates that were never measured."""
 
 
-def note_peaks(connection: Connection, key: StreamKey, rollups: Rollup) -> None:
-    """Note the peaks of a chunk of samples of the host. The run is locked, so no other process notes any for it."""
-    seen = {rate: float(np.nanmax(stat.max)) for rate, stat in rollups.stats.items() if rate in RATES}
-    if not seen:
-        return
+def peaks_of(rollups: Rollup) -> Peaks:
+    """Those of a chunk of samples of the host."""
+    return {rate: float(np.nanmax(stat.max)) for rate, stat in rollups.stats.items() if rate in RATES}
+
+
+def note_peaks(connection: Connection, key: StreamKey, seen: Peaks) -> None:
+    """The run is locked, so no other process notes any for it."""
     peak = tables.peak.c
     before = select(tables.peak).where(peak.run_id == key.run_id, peak.rank == key.rank)
     known = connection.execute(before).mappings().first()

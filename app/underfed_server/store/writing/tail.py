@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, bindp
 
 from underfed_server.ingest.decode import decode_rows
 from underfed_server.ingest.inflate import inflate
-from underfed_server.ingest.wire import Recorded
+from underfed_server.ingest.wire import LARGEST, Recorded
 from underfed_server.measurements import Columns
 from underfed_server.store.columns.gather import lanes_of
 from underfed_server.store.columns.lanes import joined
@@ -42,10 +42,11 @@ def belongs_to(table: Table, key: StreamKey) -> ColumnElement[bool]:
 
 
 def hot_windows(
-    connection: Connection, key: StreamKey, after: int = -1, decode: Decode = decode_rows
+    connection: Connection, key: StreamKey, after: int = -1, last: int = LARGEST, decode: Decode = decode_rows
 ) -> Iterator[Recorded]:
-    """The rows of windows of ``key`` that no chunk holds yet, in order, from that after ``after`` on, one by one."""
-    rows = connection.execute(_AFTER, {**key._asdict(), "after": after})
+    """The rows of windows of ``key`` that no chunk holds yet, in order, one by one: from that after ``after`` to
+    ``last``."""
+    rows = connection.execute(_WITHIN, {**key._asdict(), "after": after, "last": last})
     return (decode(inflate(body, encoding)) for encoding, body in rows)
 
 
@@ -59,9 +60,13 @@ _ENDS = select(
     _OF_SAME.order_by(_hot.window_index.desc()).scalar_subquery().label("last"),
 ).where(_stream.run_id == bindparam("run_id"), _stream.hot_windows > 0)
 _ENDS_OF_STREAM = _ENDS.where(_stream.rank == bindparam("rank"), _stream.incarnation == bindparam("incarnation"))
-_AFTER = (
+_WITHIN = (
     select(_hot.encoding, _hot.body)
-    .where(*(_hot[name] == bindparam(name) for name in _NAMES), _hot.window_index > bindparam("after"))
+    .where(
+        *(_hot[name] == bindparam(name) for name in _NAMES),
+        _hot.window_index > bindparam("after"),
+        _hot.window_index <= bindparam("last"),
+    )
     .order_by(_hot.window_index)
 )
 
@@ -93,7 +98,7 @@ class Tails:
             kept = EMPTY
         if kept.last_window_index == last:
             return kept
-        newer = hot_windows(connection, key, kept.last_window_index, self._decode)
+        newer = hot_windows(connection, key, kept.last_window_index, decode=self._decode)
         tail = _extended(kept, newer, first, last)
         self._kept.put(place, tail, tail.lanes.values())
         return tail

@@ -1,0 +1,44 @@
+"""Has the chunks of streams computed by a process of its own, beside the one that receives windows."""
+
+from __future__ import annotations
+
+import logging
+
+from underfed_server.errors import TryLaterError
+from underfed_server.forked.answering import compact_streams
+from underfed_server.forked.asked import AskedProcess
+from underfed_server.forked.forks import Forks, NoForksError
+from underfed_server.store.writing.compact import Compaction, NotElsewhereError
+from underfed_server.store.writing.streams import StreamKey
+
+log = logging.getLogger("underfed.store")
+
+
+class CompactionProcess:
+    """Asked by the writer's second thread."""
+
+    def __init__(self, forks: Forks, database_url: str) -> None:
+        self._forks = forks
+        self._process = AskedProcess(forks, compact_streams, database_url)
+
+    def __call__(self, key: StreamKey) -> Compaction | None:
+        """As :func:`compact.prepare`.
+
+        Raises:
+            NotElsewhereError: the service ends, or no process can be forked any more.
+            TryLaterError: the process has died, or the database cannot be read.
+            FailedElsewhereError: with the traceback.
+        """
+        try:
+            prepared: Compaction | None = self._process.ask(key)
+        except NoForksError as error:
+            log.warning(
+                "no process can be forked that compacts (%s): streams are compacted where windows are received, until "
+                "the service is restarted", error,
+            )  # fmt: skip
+            raise NotElsewhereError from error
+        except TryLaterError as error:
+            if self._forks.is_over:
+                raise NotElsewhereError from error
+            raise
+        return prepared
