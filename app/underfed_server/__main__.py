@@ -18,6 +18,7 @@ import uvicorn
 from underfed_server.api.admission.connections import BoundedProtocol, Connections, raise_file_limit
 from underfed_server.errors import StartError, UnderfedError
 from underfed_server.forked.answering import compact_streams, judge_runs
+from underfed_server.forked.asked import AskedProcess
 from underfed_server.forked.compaction import CompactionProcess
 from underfed_server.forked.forks import Forks
 from underfed_server.forked.judge import JudgeProcess
@@ -138,11 +139,13 @@ def run(settings: Settings, interruption: Interruption) -> None:
     """
     database = name_of(settings.database_url)
     with Forks(judge_runs, compact_streams) as forks, listen(settings) as listening:
+        judge = JudgeProcess(AskedProcess(forks, judge_runs, settings.database_url).ask)
         application = create_app(
             settings,
-            JudgeProcess(forks, settings.database_url),
+            judge,
+            curve=judge.curve,
             judged_at_once=JUDGED_AT_ONCE,
-            prepare=CompactionProcess(forks, settings.database_url),
+            prepare=CompactionProcess(AskedProcess(forks, compact_streams, settings.database_url).ask, forks),
             beside=[forks],
         )
         collect_seldom()

@@ -15,7 +15,9 @@ from sqlalchemy.exc import DBAPIError
 
 from underfed_server.diagnose import Diagnoser
 from underfed_server.errors import RequestError
+from underfed_server.model import Diagnosis
 from underfed_server.store.databases.trouble import trouble_of
+from underfed_server.store.reading.spark import Curve, read_spark
 from underfed_server.store.store import Store
 
 NICE = 5
@@ -27,10 +29,22 @@ class FailedElsewhereError(Exception):
 
 
 def judge_runs(other_end: socket.socket) -> None:
-    """Answers with a run's diagnosis; ``None``: its last one stays as it is."""
+    """Answers with what :func:`judged` finds of a run."""
     os.nice(NICE)
     diagnoser = Diagnoser()
-    _answer_each(other_end, lambda store: partial(diagnoser.diagnose, store))
+    _answer_each(other_end, lambda store: partial(judged, diagnoser, store))
+
+
+def judged(diagnoser: Diagnoser, store: Store, run_id: str) -> tuple[Diagnosis | None, Curve]:
+    """A run's diagnosis, or ``None`` where its last one stays as it is, and its curve: of the same rows, which are
+    decoded here already.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    found = diagnoser.diagnose(store, run_id)
+    with store.reading() as reader:
+        return found, read_spark(reader, run_id)
 
 
 def compact_streams(other_end: socket.socket) -> None:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from underfed_server.errors import TryLaterError
-from underfed_server.forked.answering import compact_streams
-from underfed_server.forked.asked import AskedProcess
 from underfed_server.forked.forks import Forks, NoForksError
 from underfed_server.store.writing.compact import Compaction, NotElsewhereError
 from underfed_server.store.writing.streams import StreamKey
 
 log = logging.getLogger("underfed.store")
 
+Ask = Callable[[StreamKey], Compaction | None]
+"""Has them computed by the process; raises as :meth:`AskedProcess.ask`."""
+
 
 class CompactionProcess:
     """Asked by the writer's second thread."""
 
-    def __init__(self, forks: Forks, database_url: str) -> None:
+    def __init__(self, ask: Ask, forks: Forks) -> None:
+        self._ask = ask
         self._forks = forks
-        self._process = AskedProcess(forks, compact_streams, database_url)
 
     def __call__(self, key: StreamKey) -> Compaction | None:
         """As :func:`compact.prepare`.
@@ -30,7 +32,7 @@ class CompactionProcess:
             FailedElsewhereError: with the traceback.
         """
         try:
-            prepared: Compaction | None = self._process.ask(key)
+            return self._ask(key)
         except NoForksError as error:
             log.warning(
                 "no process can be forked that compacts (%s): streams are compacted where windows are received, until "
@@ -41,4 +43,3 @@ class CompactionProcess:
             if self._forks.is_over:
                 raise NotElsewhereError from error
             raise
-        return prepared

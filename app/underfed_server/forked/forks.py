@@ -93,14 +93,14 @@ def _wait_for_orders(control: socket.socket, works: Sequence[Work]) -> None:
     children = [0] * len(works)
     try:
         while asked := control.recv(1):
-            number = asked[0]
-            _end(children[number])
+            place = asked[0]
+            _end(children[place])
             ours, theirs = socket.socketpair()
-            children[number] = os.fork()
-            if children[number] == 0:
+            children[place] = os.fork()
+            if children[place] == 0:
                 control.close()
                 ours.close()
-                works[number](theirs)
+                works[place](theirs)
                 os._exit(0)
             theirs.close()
             socket.send_fds(control, [b"+"], [ours.fileno()])

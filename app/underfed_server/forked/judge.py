@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import cast
+from collections.abc import Callable
 
 from underfed_server.diagnose import Diagnoser, save
-from underfed_server.forked.answering import judge_runs
-from underfed_server.forked.asked import AskedProcess
-from underfed_server.forked.forks import Forks, NoForksError
+from underfed_server.forked.answering import judged
+from underfed_server.forked.forks import NoForksError
 from underfed_server.model import Diagnosis
+from underfed_server.store.reading.spark import Curve
 from underfed_server.store.store import Store
 
 log = logging.getLogger("underfed.judge")
+
+Ask = Callable[[str], tuple[Diagnosis | None, Curve]]
+"""Has a run judged by the process; raises as :meth:`AskedProcess.ask`."""
 
 
 class JudgeProcess:
@@ -22,11 +25,12 @@ class JudgeProcess:
     The run that the process died of is judged again once more of it comes.
     """
 
-    def __init__(self, forks: Forks, database_url: str) -> None:
-        self._process = AskedProcess(forks, judge_runs, database_url)
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
         self._own: Diagnoser | None = None
         """Once no process can be forked any more."""
         self._turn = threading.Lock()
+        self._curves: dict[str, Curve] = {}
 
     def __call__(self, store: Store, run_id: str) -> bool:
         """Judge the run and save its diagnosis. ``False``: it says the same as the last one.
@@ -37,18 +41,21 @@ class JudgeProcess:
             FailedElsewhereError: with the traceback.
         """
         with self._turn:
-            found = self._judged(store, run_id)
+            found, self._curves[run_id] = self._judged(store, run_id)
         return found is not None and save(store, found)
 
-    def _judged(self, store: Store, run_id: str) -> Diagnosis | None:
-        """``None``: the run's last diagnosis stays as it is."""
+    def curve(self, run_id: str) -> Curve | None:
+        """The run's as it was judged last, for whoever asks first; ``None``: it was not judged since."""
+        return self._curves.pop(run_id, None)
+
+    def _judged(self, store: Store, run_id: str) -> tuple[Diagnosis | None, Curve]:
         if self._own is None:
             try:
-                return cast("Diagnosis | None", self._process.ask(run_id))
+                return self._ask(run_id)
             except NoForksError as error:
                 log.warning(
                     "no process can be forked that judges (%s): runs are judged where windows are received, until the "
                     "service is restarted", error,
                 )  # fmt: skip
                 self._own = Diagnoser()
-        return self._own.diagnose(store, run_id)
+        return judged(self._own, store, run_id)

@@ -28,7 +28,7 @@ def note_peaks(connection: Connection, key: StreamKey, seen: Peaks) -> None:
     peak = tables.peak.c
     before = select(tables.peak).where(peak.run_id == key.run_id, peak.rank == key.rank)
     known = connection.execute(before).mappings().first()
-    highest = seen if known is None else {rate: _higher(known[rate], seen.get(rate)) for rate in RATES}
+    highest = dict(seen) if known is None else {rate: _higher(known[rate], seen.get(rate)) for rate in RATES}
     row = dict.fromkeys(RATES) | highest | {"run_id": key.run_id, "rank": key.rank}
     connection.execute(upsert(connection, tables.peak), row)
 
