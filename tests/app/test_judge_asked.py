@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +13,7 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post
 from underfed_server.errors import TryLaterError
-from underfed_server.forked.forks import NoForksError
+from underfed_server.forked.forks import Forks, NoForksError
 from underfed_server.forked.judge import JudgeProcess
 from underfed_server.model import Diagnosis
 from underfed_server.store.reading.spark import Curve
@@ -43,6 +44,22 @@ def test_a_judgement_that_failed_leaves_no_curve(store: Store) -> None:
     with pytest.raises(TryLaterError):
         judge(store, "run-1")
     assert judge.curve("run-1") is None
+
+
+def test_a_process_that_is_asked_for_as_the_service_ends_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    forks = Forks.__new__(Forks)
+
+    class Closing:
+        """It is closed by another thread just before something is sent through it."""
+
+        def sendall(self, _: bytes) -> None:
+            forks.is_over = True
+            raise BrokenPipeError
+
+    for name, value in (("_works", (print,)), ("_turn", threading.Lock()), ("_control", Closing()), ("is_over", False)):
+        monkeypatch.setattr(forks, name, value, raising=False)
+    with pytest.raises(TryLaterError, match="the service ends"):
+        forks.new(print)
 
 
 def test_the_service_judges_itself_where_no_process_can_be_forked(store: Store) -> None:

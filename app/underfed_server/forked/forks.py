@@ -56,17 +56,21 @@ class Forks:
             TryLaterError: it is over.
             NoForksError: the process that forks has died, or can fork no more.
         """
-        if self.is_over:
-            raise TryLaterError("the service ends")
+        self._require_open()
         try:
             with self._turn:
                 self._control.sendall(bytes([self._works.index(work)]))
                 _, files, _, _ = socket.recv_fds(self._control, 1, 1)
         except OSError as error:
+            self._require_open()
             raise NoForksError(str(error)) from error
         if not files:
             raise NoForksError("it has died")
         return socket.socket(fileno=files[0])
+
+    def _require_open(self) -> None:
+        if self.is_over:
+            raise TryLaterError("the service ends")
 
     def start(self) -> None:
         """Nothing is forked before there is something to do."""

@@ -13,7 +13,7 @@ from underfed_server.ingest.inflate import inflate
 from underfed_server.ingest.wire import LARGEST, Recorded
 from underfed_server.measurements import Columns
 from underfed_server.store.columns.gather import lanes_of
-from underfed_server.store.columns.lanes import joined
+from underfed_server.store.columns.growing import GrowingRows
 from underfed_server.store.databases import tables
 from underfed_server.store.writing.kept_rows import KeptRows
 from underfed_server.store.writing.streams import StreamKey
@@ -29,7 +29,12 @@ class Tail:
 
     first_window_index: int
     last_window_index: int
-    lanes: Mapping[str, Columns]
+    rows: Mapping[str, GrowingRows]
+
+    def lane(self, lane: str) -> Columns | None:
+        """``None``: nothing was recorded in the lane since."""
+        rows = self.rows.get(lane)
+        return None if rows is None else rows.columns
 
 
 Decode = Callable[[bytes], Recorded]
@@ -100,7 +105,7 @@ class Tails:
             return kept
         newer = hot_windows(connection, key, kept.last_window_index, decode=self._decode)
         tail = _extended(kept, newer, first, last)
-        self._kept.put(place, tail, tail.lanes.values())
+        self._kept.put(place, tail, sum(rows.nbytes for rows in tail.rows.values()))
         return tail
 
 
@@ -109,7 +114,7 @@ def _key_of(row: RowMapping) -> StreamKey:
 
 
 def _extended(tail: Tail, windows: Iterable[Recorded], first: int, last: int) -> Tail:
-    lanes = dict(tail.lanes)
+    rows = dict(tail.rows)
     for lane, columns in lanes_of(windows).items():
-        lanes[lane] = joined([lanes[lane], columns]) if lane in lanes else columns
-    return Tail(first, last, lanes)
+        rows[lane] = rows.get(lane, GrowingRows()).with_rows(columns)
+    return Tail(first, last, rows)
