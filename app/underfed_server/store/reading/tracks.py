@@ -279,12 +279,12 @@ class Reader:
         """Of one rank and lane, by incarnation."""
         shift = 0
         # A run of eight ranks has a hundred tracks: to ask each for its values by name takes longer than to read them.
-        for run_id, rank, incarnation, lane, *of_lane, next_index, started_at, run_started_at, hot_windows in rows:
+        for run_id, rank, incarnation, lane, *counted, next_index, started_at, run_started_at, hot_windows in rows:
             key = StreamKey(run_id, rank, incarnation)
-            _, _, _, chunk_rows, _ = of_lane
+            kept, chunks, dropped_chunks, chunk_rows, bits = counted
             end = next_index if lane.startswith("steps:") else chunk_rows + self._hot_length(key, lane, hot_windows)
             shift_us = (started_at - run_started_at) // tables.MICROSECOND
-            yield Track(key, lane, *of_lane, end, shift, shift_us, started_at)
+            yield Track(key, lane, kept, chunks, dropped_chunks, chunk_rows, bits, end, shift, shift_us, started_at)
             shift += end
 
     def _hot_length(self, key: StreamKey, lane: str, hot_windows: int) -> int:
