@@ -17,9 +17,11 @@ import uvicorn
 
 from underfed_server.api.admission.connections import BoundedProtocol, Connections, raise_file_limit
 from underfed_server.errors import StartError, UnderfedError
-from underfed_server.judge_process.answering import answer_all
-from underfed_server.judge_process.forks import Forks
-from underfed_server.judge_process.judge import JudgeProcess
+from underfed_server.forked.answering import compact_streams, judge_runs
+from underfed_server.forked.asked import AskedProcess
+from underfed_server.forked.compaction import CompactionProcess
+from underfed_server.forked.forks import Forks
+from underfed_server.forked.judge import JudgeProcess
 from underfed_server.logs import start_logging
 from underfed_server.main import Application, create_app
 from underfed_server.settings import DEFAULT_PORT, Network, Settings, read_settings
@@ -136,9 +138,16 @@ def run(settings: Settings, interruption: Interruption) -> None:
         SettingsError, StartError: it cannot start; the message says what to change.
     """
     database = name_of(settings.database_url)
-    with Forks(answer_all) as forks, listen(settings) as listening:
-        judge = JudgeProcess(forks, settings.database_url)
-        application = create_app(settings, judge, judged_at_once=JUDGED_AT_ONCE, beside=[judge])
+    with Forks(judge_runs, compact_streams) as forks, listen(settings) as listening:
+        judge = JudgeProcess(AskedProcess(forks, judge_runs, settings.database_url).ask)
+        application = create_app(
+            settings,
+            judge,
+            curve=judge.curve,
+            judged_at_once=JUDGED_AT_ONCE,
+            prepare=CompactionProcess(AskedProcess(forks, compact_streams, settings.database_url).ask, forks),
+            beside=[forks],
+        )
         collect_seldom()
         tell(settings, application, listening.getsockname()[1], database)
         room = raise_file_limit()

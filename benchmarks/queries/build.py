@@ -18,7 +18,7 @@ from underfed_server.ingest.posted import PostedWindow
 from underfed_server.measurements import RECORDED, Column, Columns
 from underfed_server.store.databases import tables
 from underfed_server.store.store import Store
-from underfed_server.store.writing.add_chunks import add_chunks
+from underfed_server.store.writing.add_chunks import new_chunks, write_chunks
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import belongs_to
 
@@ -86,7 +86,7 @@ def _lay_down(key: StreamKey, made: list[dict[str, Columns]], connection: Connec
     for lanes in made:
         for lane, columns in lanes.items():
             _count(connection, key, lane, columns)
-        add_chunks(connection, key, lanes)
+        write_chunks(connection, key, new_chunks(connection, key, lanes))
 
 
 def _count(connection: Connection, key: StreamKey, lane: str, columns: Columns) -> None:

@@ -22,7 +22,7 @@ SERVER_LINE = (
     ("figures", "team", "comparison"),
     ("earlier",),
     ("diagnose",),
-    ("judge_process",),
+    ("forked",),
     ("alerts",),
     ("export",),
     ("api",),

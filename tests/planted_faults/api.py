@@ -186,9 +186,9 @@ API = (
     ),
     Fault(
         "a judge that hangs or dies is not replaced",
-        "app/underfed_server/judge_process/judge.py",
-        "            self._process = None\n        raise",
-        "        raise",
+        "app/underfed_server/forked/asked.py",
+        "            self._end()\n",
+        "",
         ("tests/app/operations/test_judge_process.py",),
     ),
     Fault(

@@ -127,6 +127,13 @@ STORE = (
         ("tests/app/store/columns/test_histograms.py", "tests/app/store/reading/test_series.py"),
     ),
     Fault(
+        "chunks that were prepared are written though the run has come anew since",
+        "app/underfed_server/store/writing/compact.py",
+        "if tuple(now_hot) != (prepared.started_at, prepared.windows) or not write_chunks",
+        "if not write_chunks",
+        ("tests/app/store/writing/test_prepared_elsewhere.py",),
+    ),
+    Fault(
         "histograms of two chunks lose what only the later one measured",
         "app/underfed_server/store/writing/add_chunks.py",
         "for name in {**left, **counted}}",

@@ -17,13 +17,16 @@ from underfed_server.counters import Counters
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.model import RunSummary
 from underfed_server.store.databases.trouble import tell
-from underfed_server.store.reading.spark import read_spark
+from underfed_server.store.reading.spark import Curve, read_spark
 from underfed_server.store.store import Store
 
 log = logging.getLogger("underfed.scheduler")
 
 Judge = Callable[[Store, str], bool]
 """Reads a run from the store and saves its diagnosis there. ``False``: the diagnosis equals the last one."""
+
+CurveOf = Callable[[str], Curve | None]
+"""The run's curve, where that was read as it was judged; ``None``: it was not."""
 
 SWEEP_S = 5.0
 """How often silent runs are looked for: they become lost without any event."""
@@ -48,13 +51,21 @@ class JudgementScheduler:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
     def __init__(
-        self, store: Store, events: Events, judge: Judge | None, watcher: Watcher, counters: Counters, at_once: int = 1
+        self,
+        store: Store,
+        events: Events,
+        judge: Judge | None,
+        watcher: Watcher,
+        counters: Counters,
+        at_once: int = 1,
+        curve: CurveOf = lambda _: None,
     ) -> None:
-        """``at_once``: so many threads call ``judge``."""
+        """``at_once``: so many threads call ``judge``, and ``curve`` after it."""
         self._store = store
         self._watcher = watcher
         self._events = events
         self._judge = judge
+        self._curve = curve
         self._name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._counters = counters
         self._due = DueRuns()
@@ -186,9 +197,7 @@ class JudgementScheduler:
             as_of = self._store.now()
             changed = self._judged(run_id)
             self._watch(run_id)
-            with self._store.reading(steps_alone=True) as reader:
-                curve = read_spark(reader, run_id)
-            self._store.note_judged(run_id, curve, as_of)
+            self._store.note_judged(run_id, self._curve_of(run_id), as_of)
             run = self._store.summary(run_id)
             with self._changed:
                 self._due.note(run_id, None if run.bound == "unknown" else (run.bound, run.level, run.cause))
@@ -200,6 +209,13 @@ class JudgementScheduler:
         except Exception as error:
             if not self._is_closing:
                 tell(log, error, f"run {run_id} could not be followed")
+
+    def _curve_of(self, run_id: str) -> Curve:
+        read = self._curve(run_id)
+        if read is not None:
+            return read
+        with self._store.reading(steps_alone=True) as reader:
+            return read_spark(reader, run_id)
 
     def _watch(self, run_id: str) -> None:
         """Before the run is noted as judged: where this service ends in between, the next one does both again."""

@@ -51,9 +51,11 @@ from underfed_server.store.team.team_runs import (
 )
 from underfed_server.store.team.views import change_view, delete_view, make_view, read_views
 from underfed_server.store.team.week import read_week
+from underfed_server.store.writing.compact import Compaction, prepare
+from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import Tails
 from underfed_server.store.writing.windows import Appender
-from underfed_server.store.writing.writer import Writer
+from underfed_server.store.writing.writer import Prepare, Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -110,11 +112,13 @@ class Store:
         keep_deleted: timedelta = removal.KEEP_DELETED,
         *,
         only_reads: bool = False,
+        prepare: Prepare | None = None,
     ) -> None:
         """Create or upgrade the database; a file is locked for this process alone.
 
         ``url`` is SQLAlchemy's. ``keep_deleted``: so long a deleted run can be restored. ``only_reads``: another
         process has it open to write, which stays so for as long as this one reads; whatever writes raises.
+        ``prepare``: computes the chunks of a stream in another process; see :meth:`prepare_compaction`.
 
         Raises:
             SettingsError: ``url`` names no database that can be used.
@@ -134,7 +138,7 @@ class Store:
         self._appender = Appender(now, is_shared=is_shared)
         self._writer = Writer(
             self.database.writing, self._appender, self._tell, self._answer, counters or Counters(),
-            is_shared=is_shared, file=self.database.path,
+            is_shared=is_shared, file=self.database.path, prepare=prepare,
         )  # fmt: skip
         if only_reads:
             self._writer.close()
@@ -189,6 +193,11 @@ class Store:
         """
         with self.database.reading.begin() as connection:
             yield Reader(connection, self._tails_of_steps if steps_alone else self._tails, self._chunks)
+
+    def prepare_compaction(self, key: StreamKey) -> Compaction | None:
+        """The chunks of the stream's newest windows, for the process that writes. ``None``: it has none to compact."""
+        with self.database.reading.begin() as connection:
+            return prepare(connection, key)
 
     def check(self) -> None:
         """Raises:

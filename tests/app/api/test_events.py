@@ -160,6 +160,17 @@ def test_topics_share_one_stream(application: Application, address: str) -> None
     both.close()
 
 
+def test_the_curve_that_was_read_with_a_judgement_is_not_read_again(tmp_path: Path, judge: Judge) -> None:
+    opened = create_app(settings_for(tmp_path), judge, curve=lambda run_id: [0.5] if run_id == "run-1" else None)
+    store = store_of(opened)
+    for run_id in ("run-1", "run-2"):
+        post(store, made_stream(1, run_id=run_id))
+    poll(lambda: store.unjudged() == [])
+    assert store.summary("run-1").spark == [0.5]
+    assert len(store.summary("run-2").spark) > 1
+    opened.close()
+
+
 @pytest.mark.usefixtures("address")
 def test_a_run_is_judged_when_its_windows_come_and_not_for_each(
     application: Application, judge: Judge, monkeypatch: pytest.MonkeyPatch

@@ -8,11 +8,14 @@ from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.runs.summaries import run_row, shown_loader
 
+Curve = list[float | None]
+"""``None``: no step then."""
+
 POINTS = 40
 LAST_HOUR_US = 3600 * 1_000_000
 
 
-def read_spark(reader: Reader, run_id: str) -> list[float | None]:
+def read_spark(reader: Reader, run_id: str) -> Curve:
     """Oldest first, of the lowest rank and the loader of the verdict; empty before the first step.
 
     Raises:

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Row, RowMapping, Select, Table, and_, bindparam, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, Table, and_, bindparam, select
 
 from underfed_server.measurements import Column, Columns, names_of
 from underfed_server.store.columns.chunks import decode
@@ -48,10 +48,14 @@ def on_run_clock(row: RowMapping) -> dict[str, int | None]:
 
 
 # Built once: building a statement costs more than running it.
-_track, _chunk = tables.track.c, tables.chunk.c
+_track, _chunk, _stream, _run = tables.track.c, tables.chunk.c, tables.stream.c, tables.run.c
 _TRACKS_OF_RUN = (
     with_starts(tables.track)
-    .add_columns(tables.stream.c.hot_windows)
+    .with_only_columns(
+        *(_track.run_id, _track.rank, _track.incarnation, _track.lane),
+        *(_track.rows, _track.chunks, _track.dropped_chunks, _track.chunk_rows, _track.precision_bits),
+        *(_track.next_index, _stream.started_at, _run.started_at.label("run_started_at"), _stream.hot_windows),
+    )
     .where(_track.run_id == bindparam("run_id"), _track.rows > 0)
     .order_by(_track.rank, _track.lane, _track.incarnation)
 )
@@ -223,12 +227,12 @@ class Reader:
         columns = self.chunks.get(place)
         if columns is None:
             columns = self.chunk_rows(track, [ordinal], columns_of(track.lane))[0]
-            self.chunks.put(place, columns, [columns])
+            self.chunks.put(place, columns, sum(column.nbytes for column in columns.values()))
         return columns
 
     def hot_rows(self, track: Track) -> Columns | None:
         """As :meth:`chunk_rows`, of rows that no chunk holds yet."""
-        columns = self.tail(track.key).lanes.get(track.lane)
+        columns = self.tail(track.key).lane(track.lane)
         return None if columns is None else columns | {"row": index_of(columns, track.chunk_rows)}
 
     def chunk_rollups(self, track: Track, first: int, last: int, names: Sequence[str]) -> Rollup | None:
@@ -271,22 +275,21 @@ class Reader:
     def is_chunk_of(track: Track) -> ColumnElement[bool]:
         return and_(belongs_to(tables.chunk, track.key), tables.chunk.c.lane == track.lane)
 
-    def _tracks_of(self, rows: Iterable[Row[Any]]) -> Iterator[Track]:
+    def _tracks_of(self, rows: Iterable[Sequence[Any]]) -> Iterator[Track]:
         """Of one rank and lane, by incarnation."""
         shift = 0
-        for row in rows:
-            key = StreamKey(row.run_id, row.rank, row.incarnation)
-            end = row.next_index if row.lane.startswith("steps:") else row.chunk_rows + self._hot_length(key, row)
-            shift_us = (row.started_at - row.run_started_at) // tables.MICROSECOND
-            yield Track(
-                key, row.lane, row.rows, row.chunks, row.dropped_chunks,
-                row.chunk_rows, row.precision_bits, end, shift, shift_us, row.started_at,
-            )  # fmt: skip
+        # A run of eight ranks has a hundred tracks: to ask each for its values by name takes longer than to read them.
+        for run_id, rank, incarnation, lane, *counted, next_index, started_at, run_started_at, hot_windows in rows:
+            key = StreamKey(run_id, rank, incarnation)
+            kept, chunks, dropped_chunks, chunk_rows, bits = counted
+            end = next_index if lane.startswith("steps:") else chunk_rows + self._hot_length(key, lane, hot_windows)
+            shift_us = (started_at - run_started_at) // tables.MICROSECOND
+            yield Track(key, lane, kept, chunks, dropped_chunks, chunk_rows, bits, end, shift, shift_us, started_at)
             shift += end
 
-    def _hot_length(self, key: StreamKey, row: Row[Any]) -> int:
+    def _hot_length(self, key: StreamKey, lane: str, hot_windows: int) -> int:
         """Rows of the lane that no chunk holds yet."""
-        columns = self.tail(key).lanes.get(row.lane) if row.hot_windows else None
+        columns = self.tail(key).lane(lane) if hot_windows else None
         return 0 if columns is None else length(columns)
 
 

@@ -1,4 +1,7 @@
-"""Adds chunks to tracks, with the roll-ups and histograms that they complete, like a carry in binary counting."""
+"""Adds chunks to tracks, with the roll-ups and histograms that they complete, like a carry in binary counting.
+
+What is written is computed first, from a snapshot that another process may have: see :func:`new_chunks`.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +27,32 @@ from underfed_server.store.columns.records import (
 from underfed_server.store.columns.rounding import rounded
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import plain_insert, plain_update
-from underfed_server.store.writing.peaks import note_peaks
+from underfed_server.store.writing.peaks import Peaks, note_peaks, peaks_of
 from underfed_server.store.writing.streams import StreamKey
 
 
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What a chunk adds to its track."""
+
+    ordinal: int
+    """Of the chunk."""
+    rows: int
+    chunk_bytes: int
+    ladder_bytes: int
+    precision_bits: int | None
+
+
 @dataclass(slots=True)
-class _Added:
+class NewChunks:
     """Rows for the tables, of all lanes together: a statement costs as much as what it writes of one."""
 
     chunks: list[tuple[object, ...]] = field(default_factory=list)
     rollups: list[tuple[object, ...]] = field(default_factory=list)
     histograms: list[tuple[object, ...]] = field(default_factory=list)
-    tracks: list[tuple[object, ...]] = field(default_factory=list)
+    tracks: dict[str, Grown] = field(default_factory=dict)
+    """By lane."""
+    peaks: Peaks = field(default_factory=dict)
 
 
 _OF_CHUNK = (*StreamKey._fields, "lane", "ordinal", "rows", "first_index", "first_us", "rollups", "body")
@@ -50,9 +67,8 @@ def _of_lane(table: Table) -> ColumnElement[bool]:
 
 # Built once: building a statement costs more than running it.
 _chunk, _rollup, _histogram = tables.chunk.c, tables.rollup.c, tables.histogram.c
-_TRACKS = (
-    select(tables.track).where(*(tables.track.c[name] == bindparam(name) for name in StreamKey._fields))
-).with_for_update()
+_TRACKS = select(tables.track).where(*(tables.track.c[name] == bindparam(name) for name in StreamKey._fields))
+_TRACKS_LOCKED = _TRACKS.with_for_update()
 _LEFT_CHUNK = select(_chunk.rollups).where(_of_lane(tables.chunk), _chunk.ordinal == bindparam("left"))
 _LEFT_NODE = select(_rollup.body).where(
     _of_lane(tables.rollup), _rollup.level == bindparam("below"), _rollup.ordinal == bindparam("left")
@@ -65,26 +81,50 @@ _LEFT_HISTOGRAMS = select(_histogram.measure, _histogram.body).where(
 )
 
 
-def add_chunks(
+def new_chunks(
     connection: Connection, key: StreamKey, lanes: Mapping[str, Columns], precision_bits: int | None = None
-) -> None:
-    """One of each of these lanes. ``precision_bits``: significant bits that durations keep; ``None``: all of them.
+) -> NewChunks:
+    """One of each of these lanes. Only reads; whoever else adds chunks to the stream meanwhile makes it void.
 
-    The tracks are locked, also against retention. Roll-ups are computed from exact figures even if rows are rounded.
+    ``precision_bits``: significant bits that durations keep; ``None``: all of them. Roll-ups are computed from exact
+    figures even if rows are rounded.
     """
     so_far = {row.lane: row for row in connection.execute(_TRACKS, key._asdict())}
-    added = _Added()
+    new = NewChunks()
     for lane, columns in lanes.items():
-        _add(connection, key, lane, columns, so_far[lane], precision_bits, added)
+        _add(connection, key, lane, columns, so_far[lane], precision_bits, new)
+    return new
+
+
+def write_chunks(connection: Connection, key: StreamKey, new: NewChunks) -> bool:
+    """The tracks are locked, also against retention. ``False``: others were added since, and nothing is written."""
+    so_far = {row.lane: row for row in connection.execute(_TRACKS_LOCKED, key._asdict())}
+    if any(lane not in so_far or so_far[lane].chunks != grown.ordinal for lane, grown in new.tracks.items()):
+        return False
     for table, names, rows in (
-        (tables.chunk, _OF_CHUNK, added.chunks),
-        (tables.rollup, _OF_ROLLUP, added.rollups),
-        (tables.histogram, _OF_HISTOGRAM, added.histograms),
+        (tables.chunk, _OF_CHUNK, new.chunks),
+        (tables.rollup, _OF_ROLLUP, new.rollups),
+        (tables.histogram, _OF_HISTOGRAM, new.histograms),
     ):
         if rows:
             connection.exec_driver_sql(plain_insert(connection, table, names), rows)
-    if added.tracks:
-        connection.exec_driver_sql(plain_update(connection, tables.track, _GROWN), added.tracks)
+    if new.tracks:
+        tracks = [(*_grown(so_far[lane], grown), *key, lane) for lane, grown in new.tracks.items()]
+        connection.exec_driver_sql(plain_update(connection, tables.track, _GROWN), tracks)
+    if new.peaks:
+        note_peaks(connection, key, new.peaks)
+    return True
+
+
+def _grown(so_far: Row[Any], grown: Grown) -> tuple[object, ...]:
+    chunk_rows = so_far.chunk_rows + grown.rows
+    # Those of steps are counted as their windows come; more of them may be there by now than the chunks have.
+    rows = so_far.rows if kind_of(so_far.lane) == "steps" else chunk_rows
+    bits = [each for each in (so_far.precision_bits, grown.precision_bits) if each is not None]
+    return (
+        rows, grown.ordinal + 1, chunk_rows, so_far.chunk_bytes + grown.chunk_bytes,
+        so_far.ladder_bytes + grown.ladder_bytes, min(bits, default=None),
+    )  # fmt: skip
 
 
 def _add(
@@ -94,7 +134,7 @@ def _add(
     columns: Columns,
     so_far: Row[Any],
     precision_bits: int | None,
-    added: _Added,
+    new: NewChunks,
 ) -> None:
     place, ordinal = (*key, lane), so_far.chunks
     index = index_of(columns, so_far.chunk_rows)
@@ -103,22 +143,16 @@ def _add(
     body = encode(packed(lane, rounded(lane, columns, precision_bits)))
     summary = chunk_rollups_to_bytes(lane, rollups)
     first_us = int(columns[instant_of(lane)][0])
-    added.chunks.append((*place, ordinal, length(columns), int(index[0]), first_us, summary, body))
+    new.chunks.append((*place, ordinal, length(columns), int(index[0]), first_us, summary, body))
     if lane == HOST:
-        note_peaks(connection, key, rollups)
+        new.peaks = peaks_of(rollups)
     above = _climb(connection, key, lane, ordinal, total(rollups))
     binned = _climb_binned(connection, key, lane, ordinal, _histograms(lane, columns_with_computed))
-    added.rollups += above
-    added.histograms += binned
+    new.rollups += above
+    new.histograms += binned
+    ladder_bytes = len(summary) + sum(len(row[-1]) for row in (*above, *binned))
     lane_bits = precision_bits if names_of(kind_of(lane), "duration") else None
-    bits = [each for each in (so_far.precision_bits, lane_bits) if each is not None]
-    rows, ladder_bytes = so_far.chunk_rows + length(columns), sum(len(row[-1]) for row in (*above, *binned))
-    added.tracks.append(
-        (
-            rows, ordinal + 1, rows, so_far.chunk_bytes + len(body),
-            so_far.ladder_bytes + len(summary) + ladder_bytes, min(bits, default=None), *place,
-        )
-    )  # fmt: skip
+    new.tracks[lane] = Grown(ordinal, length(columns), len(body), ladder_bytes, lane_bits)
 
 
 def _climb(connection: Connection, key: StreamKey, lane: str, ordinal: int, node: Rollup) -> list[tuple[Any, ...]]:

@@ -1,16 +1,21 @@
-"""Compacts a stream's hot windows into chunks, with the roll-ups that belong to them, in one transaction."""
+"""Compacts a stream's hot windows into chunks, with the roll-ups that belong to them.
+
+What is to be written is computed from one snapshot, which any process can do while windows are written; it is written
+in one transaction, unless the stream has changed otherwise than by further windows.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from datetime import datetime
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from underfed_server.store.columns.gather import lanes_of
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.locks import lock_run_at_once
-from underfed_server.store.writing.add_chunks import add_chunks
+from underfed_server.store.writing.add_chunks import NewChunks, new_chunks, write_chunks
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import belongs_to, hot_windows
 
@@ -41,6 +46,8 @@ class CompactionQueue:
         self._queue: dict[StreamKey, _Waiting] = {}
         self._due: dict[StreamKey, None] = {}
         self._aside: dict[StreamKey, float] = {}
+        self._in_hand: dict[StreamKey, bool] = {}
+        """Streams whose chunks are being computed, and whether one has ended since."""
 
     @property
     def aside(self) -> int:
@@ -62,16 +69,34 @@ class CompactionQueue:
 
     def note(self, key: StreamKey, rows: int, windows: int, *, has_ended: bool) -> None:
         """Set a stream's number of hot rows and windows."""
+        if key in self._in_hand:
+            self._in_hand[key] |= has_ended
+            return
         self._queue[key] = _Waiting(rows, windows, time.monotonic())
         if (has_ended or rows >= DUE_ROWS or windows >= DUE_WINDOWS) and not self._is_aside(key):
             self._due[key] = None
 
     @property
     def are_due(self) -> bool:
-        return bool(self._due)
+        """Whether :meth:`next_due` has one."""
+        return bool(self._due) and not self._in_hand
+
+    def hold(self, key: StreamKey) -> None:
+        """Its chunks are being computed; until :meth:`release` no stream is due."""
+        self._in_hand[key] = False
+
+    def release(self, connection: Connection, key: StreamKey) -> None:
+        """Count anew what of it is hot."""
+        has_ended = self._in_hand.pop(key, False)
+        hot = select(tables.stream.c.hot_rows, tables.stream.c.hot_windows).where(belongs_to(tables.stream, key))
+        for rows, windows in connection.execute(hot):
+            if windows:
+                self.note(key, rows, windows, has_ended=has_ended)
 
     def next_due(self, *, look_for_quiet: bool) -> StreamKey | None:
         """A stream to compact now; its count restarts at 0."""
+        if self._in_hand:
+            return None
         if look_for_quiet:
             since = time.monotonic() - QUIET_S
             quiet = [key for key, waiting in self._queue.items() if waiting.touched_at < since]
@@ -97,21 +122,76 @@ class CompactionQueue:
         self._due.pop(key, None)
 
 
-def compact(connection: Connection, key: StreamKey) -> None:
-    """Afterwards every row of ``key`` is in a chunk, unless another process is writing to its run.
+class NotElsewhereError(Exception):
+    """Chunks can no longer be computed outside of the writer's thread."""
 
-    All writers take the lock of the run, so the stream's row needs no lock of its own. Where another process holds it,
-    the stream is skipped, not waited for.
-    """
-    if not lock_run_at_once(connection, key.run_id):
-        return
-    waiting = select(tables.stream.c.hot_windows).where(belongs_to(tables.stream, key))
-    if not connection.execute(waiting).scalar():
-        return
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """Chunks that take the place of a stream's hot windows, up to the last that was there when they were computed."""
+
+    key: StreamKey
+    started_at: datetime
+    """A run that was removed may come again under its name."""
+    last_window_index: int
+    windows: int
+    rows: int
+    new: NewChunks
+
+
+def prepare(connection: Connection, key: StreamKey) -> Compaction | None:
+    """Only reads, in a transaction of any process. ``None``: no window of the stream is hot."""
+    started_at, last, windows, rows = connection.execute(_HOT, key._asdict()).one()
+    if not windows:
+        return None
     precision_bits = _precision_bits(connection, key.run_id)
-    add_chunks(connection, key, lanes_of(hot_windows(connection, key)), precision_bits)
-    connection.execute(delete(tables.hot).where(belongs_to(tables.hot, key)))
-    connection.execute(update(tables.stream).where(belongs_to(tables.stream, key)).values(hot_rows=0, hot_windows=0))
+    # On PostgreSQL a later statement sees windows that came meanwhile.
+    new = new_chunks(connection, key, lanes_of(hot_windows(connection, key, last=last)), precision_bits)
+    return Compaction(key, started_at, last, windows, rows, new)
+
+
+def finish(connection: Connection, prepared: Compaction) -> bool:
+    """Write what was prepared. ``False``: nothing was written, since the stream has changed otherwise than by further
+    windows, or another process is writing to its run: it is skipped, not waited for.
+
+    All writers take the lock of the run, so the stream's row needs no lock of its own.
+    """
+    key = prepared.key
+    if not lock_run_at_once(connection, key.run_id):
+        return False
+    now_hot = connection.execute(_HOT_UP_TO, {**key._asdict(), "last": prepared.last_window_index}).one()
+    if tuple(now_hot) != (prepared.started_at, prepared.windows) or not write_chunks(connection, key, prepared.new):
+        return False
+    is_compacted = tables.hot.c.window_index <= prepared.last_window_index
+    connection.execute(delete(tables.hot).where(belongs_to(tables.hot, key), is_compacted))
+    stream = tables.stream.c
+    left = {
+        "hot_rows": stream.hot_rows - prepared.rows,
+        "hot_windows": stream.hot_windows - prepared.windows,
+    }
+    connection.execute(update(tables.stream).where(belongs_to(tables.stream, key)).values(left))
+    return True
+
+
+def compact(connection: Connection, key: StreamKey) -> Compaction | None:
+    """Both in one transaction; ``None``: nothing was written."""
+    prepared = prepare(connection, key)
+    return prepared if prepared is not None and finish(connection, prepared) else None
+
+
+# Built once: building a statement costs more than running it.
+_hot, _stream = tables.hot.c, tables.stream.c
+_OF_STREAM = [_hot[name] == bindparam(name) for name in StreamKey._fields]
+_STARTED_AT = (
+    select(_stream.started_at)
+    .where(*(_stream[name] == bindparam(name) for name in StreamKey._fields))
+    .scalar_subquery()
+    .label("started_at")
+)
+_HOT = select(_STARTED_AT, func.max(_hot.window_index), func.count(), func.coalesce(func.sum(_hot.rows), 0)).where(
+    *_OF_STREAM
+)
+_HOT_UP_TO = select(_STARTED_AT, func.count()).where(*_OF_STREAM, _hot.window_index <= bindparam("last"))
 
 
 def _precision_bits(connection: Connection, run_id: str) -> int | None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import Generic, TypeVar
-
-from underfed_server.measurements import Columns
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -30,9 +28,8 @@ class KeptRows(Generic[K, V]):
             self._kept.move_to_end(key)
             return kept[1]
 
-    def put(self, key: K, value: V, lanes: Iterable[Columns]) -> None:
-        """``lanes``: the rows in ``value``."""
-        size = sum(column.nbytes for columns in lanes for column in columns.values())
+    def put(self, key: K, value: V, size: int) -> None:
+        """``size``: bytes of the rows in ``value``."""
         with self._lock:
             self._bytes += size - self._kept.pop(key, (0, None))[0]
             self._kept[key] = size, value

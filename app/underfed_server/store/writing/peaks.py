@@ -18,15 +18,17 @@ Peaks = Mapping[str, float]
 """By rate, without rates that were never measured."""
 
 
-def note_peaks(connection: Connection, key: StreamKey, rollups: Rollup) -> None:
-    """Note the peaks of a chunk of samples of the host. The run is locked, so no other process notes any for it."""
-    seen = {rate: float(np.nanmax(stat.max)) for rate, stat in rollups.stats.items() if rate in RATES}
-    if not seen:
-        return
+def peaks_of(rollups: Rollup) -> Peaks:
+    """Those of a chunk of samples of the host."""
+    return {rate: float(np.nanmax(stat.max)) for rate, stat in rollups.stats.items() if rate in RATES}
+
+
+def note_peaks(connection: Connection, key: StreamKey, seen: Peaks) -> None:
+    """The run is locked, so no other process notes any for it."""
     peak = tables.peak.c
     before = select(tables.peak).where(peak.run_id == key.run_id, peak.rank == key.rank)
     known = connection.execute(before).mappings().first()
-    highest = seen if known is None else {rate: _higher(known[rate], seen.get(rate)) for rate in RATES}
+    highest = dict(seen) if known is None else {rate: _higher(known[rate], seen.get(rate)) for rate in RATES}
     row = dict.fromkeys(RATES) | highest | {"run_id": key.run_id, "rank": key.rank}
     connection.execute(upsert(connection, tables.peak), row)
 

@@ -106,12 +106,13 @@ class RunStates:
         """The state of a loaded stream."""
         return self._runs[run_id]
 
-    def note_compacted(self, key: StreamKey) -> None:
-        """Note that the stream's windows are in chunks now."""
+    def note_compacted(self, key: StreamKey, rows: int, windows: int) -> None:
+        """Note that so many of the stream's are in chunks now."""
         run = self._runs.get(key.run_id)
         stream = None if run is None else run.streams.get((key.rank, key.incarnation))
         if stream is not None:
-            stream.hot_rows = stream.hot_windows = 0
+            stream.hot_rows -= rows
+            stream.hot_windows -= windows
 
     def note_verdict(self, run_id: str, verdict: RunVerdict | None) -> None:
         """Note what was judged of the run, so that no answer to a window has to look for it."""

@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, bindp
 
 from underfed_server.ingest.decode import decode_rows
 from underfed_server.ingest.inflate import inflate
-from underfed_server.ingest.wire import Recorded
+from underfed_server.ingest.wire import LARGEST, Recorded
 from underfed_server.measurements import Columns
 from underfed_server.store.columns.gather import lanes_of
-from underfed_server.store.columns.lanes import joined
+from underfed_server.store.columns.growing import GrowingRows
 from underfed_server.store.databases import tables
 from underfed_server.store.writing.kept_rows import KeptRows
 from underfed_server.store.writing.streams import StreamKey
@@ -29,7 +29,12 @@ class Tail:
 
     first_window_index: int
     last_window_index: int
-    lanes: Mapping[str, Columns]
+    rows: Mapping[str, GrowingRows]
+
+    def lane(self, lane: str) -> Columns | None:
+        """``None``: nothing was recorded in the lane since."""
+        rows = self.rows.get(lane)
+        return None if rows is None else rows.columns
 
 
 Decode = Callable[[bytes], Recorded]
@@ -42,10 +47,11 @@ def belongs_to(table: Table, key: StreamKey) -> ColumnElement[bool]:
 
 
 def hot_windows(
-    connection: Connection, key: StreamKey, after: int = -1, decode: Decode = decode_rows
+    connection: Connection, key: StreamKey, after: int = -1, last: int = LARGEST, decode: Decode = decode_rows
 ) -> Iterator[Recorded]:
-    """The rows of windows of ``key`` that no chunk holds yet, in order, from that after ``after`` on, one by one."""
-    rows = connection.execute(_AFTER, {**key._asdict(), "after": after})
+    """The rows of windows of ``key`` that no chunk holds yet, in order, one by one: from that after ``after`` to
+    ``last``."""
+    rows = connection.execute(_WITHIN, {**key._asdict(), "after": after, "last": last})
     return (decode(inflate(body, encoding)) for encoding, body in rows)
 
 
@@ -59,9 +65,13 @@ _ENDS = select(
     _OF_SAME.order_by(_hot.window_index.desc()).scalar_subquery().label("last"),
 ).where(_stream.run_id == bindparam("run_id"), _stream.hot_windows > 0)
 _ENDS_OF_STREAM = _ENDS.where(_stream.rank == bindparam("rank"), _stream.incarnation == bindparam("incarnation"))
-_AFTER = (
+_WITHIN = (
     select(_hot.encoding, _hot.body)
-    .where(*(_hot[name] == bindparam(name) for name in _NAMES), _hot.window_index > bindparam("after"))
+    .where(
+        *(_hot[name] == bindparam(name) for name in _NAMES),
+        _hot.window_index > bindparam("after"),
+        _hot.window_index <= bindparam("last"),
+    )
     .order_by(_hot.window_index)
 )
 
@@ -93,9 +103,9 @@ class Tails:
             kept = EMPTY
         if kept.last_window_index == last:
             return kept
-        newer = hot_windows(connection, key, kept.last_window_index, self._decode)
+        newer = hot_windows(connection, key, kept.last_window_index, decode=self._decode)
         tail = _extended(kept, newer, first, last)
-        self._kept.put(place, tail, tail.lanes.values())
+        self._kept.put(place, tail, sum(rows.nbytes for rows in tail.rows.values()))
         return tail
 
 
@@ -104,7 +114,7 @@ def _key_of(row: RowMapping) -> StreamKey:
 
 
 def _extended(tail: Tail, windows: Iterable[Recorded], first: int, last: int) -> Tail:
-    lanes = dict(tail.lanes)
+    rows = dict(tail.rows)
     for lane, columns in lanes_of(windows).items():
-        lanes[lane] = joined([lanes[lane], columns]) if lane in lanes else columns
-    return Tail(first, last, lanes)
+        rows[lane] = rows.get(lane, GrowingRows()).with_rows(columns)
+    return Tail(first, last, rows)

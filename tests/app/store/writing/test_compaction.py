@@ -107,7 +107,7 @@ def test_who_wants_steps_alone_gets_all_of_them_and_decodes_no_more(
     monkeypatch.setattr(split, "_tails", None)
     with split.reading(steps_alone=True) as reader:
         steps = read_rows(StepRows, reader, "run-1", 0, steps_lane("train"), None)
-        assert all(lane.startswith("steps:") for lane in reader.tail(KEY).lanes)
+        assert all(lane.startswith("steps:") for lane in reader.tail(KEY).rows)
     for name in RECORDED["steps"]:
         assert same(getattr(steps, name), getattr(whole, name)), name
 

@@ -28,11 +28,11 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     runs: list[str] = []
     compact = compacting.compact
 
-    def breaking(connection: Connection, key: StreamKey) -> None:
+    def breaking(connection: Connection, key: StreamKey) -> compacting.Compaction | None:
         runs.append(key.run_id)
         if key.run_id == "broken":
             raise ValueError("on purpose")
-        compact(connection, key)
+        return compact(connection, key)
 
     monkeypatch.setattr(writing, "compact", breaking)
     return runs

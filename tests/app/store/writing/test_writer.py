@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import closing
@@ -174,6 +175,40 @@ def test_more_than_can_wait_is_refused_at_once(store: Store, gate: Gate, monkeyp
     assert all(isinstance(done.result(timeout=30), Ack) for done in waiting)
     assert isinstance(store.submit(posted_window(made_window(5))).result(timeout=30), Ack)
     assert store.waiting == (0, 0)
+
+
+def test_a_window_waits_for_others_while_several_come_at_a_time(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counters = Counters()
+    windows = [posted_window(window) for window in made_stream(7)]
+    rests: list[int] = []
+
+    def groups() -> tuple[float | None, ...]:
+        names = "underfed_writer_group_size_count", "underfed_writer_group_size_sum"
+        return tuple(counters.registry.get_sample_value(name) for name in names)
+
+    with closing(Store(database_url, counters=counters)) as store:
+
+        def rest(_: float) -> None:
+            """On the writer's thread; another window comes during the first."""
+            rests.append(1)
+            if len(rests) == 1:
+                store.submit(windows[4])
+
+        monkeypatch.setattr(time, "sleep", rest)
+        gate = Gate(store)
+        together = [store.submit(window) for window in windows[:3]]
+        gate.open()
+        for done in together:
+            done.result(timeout=30)
+        assert (rests, groups()) == ([], (2, 4)), "the one before them came alone"
+        store.submit(windows[3]).result(timeout=30)
+        settled = [store.submit(window).result(timeout=30) for window in windows[5:]]
+        settle(store)
+    assert [answer.next_window_index for answer in settled if isinstance(answer, Ack)] == [6, 7]
+    assert len(rests) == 2, "in company, and once more"
+    assert groups() == (7, 10)
 
 
 def test_what_was_submitted_before_the_end_is_written(store: Store, gate: Gate) -> None:

@@ -1,4 +1,4 @@
-"""The process that forks judges. It is forked itself while the service is one thread that has nothing open.
+"""The process that forks others. It is forked itself while the service is one thread that has nothing open.
 
 A process with threads cannot be forked safely, and one that is started anew imports for a second what this one has.
 It does nothing but wait, so that it lives as long as the service.
@@ -10,13 +10,11 @@ import gc
 import os
 import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from underfed_server.errors import TryLaterError
-
-NICE = 5
-"""Windows come first: a judge has a third of what the service has of a core that both want."""
 
 Work = Callable[[socket.socket], None]
 """All that a forked process does: until the other end of the socket is closed."""
@@ -27,16 +25,18 @@ class NoForksError(Exception):
 
 
 class Forks:
-    """One process at a time that does ``work``; ended with this one, however this one ends. Not for several threads at
-    once, but for :meth:`close`."""
+    """One process at a time for each of ``works``; ended with this one, however this one ends. Any thread may ask."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, *works: Work) -> None:
+        self._works = works
+        self.is_over = False
+        self._turn = threading.Lock()
         self._control, theirs = socket.socketpair()
         self._pid = os.fork()
         if self._pid == 0:
             try:
                 self._control.close()
-                _wait_for_orders(theirs, work)
+                _wait_for_orders(theirs, works)
             finally:
                 os._exit(0)
         theirs.close()
@@ -49,26 +49,38 @@ class Forks:
     ) -> None:
         self.close()
 
-    def new(self) -> socket.socket:
-        """Kill the process of before and fork another: the socket that leads to it.
+    def new(self, work: Work) -> socket.socket:
+        """Kill the process that did this work before and fork another: the socket that leads to it.
 
         Raises:
             TryLaterError: it is over.
             NoForksError: the process that forks has died, or can fork no more.
         """
-        if not self._pid:
-            raise TryLaterError("the service ends")
+        self._require_open()
         try:
-            self._control.sendall(b"+")
-            _, files, _, _ = socket.recv_fds(self._control, 1, 1)
+            with self._turn:
+                self._control.sendall(bytes([self._works.index(work)]))
+                _, files, _, _ = socket.recv_fds(self._control, 1, 1)
         except OSError as error:
+            self._require_open()
             raise NoForksError(str(error)) from error
         if not files:
             raise NoForksError("it has died")
         return socket.socket(fileno=files[0])
 
+    def _require_open(self) -> None:
+        if self.is_over:
+            raise TryLaterError("the service ends")
+
+    def start(self) -> None:
+        """Nothing is forked before there is something to do."""
+
     def close(self) -> None:
-        """Kill the process. A second time does nothing."""
+        """Kill the processes: SQLite moves its log into the file when the last one closes it, which is the service.
+
+        A second time does nothing.
+        """
+        self.is_over = True
         if self._pid:
             self._control.shutdown(socket.SHUT_RDWR)
             os.waitpid(self._pid, 0)
@@ -76,30 +88,31 @@ class Forks:
             self._control.close()
 
 
-def _wait_for_orders(control: socket.socket, work: Work) -> None:
+def _wait_for_orders(control: socket.socket, works: Sequence[Work]) -> None:
     # What stops a service is sent to all of its processes: these end when the service does, which ends in order.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     # What is never looked at stays shared with the service.
     gc.freeze()
-    child = 0
+    children = [0] * len(works)
     try:
-        while control.recv(1):
-            _end(child)
+        while asked := control.recv(1):
+            place = asked[0]
+            _end(children[place])
             ours, theirs = socket.socketpair()
-            child = os.fork()
-            if child == 0:
+            children[place] = os.fork()
+            if children[place] == 0:
                 control.close()
                 ours.close()
-                os.nice(NICE)
-                work(theirs)
+                works[place](theirs)
                 os._exit(0)
             theirs.close()
             socket.send_fds(control, [b"+"], [ours.fileno()])
             ours.close()
     finally:
-        # It only reads: nothing is lost.
-        _end(child)
+        # They only read: nothing is lost.
+        for child in children:
+            _end(child)
 
 
 def _end(child: int) -> None:

@@ -1,0 +1,63 @@
+"""A forked process as it is asked: forked when it is first needed, and again when it has died or hangs."""
+
+from __future__ import annotations
+
+import time
+from multiprocessing.connection import Connection
+from typing import Any
+
+from underfed_server.errors import TryLaterError
+from underfed_server.forked.forks import Forks, Work
+
+LONGEST_S = 60.0
+"""A judgement takes a tenth of a second, with advice one or two, and chunks of a stream as little. What takes longer is
+ended: others wait for it."""
+
+AGAIN_S = 1.0
+"""Between two starts: a process that dies at once must not take a core for that."""
+
+
+class AskedProcess:
+    """One thread at a time may ask."""
+
+    def __init__(self, forks: Forks, work: Work, database_url: str) -> None:
+        self._forks = forks
+        self._work = work
+        self._url = database_url
+        self._process: Connection | None = None
+        self._forked_at = float("-inf")
+
+    def ask(self, request: object) -> Any:
+        """The answer.
+
+        Raises:
+            Exception: what the process answered with.
+            TryLaterError: it has died, or was ended.
+            NoForksError: no process can be forked any more.
+        """
+        try:
+            process = self._process = self._process or self._forked()
+            process.send(request)
+            why = "" if process.poll(LONGEST_S) else f"it took more than {LONGEST_S:.0f} s"
+            found = None if why else process.recv()
+        except (EOFError, OSError) as error:
+            why = str(error) or "it has died"
+        if why:
+            self._end()
+            raise TryLaterError(f"the process that does this is started again: {why}")
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _end(self) -> None:
+        """The next one is forked in its place."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def _forked(self) -> Connection:
+        time.sleep(max(0.0, self._forked_at + AGAIN_S - time.monotonic()))
+        self._forked_at = time.monotonic()
+        process = Connection(self._forks.new(self._work).detach())
+        process.send(self._url)
+        return process

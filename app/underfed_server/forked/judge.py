@@ -1,0 +1,61 @@
+"""Has runs judged by a process of its own, and saves what it found."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from underfed_server.diagnose import Diagnoser, save
+from underfed_server.forked.answering import judged
+from underfed_server.forked.forks import NoForksError
+from underfed_server.model import Diagnosis
+from underfed_server.store.reading.spark import Curve
+from underfed_server.store.store import Store
+
+log = logging.getLogger("underfed.judge")
+
+Ask = Callable[[str], tuple[Diagnosis | None, Curve]]
+"""Has a run judged by the process; raises as :meth:`AskedProcess.ask`."""
+
+
+class JudgeProcess:
+    """Asked by several threads, it judges one run at a time; what was found is saved while the next one is judged.
+
+    The run that the process died of is judged again once more of it comes.
+    """
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._own: Diagnoser | None = None
+        """Once no process can be forked any more."""
+        self._turn = threading.Lock()
+        self._curves: dict[str, Curve] = {}
+
+    def __call__(self, store: Store, run_id: str) -> bool:
+        """Judge the run and save its diagnosis. ``False``: it says the same as the last one.
+
+        Raises:
+            NotFoundError: there is no such run.
+            TryLaterError: the store cannot be written, or the process has died.
+            FailedElsewhereError: with the traceback.
+        """
+        with self._turn:
+            found, self._curves[run_id] = self._judged(store, run_id)
+        return found is not None and save(store, found)
+
+    def curve(self, run_id: str) -> Curve | None:
+        """The run's as it was judged last, for whoever asks first; ``None``: it was not judged since."""
+        return self._curves.pop(run_id, None)
+
+    def _judged(self, store: Store, run_id: str) -> tuple[Diagnosis | None, Curve]:
+        if self._own is None:
+            try:
+                return self._ask(run_id)
+            except NoForksError as error:
+                log.warning(
+                    "no process can be forked that judges (%s): runs are judged where windows are received, until the "
+                    "service is restarted", error,
+                )  # fmt: skip
+                self._own = Diagnoser()
+        return judged(self._own, store, run_id)
