@@ -18,7 +18,7 @@ from underfed.trainer.tuning.costs import SinceKept
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.pace import Pace, Recent
 from underfed.trainer.tuning.passes import Passes
-from underfed.trainer.tuning.search import LEAST_GAIN, USED_UP, Candidate, Search, Trial
+from underfed.trainer.tuning.search import LEAST_GAIN, USED_UP, Candidate, Search, Trial, surely
 
 SECOND = 1_000_000_000
 
@@ -366,7 +366,7 @@ class Conductor:
         self._add_pass([newest], self.setting)
         self._add_pass(before.blocks, before.setting)
         slower = compare([newest], before.blocks)
-        if slower is None or slower.low <= 1.0:
+        if slower is None or surely(slower) <= 1.0:
             return None
         self._is_check = True
         return self._begin([Candidate(before.setting)], None, now_ns, first_step)

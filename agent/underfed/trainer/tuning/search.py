@@ -57,6 +57,10 @@ PICKED = 1.5
 """So many times as wide as that of 95 % is the interval by which the fastest of several has to be faster than what was
 in use: 99.7 %, since of up to five that are as fast the luckiest is picked, and looked at again after each block."""
 
+LEAST_NOISE = 0.01
+"""Standard error of a gain at least, as a share of it: steps that hardly differ while few are measured do not show that
+the host stays as it is."""
+
 LEAST_GAIN = 0.05
 """No trial where less can be gained: what trials cost is to stay far below what they bring."""
 
@@ -277,7 +281,7 @@ class Search:
         ratio = self._against_start(trial)
         if ratio is None or len(trial.blocks) < LEAST_ROUNDS or len(self.trials[0].blocks) < LEAST_ROUNDS:
             return False
-        return _surely(ratio) > 1.0 and (ratio.speedup >= WORTH or _is_cheaper(trial, self.trials[0]))
+        return surely(ratio) > 1.0 and (ratio.speedup >= WORTH or _is_cheaper(trial, self.trials[0]))
 
     def _why_not(self, rival: Trial, ratio: Ratio) -> str | None:
         """A candidate cannot be worth more than the best one; ``None``: it may be. ``ratio``: how many times as fast as
@@ -442,9 +446,10 @@ def _is_predicted_faster(trial: Trial, than: Trial) -> bool:
     return one is not None and other is not None and one >= (1 + LEAST_GAIN) * other
 
 
-def _surely(ratio: Ratio) -> float:
+def surely(ratio: Ratio) -> float:
     """The lower end for the fastest of several."""
-    return ratio.speedup * math.pow(ratio.low / ratio.speedup, PICKED)
+    noise = math.hypot(math.log(ratio.speedup / ratio.low), NORMAL * LEAST_NOISE)
+    return ratio.speedup * math.exp(-PICKED * noise)
 
 
 def _mean(trial: Trial) -> float:
