@@ -12,7 +12,7 @@ from underfed.trainer.tuning.blocks import least_steps
 from underfed.trainer.tuning.loader_setting import PREFETCH_FACTOR, LoaderSetting
 from underfed.trainer.tuning.search import LEAST_GAIN, Candidate
 
-BLOCK_FRACTION = 0.25
+BLOCK_FRACTION = 0.4
 """Of the steps for trials is a block with its switch to take at most: the more are loaded ahead, the more it takes, and
 several candidates have to be measured, the fastest of them twice."""
 

@@ -49,6 +49,9 @@ whatever is known by then: nothing is gained before."""
 KNOWN_PART = 0.75
 """Of the steps so far: the first ones of a run may be others, as where caches are still empty."""
 
+LONGER = 2
+"""Times as long as it was to be is a block at most whose queue empties."""
+
 MORE_KNOWN = 10
 """Times as much time as before trials may lose where a search was cut short by that limit, to begin another before
 ``RETRY_NS``."""
@@ -399,9 +402,13 @@ class Conductor:
 
     def _is_enough(self, search: Search, block: Block, first_step: int) -> bool:
         """Whether the block is as long as was wanted or as it may be, or tells already."""
-        steps = self._pace.steps
-        if steps >= self._length or search.are_used_up(first_step - block.first_step):
+        steps, all_steps = self._pace.steps, first_step - block.first_step
+        if search.are_used_up(all_steps):
             return True
+        if steps >= self._length:
+            # A queue that single batches emptied fills again, and then nothing of it is to be counted.
+            is_longer = steps < LONGER * self._length and search.may_have(all_steps)
+            return not is_longer or self._drained() <= search.current.unit
         if steps % search.current.unit:
             return False
         self._measure(search, block, steps)
@@ -410,8 +417,12 @@ class Conductor:
 
     def _measure(self, search: Search, block: Block, steps: int) -> None:
         block.requests_ns = self._pace.requests_ns[: steps + 1]
+        block.close(search.current.unit, self._drained())
+
+    def _drained(self) -> int:
+        """Batches by which those that are loaded ahead became fewer since the steps that are measured began."""
         before, after = self._ahead, self.ahead()
-        block.close(search.current.unit, before - after if before is not None and after is not None else 0)
+        return before - after if before is not None and after is not None else 0
 
     def _end_block(self, search: Search, block: Block, now_ns: int, first_step: int) -> Order | None:
         self._measure(search, block, self._pace.steps)

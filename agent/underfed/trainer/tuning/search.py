@@ -186,6 +186,10 @@ class Search:
         """Whether the current one may have no more than so many."""
         return self._turn is not self.trials[0] and steps >= self.left_steps
 
+    def may_have(self, steps: int) -> bool:
+        """Whether the current one may have more than so many, and steps for a second block are left."""
+        return self._turn is self.trials[0] or steps < self.left_steps - self._held_back([self._turn])
+
     def failed(self, reason: str) -> Trial:
         """The current one cannot be measured. Returns whose turn it is."""
         if self._turn is self.trials[0]:
@@ -390,7 +394,7 @@ class Search:
     def _is_too_noisy(self, trial: Trial) -> bool:
         """Whether all that instant data would gain were still within its interval after all blocks that there may be,
         which narrows with the square root of their number."""
-        error, stall, rounds = error_of(trial.blocks, self._spread), self.trials[0].stall_fraction, len(trial.blocks)
+        error, stall, rounds = error_of(trial.blocks), self.trials[0].stall_fraction, len(trial.blocks)
         if error is None or rounds < LEAST_ROUNDS or stall is None:
             return False
         most_gain = -math.log(1 - min(stall, MOST_STALL))
