@@ -429,14 +429,14 @@ def test_no_candidate_is_begun_that_could_not_be_measured_twice() -> None:
 
 
 def test_trials_begin_once_the_pace_of_what_is_in_use_is_known() -> None:
-    steady = Loop({NONE: 90, TWO: 30}, candidates=workers(2))
-    noisy = Loop({NONE: 90, TWO: 30}, candidates=workers(2), step_noise=2.0)
-    for loop in (steady, noisy):
-        while not loop.orders:
-            loop.run(1)
-    assert steady.step < 60
-    assert noisy.step > steady.step
-    assert noisy.now_ns < 15 * SECOND
+    steady, changing = (Loop({NONE: 100, TWO: 30}, candidates=workers(2)) for _ in range(2))
+    while not steady.orders:
+        steady.run(1)
+    while not changing.orders:
+        changing.run(1)
+        changing.wait_ms[NONE] = 180 if changing.step // 15 % 2 else 20
+    assert changing.step > 1.2 * steady.step
+    assert changing.now_ns < 20 * SECOND
 
 
 def test_a_search_that_was_cut_short_is_not_repeated_before_far_more_is_known() -> None:
