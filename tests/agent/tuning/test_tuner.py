@@ -343,3 +343,19 @@ def test_workers_whose_start_a_signal_handler_always_ends_are_given_up(monkeypat
     assert control._state.tuner is not None
     assert control._state.tuner.conductor is not None
     assert control._state.tuner.conductor.setting == LoaderSetting(0)
+
+
+def test_batches_that_are_loaded_and_not_handed_out_are_counted() -> None:
+    loader = tuned(DataLoader(Indices(20), num_workers=1))
+    tuner = control._state.tuner
+    assert tuner is not None
+    iterator = iter(loader)
+    next(iterator)
+    deadline = time.monotonic() + 60
+    while tuner._ahead() != 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert tuner._ahead() == 2
+    use_from_now_on(tuner, LoaderSetting(0))
+    for _ in range(4):
+        next(iterator)
+    assert tuner._ahead() == 0
