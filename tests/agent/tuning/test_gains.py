@@ -55,7 +55,7 @@ def test_no_gain_is_told_where_the_setting_before_became_faster_while_it_was_mea
     loop = Loop({NONE: 120, TWO: 10}, candidates=workers(2), most_steps=200)
     while loop.conductor.status != tuning.KEPT and loop.step < 400:
         loop.run(1)
-        loop.wait_ms[NONE] *= 0.98
+        loop.wait_ms[NONE] *= 0.99
     assert loop.conductor.status == tuning.KEPT
     loop.run(1000)
     assert gain_of(loop) is None

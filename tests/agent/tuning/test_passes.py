@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agent.tuning.training_loop import MS, NONE, TWO, Loop, workers
+from tests.agent.tuning.training_loop import FOUR, MS, NONE, TWO, Loop, workers
 from underfed.exchange import tuning
 from underfed.trainer.tuning.conductor import WENT_BACK
 from underfed.trainer.tuning.costs import gained
@@ -62,11 +62,17 @@ def test_what_is_kept_is_given_up_where_its_passes_turn_out_slower_as_a_whole() 
     assert loop.conductor.reason == WENT_BACK
 
 
-def test_what_would_never_be_measured_in_so_short_a_pass_is_not_tried() -> None:
-    eight = LoaderSetting(8, 2)
-    loop = Loop({NONE: 50, eight: 1}, candidates=workers(8), pass_steps=16)
+def test_what_loads_more_ahead_than_half_a_pass_is_tried_with_fewer_workers() -> None:
+    loop = Loop({NONE: 50, FOUR: 1}, candidates=workers(8), pass_steps=16)
     loop.run(600)
-    assert loop.in_use == NONE
+    assert loop.in_use == FOUR
+
+
+def test_a_queue_that_is_set_and_that_no_pass_fills_is_not_tried() -> None:
+    eight = LoaderSetting(8, 2)
+    loop = Loop({LoaderSetting(1, 2): 50, eight: 1}, candidates=workers(8), pass_steps=16, fixed={"prefetch_factor": 2})
+    loop.run(600)
+    assert loop.in_use == LoaderSetting(1, 2)
     (trial,) = loop.conductor.searches[0].trials[1:]
     assert trial.reason == "a pass of 16 steps ends while its queue of 16 batches is still being filled"
 

@@ -11,7 +11,7 @@ import pytest
 from tests.agent.tuning.training_loop import FOUR, MS, NONE, TWO, Loop, workers
 from underfed.exchange import tuning
 from underfed.exchange.tuning import Proposed
-from underfed.trainer.tuning.blocks import Block, compare
+from underfed.trainer.tuning.blocks import Block, compare, differ, spread_of
 from underfed.trainer.tuning.conductor import (
     HEALTHY,
     NEARLY_OVER,
@@ -24,7 +24,7 @@ from underfed.trainer.tuning.conductor import (
 from underfed.trainer.tuning.costs import lost_ns
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.report import end_lines, kept_line, script_lines
-from underfed.trainer.tuning.search import SLOWER, TIE, TOO_NOISY, USED_UP
+from underfed.trainer.tuning.search import BEATEN, SLOWER, TIE, TOO_NOISY, USED_UP, Candidate, Search, Trial
 
 
 def test_the_setting_that_is_measured_to_be_fastest_stays() -> None:
@@ -96,7 +96,7 @@ def test_no_block_is_begun_that_the_steps_for_trials_do_not_suffice_for(steps: i
 
 @pytest.mark.parametrize("seed", range(6))
 def test_where_the_noise_is_larger_than_what_could_be_gained_trials_end_early(seed: int) -> None:
-    loop = Loop({TWO: 1, FOUR: 0.9}, most_steps=2000, random=random.Random(seed))
+    loop = Loop({TWO: 0.7, FOUR: 0.6}, most_steps=2000, random=random.Random(seed))
     loop.work_noise, loop.candidates = 0.95, workers(4)
     loop.run(3000)
     trials = loop.conductor.searches[0].trials
@@ -340,3 +340,112 @@ def test_the_spread_of_blocks_counts_where_it_is_larger_than_that_within() -> No
     assert steady is not None
     assert steady.low < 0.7
     assert steady.high > 1.4
+
+
+def measured(step_ms: float, *, steps: int = 16, unit: int = 2, drained: int = 0) -> Block:
+    block = Block(0, 0, requests_ns=[round(step * step_ms * MS) for step in range(steps + 1)])
+    block.close(unit, drained)
+    return block
+
+
+def test_steps_by_which_a_queue_empties_count_as_long_as_loading_took() -> None:
+    emptied, steady = measured(10, drained=8), measured(10, drained=2)
+    assert emptied.unit_ns == [20 * MS] * 8
+    assert steady.unit_ns == [10 * MS] * 8
+    assert emptied.stall_fraction([0] * 16) == 0.5
+    assert steady.stall_fraction([MS] * 16) == pytest.approx(0.1)
+
+
+def test_a_few_long_steps_do_not_make_the_host_another() -> None:
+    usual = [10.0, 10.1, 9.9, 10.2] * 4
+    tail = [*usual[:-2], 90.0, 120.0]
+    assert not differ(*blocks(usual, tail))
+    assert differ(*blocks(usual, [2 * each for each in usual]))
+
+
+def test_loads_that_differ_from_sample_to_sample_are_no_changes_of_the_host() -> None:
+    choose = random.Random(1)
+    loads = [[choose.choice([10.0, 10.0, 10.0, 60.0]) for _ in range(96)]]
+    slower = [[10.0 + choose.random() + (5.0 if step // 24 % 2 else 0.0) for step in range(96)]]
+    assert spread_of([blocks(*loads)]) < 0.15
+    assert spread_of([blocks(*slower)]) > 0.15
+
+
+def search_of(*candidates: Candidate, most_steps: int = 1000) -> Search:
+    return Search(Trial(Candidate(NONE), [measured(100)], stall_fraction=0.9), candidates, most_steps)
+
+
+def played(search: Search, step_ms: dict[LoaderSetting, float]) -> Search:
+    """To its end, by steps that do not differ."""
+    search.begin()
+    present = NONE
+    while not search.is_over:
+        setting, unit = search.current.setting, search.current.unit
+        steps = search.block_steps(16, present)
+        assert steps
+        block = measured(step_ms[setting], steps=steps, unit=unit)
+        block.steps, present = steps, setting
+        search.measured(block, 0.5)
+    return search
+
+
+def test_steps_under_what_was_in_use_do_not_count() -> None:
+    search = played(search_of(Candidate(TWO)), {NONE: 100, TWO: 50})
+    assert search.best.setting == TWO
+    assert search.used_steps == sum(block.steps for block in search.trials[1].blocks)
+    assert sum(block.measured for block in search.trials[0].blocks) > 16
+
+
+def test_where_the_host_changed_before_the_first_block_between_trials_all_is_measured_anew() -> None:
+    search = played(search_of(Candidate(TWO)), {NONE: 50, TWO: 25})
+    ratio = search.ratio()
+    assert search.best.setting == TWO
+    assert ratio is not None
+    assert ratio.speedup == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "four_ms", "kept"),
+    [((2.0, 2.0), 49.5, TWO), ((2.0, 2.2), 49.5, FOUR), ((2.0, 2.0), 40.0, FOUR), ((None, None), 49.5, TWO)],
+)
+def test_a_tie_goes_to_the_cheaper_setting_unless_the_other_is_predicted_to_be_faster(
+    predicted: tuple[float | None, float | None], four_ms: float, kept: LoaderSetting
+) -> None:
+    two, four = (Candidate(setting, each) for setting, each in zip((TWO, FOUR), predicted, strict=True))
+    search = played(search_of(four, two), {NONE: 100, TWO: 50, FOUR: four_ms})
+    assert search.best.setting == kept
+
+
+def test_what_was_in_use_is_slower_than_what_stays_and_no_candidate_of_it() -> None:
+    search = played(search_of(Candidate(TWO), Candidate(FOUR)), {NONE: 100, TWO: 50, FOUR: 80})
+    assert [trial.reason for trial in search.trials] == [BEATEN, None, SLOWER]
+
+
+def test_no_candidate_is_begun_that_could_not_be_measured_twice() -> None:
+    search = search_of(Candidate(FOUR), most_steps=2 * (FOUR.capacity + 1 + 12) - 1)
+    search.begin()
+    assert search.is_over
+    assert search.trials[1].reason == USED_UP
+
+
+def test_trials_begin_once_the_pace_of_what_is_in_use_is_known() -> None:
+    steady, changing = (Loop({NONE: 100, TWO: 30}, candidates=workers(2)) for _ in range(2))
+    while not steady.orders:
+        steady.run(1)
+    while not changing.orders:
+        changing.run(1)
+        changing.wait_ms[NONE] = 180 if changing.step // 15 % 2 else 20
+    assert changing.step > 1.2 * steady.step
+    assert changing.now_ns < 20 * SECOND
+
+
+def test_a_search_that_was_cut_short_is_not_repeated_before_far_more_is_known() -> None:
+    loop = Loop({NONE: 50, TWO: 10}, candidates=workers(2), start_ms=4000, pass_steps=200, length=400)
+    loop.run(150)
+    assert len(loop.conductor.searches) == 1
+    loop.length = 2000
+    loop.run(300)
+    assert len(loop.conductor.searches) == 1
+    loop.length = 100_000
+    loop.run(300)
+    assert len(loop.conductor.searches) == 2

@@ -88,15 +88,21 @@ class Loop:
 
     def _begin_pass(self) -> None:
         """The steps until its queue is filled are not counted."""
-        self.conductor.request(self.now_ns, self._waited, self.step)
+        order = self.conductor.request(self.now_ns, self._waited, self.step)
         ends_ns = round(self.end_ms.get(self.in_use, 0.0) * MS)
         self.now_ns += ends_ns
-        self.conductor.pass_ended(ends_ns)
+        if order is None:
+            self.conductor.pass_ended(ends_ns)
+        else:
+            self.orders.append(order)
+            self.in_use = order.setting
         self.conductor.pass_began(self.now_ns, self.now_ns - ends_ns)
         self._pass_began = self.step
         self.now_ns += round(self.pass_ms.get(self.in_use, 0.0) * MS)
         for _ in range(self.in_use.capacity):
             self._pass(self.in_use)
+        if order is not None:
+            self.conductor.taken_over(self.now_ns, self.step)
         self.conductor.pass_measured(self.now_ns, self.in_use.capacity)
 
     def _switch(self, setting: LoaderSetting) -> Order | None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.agent.tuning.training_loop import Loop
@@ -34,6 +34,11 @@ class World:
     """Of a step, as a share of it."""
     drift: float
     """By which the host is slower or faster for some dozen steps."""
+
+    def of(self, setting: LoaderSetting) -> float:
+        """A shorter queue than a candidate's is as fast."""
+        longer = (step for each, step in self.step_ms.items() if each.num_workers == setting.num_workers)
+        return self.step_ms[setting] if setting in self.step_ms else next(longer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,7 @@ def outcome(world: World, most_steps: int, seed: int) -> Outcome:
     promise = random.Random(seed)
     others.sort(key=lambda each: world.step_ms[each] * promise.uniform(0.7, 1.4))
     loop = Loop(
-        {each: one - world.work_ms for each, one in world.step_ms.items()},
+        {each: world.of(each) - world.work_ms for each in [first, *_with_any_queue(others)]},
         work_ms=world.work_ms,
         step_noise=world.noise,
         drift=world.drift,
@@ -90,11 +95,18 @@ def outcome(world: World, most_steps: int, seed: int) -> Outcome:
     searches = loop.conductor.searches
     trials = searches[0].trials[1:] if searches else []
     return Outcome(
-        best / world.step_ms[loop.in_use],
+        best / world.of(loop.in_use),
         sum(search.used_steps for search in searches),
         loop.in_use != first,
         sum(1 for trial in trials if trial.blocks) / len(trials) if trials else 0.0,
     )
+
+
+def _with_any_queue(settings: Sequence[LoaderSetting]) -> Iterator[LoaderSetting]:
+    """A candidate is tried with a queue that is short enough for the steps."""
+    for each in settings:
+        yield each
+        yield from (replace(each, prefetch_factor=factor) for factor in range(1, each.prefetch_factor or 0))
 
 
 def _candidate(setting: LoaderSetting) -> dict[str, Any]:

@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from underfed.exchange.config import Value
 from underfed.exchange.tuning import Proposed
-from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.search import Candidate
+from underfed.trainer.tuning.blocks import least_steps
+from underfed.trainer.tuning.loader_setting import PREFETCH_FACTOR, LoaderSetting
+from underfed.trainer.tuning.search import LEAST_GAIN, Candidate
+
+BLOCK_FRACTION = 0.4
+"""Of the steps for trials is a block with its switch to take at most: the more are loaded ahead, the more it takes, and
+several candidates have to be measured, the fastest of them twice."""
+
+PASS_FRACTION = 0.5
+"""Of a pass may be loaded ahead at most: it begins by filling the queue, and ends by emptying it."""
+
+HANDED_OVER_PER_NS = 2.0
+"""Bytes of a batch that a worker hands over in a nanosecond, about: it writes them to new shared memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What else tells which settings are worth a trial. ``pass_steps``: of a pass; ``None``: not known.
+    ``batch_bytes``: 0: not known. ``step_ns``: under the setting in use."""
+
+    most_steps: int
+    pass_steps: int | None = None
+    batch_bytes: int = 0
+    step_ns: float = 0.0
 
 
 def is_for(proposed: Proposed, present: LoaderSetting) -> bool:
@@ -21,19 +44,49 @@ def candidates_in(proposed: Proposed, present: LoaderSetting) -> list[Candidate]
     return [_candidate(each, present) for each in proposed.candidates]
 
 
-def to_try(found: Sequence[Candidate], present: LoaderSetting, fixed: Mapping[str, Value]) -> list[Candidate]:
-    """Each once, without the one in use. ``fixed``: what ``--set`` set.
+def to_try(
+    found: Sequence[Candidate], present: LoaderSetting, fixed: Mapping[str, Value], around: Surroundings
+) -> list[Candidate]:
+    """Each once, without the one in use, with queues that the passes and the steps for trials suffice for. ``fixed``:
+    what ``--set`` set.
 
     One without workers comes first: its start takes no steps, and the others, which fill queues, may use up those for
-    trials before its turn.
+    trials before its turn. It is also tried where handing over batches takes a good part of a step: how much that
+    saves no model of one run knows.
     """
     kept = [name for name in fixed if name in present.settings()]
-    free = [
-        each
-        for each in found
-        if each.setting != present and all(getattr(each.setting, name) == getattr(present, name) for name in kept)
-    ]
-    return sorted({each.setting: each for each in free}.values(), key=lambda each: each.setting.num_workers > 0)
+    wanted = [_fitted(each, present, fixed, around) for each in found]
+    if present.num_workers and around.batch_bytes / HANDED_OVER_PER_NS >= LEAST_GAIN * around.step_ns > 0:
+        wanted.append(Candidate(present.changed({"num_workers": 0})))
+    free: dict[LoaderSetting, Candidate] = {}
+    for each in wanted:
+        if each.setting != present and all(getattr(each.setting, name) == getattr(present, name) for name in kept):
+            free.setdefault(each.setting, each)
+    return sorted(free.values(), key=lambda each: each.setting.num_workers > 0)
+
+
+def _fitted(
+    candidate: Candidate, present: LoaderSetting, fixed: Mapping[str, Value], around: Surroundings
+) -> Candidate:
+    """With a queue that is short enough; nothing is predicted of another setting."""
+    setting = candidate.setting
+    if not setting.num_workers or "prefetch_factor" in fixed:
+        return candidate
+    block = present.capacity + 1 + least_steps(setting.num_workers)
+    ahead = round(BLOCK_FRACTION * around.most_steps) - block
+    fitted = _with_queue(setting, max(ahead, PREFETCH_FACTOR * setting.num_workers))
+    if around.pass_steps is not None:
+        ahead = round(PASS_FRACTION * around.pass_steps)
+        if "num_workers" not in fixed and fitted.num_workers * PREFETCH_FACTOR > ahead:
+            fitted = replace(fitted, num_workers=max(1, ahead // PREFETCH_FACTOR))
+        fitted = _with_queue(fitted, ahead)
+    return candidate if fitted == setting else Candidate(fitted)
+
+
+def _with_queue(setting: LoaderSetting, most: int) -> LoaderSetting:
+    """Of at most so many batches, but of one for each worker at least."""
+    factor = min(setting.prefetch_factor or PREFETCH_FACTOR, max(1, most // setting.num_workers))
+    return replace(setting, prefetch_factor=factor)
 
 
 def _candidate(each: Mapping[str, Any], present: LoaderSetting) -> Candidate:

@@ -13,12 +13,12 @@ from underfed.exchange.config import Value
 from underfed.exchange.tuning import Proposed
 from underfed.trainer.tuning.allowance import Allowance, Rest, starts_of
 from underfed.trainer.tuning.blocks import LEAST_UNIT, Block, compare, mean_ns, unit_of
-from underfed.trainer.tuning.candidates import candidates_in, is_for, to_try
+from underfed.trainer.tuning.candidates import Surroundings, candidates_in, is_for, to_try
 from underfed.trainer.tuning.costs import SinceKept
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.pace import Pace, Recent
 from underfed.trainer.tuning.passes import Passes
-from underfed.trainer.tuning.search import LEAST_GAIN, MOST_BLOCKS, USED_UP, Candidate, Search, Trial
+from underfed.trainer.tuning.search import LEAST_GAIN, USED_UP, Candidate, Search, Trial, surely
 
 SECOND = 1_000_000_000
 
@@ -37,6 +37,24 @@ STALLED_NS = 60 * SECOND
 
 RETRY_NS = 600 * SECOND
 """... and so much time have passed since the search before."""
+
+KNOWN, KNOWN_OF_GAIN = 0.03, 0.125
+"""Standard error of the step of the setting in use, as a share of it, by which trials begin, or this part of what there
+is to gain: these steps cost nothing, and those of the trials are compared with them. ..."""
+
+KNOWN_NS, KNOWN_STEPS, KNOWN_FRACTION = 10 * SECOND, 500, 0.02
+"""... They begin after so long, after so many steps, or after this part of what is known to be left of the run,
+whatever is known by then: nothing is gained before."""
+
+KNOWN_PART = 0.75
+"""Of the steps so far: the first ones of a run may be others, as where caches are still empty."""
+
+LONGER = 2
+"""Times as long as it was to be is a block at most whose queue empties."""
+
+MORE_KNOWN = 10
+"""Times as much time as before trials may lose where a search was cut short by that limit, to begin another before
+``RETRY_NS``."""
 
 MOST_CANDIDATES = 5
 
@@ -74,7 +92,8 @@ class Conductor:
     nanoseconds. ``changed``: called when what it tells has changed. ``left_steps``: that are known to be left of the
     run; ``None``: that is not known. ``start_ns``: what starting workers costs, as far as that is known.
     ``starting``: requests to come whose steps are of a start, of which this is not told. ``pass_steps``: of a pass;
-    ``None``: that is not known."""
+    ``None``: that is not known. ``ahead``: batches that are loaded and not handed out; ``None``: that is not known.
+    ``batch_bytes``: of a batch; 0: that is not known."""
 
     began_with: LoaderSetting
     most_steps: int
@@ -90,6 +109,8 @@ class Conductor:
     start_ns: int = 0
     starting: Callable[[], int] = lambda: 0
     pass_steps: Callable[[], int | None] = lambda: None
+    ahead: Callable[[], int | None] = lambda: None
+    batch_bytes: Callable[[], int] = lambda: 0
     is_limited: bool = True
     """The time that trials may lose: nobody asked for a number of steps."""
     status: str = tuning.WAITING
@@ -113,8 +134,14 @@ class Conductor:
     _pace: Pace = field(default_factory=Pace)
     _search: Search | None = None
     _allowance: Allowance = field(default_factory=Allowance)
-    _is_cut: bool = False
-    """What is left of the run was too short for all that the search would have tried: it is longer later."""
+    _cut: str | None = None
+    """Why what is left of the run was too short for all that the search would have tried: it is longer later."""
+    _cut_limit_ns: float | None = None
+    """Of the last search that was."""
+    _ahead: int | None = None
+    """As the steps that are measured began."""
+    _known_ns: int | None = None
+    """When candidates were there."""
     _is_check: bool = False
     """The search is of what was kept, against what was in use before."""
     _now_ns: int = 0
@@ -150,6 +177,7 @@ class Conductor:
     def pass_began(self, now_ns: int, last_ns: int) -> None:
         """The next request does not end a step that counts. ``last_ns``: of the last request of the pass before."""
         self._pace.gap()
+        self._ahead = None
         self._passes.began(self.setting, now_ns)
         self._allowance.pass_began(now_ns, last_ns)
 
@@ -182,7 +210,7 @@ class Conductor:
                 return self._go_on(self._search, now_ns, first_step)
             if self._is_too_dear(self._search, block, now_ns, first_step):
                 return self._go_on(self._search, now_ns, first_step)
-            if not self._is_enough(self._search, block):
+            if not self._is_enough(self._search, block, first_step):
                 return None
             return self._end_block(self._search, block, now_ns, first_step)
         if took and self._is_since_kept:
@@ -195,6 +223,7 @@ class Conductor:
     def taken_over(self, now_ns: int, first_step: int) -> None:
         """The setting that was ordered loads, and its start-up is over."""
         self._pace.forget()
+        self._ahead = self.ahead()
         search, block = self._search, self._block
         if search is None:
             if self.kept_from_step is None:
@@ -247,7 +276,23 @@ class Conductor:
         candidates = self._candidates(now_ns, recent)
         if not candidates:
             return None if candidates is None else self._end_if_asked()
-        return self._try(candidates, recent, now_ns, first_step)
+        return self._try(candidates, recent, now_ns, first_step) if self._is_known(recent, now_ns) else None
+
+    def _is_known(self, recent: Recent, now_ns: int) -> bool:
+        """Whether the pace of the setting in use is known well enough to be compared with."""
+        self._known_ns = self._known_ns or now_ns
+        steps, left = self._pace.steps, self.left_steps()
+        if now_ns - self._known_ns >= KNOWN_NS or steps >= KNOWN_STEPS:
+            return True
+        if left is not None and steps > KNOWN_FRACTION * left:
+            return True
+        error = self._pace.error(self._known_steps)
+        return error is not None and error <= max(KNOWN, KNOWN_OF_GAIN * recent.stall_fraction)
+
+    @property
+    def _known_steps(self) -> int:
+        """The newest that tell the pace of the setting in use: those before them may be of a beginning."""
+        return min(KNOWN_STEPS, round(KNOWN_PART * self._pace.steps))
 
     def _try(self, candidates: Sequence[Candidate], recent: Recent, now_ns: int, first_step: int) -> Order | None:
         """Unless the run is too short for it, as far as it is known."""
@@ -273,8 +318,10 @@ class Conductor:
                 self.refuse(HEALTHY, tuning.WAITING)
             return False
         self._stalled_ns = self._stalled_ns or now_ns
-        if self._ended_ns is not None and (
-            now_ns - self._stalled_ns < STALLED_NS or now_ns - self._ended_ns < RETRY_NS
+        if (
+            self._ended_ns is not None
+            and not self._is_more_known(recent)
+            and (now_ns - self._stalled_ns < STALLED_NS or now_ns - self._ended_ns < RETRY_NS)
         ):
             return False
         if self._asked_ns is None:
@@ -283,6 +330,13 @@ class Conductor:
         elif self.steps <= JUDGED_STEPS:
             self._asked_ns = now_ns
         return True
+
+    def _is_more_known(self, recent: Recent) -> bool:
+        """Whether trials may lose far more than when the last search was cut short by that."""
+        if self._cut_limit_ns is None:
+            return False
+        rest = self._rest([Block(0, 0, unit_ns=[recent.step_ns])], recent.stall_fraction)
+        return rest is None or rest.limit_ns >= MORE_KNOWN * self._cut_limit_ns
 
     def _end_if_asked(self) -> Order | None:
         """Where there is nothing to try."""
@@ -300,7 +354,8 @@ class Conductor:
             found = list(self.plain(self.setting, recent.step_ns, recent.wait_ns))
         else:
             return None
-        return to_try(found, self.setting, self.fixed)
+        around = Surroundings(self.most_steps, self.pass_steps(), self.batch_bytes(), recent.step_ns)
+        return to_try(found, self.setting, self.fixed, around)
 
     def _check(self, now_ns: int, first_step: int) -> Order | None:
         """Whether what is kept is slower, by more than its noise, than what was in use before it was. The host may have
@@ -314,7 +369,7 @@ class Conductor:
         self._add_pass([newest], self.setting)
         self._add_pass(before.blocks, before.setting)
         slower = compare([newest], before.blocks)
-        if slower is None or slower.low <= 1.0:
+        if slower is None or surely(slower) <= 1.0:
             return None
         self._is_check = True
         return self._begin([Candidate(before.setting)], None, now_ns, first_step)
@@ -326,44 +381,55 @@ class Conductor:
     ) -> Order | None:
         """``stall`` ``None``: whatever the candidates gain, it need not be a wait."""
         began = Trial(Candidate(self.setting), stall_fraction=stall)
-        search = Search(began, candidates[:MOST_CANDIDATES], self.most_steps)
         self._wanted = max(began.least_steps, self._wanted)
         if not self.since.steps:
             self.since.part_steps = self._wanted
-        known = max(self._wanted, min(MOST_BLOCKS * self._wanted, self._pace.steps // 2))
-        began.blocks.append(self._pace.newest_block(known, search.current.unit, now_ns, first_step))
+        known = max(self._wanted, self._known_steps)
+        began.blocks.append(self._pace.newest_block(known, began.unit, now_ns, first_step))
         self._add_pass(began.blocks, began.setting)
+        search = Search(began, candidates[:MOST_CANDIDATES], self.most_steps, self.pass_steps())
         rest = None if stall is None else self._rest(began.blocks, stall)
         self._allowance.begin(now_ns - self._pace.paused_ns, first_step, mean_ns(began.blocks) or 0.0, rest)
-        self._is_cut = False
+        self._cut = None
         for trial in search.trials[1:]:
             trial.reason = self._why_no_pass(trial.setting) or self.why_no_room(trial.setting)
         self.searches.append(search)
         self._search, self._began_ns = search, now_ns
-        self._asked_ns = self._stalled_ns = None
+        self._asked_ns = self._stalled_ns = self._known_ns = None
         self.status, self.reason, self.kept_from_step = tuning.SEARCHING, None, None
         search.begin()
         return self._go_on(search, now_ns, first_step)
 
-    def _is_enough(self, search: Search, block: Block) -> bool:
-        """Whether the block is as long as was wanted, or tells already."""
-        steps = self._pace.steps
-        if steps >= self._length or steps % search.current.unit:
-            return steps >= self._length
+    def _is_enough(self, search: Search, block: Block, first_step: int) -> bool:
+        """Whether the block is as long as was wanted or as it may be, or tells already."""
+        steps, all_steps = self._pace.steps, first_step - block.first_step
+        if search.are_used_up(all_steps):
+            return True
+        if steps >= self._length:
+            # A queue that single batches emptied fills again, and then nothing of it is to be counted.
+            is_longer = steps < LONGER * self._length and search.may_have(all_steps)
+            return not is_longer or self._drained() <= search.current.unit
+        if steps % search.current.unit:
+            return False
         self._measure(search, block, steps)
         self._add_passes(search, block)
         return search.is_obvious(block)
 
     def _measure(self, search: Search, block: Block, steps: int) -> None:
         block.requests_ns = self._pace.requests_ns[: steps + 1]
-        block.close(search.current.unit)
+        block.close(search.current.unit, self._drained())
+
+    def _drained(self) -> int:
+        """Batches by which those that are loaded ahead became fewer since the steps that are measured began."""
+        before, after = self._ahead, self.ahead()
+        return before - after if before is not None and after is not None else 0
 
     def _end_block(self, search: Search, block: Block, now_ns: int, first_step: int) -> Order | None:
         self._measure(search, block, self._pace.steps)
         block.steps, block.end_ns = first_step - block.first_step, now_ns
         self._block = None
         self._add_passes(search, block)
-        search.measured(block, None if self._is_check else self._pace.stall_fraction)
+        search.measured(block, None if self._is_check else block.stall_fraction(self._pace.waits_ns))
         return self._go_on(search, now_ns, first_step)
 
     def _add_passes(self, search: Search, open_block: Block) -> None:
@@ -391,6 +457,7 @@ class Conductor:
     def _go_on(self, search: Search, now_ns: int, first_step: int) -> Order | None:
         self._block = None
         self._pace.begin_anew()
+        self._ahead = self.ahead()
         while not search.is_over and (why := self._why_no_turn(search) or self._why_not(search)) is not None:
             search.failed(why)
         if not search.is_over:
@@ -424,7 +491,7 @@ class Conductor:
         if search.current.blocks:
             return None
         why = self._why_too_dear(search.current.setting, self._allowance.rest)
-        self._is_cut |= why is not None
+        self._cut = why or self._cut
         return why
 
     def _is_too_dear(self, search: Search, block: Block, now_ns: int, first_step: int) -> bool:
@@ -432,8 +499,8 @@ class Conductor:
         why = self._allowance.why_no_further(now_ns - self._pace.paused_ns, first_step)
         if why is None:
             return False
-        self._is_cut = True
-        search.used_steps += first_step - block.first_step
+        self._cut = why
+        search.use(first_step - block.first_step)
         search.stop(why)
         return True
 
@@ -464,13 +531,16 @@ class Conductor:
         is_check, self._search, self._is_check = self._is_check, None, False
         self._ended_ns = now_ns
         self.trial_ns += now_ns - self._began_ns
+        rest = self._allowance.rest
         self._allowance.end(now_ns - self._pace.paused_ns, first_step)
         best = search.best
         is_other = best is not search.trials[0]
         self.went_back = is_check and is_other
-        if self._is_cut and not is_other:
+        self._cut_limit_ns = None
+        is_cut = self._cut is not None and not is_other
+        if is_cut:
             # Once more of the run is known, it may be worth it.
-            self._ended_ns = None
+            self._cut_limit_ns = rest.limit_ns if rest is not None else None
         elif not is_check:
             self._residual = best.stall_fraction or 0.0
         if is_other and (ratio := search.ratio()) is not None:
@@ -480,8 +550,8 @@ class Conductor:
         if best.setting == self.began_with:
             others = [trial for trial in search.trials[1:] if trial.setting != self.began_with]
             why_none = next((trial.reason for trial in others), None) if not any(t.blocks for t in others) else None
-            self.status = tuning.LEFT_ALONE
-            self.reason = WENT_BACK if self.went_back else why_none or NOTHING_FASTER
+            self.status = tuning.WAITING if is_cut else tuning.LEFT_ALONE
+            self.reason = self._cut if is_cut else WENT_BACK if self.went_back else why_none or NOTHING_FASTER
             self.speedup, self.interval = 1.0, None
         else:
             self.status, self.reason = tuning.KEPT, None

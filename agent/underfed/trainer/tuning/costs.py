@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from underfed.trainer.tuning.blocks import NORMAL, Block, compare, mean_ns, speed, spread_of
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.search import Search
+from underfed.trainer.tuning.search import PICKED, Search
 
 LEAST_PARTS = 4
 """Of the steps since something was kept: fewer do not tell how the host changes."""
@@ -73,8 +73,10 @@ def gained(searches: Sequence[Search], began_with: LoaderSetting, since: SinceKe
     mean, pace, spread = mean_ns(before), speed(before, _spread(searches)), since.spread
     if mean is None or pace is None or spread is None:
         return None
-    blocks = max(1.0, sum(block.measured for block in before) / since.part_steps)
-    factor = max(pace.high / pace.speedup, math.exp(NORMAL * spread / math.sqrt(blocks)))
+    # A host that is slower is so for many steps: a longer block tells no more of how it changes. And what is kept was
+    # picked for being faster than just these blocks.
+    blocks = max(1.0, sum(min(1.0, block.measured / since.part_steps) for block in before))
+    factor = max(pace.high / pace.speedup, math.exp(PICKED * NORMAL * spread / math.sqrt(blocks)))
     gain = Gain(*(since.steps * each - since.ns for each in (mean, mean / factor, mean * factor)))
     if gain.low_ns <= 0 <= gain.high_ns or (gain.ns > 0 and became_faster(searches, began_with)):
         return None

@@ -85,6 +85,15 @@ class Feeder:
         """Nothing that it was asked for is still to be handed out."""
         return not self.setting.num_workers or not self.of(own)._task_info
 
+    def ahead(self, own: Any) -> int | None:
+        """Batches that it has loaded and not handed out; ``None``: not known."""
+        if not self.setting.num_workers:
+            return 0
+        session, iterator = self.session, self.of(own)
+        if session is None or session.qsize is None:
+            return None
+        return max(0, session.qsize(iterator) + session.arrived - int(iterator._num_yielded))
+
     def is_usable(self, own: Any) -> bool:
         """Whether it may be used again: all of its workers live."""
         if not self.setting.num_workers:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
-from underfed.trainer.tuning.blocks import Block
+from underfed.trainer.tuning.blocks import LEAST_STEPS, LEAST_UNITS, Block
 
 SECOND = 1_000_000_000
 
@@ -55,9 +58,14 @@ class Pace:
         """Before ``recent`` tells."""
         return max(0, ENOUGH - self.steps)
 
-    @property
-    def stall_fraction(self) -> float:
-        return sum(self.waits_ns) / max(1, self.requests_ns[-1] - self.requests_ns[0])
+    def error(self, steps: int) -> float | None:
+        """Standard error of the mean of so many newest steps, as a share of it, by stretches: long steps may come in
+        groups. ``None``: too few."""
+        instants = self.requests_ns[-1 : -steps - 2 : -LEAST_STEPS]
+        stretches = [after - before for after, before in pairwise(instants)]
+        if len(stretches) < LEAST_UNITS:
+            return None
+        return statistics.stdev(stretches) / math.sqrt(len(stretches)) / max(1.0, statistics.fmean(stretches))
 
     def gap(self) -> None:
         """The next request does not end a step that counts."""

@@ -337,9 +337,17 @@ class Tuner:
                 start_ns=start_ns(loader),
                 starting=lambda: self._skip,
                 pass_steps=self._chosen.pass_steps,
+                ahead=self._ahead,
+                batch_bytes=lambda: self._batch.size_bytes if self._batch is not None else 0,
                 is_limited=self.options.most_steps is None,
             )
         )
+
+    def _ahead(self) -> int | None:
+        """Batches that are loaded and not handed out; ``None``: not known."""
+        iterator = self._current() if self._current is not None else None
+        switched = switched_of(iterator) if iterator is not None else None
+        return switched.state.active.ahead(iterator) if switched is not None else None
 
     # A request
 

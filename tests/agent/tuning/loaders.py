@@ -1,0 +1,342 @@
+"""Trainings with loaders whose queues, workers and hosts are simulated, on a clock moved by hand: what the search keeps
+of them, beside the fastest setting there is.
+
+Unlike ``training_loop``, steps follow from loads: queues fill and empty, batches come in order, single samples take
+long. ``python -m tests.agent.tuning.loaders`` prints how close the search comes in many of them.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from underfed.exchange.tuning import Proposed
+from underfed.trainer.tuning.conductor import SECOND, Conductor, Order, steps_for_trials
+from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.plain_rule import plain_candidates
+
+MS = 1_000_000
+CORES = 2
+BYTES_OF_HUGE = 24_000_000
+JUDGED_STEPS = 45
+"""From when the service's candidates are there."""
+
+STATIC = [LoaderSetting(0)] + [LoaderSetting(count, factor) for count in (1, 2, 3, 4) for factor in (2, 8)]
+STEPS = 9_000
+"""Of a training, as far as that is known: 2 % of them are for trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Milliseconds of a batch and of a step."""
+
+    cpu: float = 0.5
+    """Of loading, on a core."""
+    sleep: float = 0.0
+    """Of loading, waiting."""
+    work: float = 12.0
+    work_cpu: float = 0.0
+    """Of the step's work, on a core."""
+    tail_chance: float = 0.0
+    tail: float = 0.0
+    """What some batches take more."""
+    send: float = 0.4
+    """By a worker."""
+    receive: float = 0.2
+    noise: float = 0.04
+    batch_bytes: int = 10_000
+    pass_steps: int | None = None
+    drift: float = 0.0
+    """Of the host: the standard deviation of a logarithm, for episodes of three seconds."""
+    crowded: float = 1.0
+    """Times as long as later takes what is on a core in the first four seconds."""
+
+
+PROGRAMS = {
+    "decode": Program(cpu=34),
+    "storage": Program(sleep=32),
+    "mixed": Program(cpu=10, sleep=12),
+    "heavy tail": Program(sleep=8, tail_chance=0.05, tail=112),
+    "tiny": Program(cpu=6, send=2.5, receive=1.5),
+    "huge": Program(cpu=9, send=12, receive=7, noise=0.1, batch_bytes=BYTES_OF_HUGE),
+    "slow collate": Program(cpu=21, sleep=4),
+    "compute-bound": Program(cpu=4, work=25),
+    "host-heavy": Program(cpu=16, work=14, work_cpu=10),
+}
+
+
+@dataclass(slots=True)
+class Queue:
+    """What loads under one setting: when each batch that is asked for is there."""
+
+    setting: LoaderSetting
+    training: Training
+    free_ns: list[float]
+    """When each worker is."""
+    due_ns: deque[float] = field(default_factory=deque)
+    asked: int = 0
+
+    def fill(self, now_ns: float) -> None:
+        while len(self.due_ns) < self.setting.capacity:
+            self.ask(now_ns)
+
+    def ask(self, now_ns: float) -> None:
+        worker = self.asked % self.setting.num_workers
+        self.free_ns[worker] = max(self.free_ns[worker], now_ns) + self.training.load_ns(self.setting, now_ns)
+        self.due_ns.append(self.free_ns[worker])
+        self.asked += 1
+
+
+@dataclass(slots=True)
+class Training:
+    program: Program
+    setting: LoaderSetting
+    random: random.Random
+    candidates: list[dict[str, Any]] = field(default_factory=list)
+    most_steps: int | None = None
+    now_ns: int = SECOND
+    step: int = 0
+    conductor: Conductor = field(init=False)
+    _queue: Queue = field(init=False)
+    _next: Queue | None = None
+    _skip: int = 0
+    """Steps of a start, of which the conductor is not told."""
+    _measured: LoaderSetting = field(init=False)
+    _known: set[LoaderSetting] = field(default_factory=set)
+    """Whose workers run."""
+    _waited_ns: int = 0
+    _host: float = 1.0
+    _host_until_ns: float = 0.0
+    _left_of_pass: int = 0
+    _passes: int = 0
+
+    def __post_init__(self) -> None:
+        self._measured = self.setting
+        self._left_of_pass = self.program.pass_steps or 0
+        self._begin(self.setting)
+        self.conductor = Conductor(
+            self.setting,
+            self.most_steps or steps_for_trials(None, STEPS),
+            {},
+            False,
+            proposed=self._proposed,
+            plain=lambda setting, step, wait: plain_candidates(setting, step, wait, CORES),
+            why_no_room=lambda _: None,
+            changed=lambda: None,
+            concluded=lambda: None,
+            left_steps=self._left_steps,
+            starting=lambda: self._skip,
+            pass_steps=lambda: self.program.pass_steps,
+            ahead=lambda: sum(due <= self.now_ns for due in self._queue.due_ns),
+            batch_bytes=lambda: self.program.batch_bytes,
+            is_limited=self.most_steps is None,
+        )
+
+    def tune(self) -> LoaderSetting:
+        """Until it keeps something, or for long. Returns what it keeps."""
+        while not self._is_over and self.step < STEPS // 2:
+            self.train(1)
+        return self.conductor.setting
+
+    @property
+    def _is_over(self) -> bool:
+        return bool(self.conductor.searches) and not self.conductor.is_searching
+
+    def train(self, steps: int, *, is_tuned: bool = True) -> None:
+        for _ in range(steps):
+            if self.program.pass_steps is not None and not self._left_of_pass:
+                self._begin_pass()
+            if is_tuned:
+                self._request()
+            self._take()
+
+    # What the program does
+
+    def _take(self) -> None:
+        """A batch, and the work of its step."""
+        began, program = self.now_ns, self.program
+        if self._next is not None and not self._queue.due_ns:
+            self._queue, self._next = self._next, None
+            self.setting, self._skip = self._queue.setting, self._queue.setting.capacity + 1
+        if self.setting.num_workers:
+            self.now_ns = round(max(self.now_ns, self._queue.due_ns.popleft()) + program.receive * self._pace() * MS)
+            ends = program.pass_steps is not None and self._left_of_pass <= self.setting.capacity
+            if self._next is None and not ends:
+                self._queue.ask(began)
+        else:
+            self.now_ns += round(self.load_ns(self.setting, self.now_ns))
+        self._waited_ns = self.now_ns - began
+        work = program.work - program.work_cpu + program.work_cpu * self._pace()
+        self.now_ns += round(work * self._noise() * MS)
+        self.step += 1
+        self._left_of_pass -= 1
+
+    def load_ns(self, setting: LoaderSetting, now_ns: float) -> float:
+        program, workers = self.program, setting.num_workers
+        on_core = program.cpu + (program.send if workers else 0.0)
+        crowded = 1.0
+        if workers:
+            share = on_core / (on_core + program.sleep + program.tail_chance * program.tail)
+            wanted = workers * share + program.work_cpu / program.work
+            crowded = max(1.0, wanted / CORES) * (1 + 0.02 * max(0, workers - CORES))
+        tail = program.tail if program.tail_chance and self.random.random() < program.tail_chance else 0.0
+        return (on_core * crowded * self._pace() * self._noise() + program.sleep * self._noise() + tail) * MS
+
+    def _noise(self) -> float:
+        return math.exp(self.random.gauss(0, self.program.noise))
+
+    def _pace(self) -> float:
+        """Times as long as usual takes what is on a core."""
+        if self.now_ns < 5 * SECOND:
+            return self.program.crowded
+        if self.program.drift and self.now_ns > self._host_until_ns:
+            self._host_until_ns = self.now_ns + self.random.expovariate(1 / 3) * SECOND
+            self._host = math.exp(abs(self.random.gauss(0, self.program.drift)))
+        return self._host
+
+    def _begin(self, setting: LoaderSetting) -> None:
+        self.setting = setting
+        self._queue, self._skip = self._started(setting), setting.capacity + 1
+
+    def _started(self, setting: LoaderSetting) -> Queue:
+        """A worker that does not run takes 40 ms to start, half of which the training waits for."""
+        start_ns = 0 if setting in self._known else 40 * MS * setting.num_workers
+        self._known.add(setting)
+        queue = Queue(setting, self, [self.now_ns + start_ns] * setting.num_workers)
+        self.now_ns += start_ns // 2
+        queue.fill(self.now_ns)
+        return queue
+
+    # What the tuner does
+
+    def _request(self) -> None:
+        if self._skip:
+            self._skip -= 1
+            if not self._skip and self._next is None:
+                self._begin_measuring()
+        if self._skip or self._next is not None:
+            return
+        order: Order | None = self.conductor.again()
+        if self.conductor.setting == self.setting:
+            self._begin_measuring()
+            self.conductor.pass_measured(self.now_ns, self._steps_of_pass)
+            order = self.conductor.request(self.now_ns, self._waited_ns, self.step)
+        if order is None:
+            return
+        self._known &= {order.setting, order.keep, self.setting}
+        if order.setting != self.setting:
+            self._next = self._started(order.setting)
+
+    def _begin_measuring(self) -> None:
+        if self.conductor.setting == self.setting != self._measured:
+            self._measured = self.setting
+            self.conductor.taken_over(self.now_ns, self.step)
+
+    @property
+    def _steps_of_pass(self) -> int:
+        return self.step if self.program.pass_steps is None else self.program.pass_steps - self._left_of_pass
+
+    def _begin_pass(self) -> None:
+        ended_ns = self.now_ns
+        self.now_ns += 5 * MS * self.setting.num_workers
+        if self.conductor.setting == self.setting:
+            self.conductor.pass_ended(self.now_ns - ended_ns)
+        self._next, self._left_of_pass = None, self.program.pass_steps or 0
+        self._passes += 1
+        self._known.clear()
+        self.conductor.pass_began(self.now_ns, ended_ns)
+        self._begin(self.conductor.setting)
+
+    def _left_steps(self) -> int:
+        if self.program.pass_steps is None:
+            return STEPS - self.step
+        return self._left_of_pass + self.program.pass_steps * self._passes
+
+    def _proposed(self) -> Proposed | None:
+        if self.step < JUDGED_STEPS:
+            return None
+        return Proposed(self.conductor.setting.settings(), self.candidates, None)
+
+
+@cache
+def step_ms(program: Program, setting: LoaderSetting) -> float:
+    """On a host that does not change."""
+    training = Training(program, setting, random.Random(7))
+    training.train(200, is_tuned=False)
+    began_ns = training.now_ns
+    training.train(2500, is_tuned=False)
+    return (training.now_ns - began_ns) / 2500 / MS
+
+
+def fastest_ms(program: Program) -> float:
+    return min(step_ms(program, each) for each in STATIC)
+
+
+def starts(program: Program) -> list[LoaderSetting]:
+    """The slowest, torch's default, and a long queue of one worker."""
+    worst = max(STATIC, key=lambda each: step_ms(program, each))
+    return list(dict.fromkeys((worst, LoaderSetting(0), LoaderSetting(1, 8))))
+
+
+def proposals(program: Program, present: LoaderSetting, choose: random.Random) -> list[dict[str, Any]]:
+    """As the service has them: the best by a simulation that errs, what lies beside it, and no workers."""
+    factor, now = present.prefetch_factor or 2, step_ms(program, present)
+    error = {count: choose.uniform(0.93, 1.08) for count in range(5)}
+    same = [LoaderSetting(count, factor if count else None) for count in range(5)]
+    speeds = {each: now / step_ms(program, each) * error[each.num_workers] for each in same}
+    best = min((each for each in same if speeds[each] >= 0.98 * max(speeds.values())), key=lambda each: each.cost)
+    wanted = [best, *(each for each in same if abs(each.num_workers - best.num_workers) == 1 and each.num_workers)]
+    if best.num_workers:
+        longer = LoaderSetting(best.num_workers, 2 * factor)
+        speeds[longer] = now / step_ms(program, longer) * error[longer.num_workers]
+        wanted.append(longer)
+    wanted += [each for each in same if not each.num_workers and speeds[each] >= 1.0]
+    found = [each for each in dict.fromkeys(wanted) if each != present and 1.1 * speeds[each] >= 1.05]
+    return [_proposal(each, speeds[each]) for each in sorted(found, key=lambda each: -speeds[each])]
+
+
+def _proposal(setting: LoaderSetting, speed: float) -> dict[str, Any]:
+    names = {"num_workers": setting.num_workers, "prefetch_factor": setting.prefetch_factor}
+    settings = {name: value for name, value in names.items() if value is not None}
+    return {"settings": settings, "predicted_speedup": speed, "low": 0.85 * speed, "high": 1.15 * speed}
+
+
+def tuned(program: Program, start: LoaderSetting, seed: int, most_steps: int | None = None) -> Training:
+    quiet = next(
+        (each for each in PROGRAMS.values() if each.sleep == program.sleep and each.cpu == program.cpu), program
+    )
+    candidates = proposals(quiet, start, random.Random(7 * seed + 1))
+    training = Training(program, start, random.Random(seed), candidates, most_steps)
+    training.tune()
+    return training
+
+
+def table(seeds: int) -> Iterator[str]:
+    yield "host                  speed/best mean  least  within 5 %  slower than before"
+    hosts: dict[str, dict[str, float]] = {
+        "quiet": {},
+        "changes by 30 %": {"drift": 0.3},
+        "crowded at first": {"crowded": 2.0},
+    }
+    for name, host in hosts.items():
+        shares, slower = [], 0
+        for program in PROGRAMS.values():
+            there = Program(**{**{each: getattr(program, each) for each in Program.__slots__}, **host})
+            for start in starts(program):
+                for seed in range(seeds):
+                    kept = step_ms(program, tuned(there, start, seed).conductor.setting)
+                    shares.append(fastest_ms(program) / kept)
+                    slower += kept > 1.02 * step_ms(program, start)
+        within = sum(each >= 0.95 for each in shares) / len(shares)
+        mean, least = statistics.fmean(shares), min(shares)
+        yield f"{name:20}  {mean:15.3f}  {least:5.2f}  {within:9.0%}  {slower} of {len(shares)}"
+
+
+if __name__ == "__main__":
+    print(*table(10), sep="\n")

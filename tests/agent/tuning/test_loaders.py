@@ -1,0 +1,69 @@
+"""What the search keeps of loaders whose queues are simulated: a few of those that ``loaders`` prints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.agent.tuning.loaders import PROGRAMS, Training, fastest_ms, starts, step_ms, tuned
+from underfed.trainer.tuning.loader_setting import LoaderSetting
+
+NONE, ONE_LONG = LoaderSetting(0), LoaderSetting(1, 8)
+
+
+@pytest.mark.parametrize("name", ["storage", "heavy tail", "huge", "slow collate", "host-heavy"])
+def test_what_is_kept_is_near_the_fastest_setting(name: str) -> None:
+    program = PROGRAMS[name]
+    trainings = [tuned(program, start, seed) for start in starts(program) for seed in range(2)]
+    kept = [fastest_ms(program) / step_ms(program, each.conductor.setting) for each in trainings]
+    assert all(share >= 0.95 for share in kept)
+    searches = [search for each in trainings for search in each.conductor.searches]
+    assert all(search.used_steps <= search.most_steps for search in searches)
+
+
+def test_a_queue_that_was_filled_during_the_switch_is_not_taken_for_speed() -> None:
+    """Two workers load too slowly; their queue of 16 lasts for longer than a block."""
+    program = PROGRAMS["storage"]
+    training = tuned(program, ONE_LONG, seed=0)
+    trials = [trial for search in training.conductor.searches for trial in search.trials if len(trial.blocks) > 1]
+    for trial in trials:
+        means = [each for block in trial.blocks for each in block.unit_ns]
+        assert sum(means) / len(means) / 1e6 > 0.85 * step_ms(program, trial.setting)
+
+
+@pytest.mark.parametrize("name", ["decode", "mixed", "slow collate"])
+def test_the_factor_is_true_where_others_crowded_the_host_before_the_trials(name: str) -> None:
+    """Each core did half as much for the first four seconds, in which only what was in use is measured."""
+    program = PROGRAMS[name]
+    training = tuned(replace(program, crowded=2.0), NONE, seed=0)
+    kept, (low, high) = training.conductor.setting, training.conductor.interval or (0.0, 0.0)
+    gain = step_ms(program, NONE) / step_ms(program, kept)
+    assert low <= 1.03 * gain
+    assert high >= 0.97 * gain
+
+
+def test_what_stays_was_measured_twice_and_what_was_in_use_before_too() -> None:
+    for name in ("decode", "heavy tail"):
+        search = tuned(PROGRAMS[name], NONE, seed=1).conductor.searches[0]
+        start, best = search.trials[0], search.best
+        assert best is not start
+        assert min(len(start.blocks), len(best.blocks)) >= 2
+        order = sorted((block.start_ns, trial is start) for trial in (start, best) for block in trial.blocks)
+        assert [is_start for _, is_start in order][:3] == [True, False, True]
+
+
+def test_short_passes_get_queues_that_fit_and_no_more_steps_than_allowed() -> None:
+    program = replace(PROGRAMS["storage"], pass_steps=25)
+    training = tuned(program, ONE_LONG, seed=1)
+    (search, *_) = training.conductor.searches
+    assert training.conductor.setting.num_workers > 1
+    assert all(trial.setting.capacity <= 13 for trial in search.trials[1:])
+    assert search.used_steps <= search.most_steps
+
+
+def test_no_workers_are_tried_where_batches_are_huge_though_they_are_not_proposed() -> None:
+    for name, is_tried in (("huge", True), ("decode", False)):
+        training: Training = tuned(PROGRAMS[name], ONE_LONG, seed=0)
+        settings = [trial.setting.num_workers for trial in training.conductor.searches[0].trials[1:]]
+        assert (0 in settings) == is_tried
