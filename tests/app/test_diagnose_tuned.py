@@ -221,3 +221,15 @@ def test_what_is_kept_is_not_taken_for_set_from_outside(store: Store) -> None:
     post(store, [*tuned_windows(run, after=30), run.train(10, THREE, loaders=[loader(THREE)])])
     assert store.run("tuned").overrides == {}
     assert store.run("tuned").num_workers == 3
+
+
+@pytest.mark.parametrize("status", ["finished", "crashed"])
+def test_a_run_that_ends_with_its_trials_says_what_they_found(store: Store, status: str) -> None:
+    run = TunedRun()
+    windows = tuned_windows(run, after=3)
+    post(store, [*windows, run.train(1, THREE, end={"status": status})])
+    found = judged(store)
+    assert found.bound == "unknown"
+    assert found.sentence == (
+        "By its trials the run is × 3.40 as fast (95%: 3.30 to 3.50) with num_workers 0 → 3, prefetch_factor None → 2."
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from underfed_server import figures
-from underfed_server.model import Setting, Trial, Tuning
+from underfed_server.diagnosis.ended_tuning import changes
+from underfed_server.model import Trial, Tuning
 
 QUIET, LOUD, GOOD = "bright_black", "bold", "green"
 
@@ -40,12 +41,6 @@ def _since(tuning: Tuning) -> str:
         return ""
     ends = (figures.duration(each) for each in (tuning.gained_low_us, tuning.gained_high_us))
     return f", {figures.duration(tuning.gained_us)} ({'–'.join(ends)}) gained since"
-
-
-def changes(before: Mapping[str, Setting], after: Mapping[str, Setting]) -> str:
-    """``num_workers 0 → 3, prefetch_factor None → 2``"""
-    names = [name for name in after if before.get(name) != after[name]]
-    return ", ".join(f"{name} {before.get(name)} → {after[name]}" for name in names)
 
 
 def _table(trials: Sequence[Trial]) -> RenderableType:
