@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections import defaultdict
@@ -64,7 +65,7 @@ def test_what_is_not_faster_gives_way_to_what_was_in_use() -> None:
     assert loop.in_use == TWO
     assert loop.conductor.status == tuning.LEFT_ALONE
     assert loop.conductor.kept_from_step is not None
-    costs, why = end_lines(loop.conductor, None)
+    costs, why, _ = end_lines(loop.conductor, None)
     assert costs.endswith(" s of trials")
     assert why == "--tune leaves the loader as it is: no other setting was measured to be faster"
 
@@ -262,6 +263,81 @@ def test_a_candidate_without_workers_comes_first() -> None:
 def test_something_is_said_at_the_end_whatever_was_done(loop: Loop, steps: int, why: str) -> None:
     loop.run(steps)
     assert list(end_lines(loop.conductor, None)) == [f"--tune leaves the loader as it is: {why}"]
+
+
+def left(loop: Loop, steps: int = 1200) -> list[str]:
+    """What is said at the end of a run of which nothing else was kept, its cost left out."""
+    loop.run(steps)
+    assert loop.conductor.status == tuning.LEFT_ALONE
+    cost, *lines = end_lines(loop.conductor, None)
+    assert "of trials" in cost
+    return lines
+
+
+def test_each_setting_that_was_tried_and_not_kept_is_told_with_what_was_measured_of_it() -> None:
+    loop = Loop({NONE: 90, TWO: 90, FOUR: 190}, candidates=workers(2, 4))
+    why, two, four = left(loop)
+    assert why == "--tune leaves the loader as it is: no other setting was measured to be faster"
+    assert two.startswith("--tune: num_workers=2: 1.00 × as fast (95 % 1.00–1.00), ")
+    assert four == "--tune: num_workers=4: 0.50 × as fast (95 % 0.50–0.50), slower by more than its noise"
+
+
+def test_how_many_more_steps_would_show_a_gain_follows_from_its_noise() -> None:
+    loop = Loop({NONE: 90, TWO: 80}, noise=0.5, candidates=workers(2), most_steps=100)
+    _, line = left(loop)
+    found = re.search(r"(1\.\d+) × as fast \(95 % (\d\.\d+)–.*about (\d+) more steps of each would show it$", line)
+    assert found is not None and "not shown to be faster" in line
+    speedup, low, more = map(float, found.groups())
+    measured = loop.conductor.searches[0].trials[1].measured
+    noise = 1.3 * math.log(speedup / low) * math.sqrt(measured / (measured + more))
+    assert noise == pytest.approx(math.log(speedup), rel=0.05)
+
+
+def test_what_was_not_tried_is_told_beside_what_was_with_every_reason() -> None:
+    eight = LoaderSetting(8, 2)
+    loop = Loop({NONE: 90, TWO: 90, eight: 1}, candidates=workers(2, 8), pass_steps=16)
+    lines = left(loop)
+    assert lines[0] == "--tune leaves the loader as it is: no other setting was measured to be faster"
+    assert lines[1].startswith("--tune: num_workers=2: 1.00 × as fast")
+    why = "a pass of 16 steps ends while its queue of 16 batches is still being filled"
+    assert lines[2] == f"--tune: num_workers=8 was not tried: {why}"
+
+
+def test_an_earlier_search_that_lost_what_it_may_is_told_beside_what_kept_a_later_one_from_trying() -> None:
+    loop = Loop({NONE: 90, TWO: 95, FOUR: 1}, candidates=workers(4, 2), pass_steps=100, length=600, start_ms=7_000)
+    loop.run(100)
+    assert "trials had lost" in str(loop.conductor.searches[0].trials[1].reason)
+    loop.length = 20_000
+    loop.no_room = "its batches need 9 MB of /dev/shm, and 1 MB are free"
+    loop.run(400)
+    assert len(loop.conductor.searches) > 1
+    said = "\n".join(end_lines(loop.conductor, None))
+    assert "num_workers=2 was not measured to the end: trials had lost" in said
+    assert "num_workers=4 was not tried: its batches need 9 MB" in said
+
+
+def test_steps_that_more_trials_would_need_are_told_where_they_were_used_up() -> None:
+    loop = Loop({NONE: 90, TWO: 90, FOUR: 90}, candidates=workers(2, 4), most_steps=30)
+    said = "\n".join(left(loop))
+    assert "num_workers=4 was not tried: the steps for trials were used up, at least 21 more would be needed" in said
+
+
+def test_an_iterable_data_set_that_is_given_workers_is_told_to_come_in_another_order() -> None:
+    loop = Loop({NONE: 90, TWO: 30}, candidates=workers(2))
+    loop.run(600)
+    assert str(kept_line(loop.conductor, is_iterable=True)).endswith(
+        "s of trials; its data set is iterable, so its records now come in another order"
+    )
+    queue = Loop({TWO: 90, LoaderSetting(2, 8): 1}, candidates=[{"settings": {"prefetch_factor": 8}}])
+    queue.run(600)
+    line = str(kept_line(queue.conductor, is_iterable=True))
+    assert line.startswith("prefetch_factor 2 → 8") and "order" not in line
+
+
+def test_what_a_setting_was_is_written_as_in_python() -> None:
+    loop = Loop({NONE: 90, LoaderSetting(2, 8): 1}, candidates=[{"settings": {"num_workers": 2, "prefetch_factor": 8}}])
+    loop.run(600)
+    assert str(kept_line(loop.conductor)).startswith("num_workers 0 → 2, prefetch_factor None → 8: ")
 
 
 def test_why_nothing_can_be_tried_is_told() -> None:
