@@ -1,4 +1,4 @@
-"""Which queues are too long for a pass: ``--tune`` tries none that is not advised, and none is advised that it refuses."""
+"""Which queues are too long for a pass: ``--tune`` tries what is advised, and what it refuses is not advised."""
 
 from __future__ import annotations
 
