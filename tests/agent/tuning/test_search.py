@@ -312,8 +312,19 @@ def test_an_earlier_search_that_lost_what_it_may_is_told_beside_what_kept_a_late
     loop.run(400)
     assert len(loop.conductor.searches) > 1
     said = "\n".join(end_lines(loop.conductor, None))
-    assert "num_workers=2 was not measured to the end: trials had lost" in said
+    assert "num_workers=2 was begun: trials had lost" in said
     assert "num_workers=4 was not tried: its batches need 9 MB" in said
+
+
+def test_settings_of_one_reason_are_told_together() -> None:
+    loop = Loop({NONE: 90}, candidates=[*workers(2, 4), {"settings": {"num_workers": 4, "prefetch_factor": 8}}])
+    loop.conductor.why_no_room = lambda setting: "no room" if setting.num_workers == 4 else "no core"
+    loop.run(300)
+    lines = list(end_lines(loop.conductor, None))
+    assert lines[1:] == [
+        "--tune: num_workers=2 was not tried: no core",
+        "--tune: num_workers=4 and num_workers=4 with prefetch_factor=8 were not tried: no room",
+    ]
 
 
 def test_steps_that_more_trials_would_need_are_told_where_they_were_used_up() -> None:

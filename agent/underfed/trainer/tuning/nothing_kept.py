@@ -13,23 +13,24 @@ from underfed.trainer.tuning.search import PICKED, UNPROVEN, USED_UP, WORTH, Sea
 
 
 def why_nothing_kept(conductor: Conductor) -> list[str]:
-    """Of all searches, what matters most first. Empty: nothing was tried, nor looked at for it."""
+    """Of all searches, what holds for all of them first. Empty: nothing was looked at."""
     if conductor.went_back and conductor.reason is not None:
         return [conductor.reason]
-    known, began = _known(conductor), conductor.began_with
-    measured = [_of_begun(search, trial) for search, trial in known if _has_begun(trial)]
+    known = _known(conductor)
+    measured = [_of_measured(*each) for each in known if each[1].blocks]
     others: dict[str, list[Trial]] = {}
     for _, trial in known:
-        if not _has_begun(trial) and trial.reason is not None:
+        if not trial.blocks and trial.reason is not None:
             others.setdefault(trial.reason, []).append(trial)
+    began = conductor.began_with
     if not measured and len(others) == 1:
         return [_why(why, trials, began) for why, trials in others.items()]
-    said = [*measured, *(_of_untried(why, trials, began) for why, trials in others.items())]
+    said = [*measured, *(_of_unmeasured(why, trials, began) for why, trials in others.items())]
     return [*_why_at_all(conductor, said), *said]
 
 
 def _why_at_all(conductor: Conductor, said: Sequence[str]) -> Iterator[str]:
-    """What holds for all of them, unless it is said of one already."""
+    """Unless it is said of one of them already."""
     reason = conductor.reason if conductor.reason not in (None, ASKING) else None
     if reason is not None and not any(reason in each for each in said):
         yield reason
@@ -38,26 +39,26 @@ def _why_at_all(conductor: Conductor, said: Sequence[str]) -> Iterator[str]:
 
 
 def _known(conductor: Conductor) -> list[tuple[Search, Trial]]:
-    """The newest trial of each setting that has begun, or else the newest of all, in the order of their first turns."""
+    """Of each setting that was begun the newest such trial, in the order of their first turns; then those that the last
+    search would have tried: what kept an earlier one from it is no longer so."""
     found: dict[LoaderSetting, tuple[Search, Trial]] = {}
     for search in conductor.searches:
-        for trial in search.trials[1:]:
-            before = found.get(trial.setting)
-            is_newer = before is None or _has_begun(trial) or not _has_begun(before[1])
-            if is_newer and trial.setting != conductor.began_with:
-                found[trial.setting] = search, trial
-    return list(found.values())
+        found |= {trial.setting: (search, trial) for trial in search.trials[1:] if _has_begun(trial)}
+    for search in conductor.searches[-1:]:
+        found = {trial.setting: (search, trial) for trial in search.trials[1:]} | found
+    ordered = sorted(found.values(), key=lambda each: conductor.searches.index(each[0]))
+    return [each for each in ordered if each[1].setting != conductor.began_with]
 
 
 def _has_begun(trial: Trial) -> bool:
     return bool(trial.blocks) or trial.open_block is not None
 
 
-def _of_begun(search: Search, trial: Trial) -> str:
+def _of_measured(search: Search, trial: Trial) -> str:
     """``num_workers=4: 1.02 × as fast (95 % 0.97–1.07), no gain that is larger than its noise``"""
     settings, ratio = _settings(search.trials[0].setting, trial), _ratio(search, trial)
     if ratio is None:
-        return f"{settings} was not measured to the end: {trial.reason}"
+        return f"{settings}: {trial.reason}"
     ends = f"95 % {ratio.low:.2f}–{ratio.high:.2f}"
     more = _missing_steps(trial, ratio)
     would = f": about {more:,} more steps of each would show it" if more else ""
@@ -85,9 +86,22 @@ def _rounded(steps: float) -> int:
     return math.ceil(steps / unit) * unit
 
 
-def _of_untried(why: str, trials: Sequence[Trial], began: LoaderSetting) -> str:
-    settings = " and ".join(_settings(began, trial) for trial in trials)
-    return f"{settings} {'was' if len(trials) == 1 else 'were'} not tried: {_why(why, trials, began)}"
+def _of_unmeasured(why: str, trials: Sequence[Trial], began: LoaderSetting) -> str:
+    """``num_workers=8 was begun, num_workers=6 and num_workers=4 were not tried: …``"""
+    said = []
+    for what, some in (
+        ("begun", [trial for trial in trials if _has_begun(trial)]),
+        ("not tried", [trial for trial in trials if not _has_begun(trial)]),
+    ):
+        if some:
+            said.append(
+                f"{_listed([_settings(began, each) for each in some])} {'was' if len(some) == 1 else 'were'} {what}"
+            )
+    return f"{', '.join(said)}: {_why(why, trials, began)}"
+
+
+def _listed(each: Sequence[str]) -> str:
+    return " and ".join(part for part in (", ".join(each[:-1]), each[-1]) if part)
 
 
 def _why(why: str, trials: Sequence[Trial], began: LoaderSetting) -> str:
@@ -98,6 +112,6 @@ def _why(why: str, trials: Sequence[Trial], began: LoaderSetting) -> str:
 
 
 def _settings(before: LoaderSetting, trial: Trial) -> str:
-    """Those of the trial that are others; as they are written with ``--set``."""
+    """``num_workers=4 with prefetch_factor=8``: those that are others, as they are written with ``--set``."""
     changed = {name: value for name, (_, value) in before.difference(trial.setting).items() if value is not None}
-    return format_settings(changed)
+    return format_settings(changed).replace(", ", " with ", 1)
