@@ -25,9 +25,9 @@ class Tried:
     """From the setting in use."""
 
     def __str__(self) -> str:
-        """``num_workers=4, × 1.02 (0.97–1.07)``"""
-        settings = ", ".join(f"{name}={value}" for name, value in self.differing.items())
-        return f"{settings}, {figures.factor(self.gain.speedup)} ({self.gain.low:.2f}–{self.gain.high:.2f})"
+        """``num_workers=4 with prefetch_factor=8: × 1.02 (0.97–1.07)``"""
+        settings = " with ".join(f"{name}={value}" for name, value in self.differing.items())
+        return f"{settings}: {figures.factor(self.gain.speedup)} ({self.gain.low:.2f}–{self.gain.high:.2f})"
 
 
 def tried_beside(facts: RunFacts) -> list[Tried]:
@@ -50,7 +50,7 @@ def not_again(facts: RunFacts, outcome: Advice | Refusal | None, tried: Sequence
         why = _told([same])
         return Refusal(change=outcome.change, title=outcome.title, why=why, evidence=outcome.evidence)
     if isinstance(outcome, Refusal):
-        of_change = [each for each in tried if outcome.change in each.differing]
+        of_change = [each for each in tried if next(iter(each.differing), None) == outcome.change]
         return outcome.model_copy(update={"why": f"{_told(of_change)} {outcome.why}"}) if of_change else outcome
     return None
 

@@ -52,12 +52,12 @@ def _table(trials: Sequence[Trial]) -> RenderableType:
     for trial in trials:
         gains = (trial.speedup, trial.predicted_speedup) if trial.number else (None, None)
         table.add_row(
-            Text("kept", GOOD) if trial.kept else "" if trial.number else "before",
+            "before" if not trial.number else Text("kept", GOOD) if trial.kept else "",
             *(str(trial.settings.get(name)) for name in names),
             f"{trial.steps:,}",
             _pace(trial),
             *(figures.factor(gain) if trial.number else "" for gain in gains),
-            style=LOUD if trial.kept else "",
+            style=LOUD if trial.kept and trial.number else "",
         )
     reasons = [Text(f"{_named(trial, names)}: {trial.reason}", QUIET) for trial in trials if trial.reason]
     return Group(table, *reasons)

@@ -330,7 +330,7 @@ def test_settings_of_one_reason_are_told_together() -> None:
 def test_steps_that_more_trials_would_need_are_told_where_they_were_used_up() -> None:
     loop = Loop({NONE: 90, TWO: 90, FOUR: 90}, candidates=workers(2, 4), most_steps=30)
     said = "\n".join(left(loop))
-    assert "num_workers=4 was not tried: the steps for trials were used up, at least 21 more would be needed" in said
+    assert f"num_workers=4 was not tried: {USED_UP}, at least 21 more would be needed" in said
 
 
 def test_an_iterable_data_set_that_is_given_workers_is_told_to_come_in_another_order() -> None:

@@ -56,13 +56,13 @@ def test_what_was_tried_is_told_with_what_was_measured_instead() -> None:
     assert "num_workers" not in changes(found)
     refusal = refused("num_workers", found)
     assert refusal.title == "Raise num_workers from 2 (kept by --tune) to 4"
-    assert refusal.why == "Tried by --tune, against what is in use: num_workers=4, × 1.02 (0.98–1.06)."
+    assert refusal.why == "Tried by --tune, against what is in use: num_workers=4: × 1.02 (0.98–1.06)."
 
 
 def test_no_workers_are_advised_as_little_where_they_were_tried() -> None:
     case = made_case(tuned(NONE, TWO), made_verdict(ipc_copy=0.6), lambda one: 1.0 if one.num_workers else 1.5)
     refusal = refused("num_workers", recommend(case))
-    assert refusal.why == "Tried by --tune, against what is in use: num_workers=0, × 0.25 (0.24–0.26)."
+    assert refusal.why == "Tried by --tune, against what is in use: num_workers=0: × 0.25 (0.24–0.26)."
 
 
 @pytest.mark.parametrize(
@@ -82,5 +82,5 @@ def test_a_search_that_ended_with_another_setting_than_the_one_in_use_tells_noth
 def test_a_refusal_says_what_was_tried_and_names_what_was_kept() -> None:
     refusal = refused("num_workers", advised(tuned(NONE, TWO), best=2))
     assert refusal.title == "More workers than the 2 that --tune kept"
-    assert refusal.why.startswith("Tried by --tune, against what is in use: num_workers=0, × 0.25 (0.24–0.26). ")
+    assert refusal.why.startswith("Tried by --tune, against what is in use: num_workers=0: × 0.25 (0.24–0.26). ")
     assert refusal.why.endswith("no other number of workers gains 5% or more.")

@@ -432,6 +432,7 @@ class Conductor:
         why = self._allowance.why_no_further(now_ns - self._pace.paused_ns, first_step)
         if why is None:
             return False
+        block.steps, block.end_ns = first_step - block.first_step, now_ns
         self._is_cut = True
         search.used_steps += first_step - block.first_step
         search.stop(why)

@@ -174,8 +174,9 @@ def _change(name: str, values: tuple[object, object]) -> str:
 def _trial(search: Search, trial: Trial, index: int, number: int, origin_ns: int) -> TrialFacts:
     measured = speed(trial.blocks)
     candidate = trial.candidate
-    begun = [*trial.blocks, *([trial.open_block] if trial.open_block is not None and not search.is_over else [])]
-    blocks = [_block(block, origin_ns) for block in begun]
+    last = trial.open_block
+    is_told = last is not None and (last.end_ns > 0 or not search.is_over)
+    blocks = [_block(block, origin_ns) for block in [*trial.blocks, *([last] if last is not None and is_told else [])]]
     return TrialFacts(
         search=index,
         number=number,

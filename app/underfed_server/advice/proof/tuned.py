@@ -87,8 +87,14 @@ def _inside(trial: Trial, gain: Gain | None) -> bool | None:
 
 
 def _measured(tuning: Tuning, trial: Trial, trials: Sequence[Trial]) -> Gain | None:
-    """Of the only search by what the agent found: it compares neighbouring blocks, which is more exact."""
-    if len({each.search for each in trials}) == 1 and tuning.speedup and tuning.low and tuning.high:
+    """Of the only search that kept another setting by what the agent found: it compares neighbouring blocks, which is
+    more exact."""
+    if (
+        [each for each in trials if each.kept and each.number] == [trial]
+        and tuning.speedup
+        and tuning.low
+        and tuning.high
+    ):
         return Gain(tuning.speedup, tuning.low, tuning.high)
     return observed(trial, trials)
 
