@@ -6,6 +6,7 @@ import math
 import random
 import re
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 
@@ -200,6 +201,14 @@ def test_the_lines_to_write_have_what_was_set_beside_what_is_kept() -> None:
     assert list(script_lines(loop.conductor)) == ["num_workers=2,", "prefetch_factor=8,"]
 
 
+def test_they_have_what_was_set_and_is_never_tried() -> None:
+    loop = Loop({replace(TWO, persistent_workers=True): 90, replace(FOUR, persistent_workers=True): 1})
+    loop.fixed["persistent_workers"], loop.candidates = True, workers(4)
+    loop.run(600)
+    assert loop.conductor.status == tuning.KEPT
+    assert list(script_lines(loop.conductor)) == ["persistent_workers=True,", "num_workers=4,"]
+
+
 def test_what_ends_the_trials_is_told_of_the_setting_that_showed_it() -> None:
     loop = Loop({NONE: 90, TWO: 30, FOUR: 5}, candidates=workers(2, 4))
     while not loop.orders:
@@ -314,6 +323,15 @@ def test_an_earlier_search_that_lost_what_it_may_is_told_beside_what_kept_a_late
     said = "\n".join(end_lines(loop.conductor, None))
     assert "num_workers=2 was begun: trials had lost" in said
     assert "num_workers=4 was not tried: its batches need 9 MB" in said
+
+
+def test_a_program_that_ends_within_its_trials_says_what_was_measured_so_far() -> None:
+    loop = Loop({NONE: 90, TWO: 60, FOUR: 1}, noise=0.1, candidates=workers(2, 4))
+    while not (loop.conductor.searches and loop.conductor.searches[0].trials[1].blocks):
+        loop.run(1)
+    _, ended, two = end_lines(loop.conductor, None)
+    assert ended == "--tune: the program ended within its trials, so no other setting was kept"
+    assert two.startswith("--tune: num_workers=2: 1.4")
 
 
 def test_settings_of_one_reason_are_told_together() -> None:

@@ -6,10 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 
 from underfed.trainer.settings.tunable import format_settings
-from underfed.trainer.tuning.blocks import Ratio, compare, spread_of
+from underfed.trainer.tuning.blocks import Ratio, compare, mean_ns, spread_of
 from underfed.trainer.tuning.conductor import ASKING, NOTHING_FASTER, Conductor
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.search import PICKED, UNPROVEN, USED_UP, WORTH, Search, Trial, start_steps
+
+LARGE_PART = 0.1
+"""Of a pass, from which it is told what its beginning and its end cost."""
 
 
 def why_nothing_kept(conductor: Conductor) -> list[str]:
@@ -17,7 +20,7 @@ def why_nothing_kept(conductor: Conductor) -> list[str]:
     if conductor.went_back and conductor.reason is not None:
         return [conductor.reason]
     known = _known(conductor)
-    measured = [_of_measured(*each) for each in known if each[1].blocks]
+    measured = measured_so_far(conductor)
     others: dict[str, list[Trial]] = {}
     for _, trial in known:
         if not trial.blocks and trial.reason is not None:
@@ -26,7 +29,12 @@ def why_nothing_kept(conductor: Conductor) -> list[str]:
     if not measured and len(others) == 1:
         return [_why(why, trials, began) for why, trials in others.items()]
     said = [*measured, *(_of_unmeasured(why, trials, began) for why, trials in others.items())]
-    return [*_why_at_all(conductor, said), *said]
+    return [*_why_at_all(conductor, said), *said, *_of_starts(conductor)]
+
+
+def measured_so_far(conductor: Conductor) -> list[str]:
+    """Of a program that ended within its trials."""
+    return [_of_measured(*each) for each in _known(conductor) if each[1].blocks]
 
 
 def _why_at_all(conductor: Conductor, said: Sequence[str]) -> Iterator[str]:
@@ -36,6 +44,22 @@ def _why_at_all(conductor: Conductor, said: Sequence[str]) -> Iterator[str]:
         yield reason
     elif said:
         yield NOTHING_FASTER
+
+
+def _of_starts(conductor: Conductor) -> Iterator[str]:
+    """Workers that persist are not tried, since they keep the data set as it was: who knows it may ask for them."""
+    steps, trials = conductor.pass_steps(), [trial for search in conductor.searches for trial in search.trials]
+    shares = [
+        sum(block.pass_ns for block in trial.blocks) / len(trial.blocks) / mean
+        for trial in trials
+        if trial.setting.num_workers and not trial.setting.persistent_workers and (mean := mean_ns(trial.blocks))
+    ]
+    most = max(shares, default=0.0)
+    if steps is not None and conductor.began_with.num_workers and most >= LARGE_PART:
+        yield (
+            f"up to {100 * most:.0f} % of a pass of {steps} steps goes into starting and ending workers: if the program does "
+            "not change its data set between passes, --set persistent_workers=true starts them once"
+        )
 
 
 def _known(conductor: Conductor) -> list[tuple[Search, Trial]]:
@@ -61,8 +85,10 @@ def _of_measured(search: Search, trial: Trial) -> str:
         return f"{settings}: {trial.reason}"
     ends = f"95 % {ratio.low:.2f}–{ratio.high:.2f}"
     more = _missing_steps(trial, ratio)
-    would = f": about {more:,} more steps of each would show it" if more else ""
-    return f"{settings}: {ratio.speedup:.2f} × as fast ({ends}), {trial.reason}{would}"
+    why = [
+        each for each in (trial.reason, f"about {more:,} more steps of each would show it" if more else None) if each
+    ]
+    return f"{settings}: {ratio.speedup:.2f} × as fast ({ends}){', ' if why else ''}{': '.join(why)}"
 
 
 def _ratio(search: Search, trial: Trial) -> Ratio | None:
@@ -72,7 +98,7 @@ def _ratio(search: Search, trial: Trial) -> Ratio | None:
 def _missing_steps(trial: Trial, ratio: Ratio) -> int:
     """Measured steps until the same gain is larger than its noise, which narrows with the square root of their number.
     0: not for want of steps."""
-    if trial.reason != UNPROVEN or ratio.speedup < WORTH:
+    if trial.reason not in (None, UNPROVEN) or ratio.speedup < WORTH:
         return 0
     noise, gain = PICKED * math.log(ratio.speedup / ratio.low), math.log(ratio.speedup)
     return _rounded(trial.measured * ((noise / gain) ** 2 - 1))

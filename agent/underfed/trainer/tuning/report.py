@@ -12,8 +12,7 @@ from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.tuning.blocks import Block, speed
 from underfed.trainer.tuning.conductor import ASKING, Conductor
 from underfed.trainer.tuning.costs import Gain, became_faster, gained, lost_ns
-from underfed.trainer.tuning.loader_setting import TRIED
-from underfed.trainer.tuning.nothing_kept import why_nothing_kept
+from underfed.trainer.tuning.nothing_kept import measured_so_far, why_nothing_kept
 from underfed.trainer.tuning.search import Search, Trial
 
 OTHER_ORDER = "its data set is iterable, so its records now come in another order"
@@ -110,7 +109,8 @@ def end_lines(conductor: Conductor, source: SourceLine | None) -> Iterator[str]:
         where = f" ({source.shown}:{source.line})" if source is not None and source.shown else ""
         yield tuning.to_write(lines, where)
     elif conductor.is_searching:
-        yield "--tune: the program ended within its trials, nothing is known yet"
+        yield "--tune: the program ended within its trials, so no other setting was kept"
+        yield from (f"--tune: {each}" for each in measured_so_far(conductor))
     elif conductor.status not in (tuning.REFUSED, tuning.FAILED):
         first, *others = why_nothing_kept(conductor) or [_why_not(conductor)]
         yield tuning.left_as_it_is(first)
@@ -156,7 +156,7 @@ def script_lines(conductor: Conductor) -> Iterator[str]:
     if conductor.status != tuning.KEPT:
         return
     setting = conductor.setting
-    set_from_outside = {name: getattr(setting, name) for name in TRIED if name in conductor.fixed}
+    set_from_outside = {name: value for name, value in setting.settings().items() if name in conductor.fixed}
     kept = {name: value for name, (_, value) in conductor.began_with.difference(setting).items()}
     for name, value in (set_from_outside | kept).items():
         if name == "threads_per_worker":
