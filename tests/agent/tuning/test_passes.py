@@ -94,9 +94,7 @@ def test_who_has_workers_that_each_pass_starts_is_told_how_to_keep_them(pass_ms:
     loop.run(600)
     assert loop.conductor.status == tuning.LEFT_ALONE
     *_, last = end_lines(loop.conductor, None)
-    told = re.search(
-        r"up to (\d+)% of a pass of 25 steps goes .* --set persistent_workers=true starts them once$", last
-    )
+    told = re.search(r"up to (\d+) % of a pass of 25 steps .* --set persistent_workers=true starts them once$", last)
     assert (told is not None) == is_told
     if told is not None:
         assert float(told[1]) == pytest.approx(100 * 2000 / (2000 + 25 * 60), abs=5)
