@@ -57,8 +57,8 @@ def _of_starts(conductor: Conductor) -> Iterator[str]:
     most = max(shares, default=0.0)
     if steps is not None and conductor.began_with.num_workers and most >= LARGE_PART:
         yield (
-            f"up to {100 * most:.0f} % of a pass of {steps} steps goes into starting and ending workers: if the program "
-            "does not change its data set between passes, --set persistent_workers=true starts them once"
+            f"up to {100 * most:.0f} % of a pass of {steps} steps goes into starting and ending workers: if the "
+            "program does not change its data set between passes, --set persistent_workers=true starts them once"
         )
 
 
