@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from underfed_server import figures
 from underfed_server.advice.loader_settings import SETTINGS, Settings, normalised
 from underfed_server.advice.proof.tuned import Gain, gain_over
 from underfed_server.facts.record import RunFacts
@@ -27,7 +26,7 @@ class Tried:
     def __str__(self) -> str:
         """``num_workers=4 with prefetch_factor=8: × 1.02 (0.97–1.07)``"""
         settings = " with ".join(f"{name}={value}" for name, value in self.differing.items())
-        return f"{settings}: {figures.factor(self.gain.speedup)} ({self.gain.low:.2f}–{self.gain.high:.2f})"
+        return f"{settings}: × {self.gain.speedup:.2f} ({self.gain.low:.2f}–{self.gain.high:.2f})"
 
 
 def tried_beside(facts: RunFacts) -> list[Tried]:
