@@ -162,6 +162,17 @@ def test_what_was_kept_is_an_observed_gain_beside_what_was_predicted(store: Stor
     assert store.summary("tuned").observed_speedup == 3.4
 
 
+def test_a_search_that_kept_nothing_leaves_the_gain_of_a_later_one_as_the_agent_found_it(store: Store) -> None:
+    run = TunedRun()
+    windows = [waiting(run), *searching(run)]
+    first = [each | {"kept": not each["number"]} for each in run.trials(is_over=False)]
+    second = [each | {"search": 1} for each in run.trials(is_over=True)]
+    kept = run.kept(trials=[*first, *second])
+    post(store, [*windows, run.train(60, THREE, tuning=[kept], loaders=[loader(THREE)])])
+    (entry,) = judged(store).ledger
+    assert (entry.observed_speedup, entry.observed_low, entry.observed_high) == (3.4, 3.3, 3.5)
+
+
 def test_predictions_for_its_host_learn_from_every_setting_that_it_measured(store: Store) -> None:
     run = TunedRun()
     post(store, tuned_windows(run))
@@ -221,3 +232,15 @@ def test_what_is_kept_is_not_taken_for_set_from_outside(store: Store) -> None:
     post(store, [*tuned_windows(run, after=30), run.train(10, THREE, loaders=[loader(THREE)])])
     assert store.run("tuned").overrides == {}
     assert store.run("tuned").num_workers == 3
+
+
+@pytest.mark.parametrize("status", ["finished", "crashed"])
+def test_a_run_that_ends_with_its_trials_says_what_they_found(store: Store, status: str) -> None:
+    run = TunedRun()
+    windows = tuned_windows(run, after=3)
+    post(store, [*windows, run.train(1, THREE, end={"status": status})])
+    found = judged(store)
+    assert found.bound == "unknown"
+    assert found.sentence == (
+        "By its trials the run is × 3.40 as fast (95%: 3.30 to 3.50) with num_workers 0 → 3, prefetch_factor None → 2."
+    )

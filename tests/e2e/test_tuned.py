@@ -36,6 +36,11 @@ def test_trials_and_what_was_kept_appear_while_the_run_trains(page: Page, served
     expect(trials.get_by_role("row").last).to_have_text(re.compile("num_workers=3.*kept.*× 3.40.*× 3.20"))
     expect(page.locator(".ledger")).to_contain_text("Measured while it trained, by this run")
     expect(page.locator(".verdict")).to_contain_text("judged from step 140 on", ignore_case=True)
+    # Beside the charts, as no fix is advised.
+    settings = page.locator("#settings")
+    settings.locator("summary").first.click()
+    expect(settings.locator("dd").first).to_be_visible()
+    assert min(settings.locator("dd").evaluate_all("all => all.map(each => each.clientWidth)")) >= 100
     schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     for scheme in schemes:
         page.emulate_media(color_scheme=scheme)

@@ -62,7 +62,8 @@ def make_parser() -> argparse.ArgumentParser:
         "--tune",
         action="store_true",
         help="try other settings of the training loader while it trains, and keep the one measured to be fastest; "
-        "the same samples in the same order",
+        "each sample as often as without it and in the same order, except that the records of an iterable data set "
+        "come in another order with another number of workers",
     )
     parser.add_argument(
         "--tune-steps", metavar="N", help="most steps for trials; default: 2 %% of the known length, 100 to 2,000"

@@ -14,6 +14,7 @@ from underfed_server.advice.loader_settings import SETTINGS
 from underfed_server.advice.offer import Offer, advice_of, bounded
 from underfed_server.advice.order import in_order
 from underfed_server.advice.saved import most_saved
+from underfed_server.advice.tried import not_again, tried_beside
 from underfed_server.diagnosis.overview import Overview
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Anatomy, Candidates, Refusal, Setting, Verdict
@@ -49,7 +50,9 @@ def _nothing_to_try(facts: RunFacts, verdict: Verdict) -> Candidates | None:
 
 
 def recommend(case: Case) -> Recommendation:
-    outcomes = [each for name, change in all_changes().items() for each in _outcomes(case.considering(name), change)]
+    considered = [each for name, change in all_changes().items() for each in _outcomes(case.considering(name), change)]
+    tried = tried_beside(case.facts)
+    outcomes = [not_again(case.facts, each, tried) for each in considered]
     advice = in_order(case, (outcome for outcome in outcomes if isinstance(outcome, Advice)))
     refusals = (outcome for outcome in outcomes if isinstance(outcome, Refusal))
     could_be = case.could_be.speedup if case.could_be else None

@@ -26,7 +26,10 @@ MOST = 5
 NOT_WAITING = "the run hardly waits for this loader"
 TOO_LITTLE = "no setting of the loader is predicted to gain 5% or more, even at the upper end of its interval"
 ALL_SET = "what could be tried was set from outside"
-NO_ROOM = "no other number of workers is within the cores, memory, /dev/shm and open files that this run may use"
+NO_ROOM = (
+    "no other number of workers is within the cores, memory, /dev/shm and open files that this run may use, with a "
+    "queue that is full before a pass ends"
+)
 
 NOT_SIMULATED = ("threads_per_worker", "pin_memory")
 """Advised settings whose gain only a trial shows."""

@@ -1,4 +1,4 @@
-"""What more workers and batches may take of memory, /dev/shm and open files."""
+"""What more workers and batches may take of memory, /dev/shm, open files and the batches of a pass."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ OPEN_FILES_FRACTION = 0.9
 FILES_A_WORKER = 5
 """Pipes and sentinels that the training process keeps open for each (5 counted, torch 2.13)."""
 
+STEPS_AFTER_FILLING = 2
+"""Of a pass, from when its queue is full: in a shorter one, which ends while it is still being filled, what such a
+queue gains is neither foreseen by the simulation nor measured by ``--tune``, whose rule is the same."""
+
 
 def fits(case: Case, setting: SimulatedSetting) -> bool:
     """What was not measured is no limit; a setting that takes no more than the recorded one always fits.
@@ -30,7 +34,7 @@ def fits(case: Case, setting: SimulatedSetting) -> bool:
     workers, batches = setting.num_workers - case.num_workers, in_flight(setting) - in_flight(case.recorded)
     if workers <= 0 and batches <= 0:
         return True
-    if case.is_short_of_memory:
+    if case.is_short_of_memory or not fits_in_pass(case, setting):
         return False
     return fits_in_shm(case, setting) and _fits_in_memory(case, workers, batches) and _can_open(case, workers, batches)
 
@@ -38,6 +42,13 @@ def fits(case: Case, setting: SimulatedSetting) -> bool:
 def in_flight(setting: SimulatedSetting) -> int:
     """Batches that may be finished and waiting."""
     return setting.num_workers * setting.prefetch_factor
+
+
+def fits_in_pass(case: Case, setting: SimulatedSetting) -> bool:
+    """Whether a pass goes on once the queue is full. What is loaded ahead is of one pass, also by workers that
+    persist."""
+    steps = case.loader.batches_per_epoch
+    return steps is None or in_flight(setting) + STEPS_AFTER_FILLING <= steps
 
 
 def fits_in_shm(case: Case, setting: SimulatedSetting) -> bool:

@@ -41,10 +41,14 @@ class Case:
     @property
     def not_in_code(self) -> dict[str, str]:
         """Settings that the program's own code does not have, each with where it is from."""
+        tuned = filter(self.is_kept_by_tuning, self.loader.settings)
+        return dict.fromkeys(self.facts.overrides, "set for this run") | dict.fromkeys(tuned, "kept by --tune")
+
+    def is_kept_by_tuning(self, setting: str) -> bool:
+        """Whether the loader has another value than the one that it was tuned from."""
         tuning = self.facts.tuned.tuning if self.facts.tuned else None
         kept = tuning.kept if tuning else None
-        tuned = [name for name, value in (kept or {}).items() if tuning and tuning.began_with.get(name) != value]
-        return dict.fromkeys(self.facts.overrides, "set for this run") | dict.fromkeys(tuned, "kept by --tune")
+        return bool(tuning and kept and setting in kept and tuning.began_with.get(setting) != kept[setting])
 
     def current(self, setting: str, value: int) -> str:
         """As titles name it: where the program's code has another, with where it is from."""

@@ -139,7 +139,9 @@ def _train_tuned(setup: Setup) -> None:
     tuning = found.tuning
     if tuning is None or tuning.status != "kept":
         why = (tuning.reason if tuning else None) or "it trained for too short a time"
-        setup.console.print(f"\n[bold]No other setting was kept: {why}.[/bold]")
+        setup.console.print(f"\n[bold]No other setting was kept.[/bold] {why[0].upper()}{why[1:]}.")
+        if tuning is None or tuning.status == "ended":
+            setup.console.print(f"Give it more time: underfed demo --tune --seconds {3 * setup.seconds:.0f}")
     else:
         setup.console.print(f"\n[bold]{figures.factor(tuning.speedup)} as fast, measured while it trained.[/bold]")
     setup.console.print(f"  {setup.client.url}/runs/{found.run_id}")

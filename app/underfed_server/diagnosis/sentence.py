@@ -11,6 +11,7 @@ from underfed_server.diagnosis.between_batches import LEAST_FRACTION, WORKS
 from underfed_server.diagnosis.bound import Losses, find_level
 from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
+from underfed_server.diagnosis.ended_tuning import measured_by_trials
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.instant_data import with_instant_data
 from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction, work_us
@@ -377,7 +378,8 @@ def no_verdict_yet(facts: RunFacts, needed: int) -> tuple[str, str]:
     if facts.no_loader:
         return NO_LOADER, why_no_loader(facts.no_loader)
     running, waited = facts.status == "running", _so_far(facts)
-    said = _when(facts, needed) if running else no_verdict(facts.status, facts.steps, needed, waited)
+    tried = measured_by_trials(facts.tuned.tuning if facts.tuned else None) if _has_ended(facts.status) else None
+    said = _when(facts, needed) if running else tried or no_verdict(facts.status, facts.steps, needed, waited)
     warmup = f"the first {facts.warmup_steps} are warm-up and not judged"
     rank = next((each for each in facts.ranks if each.changed), None)
     if rank is not None and rank.changed is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from underfed_server import figures
-from underfed_server.model import Setting, Trial, Tuning
+from underfed_server.diagnosis.ended_tuning import changes
+from underfed_server.model import Trial, Tuning
 
 QUIET, LOUD, GOOD = "bright_black", "bold", "green"
 
@@ -42,12 +43,6 @@ def _since(tuning: Tuning) -> str:
     return f", {figures.duration(tuning.gained_us)} ({'–'.join(ends)}) gained since"
 
 
-def changes(before: Mapping[str, Setting], after: Mapping[str, Setting]) -> str:
-    """``num_workers 0 → 3, prefetch_factor None → 2``"""
-    names = [name for name in after if before.get(name) != after[name]]
-    return ", ".join(f"{name} {before.get(name)} → {after[name]}" for name in names)
-
-
 def _table(trials: Sequence[Trial]) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style=QUIET)
     names = varying(trials)
@@ -57,12 +52,12 @@ def _table(trials: Sequence[Trial]) -> RenderableType:
     for trial in trials:
         gains = (trial.speedup, trial.predicted_speedup) if trial.number else (None, None)
         table.add_row(
-            Text("kept", GOOD) if trial.kept else "" if trial.number else "before",
+            "before" if not trial.number else Text("kept", GOOD) if trial.kept else "",
             *(str(trial.settings.get(name)) for name in names),
             f"{trial.steps:,}",
             _pace(trial),
             *(figures.factor(gain) if trial.number else "" for gain in gains),
-            style=LOUD if trial.kept else "",
+            style=LOUD if trial.kept and trial.number else "",
         )
     reasons = [Text(f"{_named(trial, names)}: {trial.reason}", QUIET) for trial in trials if trial.reason]
     return Group(table, *reasons)

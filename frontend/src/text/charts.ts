@@ -82,8 +82,11 @@ export const trials = {
   during: (span: string) => `during ${span} of trials`,
   after: 'since then',
   sinceThen: 'gained since then',
-  all: (count: number) => `All ${plural(count, 'setting')} that ran, with their pace`,
+  all: (measured: number, others: number) =>
+    `Each setting with its pace: ${measured} measured${others > 0 ? `, ${others} not` : ''}`,
   began: 'began with',
+  stayed: 'began with, and stayed',
+  search: (number: number) => `search ${number}: `,
   kept: 'kept',
   lines: 'To write into the program:',
   band: 'trials',

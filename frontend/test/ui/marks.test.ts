@@ -97,7 +97,7 @@ test('pauses are named with how long they lasted, and what was written', () => {
   ])
 })
 
-test('a search is a band with a line where each setting took over, and what was kept is an event', () => {
+test('a search is a band from its first other setting on, with a line where each took over and an event for what was kept', () => {
   const block = (at: number) => ({
     first_step_index: 0,
     steps: 20,
@@ -109,8 +109,7 @@ test('a search is a band with a line where each setting took over, and what was 
     trial({ number: 1, settings: { num_workers: 3, pin_memory: false }, blocks: [block(3)], kept: true }),
   ]
   expect(marksOf({ ...run({ epochs: [] }), shared: [], trials }, page)).toEqual([
-    { at: 2, until: 5, label: 'trials' },
-    { at: 2, label: 'num_workers=0' },
+    { at: 3, until: 5, label: 'trials' },
     { at: 3, label: 'num_workers=3' },
     { at: 4, label: 'num_workers=0' },
     { at: 5, label: 'kept num_workers=3', isEvent: true },

@@ -75,6 +75,27 @@ describe('what a run tried', () => {
     expect(seen()).not.toContain('– to –')
   })
 
+  test('is told search by search, and what stayed is not called kept', () => {
+    const again = [trial({ kept: true }), ...TRIED.map(one => ({ ...one, search: 1 }))]
+    render(
+      <TrialsPanel diagnosis={{ trials: again, steps_per_s: 10, status: 'finished' }} tuning={tuning()} />,
+    )
+    expect(rows().map(([setting]) => setting)).toEqual([
+      'num_workers=0search 1: began with, and stayed',
+      'num_workers=0search 2: began with',
+      'num_workers=3kept',
+      'num_workers=2no room for it',
+    ])
+    expect(seen()).toContain('Each setting with its pace: 3 measured, 1 not')
+  })
+
+  test('has no pace of trials that did not end', () => {
+    const ended = tuning({ status: 'ended', kept: null, speedup: null, trial_us: 0, gained_us: null })
+    render(<TrialsPanel diagnosis={{ trials: TRIED, steps_per_s: 10, status: 'finished' }} tuning={ended} />)
+    const figures = [...document.querySelectorAll('.trials-paces > div')].map(one => one.textContent)
+    expect(figures).toEqual(['mean step before200 ms'])
+  })
+
   test('does not tell a gain before there is one', () => {
     render(
       <TrialsPanel

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
 from tests.agent.tuning.training_loop import NONE, TWO, Loop, workers
 from underfed.exchange import tuning
 from underfed.trainer.tuning.allowance import SECOND, Allowance, Rest, starts_of
 from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.report import facts_of
 
 
 def loop_of(start_ms: float, *, length: int, is_limited: bool = True, pass_steps: int = 25) -> Loop:
@@ -30,6 +36,17 @@ def test_trials_end_as_soon_as_they_have_lost_what_they_may() -> None:
     assert str(search.trials[1].reason).startswith("trials had lost 24.8 s, more than the 12.2 s that they may")
     assert str(search.trials[1].reason).endswith("and a tenth of the 98 s that it would wait in these")
     assert loop.conductor.reason == search.trials[1].reason
+
+
+def test_the_block_by_which_a_search_lost_what_it_may_is_told_with_its_cost() -> None:
+    loop = loop_of(25_000, length=2000)
+    loop.run(600)
+    watched: Any = SimpleNamespace(name="train")
+    facts = facts_of(loop.conductor, watched, 0)
+    (block,) = facts.trials[1].blocks
+    assert block.steps > 0
+    assert block.end_us - block.start_us > 24_800_000
+    assert facts.lost_us == pytest.approx(24_800_000, rel=0.01)
 
 
 def test_what_was_cut_short_is_tried_again_once_more_of_the_run_is_known() -> None:

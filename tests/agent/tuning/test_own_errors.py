@@ -19,6 +19,7 @@ import underfed
 from tests.agent.test_signal_handlers import Handler
 from tests.agent.tuning.switching_plans import Indices, switch, tuned, use_from_now_on
 from underfed.trainer import control
+from underfed.trainer.hooks.session import Session
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.own_errors import INTERRUPTED, MOST_TRIES
 from underfed.trainer.tuning.switching import switched_of
@@ -94,6 +95,27 @@ def test_what_the_data_set_raises_comes_out_as_the_script_would_have_it() -> Non
     first = next(iterator).tolist()
     switch(iterator, WORKERS)
     assert [first, *taken(iterator)] == EXPECTED
+
+
+def test_batches_of_our_workers_are_seen_to_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many are ready is not known where some came that were not counted."""
+    asked, known = Session.ask, []
+
+    def noted(session: Session, iterator: Any) -> int:
+        known.append(asked(session, iterator) > 0)
+        return asked(session, iterator)
+
+    monkeypatch.setattr(Session, "ask", noted)
+    loader = tuned(DataLoader(Indices(40), batch_size=2))
+    iterator = iter(loader)
+    next(iterator)
+    switch(iterator, WORKERS)
+    list(iterator)
+    assert len(list(loader)) == 20
+    assert len(known) > 30 and all(known)
+    tuner = control._state.tuner
+    facts = tuner._watched.facts if tuner is not None and tuner._watched is not None else None
+    assert facts is not None and "queue_depth" not in facts.not_measured
 
 
 @pytest.mark.parametrize("batch_size", [2, None])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.agent.tuning.training_loop import FOUR, MS, NONE, TWO, Loop, workers
@@ -9,7 +11,7 @@ from underfed.exchange import tuning
 from underfed.trainer.tuning.conductor import WENT_BACK
 from underfed.trainer.tuning.costs import gained
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.report import kept_line
+from underfed.trainer.tuning.report import end_lines, kept_line
 
 
 def loop_of(start_ms: float, *, pass_ms: float, end_ms: float = 0.0, pass_steps: int = 25) -> Loop:
@@ -83,3 +85,22 @@ def test_starts_of_all_passes_that_are_left_are_compared_with_what_may_be_gained
     loop.run(600)
     assert loop.in_use == NONE
     assert "in all passes" in str(loop.conductor.searches[0].trials[1].reason)
+
+
+@pytest.mark.parametrize(("pass_ms", "is_told"), [(2000, True), (10, False)])
+def test_who_has_workers_that_each_pass_starts_is_told_how_to_keep_them(pass_ms: float, is_told: bool) -> None:
+    one, two = LoaderSetting(1, 2), TWO
+    loop = Loop(
+        {one: 50, two: 49.9},
+        candidates=workers(2),
+        pass_steps=25,
+        pass_ms={one: pass_ms, two: pass_ms},
+        start_ms=pass_ms,
+    )
+    loop.run(600)
+    assert loop.conductor.status == tuning.LEFT_ALONE
+    *_, last = end_lines(loop.conductor, None)
+    told = re.search(r"up to (\d+) % of a pass of 25 steps .* --set persistent_workers=true starts them once$", last)
+    assert (told is not None) == is_told
+    if told is not None:
+        assert float(told[1]) == pytest.approx(100 * 2000 / (2000 + 25 * 60), abs=5)

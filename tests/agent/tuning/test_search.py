@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 
@@ -64,7 +66,7 @@ def test_what_is_not_faster_gives_way_to_what_was_in_use() -> None:
     assert loop.in_use == TWO
     assert loop.conductor.status == tuning.LEFT_ALONE
     assert loop.conductor.kept_from_step is not None
-    costs, why = end_lines(loop.conductor, None)
+    costs, why, _ = end_lines(loop.conductor, None)
     assert costs.endswith(" s of trials")
     assert why == "--tune leaves the loader as it is: no other setting was measured to be faster"
 
@@ -199,6 +201,14 @@ def test_the_lines_to_write_have_what_was_set_beside_what_is_kept() -> None:
     assert list(script_lines(loop.conductor)) == ["num_workers=2,", "prefetch_factor=8,"]
 
 
+def test_they_have_what_was_set_and_is_never_tried() -> None:
+    loop = Loop({replace(TWO, persistent_workers=True): 90, replace(FOUR, persistent_workers=True): 1})
+    loop.fixed["persistent_workers"], loop.candidates = True, workers(4)
+    loop.run(600)
+    assert loop.conductor.status == tuning.KEPT
+    assert list(script_lines(loop.conductor)) == ["persistent_workers=True,", "num_workers=4,"]
+
+
 def test_what_ends_the_trials_is_told_of_the_setting_that_showed_it() -> None:
     loop = Loop({NONE: 90, TWO: 30, FOUR: 5}, candidates=workers(2, 4))
     while not loop.orders:
@@ -262,6 +272,101 @@ def test_a_candidate_without_workers_comes_first() -> None:
 def test_something_is_said_at_the_end_whatever_was_done(loop: Loop, steps: int, why: str) -> None:
     loop.run(steps)
     assert list(end_lines(loop.conductor, None)) == [f"--tune leaves the loader as it is: {why}"]
+
+
+def left(loop: Loop, steps: int = 1200) -> list[str]:
+    """What is said at the end of a run of which nothing else was kept, its cost left out."""
+    loop.run(steps)
+    assert loop.conductor.status == tuning.LEFT_ALONE
+    cost, *lines = end_lines(loop.conductor, None)
+    assert "of trials" in cost
+    return lines
+
+
+def test_each_setting_that_was_tried_and_not_kept_is_told_with_what_was_measured_of_it() -> None:
+    loop = Loop({NONE: 90, TWO: 90, FOUR: 190}, candidates=workers(2, 4))
+    why, two, four = left(loop)
+    assert why == "--tune leaves the loader as it is: no other setting was measured to be faster"
+    assert two.startswith("--tune: num_workers=2: 1.00 × as fast (95 % 1.00–1.00), ")
+    assert four == "--tune: num_workers=4: 0.50 × as fast (95 % 0.50–0.50), slower by more than its noise"
+
+
+def test_how_many_more_steps_would_show_a_gain_follows_from_its_noise() -> None:
+    loop = Loop({NONE: 90, TWO: 80}, noise=0.5, candidates=workers(2), most_steps=100)
+    _, line = left(loop)
+    found = re.search(r"(1\.\d+) × as fast \(95 % (\d\.\d+)–.*about (\d+) more steps of each would show it$", line)
+    assert found is not None and "not shown to be faster" in line
+    speedup, low, more = map(float, found.groups())
+    measured = loop.conductor.searches[0].trials[1].measured
+    noise = 1.3 * math.log(speedup / low) * math.sqrt(measured / (measured + more))
+    assert noise == pytest.approx(math.log(speedup), rel=0.05)
+
+
+def test_what_was_not_tried_is_told_beside_what_was_with_every_reason() -> None:
+    eight = LoaderSetting(8, 2)
+    loop = Loop({NONE: 90, TWO: 90, eight: 1}, candidates=workers(2, 8), pass_steps=16)
+    lines = left(loop)
+    assert lines[0] == "--tune leaves the loader as it is: no other setting was measured to be faster"
+    assert lines[1].startswith("--tune: num_workers=2: 1.00 × as fast")
+    why = "a pass of 16 steps ends while its queue of 16 batches is still being filled"
+    assert lines[2] == f"--tune: num_workers=8 was not tried: {why}"
+
+
+def test_an_earlier_search_that_lost_what_it_may_is_told_beside_what_kept_a_later_one_from_trying() -> None:
+    loop = Loop({NONE: 90, TWO: 95, FOUR: 1}, candidates=workers(4, 2), pass_steps=100, length=600, start_ms=7_000)
+    loop.run(100)
+    assert "trials had lost" in str(loop.conductor.searches[0].trials[1].reason)
+    loop.length = 20_000
+    loop.no_room = "its batches need 9 MB of /dev/shm, and 1 MB are free"
+    loop.run(400)
+    assert len(loop.conductor.searches) > 1
+    said = "\n".join(end_lines(loop.conductor, None))
+    assert "num_workers=2 was begun: trials had lost" in said
+    assert "num_workers=4 was not tried: its batches need 9 MB" in said
+
+
+def test_a_program_that_ends_within_its_trials_says_what_was_measured_so_far() -> None:
+    loop = Loop({NONE: 90, TWO: 60, FOUR: 1}, noise=0.1, candidates=workers(2, 4))
+    while not (loop.conductor.searches and loop.conductor.searches[0].trials[1].blocks):
+        loop.run(1)
+    _, ended, two = end_lines(loop.conductor, None)
+    assert ended == "--tune: the program ended within its trials, so no other setting was kept"
+    assert two.startswith("--tune: num_workers=2: 1.4")
+
+
+def test_settings_of_one_reason_are_told_together() -> None:
+    loop = Loop({NONE: 90}, candidates=[*workers(2, 4), {"settings": {"num_workers": 4, "prefetch_factor": 8}}])
+    loop.conductor.why_no_room = lambda setting: "no room" if setting.num_workers == 4 else "no core"
+    loop.run(300)
+    lines = list(end_lines(loop.conductor, None))
+    assert lines[1:] == [
+        "--tune: num_workers=2 was not tried: no core",
+        "--tune: num_workers=4 and num_workers=4 with prefetch_factor=8 were not tried: no room",
+    ]
+
+
+def test_steps_that_more_trials_would_need_are_told_where_they_were_used_up() -> None:
+    loop = Loop({NONE: 90, TWO: 90, FOUR: 90}, candidates=workers(2, 4), most_steps=30)
+    said = "\n".join(left(loop))
+    assert f"num_workers=4 was not tried: {USED_UP}, at least 21 more would be needed" in said
+
+
+def test_an_iterable_data_set_that_is_given_workers_is_told_to_come_in_another_order() -> None:
+    loop = Loop({NONE: 90, TWO: 30}, candidates=workers(2))
+    loop.run(600)
+    assert str(kept_line(loop.conductor, is_iterable=True)).endswith(
+        "s of trials; its data set is iterable, so its records now come in another order"
+    )
+    queue = Loop({TWO: 90, LoaderSetting(2, 8): 1}, candidates=[{"settings": {"prefetch_factor": 8}}])
+    queue.run(600)
+    line = str(kept_line(queue.conductor, is_iterable=True))
+    assert line.startswith("prefetch_factor 2 → 8") and "order" not in line
+
+
+def test_what_a_setting_was_is_written_as_in_python() -> None:
+    loop = Loop({NONE: 90, LoaderSetting(2, 8): 1}, candidates=[{"settings": {"num_workers": 2, "prefetch_factor": 8}}])
+    loop.run(600)
+    assert str(kept_line(loop.conductor)).startswith("num_workers 0 → 2, prefetch_factor None → 8: ")
 
 
 def test_why_nothing_can_be_tried_is_told() -> None:

@@ -142,6 +142,22 @@ def test_an_iterable_data_set_is_recorded_with_the_setting_that_its_pass_began_w
     assert facts.settings["num_workers"] == 2
 
 
+def test_an_iterable_data_set_that_is_kept_with_workers_is_told_to_come_in_another_order(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for data, is_told in ((Stream(24), True), (Numbers(24), False)):
+        control._state.tuner = Tuner(TuneOptions(), print)
+        loader = underfed.watch(DataLoader(data), name="train", tune=True)
+        list(loader)
+        told = control._state.tuner._telling
+        assert told.conductor is not None
+        told.conductor.status, told.conductor.interval = tuning.KEPT, (1.9, 2.1)
+        told.conductor.setting = LoaderSetting(2, 2)
+        told.kept()
+        assert ("come in another order" in capsys.readouterr().out) == is_told
+        underfed.finish()
+
+
 def test_a_data_set_that_workers_would_repeat_gets_no_more_of_them() -> None:
     loader = tuned(DataLoader(Unsharded(24), batch_size=2))
     list(loader)

@@ -66,6 +66,13 @@ def test_what_does_not_fit_into_shm_is_not_tried() -> None:
     assert found and all(each["num_workers"] * each.get("prefetch_factor", 0) <= 2 for each in found)
 
 
+@pytest.mark.parametrize("steps", [25, 12, 6])
+def test_a_queue_that_is_not_full_before_a_pass_ends_is_not_tried(steps: int) -> None:
+    facts = altered(starved(wait_ms=900.0, load_cpu_ms=9.0, load_blocked_ms=891.0), loader={"batches_per_epoch": steps})
+    found = settings(tried(facts))
+    assert found and all(each["num_workers"] * each.get("prefetch_factor", 0) <= steps - 2 for each in found)
+
+
 def test_without_a_gain_of_5_percent_nothing_is_tried() -> None:
     found = tried(starved(), lambda _setting: 0.97)
     assert (found.candidates, found.why_none) == ([], TOO_LITTLE), "at most 1.02 by its interval"

@@ -17,7 +17,7 @@ from underfed.host.clock import now_ns
 from underfed.trainer.collector_process import ensure_collector
 from underfed.trainer.device.device_clock import DeviceClock, device_reason, open_device_clock
 from underfed.trainer.hooks.sampler_timing import SamplerTiming
-from underfed.trainer.settings.loader_facts import with_settings
+from underfed.trainer.settings.loader_facts import with_queue, with_settings
 from underfed.trainer.settings.sharding import Sharding
 
 DEVICE_FACTS, COPY_FACTS = LATER_COLUMNS[DEVICE], LATER_COLUMNS[COPY]
@@ -121,7 +121,7 @@ class WatchedLoader:
     def report_tuned(self, settings: Mapping[str, Value]) -> None:
         """What loads from here on, whatever the loader's attributes say until its next pass."""
         if self.facts is not None and (now := {**self.facts.settings, **settings}) != self.facts.settings:
-            self.report(replace(self.facts, settings=now))
+            self.report(with_queue(replace(self.facts, settings=now)))
 
     def report_sharding(self, verified: Sharding | None) -> None:
         """What two workers showed of the data set before training, in place of what its code shows."""

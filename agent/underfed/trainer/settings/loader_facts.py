@@ -95,13 +95,20 @@ def _read(name: str, read: Callable[[], Result], reasons: dict[str, str]) -> Res
 
 def with_settings(facts: LoaderFacts, loader: Any, overrides: Mapping[str, Value]) -> LoaderFacts:
     """The facts with the loader's settings as they are now. ``overrides``: what was set from outside."""
-    reasons = {name: why for name, why in facts.not_measured.items() if why != NO_QUEUE}
+    reasons = dict(facts.not_measured)
     # The only one that torch's loader does not hold.
     threads = {name: value for name, value in overrides.items() if name == "threads_per_worker"}
     settings = _settings(loader, reasons) | threads
-    if settings.get("num_workers") == 0:
+    now = replace(facts, settings=settings, overrides=dict(overrides) or None, not_measured=reasons)
+    return with_queue(now)
+
+
+def with_queue(facts: LoaderFacts) -> LoaderFacts:
+    """The facts with why there is no queue, as its number of workers is now."""
+    reasons = {name: why for name, why in facts.not_measured.items() if why != NO_QUEUE}
+    if facts.settings.get("num_workers") == 0:
         reasons["queue_depth"] = NO_QUEUE
-    return replace(facts, settings=settings, overrides=dict(overrides) or None, not_measured=reasons)
+    return replace(facts, not_measured=reasons)
 
 
 def iterable_facts(iterable: Any, name: str, watched_at: str, not_measured: Mapping[str, str]) -> LoaderFacts:

@@ -499,8 +499,9 @@ class Conductor:
         why = self._allowance.why_no_further(now_ns - self._pace.paused_ns, first_step)
         if why is None:
             return False
+        block.steps, block.end_ns = first_step - block.first_step, now_ns
         self._cut = why
-        search.use(first_step - block.first_step)
+        search.use(block.steps)
         search.stop(why)
         return True
 

@@ -100,11 +100,12 @@ def _blocks_of(searches: Sequence[Search], setting: LoaderSetting) -> list[Block
 
 
 def lost_ns(searches: Sequence[Search]) -> int:
-    """By all blocks together, the starts of their workers among them, against what each search began with."""
+    """By all blocks together, the starts of their workers and the block that ended its search among them, against what
+    each search began with."""
     lost = 0.0
     for search in searches:
         usual = mean_ns(search.trials[0].blocks) or 0.0
-        blocks = [block for trial in search.trials for block in trial.blocks]
+        blocks = [block for trial in search.trials for block in (*trial.blocks, trial.open_block) if block is not None]
         lost += max(0.0, sum(block.end_ns - block.start_ns - block.steps * usual for block in blocks if block.steps))
     return round(lost)
 

@@ -138,11 +138,11 @@ class OwnErrors:
         hide(getattr(iterator, "_workers", ()))
         if isinstance(iterator._sampler_iter, Asked):
             _ends_unnoticed(iterator)
-            iterator._get_data = _GetData(iterator)
+            iterator._try_get_data = _TryGetData(iterator)
             iterator._next_data = _NextData(iterator, iterator._sampler_iter, self._loads_here)
         else:
             vars(iterator).pop("_next_data", None)
-            vars(iterator).pop("_get_data", None)
+            vars(iterator).pop("_try_get_data", None)
 
 
 def _ends_unnoticed(iterator: Any) -> None:
@@ -155,19 +155,20 @@ def _ends_unnoticed(iterator: Any) -> None:
         iterator._worker_pids_set = False
 
 
-class _GetData:
-    """Stands for one iterator's method of torch's, which waits for ever."""
+class _TryGetData:
+    """Stands for one iterator's method of torch's, whose caller asks it for ever. The caller stays torch's: what comes
+    is recorded there."""
 
     def __init__(self, iterator: Any) -> None:
         self._iterator = weakref.ref(iterator)
 
-    def __call__(self) -> Any:
+    def __call__(self, _timeout_s: float = 0.0) -> tuple[bool, Any]:
         iterator: Any = self._iterator()
         deadline = time.monotonic() + PATIENCE_S
         while (left_s := deadline - time.monotonic()) > 0:
-            has_come, data = iterator._try_get_data(min(POLL_S, left_s))
+            has_come, data = type(iterator)._try_get_data(iterator, min(POLL_S, left_s))
             if has_come:
-                return data
+                return True, data
         raise _LateError(f"workers gave no batch within {PATIENCE_S:g} s{MADE_THERE}")
 
 

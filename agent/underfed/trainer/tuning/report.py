@@ -9,12 +9,14 @@ from underfed.exchange.facts import SourceLine
 from underfed.exchange.tuning import TrialBlock, TrialFacts, TuningFacts
 from underfed.host.clock import to_us
 from underfed.trainer.hooks.watched_loader import WatchedLoader
-from underfed.trainer.settings.tunable import format_value
 from underfed.trainer.tuning.blocks import Block, speed
 from underfed.trainer.tuning.conductor import ASKING, Conductor
 from underfed.trainer.tuning.costs import Gain, became_faster, gained, lost_ns
-from underfed.trainer.tuning.loader_setting import TRIED
+from underfed.trainer.tuning.nothing_kept import measured_so_far, why_nothing_kept
 from underfed.trainer.tuning.search import Search, Trial
+
+OTHER_ORDER = "its data set is iterable, so its records now come in another order"
+"""Each worker yields its own part of such a data set, and the parts take turns."""
 
 
 def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> TuningFacts:
@@ -32,7 +34,7 @@ def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> Tu
         loader=watched.name,
         status=conductor.status,
         began_with=conductor.began_with.settings(),
-        reason=conductor.reason,
+        reason=_reason(conductor),
         why_no_workers=conductor.why_no_workers,
         kept=conductor.setting.settings() if has_searched and not conductor.is_searching else None,
         kept_from_step=conductor.kept_from_step,
@@ -51,6 +53,13 @@ def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> Tu
     )
 
 
+def _reason(conductor: Conductor) -> str | None:
+    """All that the terminal says of it, if nothing was kept."""
+    if conductor.status != tuning.LEFT_ALONE:
+        return conductor.reason
+    return "; ".join(why_nothing_kept(conductor)) or conductor.reason
+
+
 def _gained_us(gain: Gain | None) -> tuple[int | None, int | None, int | None]:
     """Low, middle and high."""
     if gain is None or gain.low_ns < 0:
@@ -63,17 +72,20 @@ def _lost_since_ns(gain: Gain | None) -> float:
     return max(0.0, -gain.high_ns) if gain is not None else 0.0
 
 
-def kept_line(conductor: Conductor) -> str | None:
-    """``None``: nothing else is kept than what was in use."""
+def kept_line(conductor: Conductor, *, is_iterable: bool = False) -> str | None:
+    """``None``: nothing else is kept than what was in use. ``is_iterable``: the data set is, so that the number of
+    workers decides the order of its records."""
     if conductor.went_back:
         return _went_back_line(conductor.searches[-1])
     if conductor.status != tuning.KEPT or conductor.interval is None:
         return None
     low, high = conductor.interval
-    changes = ", ".join(_change(*each) for each in conductor.began_with.difference(conductor.setting).items())
+    changed = conductor.began_with.difference(conductor.setting)
+    changes = ", ".join(_change(*each) for each in changed.items())
+    order = f"; {OTHER_ORDER}" if is_iterable and "num_workers" in changed else ""
     return (
         f"{changes}: {conductor.speedup:.2g} × as fast, measured, 95 % {low:.2g}–{high:.2g}; "
-        f"{conductor.trial_ns / 1e9:.0f} s of trials"
+        f"{conductor.trial_ns / 1e9:.0f} s of trials{order}"
     )
 
 
@@ -97,9 +109,12 @@ def end_lines(conductor: Conductor, source: SourceLine | None) -> Iterator[str]:
         where = f" ({source.shown}:{source.line})" if source is not None and source.shown else ""
         yield tuning.to_write(lines, where)
     elif conductor.is_searching:
-        yield "--tune: the program ended within its trials, nothing is known yet"
+        yield "--tune: the program ended within its trials, so no other setting was kept"
+        yield from (f"--tune: {each}" for each in measured_so_far(conductor))
     elif conductor.status not in (tuning.REFUSED, tuning.FAILED):
-        yield tuning.left_as_it_is(_why_not(conductor))
+        first, *others = why_nothing_kept(conductor) or [_why_not(conductor)]
+        yield tuning.left_as_it_is(first)
+        yield from (f"--tune: {each}" for each in others)
 
 
 def _spent(conductor: Conductor) -> str:
@@ -141,7 +156,7 @@ def script_lines(conductor: Conductor) -> Iterator[str]:
     if conductor.status != tuning.KEPT:
         return
     setting = conductor.setting
-    set_from_outside = {name: getattr(setting, name) for name in TRIED if name in conductor.fixed}
+    set_from_outside = {name: value for name, value in setting.settings().items() if name in conductor.fixed}
     kept = {name: value for name, (_, value) in conductor.began_with.difference(setting).items()}
     for name, value in (set_from_outside | kept).items():
         if name == "threads_per_worker":
@@ -151,15 +166,17 @@ def script_lines(conductor: Conductor) -> Iterator[str]:
 
 
 def _change(name: str, values: tuple[object, object]) -> str:
-    before, after = (format_value(value) if value is not None else "none" for value in values)  # type: ignore[arg-type]
+    """As Python writes them, and the page."""
+    before, after = values
     return f"{name} {before} → {after}"
 
 
 def _trial(search: Search, trial: Trial, index: int, number: int, origin_ns: int) -> TrialFacts:
     measured = speed(trial.blocks)
     candidate = trial.candidate
-    begun = [*trial.blocks, *([trial.open_block] if trial.open_block is not None and not search.is_over else [])]
-    blocks = [_block(block, origin_ns) for block in begun]
+    last = trial.open_block
+    is_told = last is not None and (last.end_ns > 0 or not search.is_over)
+    blocks = [_block(block, origin_ns) for block in [*trial.blocks, *([last] if last is not None and is_told else [])]]
     return TrialFacts(
         search=index,
         number=number,

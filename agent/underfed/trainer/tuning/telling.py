@@ -76,7 +76,9 @@ class Telling:
             self.conductor.why_no_workers = reason
 
     def kept(self) -> None:
-        if self.conductor is not None and (line := kept_line(self.conductor)) is not None:
+        facts = self.watched.facts if self.watched is not None else None
+        is_iterable = facts is not None and facts.dataset_kind == "iterable"
+        if self.conductor is not None and (line := kept_line(self.conductor, is_iterable=is_iterable)) is not None:
             self.say(line)
 
     def end(self) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from underfed_server.advice.capacity import fits, in_flight, left_bytes, worker_bytes
+from underfed_server.advice.capacity import fits, fits_in_pass, in_flight, left_bytes, worker_bytes
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.free_cores import free_cores
@@ -259,7 +259,9 @@ def _refusal(case: Case, predictor: Predictor) -> Refusal:
     usable = case.facts.host.usable_cores or 0.0
     instant = Evidence(what="Speed-up with instant data", value=predictor.ceiling, unit="factor")
     rows = [evidence.cores_in_use(case.rank), evidence.usable_cores(case.facts.host), instant]
-    return refuse(case, "More workers", _why_not(case, usable), rows)
+    is_tuned = case.is_kept_by_tuning("num_workers")
+    title = f"More workers than the {case.num_workers} that --tune kept" if is_tuned else "More workers"
+    return refuse(case, title, _why_not(case, usable), rows)
 
 
 def _why_not(case: Case, usable: float) -> str:
@@ -299,6 +301,8 @@ def _why_no_room(case: Case) -> str | None:
         return f"One training loop hardly takes batches from more than {case.num_workers} workers."
     if not more:
         return "More workers would need more cores than this run may use."
+    if not any(fits_in_pass(case, replace(with_workers(case, number), prefetch_factor=1)) for number in more):
+        return f"A pass of {case.loader.batches_per_epoch} batches ends while more workers would fill their queue."
     if not any(fits(case, with_workers(case, number)) for number in more):
         return "More workers would need more memory, /dev/shm or open files than this run may use."
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from underfed_server.advice.capacity import fits, in_flight
+from underfed_server.advice.capacity import fits, fits_in_pass, in_flight
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer, is_worthwhile, refuse
@@ -93,12 +93,18 @@ def _spread(case: Case) -> list[Evidence]:
     return [*evidence.load_spread(case.rank), evidence.empty_queue(case.rank)]
 
 
+def _why_no_room(case: Case) -> str:
+    if not any(fits_in_pass(case, replace(case.recorded, prefetch_factor=factor)) for factor in longer_factors(case)):
+        return f"A pass of {case.loader.batches_per_epoch} batches ends while a longer queue is still being filled."
+    return "There is no room for a longer queue: of memory, of /dev/shm, or of open files."
+
+
 def _refusal(case: Case, speedup: float | None) -> Refusal:
     busy = measures.busy_workers_fraction(case.rank, case.num_workers)
     if not longer_factors(case):
         why = "The queue already has the greatest length that is tried."
     elif speedup is None:
-        why = "There is no room for a longer queue: of memory, of /dev/shm, or of open files."
+        why = _why_no_room(case)
     elif busy is None or busy >= BUSY_FRACTION:
         why = "The loop takes batches as fast as they are loaded, so a longer queue would be just as empty."
     else:

@@ -52,10 +52,15 @@ def entries_of(tuning: Tuning, trials: Sequence[Trial], run_id: str, cause: Caus
 def observed(trial: Trial, trials: Sequence[Trial]) -> Gain | None:
     """Against the setting that its search began with, with 95 % confidence; ``None``: one of them was not measured."""
     first = _first_of(trials, trial)
-    if first is None or trial.speedup is None:
+    return None if first is None else gain_over(first, trial)
+
+
+def gain_over(before: Trial, trial: Trial) -> Gain | None:
+    """Of two in one search, with 95 % confidence; ``None``: one of them was not measured."""
+    if not before.steps_per_s or not trial.steps_per_s:
         return None
-    reach = math.hypot(_reach(first), _reach(trial))
-    return Gain(trial.speedup, trial.speedup * math.exp(-reach), trial.speedup * math.exp(reach))
+    speedup, reach = trial.steps_per_s / before.steps_per_s, math.hypot(_reach(before), _reach(trial))
+    return Gain(speedup, speedup * math.exp(-reach), speedup * math.exp(reach))
 
 
 def _first_of(trials: Sequence[Trial], trial: Trial) -> Trial | None:
@@ -82,8 +87,14 @@ def _inside(trial: Trial, gain: Gain | None) -> bool | None:
 
 
 def _measured(tuning: Tuning, trial: Trial, trials: Sequence[Trial]) -> Gain | None:
-    """Of the only search by what the agent found: it compares neighbouring blocks, which is more exact."""
-    if len({each.search for each in trials}) == 1 and tuning.speedup and tuning.low and tuning.high:
+    """Of the only search that kept another setting by what the agent found: it compares neighbouring blocks, which is
+    more exact."""
+    if (
+        [each for each in trials if each.kept and each.number] == [trial]
+        and tuning.speedup
+        and tuning.low
+        and tuning.high
+    ):
         return Gain(tuning.speedup, tuning.low, tuning.high)
     return observed(trial, trials)
 

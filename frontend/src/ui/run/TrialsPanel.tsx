@@ -60,9 +60,10 @@ function Tried({ trials, isOver }: { trials: readonly Trial[]; isOver: boolean }
     <DataTable caption={say.title} columns={say.columns} rows={trials.map(row(trials))} isNumeric />
   )
   if (!isOver) return table
+  const measured = trials.filter(trial => trial.steps_per_s !== null).length
   return (
     <details>
-      <summary class="detail">{say.all(trials.length)}</summary>
+      <summary class="detail">{say.all(measured, trials.length - measured)}</summary>
       {table}
     </details>
   )
@@ -94,7 +95,9 @@ function Paces({ tuning, trials, now }: { tuning: Tuning; trials: readonly Trial
   const isOver = tuning.status === 'kept' || tuning.status === 'left_alone'
   const figures: [string, number | null][] = [
     [say.before, before && 1e6 / before],
-    [say.during(formatDuration(tuning.trial_us)), during],
+    ...(tuning.trial_us > 0
+      ? [[say.during(formatDuration(tuning.trial_us)), during] as [string, number | null]]
+      : []),
     ...(isOver ? [[say.after, now && 1e6 / now] as [string, number | null]] : []),
   ]
   return (
@@ -124,10 +127,11 @@ function Paces({ tuning, trials, now }: { tuning: Tuning; trials: readonly Trial
 
 function row(trials: readonly Trial[]): (trial: Trial) => readonly ComponentChildren[] {
   const names = varying(trials)
+  const isOnly = trials.every(trial => trial.search === 0)
   return trial => [
     <span key="settings" class={`trial-setting ${trial.kept ? 'trial-kept' : ''}`}>
       <code>{settingsOf(trial.settings, names)}</code>
-      <small class="trial-reason quiet">{outcome(trial)}</small>
+      <small class="trial-reason quiet">{outcome(trial, isOnly)}</small>
     </span>,
     formatDuration(trial.steps_per_s && 1e6 / trial.steps_per_s),
     pace(trial),
@@ -137,9 +141,10 @@ function row(trials: readonly Trial[]): (trial: Trial) => readonly ComponentChil
   ]
 }
 
-function outcome({ kept, number, reason }: Trial): string {
-  const what = kept ? say.kept : number === 0 ? say.began : ''
-  return [what, reason].filter(Boolean).join('; ')
+function outcome({ kept, number, reason, search }: Trial, isOnly: boolean): string {
+  if (number > 0) return [kept ? say.kept : '', reason].filter(Boolean).join('; ')
+  const which = isOnly ? '' : say.search(search + 1)
+  return which + [kept ? say.stayed : say.began, reason].filter(Boolean).join('; ')
 }
 
 function pace({ steps_per_s: value, low, high }: Trial): string {

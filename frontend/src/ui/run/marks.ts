@@ -32,17 +32,24 @@ function epochs(run: Happened, page: SeriesPage): readonly Mark[] {
     }))
 }
 
-/** A band for each search, a line where a setting took over, and one where the best was kept. */
+/**
+ * A band for each search, a line where a setting took over, and one where the best was kept. It begins with the first
+ * setting that was another one: the steps before it were measured for the search, and changed by nothing.
+ */
 function searches({ trials }: Happened): readonly Mark[] {
   return [...Map.groupBy(trials, trial => trial.search).values()].flatMap(tried => {
-    const blocks = tried.flatMap(({ blocks, settings }) => blocks.map(block => ({ block, settings })))
-    const [first] = blocks
-    if (!first) return []
+    const begins = Math.min(
+      ...tried.filter(trial => trial.number > 0).flatMap(({ blocks }) => blocks.map(block => block.start_us)),
+    )
+    const blocks = tried
+      .flatMap(({ blocks, settings }) => blocks.map(block => ({ block, settings })))
+      .filter(({ block }) => block.start_us >= begins)
+    if (blocks.length === 0) return []
     const until = Math.max(...blocks.map(({ block }) => block.end_us)) / 1e6
     const names = varying(tried)
     const kept = tried.find(trial => trial.kept && trial.number > 0)
     return [
-      { at: Math.min(...blocks.map(({ block }) => block.start_us)) / 1e6, until, label: sayTrials.band },
+      { at: begins / 1e6, until, label: sayTrials.band },
       ...blocks.map(({ block, settings }) => ({
         at: block.start_us / 1e6,
         label: settingsOf(settings, names),

@@ -1,0 +1,143 @@
+"""Why a run that tried settings kept none of them: a sentence for each that matters, with what would tell more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from underfed.trainer.settings.tunable import format_settings
+from underfed.trainer.tuning.blocks import Ratio, compare, mean_ns, spread_of
+from underfed.trainer.tuning.conductor import ASKING, NOTHING_FASTER, Conductor
+from underfed.trainer.tuning.loader_setting import LoaderSetting
+from underfed.trainer.tuning.search import PICKED, UNPROVEN, USED_UP, WORTH, Search, Trial, start_steps
+
+LARGE_PART = 0.1
+"""Of a pass, from which it is told what its beginning and its end cost."""
+
+
+def why_nothing_kept(conductor: Conductor) -> list[str]:
+    """Of all searches, what holds for all of them first. Empty: nothing was looked at."""
+    if conductor.went_back and conductor.reason is not None:
+        return [conductor.reason]
+    known = _known(conductor)
+    measured = measured_so_far(conductor)
+    others: dict[str, list[Trial]] = {}
+    for _, trial in known:
+        if not trial.blocks and trial.reason is not None:
+            others.setdefault(trial.reason, []).append(trial)
+    began = conductor.began_with
+    if not measured and len(others) == 1:
+        return [_why(why, trials, began) for why, trials in others.items()]
+    said = [*measured, *(_of_unmeasured(why, trials, began) for why, trials in others.items())]
+    return [*_why_at_all(conductor, said), *said, *_of_starts(conductor)]
+
+
+def measured_so_far(conductor: Conductor) -> list[str]:
+    """Of a program that ended within its trials."""
+    return [_of_measured(*each) for each in _known(conductor) if each[1].blocks]
+
+
+def _why_at_all(conductor: Conductor, said: Sequence[str]) -> Iterator[str]:
+    """Unless it is said of one of them already."""
+    reason = conductor.reason if conductor.reason not in (None, ASKING) else None
+    if reason is not None and not any(reason in each for each in said):
+        yield reason
+    elif said:
+        yield NOTHING_FASTER
+
+
+def _of_starts(conductor: Conductor) -> Iterator[str]:
+    """Workers that persist are not tried, since they keep the data set as it was: who knows it may ask for them."""
+    steps, trials = conductor.pass_steps(), [trial for search in conductor.searches for trial in search.trials]
+    shares = [
+        sum(block.pass_ns for block in trial.blocks) / len(trial.blocks) / mean
+        for trial in trials
+        if trial.setting.num_workers and not trial.setting.persistent_workers and (mean := mean_ns(trial.blocks))
+    ]
+    most = max(shares, default=0.0)
+    if steps is not None and conductor.began_with.num_workers and most >= LARGE_PART:
+        yield (
+            f"up to {100 * most:.0f} % of a pass of {steps} steps goes into starting and ending workers: if the "
+            "program does not change its data set between passes, --set persistent_workers=true starts them once"
+        )
+
+
+def _known(conductor: Conductor) -> list[tuple[Search, Trial]]:
+    """Of each setting that was begun the newest such trial, in the order of their first turns; then those that the last
+    search would have tried: what kept an earlier one from it is no longer so."""
+    found: dict[LoaderSetting, tuple[Search, Trial]] = {}
+    for search in conductor.searches:
+        found |= {trial.setting: (search, trial) for trial in search.trials[1:] if _has_begun(trial)}
+    for search in conductor.searches[-1:]:
+        found = {trial.setting: (search, trial) for trial in search.trials[1:]} | found
+    ordered = sorted(found.values(), key=lambda each: conductor.searches.index(each[0]))
+    return [each for each in ordered if each[1].setting != conductor.began_with]
+
+
+def _has_begun(trial: Trial) -> bool:
+    return bool(trial.blocks) or trial.open_block is not None
+
+
+def _of_measured(search: Search, trial: Trial) -> str:
+    """``num_workers=4: 1.02 × as fast (95 % 0.97–1.07), no gain that is larger than its noise``"""
+    settings, ratio = _settings(search.trials[0].setting, trial), _ratio(search, trial)
+    if ratio is None:
+        return f"{settings}: {trial.reason}"
+    ends = f"95 % {ratio.low:.2f}–{ratio.high:.2f}"
+    more = _missing_steps(trial, ratio)
+    why = [
+        each for each in (trial.reason, f"about {more:,} more steps of each would show it" if more else None) if each
+    ]
+    return f"{settings}: {ratio.speedup:.2f} × as fast ({ends}){', ' if why else ''}{': '.join(why)}"
+
+
+def _ratio(search: Search, trial: Trial) -> Ratio | None:
+    return compare(search.trials[0].blocks, trial.blocks, spread_of([each.blocks for each in search.trials]))
+
+
+def _missing_steps(trial: Trial, ratio: Ratio) -> int:
+    """Measured steps until the same gain is larger than its noise, which narrows with the square root of their number.
+    0: not for want of steps."""
+    if trial.reason not in (None, UNPROVEN) or ratio.speedup < WORTH:
+        return 0
+    noise, gain = PICKED * math.log(ratio.speedup / ratio.low), math.log(ratio.speedup)
+    return _rounded(trial.measured * ((noise / gain) ** 2 - 1))
+
+
+def _rounded(steps: float) -> int:
+    """Up, to two digits: it is an estimate."""
+    if steps <= 0:
+        return 0
+    unit = int(10 ** max(0, math.floor(math.log10(steps)) - 1))
+    return math.ceil(steps / unit) * unit
+
+
+def _of_unmeasured(why: str, trials: Sequence[Trial], began: LoaderSetting) -> str:
+    """``num_workers=8 was begun, num_workers=6 and num_workers=4 were not tried: …``"""
+    said = []
+    for what, some in (
+        ("begun", [trial for trial in trials if _has_begun(trial)]),
+        ("not tried", [trial for trial in trials if not _has_begun(trial)]),
+    ):
+        if some:
+            said.append(
+                f"{_listed([_settings(began, each) for each in some])} {'was' if len(some) == 1 else 'were'} {what}"
+            )
+    return f"{', '.join(said)}: {_why(why, trials, began)}"
+
+
+def _listed(each: Sequence[str]) -> str:
+    return " and ".join(part for part in (", ".join(each[:-1]), each[-1]) if part)
+
+
+def _why(why: str, trials: Sequence[Trial], began: LoaderSetting) -> str:
+    if why != USED_UP:
+        return why
+    more = sum(start_steps(began, trial.setting) + trial.least_steps for trial in trials)
+    return f"{why}, at least {more:,} more would be needed (--tune-steps)"
+
+
+def _settings(before: LoaderSetting, trial: Trial) -> str:
+    """``num_workers=4 with prefetch_factor=8``: those that are others, as they are written with ``--set``."""
+    changed = {name: value for name, (_, value) in before.difference(trial.setting).items() if value is not None}
+    return format_settings(changed).replace(", ", " with ", 1)
