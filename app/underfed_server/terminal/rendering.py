@@ -15,7 +15,7 @@ from rich.text import Text
 
 from underfed_server import figures
 from underfed_server.diagnosis.sentence import PAUSED_FRACTION
-from underfed_server.diagnosis.slowest_samples import NAMED, named
+from underfed_server.diagnosis.slowest_samples import NAMED, named, took
 from underfed_server.model import (
     Advice,
     Anatomy,
@@ -355,8 +355,8 @@ def _slow_samples(diagnosis: Diagnosis) -> list[RenderableType]:
     ]
     if not slow:
         return []
-    rows = [(figures.duration(each.own_us), name) for name, each in slow[:NAMED]]
-    return ["", Group(Text("Slowest samples", LOUD), Padding(named_values(rows), (0, 0, 0, 2)))]
+    rows = [(name, took(each)) for name, each in slow[:NAMED]]
+    return ["", Group(Text("Slowest samples", LOUD), Padding(named_values(rows, "left"), (0, 0, 0, 2)))]
 
 
 def _costliest(title: str, line: HotLine) -> Text:

@@ -419,6 +419,13 @@ def test_slow_samples_are_named_with_their_files() -> None:
     assert best.ceiling == pytest.approx(1 / 0.6)
 
 
+def test_a_sample_that_waited_for_a_core_has_both_its_times() -> None:
+    waited = slow_sample(137, 7.12, "scans/137.bin", 60 * MB).model_copy(update={"runqueue_us": 6_260_000})
+    (best,) = cheaper(waiting({}, [waited]), slow_samples=0.4)
+    assert "takes 7.12 s, 860 ms of it without waiting for a core, and ready batches wait for it." in best.why
+    assert not any("slowest samples" in each.what for each in best.evidence), "it is the only one"
+
+
 def test_samples_of_one_large_file_count_each() -> None:
     shards = [slow_sample(index, 2.0, f"shard-{index % 2}.tar", 109 * MB) for index in range(18)]
     (best,) = cheaper(waiting({}, [*shards, *SLOW[2:]]), slow_samples=0.4)

@@ -14,8 +14,8 @@ from underfed_server.advice.shares import factor_without
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.costly_evidence import CALLERS, LOOKS
 from underfed_server.diagnosis.instant_data import Ceiling
-from underfed_server.diagnosis.sentence import percent, three_digits
-from underfed_server.diagnosis.slowest_samples import files_alike, named, slowest
+from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.slowest_samples import files_alike, named, slowest, took
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.costly_lines import CostlyLine, IsMeant, costliest_line, costly_lines, name_of, share_of
 from underfed_server.facts.loading import LoaderHotspots, Place
@@ -241,7 +241,7 @@ def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> 
     yield Offer(
         to="slow samples prepared",
         title="Prepare the few slow samples once",
-        why=f"Loading {named(first)} takes {three_digits(first.own_us / 1e6)} s, and ready batches wait for it.{like}",
+        why=f"Loading {named(first)} takes {took(first)}, and ready batches wait for it.{like}",
         risk="What is prepared differs from the original where it is cropped or resized: compare a sample.",
         diff=WRITE_SLOW,
         evidence=[
