@@ -327,6 +327,34 @@ def test_looks_are_due_whenever_the_one_before_came(monkeypatch: pytest.MonkeyPa
     assert found[0] / sum(found) == pytest.approx(short_ns / whole_ns, abs=0.02)
 
 
+@pytest.mark.parametrize("of_a_look", [0.0, 0.0003, 0.0009, 0.005])
+def test_looks_take_no_more_than_their_budget_and_those_that_are_left_out_count(
+    of_a_look: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looks of a burst take so many seconds of a core, as beside calls that keep the lock."""
+    clock_ns = taken_ns = 0
+
+    def sleep(seconds: float) -> None:
+        nonlocal clock_ns
+        clock_ns += round(seconds * S)
+
+    monkeypatch.setattr("underfed.trainer.loading.bursts.now_ns", lambda: clock_ns)
+    monkeypatch.setattr("underfed.trainer.loading.bursts.time.sleep", sleep)
+    monkeypatch.setattr("underfed.trainer.loading.bursts.time.thread_time_ns", lambda: taken_ns)
+    bursts, looks, most = Bursts(0), 0, 0.0
+    while clock_ns < 400 * S:
+        due_ns = bursts.sleep()
+        if bursts.is_on:
+            taken_ns += round(of_a_look * S)
+        looks += bursts.looks(due_ns, clock_ns)
+        if clock_ns > 20 * S:
+            most = max(most, taken_ns / clock_ns)
+    bursts.end()
+    assert most < 0.0075, "a burst more than the two-hundredth, at most"
+    assert taken_ns / clock_ns < 0.0055
+    assert looks == pytest.approx((5 * 100) + (360 * 5), rel=0.1), "an eighth of 40 s, and a twentieth of the rest"
+
+
 def test_the_lock_is_asked_for_later_where_looks_wake_up_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that keeps it for long must not have the thread that looks wake up all the while."""
     blocked, each = 0, WAKES[1] + 2
