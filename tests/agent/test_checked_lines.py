@@ -124,7 +124,7 @@ def looking(found: list[bool]) -> Iterator[None]:
 
     def look() -> None:
         while not is_over.is_set():
-            bursts.sleep()
+            bursts.sleep(threading.get_ident())
             found.append(bursts.found_lock_free)
 
     thread = threading.Thread(target=look)

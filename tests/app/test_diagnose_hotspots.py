@@ -22,9 +22,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Runs whose stacks were read; of one whose training thread is asked about, with that."""
     runs: list[str] = []
 
-    def counted(store: Store, run_id: str, *place: Any, of: Sampled = "loading") -> Any:
+    def counted(store: Store, run_id: str, loader: str | None, *, of: Sampled = "loading") -> Any:
         runs.append(run_id if of == "loading" else f"{run_id}: {of}")
-        return read_hotspots(store, run_id, *place, of=of)
+        return read_hotspots(store, run_id, loader, of=of)
 
     monkeypatch.setattr(diagnose, "read_hotspots", counted)
     return runs

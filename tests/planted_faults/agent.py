@@ -436,8 +436,8 @@ AGENT = (
     Fault(
         "what keeps the interpreter lock through a burst is looked at once",
         "agent/underfed/trainer/loading/bursts.py",
-        "count = each * sum(due_ns <= at <= looked_ns and self._is_due(at) for at in due)",
-        "count = int(any(due_ns <= at <= looked_ns and self._is_due(at) for at in due))",
+        "each * sum(due_ns <= at <= looked_ns and self._is_due(at) for at in due)",
+        "int(any(due_ns <= at <= looked_ns and self._is_due(at) for at in due))",
         ("tests/agent/test_stack_sampler.py",),
     ),
     Fault(
