@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 9a98aa0b77a87a6436a8138f95d1507c55a23413d598d5bbf1f411950d0068b1. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 a30a533bd7b6e930bc0b72362e5b6a279b7a913feadb5f85b3457f5d2f0f52f6. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1537,6 +1537,8 @@ export interface components {
             data_stall_fraction: number | null;
             /** Gpu Hours Lost */
             gpu_hours_lost: number | null;
+            /** Hot Change */
+            hot_change?: string | null;
             /**
              * Hot Lines
              * @default []
@@ -1646,6 +1648,8 @@ export interface components {
              * @default
              */
             status_label: string;
+            /** Step Change */
+            step_change?: string | null;
             /**
              * Step Hotspots
              * @default []
@@ -2250,6 +2254,8 @@ export interface components {
         HotspotsPage: {
             /** Agent Fraction */
             agent_fraction?: number | null;
+            /** Change */
+            change?: string | null;
             /** Frames */
             frames: components["schemas"]["StackFrame"][];
             /** Has Step */

@@ -471,6 +471,15 @@ def test_where_a_run_waits_for_data_its_slowest_samples_are_named() -> None:
     assert not told(causes=[made_cause("slow_samples")]), "its evidence names them"
 
 
+def test_that_another_line_takes_the_time_by_now_is_said_below_the_lines() -> None:
+    line = HotLine(
+        function="f", file="data.py", line=1, called=None, fraction=0.5, sentence="f at data.py:1", callers=[]
+    )
+    shown_lines = shown(render_diagnosis(made_diagnosis(hot_lines=[line], hot_change="That changed on the way: f.")))
+    at = shown_lines.index("Where loading spends its time")
+    assert shown_lines[at + 2] == "  That changed on the way: f."
+
+
 def test_of_too_few_looks_it_is_said_how_many_there_were() -> None:
     for bound, of in (("compute", "looks"), ("data", "step_looks"), ("host", "looks")):
         few: dict[str, Any] = {"bound": bound, of: 41, "needed_looks": 100}
