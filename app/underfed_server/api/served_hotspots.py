@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic_ns
 
-from underfed_server.facts.changed_lines import change_of
+from underfed_server.diagnosis.changed_lines import change_of
 from underfed_server.facts.hotspots import hot_lines, loading_in
 from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
 from underfed_server.model import CountedStack, Diagnosis, HotspotsPage, Run, Sampled, StackFrame, Stage

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from underfed_server.diagnosis.sentence import percent
 from underfed_server.facts.costly_lines import CostlyLine, costly_lines, looks_at
 from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots, Looks, looks_in
 from underfed_server.facts.share_of_looks import Whole, whole_of
-from underfed_server.figures import fraction
 
 MARGINS = 1.5
 """Of both halves together, by chance, that a difference must exceed: three standard errors, as between two runs."""
@@ -53,5 +53,5 @@ def _shares(looks: Sequence[Looks], wholes: Sequence[Whole]) -> list[float]:
 
 
 def _said(line: CostlyLine, looks: Sequence[Looks], wholes: Sequence[Whole]) -> str:
-    first, last = map(fraction, _shares(looks, wholes))
+    first, last = map(percent, _shares(looks, wholes))
     return f"{line} took {first} until about half of the time, and {last} since"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.app.made_loading import made_loading
-from underfed_server.facts.changed_lines import change_of
+from underfed_server.diagnosis.changed_lines import change_of
 from underfed_server.facts.loading import LoaderHotspots
 
 UNPACK = "Halves.__getitem__ data.py:14 > zlib.decompress data.py:14"
