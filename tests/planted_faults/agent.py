@@ -422,8 +422,8 @@ AGENT = (
     Fault(
         "a burst leaves threads of the worker asking for the interpreter lock as often as it does",
         "agent/underfed/trainer/loading/bursts.py",
-        "sys.setswitchinterval(before_s)",
-        "sys.setswitchinterval(self._switch_us / 1e6)",
+        "def end(self) -> None:\n        self._ask_after(self._before_s)",
+        "def end(self) -> None:\n        self._ask_after(self._switch_us / 1e6)",
         ("tests/agent/test_stack_sampler.py",),
     ),
     Fault(
