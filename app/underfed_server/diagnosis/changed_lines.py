@@ -10,9 +10,6 @@ from underfed_server.facts.costly_lines import CostlyLine, costly_lines, looks_a
 from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots, Looks, looks_in
 from underfed_server.facts.share_of_looks import Whole, whole_of
 
-MARGINS = 1.5
-"""Of both halves together, by chance, that a difference must exceed: three standard errors, as between two runs."""
-
 LEAST_CHANGE = 0.10
 """Of the time. Own choice: of less nobody would change anything else."""
 
@@ -37,14 +34,14 @@ def change_of(loading: LoaderHotspots) -> str | None:
 
 
 def _change(looks: Sequence[Looks], wholes: Sequence[Whole]) -> float:
-    """Of its share; 0: by no more than chance."""
+    """Of its share; 0: by no more than both are known to. What looking itself distorts is in both."""
     (first, last), chances = (
         _shares(looks, wholes),
         [whole.chance(part) for whole, part in zip(wholes, looks, strict=True)],
     )
     if None in chances:
         return 0.0
-    least = max(LEAST_CHANGE, MARGINS * math.hypot(*(chance or 0.0 for chance in chances)))
+    least = max(LEAST_CHANGE, math.hypot(*(chance or 0.0 for chance in chances)))
     return last - first if abs(last - first) > least else 0.0
 
 
