@@ -167,7 +167,8 @@ def _with_stacks(
     explained = explained_by_stacks(facts, before, overview)
     if explained.loading:
         facts = replace(facts, loading=loading())
-    if explained.between:
+    # Whether the run was profiled is known with what was seen of its loading.
+    if explained.between and (facts.loading is None or facts.loading.has_step):
         facts = replace(facts, between=between())
     return facts
 

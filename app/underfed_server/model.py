@@ -611,6 +611,11 @@ class Diagnosis(Verdict):
     """What the training thread does between batches of that loader, where ``--profile`` asked for it."""
     step_lines: list[HotLine] = []
     """The program's lines of these."""
+    hot_change: str | None = None
+    """A sentence on lines that take another share of its loading than in about the first half of the time. `None`: none
+    does by more than chance, or too little was seen."""
+    step_change: str | None = None
+    """Likewise, of the time between batches."""
     looks: int = 0
     """At what its loading executes. Below ``needed_looks`` no hotspots are told."""
     step_looks: int = 0
@@ -1312,6 +1317,9 @@ class HotspotsPage(Model):
     hotspots: list[Hotspot]
     hot_lines: list[HotLine]
     """The program's lines that most of it is in."""
+    change: str | None = None
+    """A sentence on lines that take another share of it by now than in about the first half of the time. `None`: none
+    does by more than chance, or too little was seen."""
     picture_sizes: list[PictureSize] = []
     """Of loading, whatever is asked for."""
     agent_fraction: float | None = None

@@ -35,12 +35,14 @@ Advice comes in this order:
    its interval;
 3. changes without a figure, by the cost of the causes that they cure.
 
-Then less work is moved before more workers or cores for the same work, if these cannot help as much. The most that
+Then less work is moved before more workers, more cores or a longer queue for the same work, if these cannot help as
+much. The most that
 `cheaper_transform` and `vectorize_collate` can gain is measured: it follows from the share of loading that their line,
 or joining, takes. They are moved before `num_workers` (more of them) and `cpu_allocation` if a cheaper way is known and
 their ceiling is at least 1.25 times the predicted gain of these; a change without a prediction counts as one that gains
 nothing. If all cores are in use already, any ceiling above the least that more workers gain is enough, and no cheaper
-way needs to be known.
+way needs to be known. They are moved before a larger `prefetch_factor` if a cheaper way is known and their ceiling is
+above the upper end of its interval.
 """
 
 

@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 import _thread
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -21,8 +19,8 @@ from underfed.exchange.guard import Guard
 from underfed.exchange.stacks import GROUPS
 from underfed.host.clock import now_ns
 from underfed.trainer.loading.bursts import BURST_NS, Bursts
+from underfed.trainer.loading.caught_stack import Caught
 from underfed.trainer.loading.frame_names import FrameNames
-from underfed.trainer.loading.own_frames import Places
 from underfed.trainer.loading.seen_code import SeenCode
 from underfed.trainer.loading.stack_sampler import StackSampler
 
@@ -86,12 +84,12 @@ class Thread:
     def __init__(self, path: Path) -> None:
         self.code = SeenCode(path)
         self.since_ns = now_ns()
-        self._ident = _thread.get_ident()
+        self.ident = _thread.get_ident()
 
-    def look(self, due_ns: int, looked_ns: int, bursts: Bursts) -> None:
+    def look(self, due_ns: int, looked_ns: int, stack: Caught, bursts: Bursts) -> None:
         count = bursts.looks(due_ns, looked_ns)
         if count:
-            places = places_of(sys._current_frames().get(self._ident))
+            places = [place for _frame, place in stack]
             self.code.add("getitem", places, count, self._group(looked_ns), is_there=bursts.found_lock_free)
 
     def _group(self, looked_ns: int) -> int:
@@ -100,14 +98,6 @@ class Thread:
 
     def keep(self) -> None:
         self.code.keep(FrameNames())
-
-
-def places_of(frame: FrameType | None) -> Places:
-    places: Places = []
-    while frame is not None:
-        places.append((frame.f_code, frame.f_lasti))
-        frame = frame.f_back
-    return places
 
 
 def found_in(loop: Callable[..., None], given: tuple[Any, ...]) -> tuple[Counter[int], Counter[int], int]:

@@ -40,6 +40,15 @@ def written(text: str) -> str:
     )
 
 
+def replaced(image: list[int]) -> float:
+    image = sorted(image)
+    began = time.perf_counter()
+    small = sorted(image)
+    ended = time.perf_counter()
+    small = image
+    return abs((ended - began) * len(small))
+
+
 def checks(of: Callable[..., Any]) -> dict[int, tuple[int, int] | None]:
     """By line, counted from the function's first: among which lines what is found there was."""
     code = of.__code__
@@ -66,6 +75,14 @@ def test_a_call_is_found_where_it_begins_too() -> None:
     code = mixed.__code__
     at = next(at for at in range(0, len(code.co_code), 2) if opcode.opname[code.co_code[at]] == "PRECALL")
     assert lines_since_check(code, at) == lines_since_check(code, place_of_call(code))
+
+
+def test_what_freeing_a_value_takes_may_be_found_at_the_next_call() -> None:
+    """As the variable is given another one: ``now = time.time()`` after that was told for it."""
+    found = checks(replaced)
+    assert found[2] == (1, 2), "what was given is freed"
+    assert found[4] is None, "nothing was stored there before"
+    assert found[6] == (5, 6)
 
 
 def test_a_call_that_is_written_in_several_lines_is_one_line() -> None:
@@ -107,7 +124,7 @@ def looking(found: list[bool]) -> Iterator[None]:
 
     def look() -> None:
         while not is_over.is_set():
-            bursts.sleep()
+            bursts.sleep(threading.get_ident())
             found.append(bursts.found_lock_free)
 
     thread = threading.Thread(target=look)

@@ -31,6 +31,7 @@ from underfed.exchange.stacks import Frame
 from underfed.host.clock import now_ns
 from underfed.trainer.loading.batch_timer import BatchTimer
 from underfed.trainer.loading.bursts import LOOK_NS, Bursts
+from underfed.trainer.loading.caught_stack import caught_after
 from underfed.trainer.loading.collate import CollateTimer
 from underfed.trainer.loading.loading_thread import LoadingThread
 from underfed.trainer.loading.probe import Probe
@@ -90,7 +91,7 @@ def seen(fetch: Callable[[], Any], tmp_path: Path, is_enough: Callable[[Stacks],
 
     thread = threading.Thread(target=load)
     thread.start()
-    looked = LoadingThread(timer, code, worker=0, _ident=thread.ident or 0)
+    looked = LoadingThread(timer, code, worker=0, ident=thread.ident or 0)
     bursts = Bursts(now_ns(), is_always=True)
     bursts.begin()
     code.path.touch()  # as though the collector had not read it: all stays here
@@ -98,8 +99,9 @@ def seen(fetch: Callable[[], Any], tmp_path: Path, is_enough: Callable[[Stacks],
     stacks: Stacks = []
     try:
         while not is_enough(stacks) and time.monotonic() < deadline and not failed:
-            time.sleep(0.003)
-            looked.look(now_ns() - LOOK_NS, now_ns(), bursts)
+            stack = caught_after(0.003, looked.ident)
+            looked.look(now_ns() - LOOK_NS, now_ns(), stack, bursts)
+            del stack
             looked.keep()
             stacks = [frames for _, frames in code.seen.samples]
     finally:

@@ -20,6 +20,7 @@ from underfed.exchange.guard import Guard
 from underfed.host.clock import now_ns
 from underfed.trainer.hooks.profiler import Profiler, _Seen
 from underfed.trainer.loading.bursts import Bursts
+from underfed.trainer.loading.caught_stack import caught_after
 from underfed.trainer.loading.seen_code import SeenCode
 from underfed.trainer.loading.slow_samples import SlowSamples
 from underfed.trainer.loading.stack_sampler import StackSampler
@@ -133,11 +134,11 @@ def test_a_pass_that_ends_while_it_is_looked_at_has_ended(tmp_path: Path) -> Non
     go = threading.Event()
     trains = threading.Thread(target=go.wait)
     trains.start()
-    profiler._ident = trains.ident or 0
+    profiler.ident = trains.ident or 0
     bursts = Bursts(now_ns(), is_always=True)
     bursts.begin()
     for _ in range(3):
-        profiler.look(now_ns(), now_ns(), bursts)
+        profiler.look(now_ns(), now_ns(), caught_after(0.0, profiler.ident), bursts)
     bursts.end()
     go.set()
     trains.join()

@@ -8,9 +8,11 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from underfed.exchange.guard import Guard
 from underfed.host.clock import now_ns
 from underfed.trainer.loading.batch_timer import BatchTimer
 from underfed.trainer.loading.bursts import LOOK_NS, SWITCH_US, WAKES, Bursts, is_burst
+from underfed.trainer.loading.caught_stack import caught_after
 from underfed.trainer.loading.collate import CollateTimer
 from underfed.trainer.loading.frame_names import FrameNames
 from underfed.trainer.loading.loading_thread import LoadingThread, within_fetcher
@@ -267,10 +270,64 @@ def sampler(tmp_path: Path) -> tuple[StackSampler, SeenCode]:
     return StackSampler(LoadingThread(timer, code, worker=0), Bursts(0), Guard()), code
 
 
+NUMBERS = list(range(100_000, 0, -1))
+
+
 def seen_of(ident: int) -> list[str]:
     """Functions, the outermost first."""
-    _, places = within_fetcher(sys._current_frames()[ident], "", "")
+    _, places = within_fetcher(caught_after(0.0, ident), "", "")
     return [each.function for each in named(places, FrameNames())]
+
+
+def test_a_stack_is_caught_whole_while_its_thread_asks_for_the_lock_back(tmp_path: Path) -> None:
+    """Between sleeping and reading it there is no instruction at which the thread would have it."""
+
+    def act(there: threading.Event, go: threading.Event) -> None:
+        there.set()
+        while not go.is_set():
+            sorted(NUMBERS)
+
+    before_s = sys.getswitchinterval()
+    with standing(act) as ident:
+        try:
+            sys.setswitchinterval(1e-6)
+            caught = [caught_after(0.001, ident) for _ in range(50)]
+        finally:
+            sys.setswitchinterval(before_s)
+    whole = [[code.co_name for _, (code, _) in stack][::-1] for stack in caught]
+    assert all(names[0] == "_bootstrap" and "act" in names for names in whole)
+    assert all(code is frame.f_code and at >= 0 for stack in caught for frame, (code, at) in stack)
+
+
+def test_a_look_keeps_no_frame_of_what_has_ended(tmp_path: Path) -> None:
+    """Its values would live as long as the thread that looks, or end on that."""
+
+    class Value:
+        pass
+
+    one, _ = sampler(tmp_path)
+    held: list[weakref.ref[Value]] = []
+
+    def act(there: threading.Event, go: threading.Event) -> None:
+        value = Value()
+        held.append(weakref.ref(value))
+        there.set()
+        go.wait()
+
+    with standing(act) as ident:
+        one.looked.ident = ident  # type: ignore[misc]
+        assert one._look_once()
+        assert one._lock.acquire(timeout=10), "as it is when what is looked at ends"
+        assert not one._look_once()
+    one.bursts.end()
+    assert held[0]() is None
+
+
+def test_a_thread_that_has_ended_has_no_stack() -> None:
+    thread = threading.Thread(target=int)
+    thread.start()
+    thread.join()
+    assert caught_after(0.0, thread.ident or 0) == []
 
 
 def deep(depth: int, there: threading.Event, go: threading.Event) -> None:
@@ -289,19 +346,34 @@ def test_of_a_deep_stack_both_ends_are_kept() -> None:
     assert "acquire" in found[-1] or "wait" in found[-1]
 
 
-def test_a_burst_leaves_the_switch_interval_as_it_was() -> None:
-    before_s = sys.getswitchinterval()
+def test_the_lock_is_asked_for_early_while_a_look_waits_and_not_while_it_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else the thread that is looked at would ask for it as soon, and go on before it is looked at. What the program
+    sets meanwhile stays."""
+    before_s, waiting_s, clock_ns = sys.getswitchinterval(), [], 0
+    own_s: float | None = None
+
+    def sleep(_seconds: float) -> None:
+        waiting_s.append(sys.getswitchinterval())
+        if own_s is not None:
+            sys.setswitchinterval(own_s)
+
+    monkeypatch.setattr("underfed.trainer.loading.bursts.now_ns", lambda: clock_ns)
+    monkeypatch.setattr("underfed.trainer.loading.bursts.time.sleep", sleep)
     bursts = Bursts(0)
-    bursts.begin()
-    assert sys.getswitchinterval() == pytest.approx(SWITCH_US[0] / 1e6)
-    bursts.begin()
-    bursts.end()
-    assert sys.getswitchinterval() == before_s
-    bursts.begin()
     try:
-        sys.setswitchinterval(0.002)
+        bursts.sleep(get_ident())
+        assert waiting_s == [pytest.approx(SWITCH_US[0] / 1e6)]
+        assert sys.getswitchinterval() == before_s
         bursts.end()
+        bursts.end()
+        assert sys.getswitchinterval() == before_s
+        own_s = 0.002
+        bursts.sleep(get_ident())
         assert sys.getswitchinterval() == pytest.approx(0.002), "the program's own, since then"
+        bursts.end()
+        assert sys.getswitchinterval() == pytest.approx(0.002)
     finally:
         sys.setswitchinterval(before_s)
 
@@ -318,13 +390,41 @@ def test_looks_are_due_whenever_the_one_before_came(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("underfed.trainer.loading.bursts.time.sleep", sleep)
     bursts, found = Bursts(0, is_always=True), [0, 0]
     while clock_ns < 20 * S:
-        due_ns = bursts.sleep()
+        due_ns, _ = bursts.sleep(get_ident())
         is_long = clock_ns % whole_ns >= short_ns
         clock_ns += (whole_ns if is_long else short_ns) - clock_ns % whole_ns
         found[is_long] += bursts.looks(due_ns, clock_ns)
     bursts.end()
     assert sum(found) == pytest.approx(20 * S * 0.9 / LOOK_NS, rel=0.02)
     assert found[0] / sum(found) == pytest.approx(short_ns / whole_ns, abs=0.02)
+
+
+@pytest.mark.parametrize("of_a_look", [0.0, 0.0003, 0.0009, 0.005])
+def test_looks_take_no_more_than_their_budget_and_those_that_are_left_out_count(
+    of_a_look: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looks of a burst take so many seconds of a core, as beside calls that keep the lock."""
+    clock_ns = taken_ns = 0
+
+    def sleep(seconds: float) -> None:
+        nonlocal clock_ns
+        clock_ns += round(seconds * S)
+
+    monkeypatch.setattr("underfed.trainer.loading.bursts.now_ns", lambda: clock_ns)
+    monkeypatch.setattr("underfed.trainer.loading.bursts.time.sleep", sleep)
+    monkeypatch.setattr("underfed.trainer.loading.bursts.time.thread_time_ns", lambda: taken_ns)
+    bursts, looks, most = Bursts(0), 0, 0.0
+    while clock_ns < 400 * S:
+        due_ns, _ = bursts.sleep(get_ident())
+        if bursts.is_on:
+            taken_ns += round(of_a_look * S)
+        looks += bursts.looks(due_ns, clock_ns)
+        if clock_ns > 20 * S:
+            most = max(most, taken_ns / clock_ns)
+    bursts.end()
+    assert most < 0.0075, "a burst more than the two-hundredth, at most"
+    assert taken_ns / clock_ns < 0.0055
+    assert looks == pytest.approx((5 * 100) + (360 * 5), rel=0.1), "an eighth of 40 s, and a twentieth of the rest"
 
 
 def test_the_lock_is_asked_for_later_where_looks_wake_up_often(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,22 +436,24 @@ def test_the_lock_is_asked_for_later_where_looks_wake_up_often(monkeypatch: pyte
         blocked += each
         return blocked
 
+    waiting_s = 0.0
+
+    def sleep(_seconds: float) -> None:
+        nonlocal waiting_s
+        waiting_s = sys.getswitchinterval()
+
     monkeypatch.setattr("underfed.trainer.loading.bursts.times_blocked", times_blocked)
-    monkeypatch.setattr("underfed.trainer.loading.bursts.time.sleep", lambda _: None)
+    monkeypatch.setattr("underfed.trainer.loading.bursts.time.sleep", sleep)
     before_s = sys.getswitchinterval()
     bursts = Bursts(now_ns(), is_always=True)
     try:
         for _ in range(6):
-            bursts.sleep()
-        assert sys.getswitchinterval() == pytest.approx(SWITCH_US[1] / 1e6)
+            bursts.sleep(get_ident())
+        assert waiting_s == pytest.approx(SWITCH_US[1] / 1e6)
         each = 1
         for _ in range(6):
-            bursts.sleep()
-        assert sys.getswitchinterval() == pytest.approx(SWITCH_US[0] / 1e6)
-        sys.setswitchinterval(0.002)
-        each = WAKES[1] + 2
-        bursts.sleep()
-        assert sys.getswitchinterval() == pytest.approx(0.002), "the program's own, since then"
+            bursts.sleep(get_ident())
+        assert waiting_s == pytest.approx(SWITCH_US[0] / 1e6)
     finally:
         bursts.end()
         sys.setswitchinterval(before_s)

@@ -151,6 +151,39 @@ def test_sums_are_sent_often_first_and_then_every_ten_seconds(tmp_path: Path, mo
     assert stacks.take(str, is_last=True) != [], "at the end what is left"
 
 
+def test_what_was_seen_in_about_the_first_half_of_the_time_is_sent_beside_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading until the 500th second, resizing since."""
+    clock_s = 1_000
+    monkeypatch.setattr("underfed.collector.reading.stacks.now_ns", lambda: clock_s * 1_000_000_000)
+    stacks, shares = RankStacks(tmp_path), []
+    for clock_s in range(1_000, 2_000, 5):
+        write_stacks(worker_file(tmp_path), of(read=5) if clock_s < 1_500 else of(resize=5))
+        stacks.read()
+        for sent in stacks.take(str):
+            parts = [(sum(stack.samples), sum(stack.earlier or [])) for stack in sent.stacks]
+            earlier = sum(part for _, part in parts) / sum(all_ for all_, _ in parts)
+            shares += [earlier] if clock_s > 1_100 else []
+    assert min(shares) > 0.3 and max(shares) < 0.75
+    reading, resizing = sorted(sent.stacks, key=lambda stack: len(stack.frames))
+    assert (sum(reading.samples), sum(resizing.samples)) == (500, 495), "the last is sent later"
+    assert sum(reading.earlier or []) > 350, "nearly all of what came first"
+    assert sum(resizing.earlier or []) < 225, "and little since"
+
+
+def test_of_a_stack_that_was_dropped_since_what_was_seen_counts_with_the_others() -> None:
+    seen = of(resize=50)
+    seen.add("getitem", (Frame("rare", "data.py", 1),), 1, group=0)
+    before = {key: list(looks) for key, looks in seen.samples.items()}
+    for line in range(3 * MOST_STACKS):
+        seen.add("getitem", (Frame("generated", "data.py", line),), 2, group=0)
+    counts = seen.counts(before)
+    assert sum(sum(stack.earlier or []) for stack in counts.stacks) == 51
+    (others,) = [stack for stack in counts.stacks if not stack.frames]
+    assert sum(others.earlier or []) == 1
+
+
 def test_a_directory_that_was_deleted_is_no_reason_to_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")

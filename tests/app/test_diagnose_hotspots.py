@@ -13,18 +13,18 @@ from tests.fakes.looks import evenly
 from underfed_server import diagnose
 from underfed_server.diagnose import Diagnoser, LoaderDiagnoses
 from underfed_server.facts.hotspots import read_hotspots
-from underfed_server.model import Diagnosis
+from underfed_server.model import Diagnosis, Sampled
 from underfed_server.store.store import Store
 
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Runs whose stacks were read."""
+    """Runs whose stacks were read; of one whose training thread is asked about, with that."""
     runs: list[str] = []
 
-    def counted(store: Store, run_id: str, *of: Any) -> Any:
-        runs.append(run_id)
-        return read_hotspots(store, run_id, *of)
+    def counted(store: Store, run_id: str, loader: str | None, *, of: Sampled = "loading") -> Any:
+        runs.append(run_id if of == "loading" else f"{run_id}: {of}")
+        return read_hotspots(store, run_id, loader, of=of)
 
     monkeypatch.setattr(diagnose, "read_hotspots", counted)
     return runs
@@ -50,7 +50,20 @@ def test_a_run_that_does_not_wait_is_not_asked_what_its_loading_executes(store: 
     record(store, "run", range(10), num_workers=2, wait_ms=0, started_at=EARLY)
     post(store, [seen(10, 400)])
     assert judged(store, Diagnoser(), "run").bound == "compute"
-    assert read == []
+    assert read == ["run: step"], "its training thread may have been sampled"
+
+
+def test_what_the_program_does_between_batches_is_told_of_a_profiled_run_that_waits(
+    store: Store, read: list[str]
+) -> None:
+    record(store, "run", range(10), num_workers=2, wait_ms=LOAD_MS // 2, started_at=EARLY)
+    window = seen(10, 400)
+    (told,) = window["stacks"]
+    told["frames"].append({"function": "print", "file": "data.py", "line": 41})
+    told["stacks"].append({"stage": "step", "frames": [0, 2], "samples": evenly(400)})
+    post(store, [window])
+    assert "100% found it logging, most often in print at data.py:41" in (judged(store, Diagnoser(), "run").why or "")
+    assert read == ["run", "run: step"]
 
 
 def test_one_that_waits_is_asked_again_when_it_has_grown_by_a_quarter(store: Store, read: list[str]) -> None:

@@ -422,8 +422,8 @@ AGENT = (
     Fault(
         "a burst leaves threads of the worker asking for the interpreter lock as often as it does",
         "agent/underfed/trainer/loading/bursts.py",
-        "sys.setswitchinterval(before_s)",
-        "sys.setswitchinterval(self._switch_us / 1e6)",
+        "def end(self) -> None:\n        self._ask_after(self._before_s)",
+        "def end(self) -> None:\n        self._ask_after(self._switch_us / 1e6)",
         ("tests/agent/test_stack_sampler.py",),
     ),
     Fault(
@@ -436,8 +436,8 @@ AGENT = (
     Fault(
         "what keeps the interpreter lock through a burst is looked at once",
         "agent/underfed/trainer/loading/bursts.py",
-        "count = each * sum(due_ns <= at <= looked_ns and self._is_due(at) for at in due)",
-        "count = int(any(due_ns <= at <= looked_ns and self._is_due(at) for at in due))",
+        "each * sum(due_ns <= at <= looked_ns and self._is_due(at) for at in due)",
+        "int(any(due_ns <= at <= looked_ns and self._is_due(at) for at in due))",
         ("tests/agent/test_stack_sampler.py",),
     ),
     Fault(

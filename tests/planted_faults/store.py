@@ -282,8 +282,8 @@ STORE = (
     Fault(
         "of several ranks only the last one's stacks count",
         "app/underfed_server/store/reading/stacks.py",
-        "for frame in stack.frames)] += looks",
-        "for frame in stack.frames)] = looks",
+        "samples[key] += looks",
+        "samples[key] = looks",
         ("tests/app/api/test_hotspots.py",),
     ),
 )

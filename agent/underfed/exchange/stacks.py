@@ -55,6 +55,8 @@ class StackCount:
     """Places in ``StackCounts.frames``, the outermost first. Empty: of all stacks that were not kept."""
     samples: list[int]
     """By group of bursts."""
+    earlier: list[int] | None = None
+    """Of these, seen in about the first half of the time so far; ``None``: it is not known which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +91,15 @@ class StackCounts:
     """Looks at the agent itself, which are in no stack."""
 
 
+Looks = dict[tuple[Stage, tuple[Frame, ...]], list[int]]
+"""By stage and frames, the outermost first: how often, by group of bursts."""
+
+
 @dataclass(slots=True, eq=False)
 class SeenStacks:
     """What was seen so far, of one worker or of a whole loader. Bounded."""
 
-    samples: dict[tuple[Stage, tuple[Frame, ...]], list[int]] = field(default_factory=dict)
-    """By stage and frames, the outermost first: how often, by group of bursts."""
+    samples: Looks = field(default_factory=dict)
     slow: dict[tuple[int | None, str | None], SlowSample] = field(default_factory=dict)
     pictures: SeenPictures = field(default_factory=SeenPictures)
     agent_samples: int = 0
@@ -137,16 +142,32 @@ class SeenStacks:
             self.pictures.add(resized, size.count)
         self.agent_samples += counts.agent_samples
 
-    def counts(self) -> StackCounts:
-        """Those seen most often first, and the slowest first."""
+    def counts(self, earlier: Looks | None = None) -> StackCounts:
+        """Those seen most often first, and the slowest first. ``earlier``: ``samples`` as they were before."""
         self._drop_rare()
         places: dict[Frame, int] = {}
+        parts = None if earlier is None else self._kept_of(earlier)
         stacks = [
-            StackCount(stage, [places.setdefault(frame, len(places)) for frame in frames], samples)
+            StackCount(
+                stage,
+                [places.setdefault(frame, len(places)) for frame in frames],
+                samples,
+                None if parts is None else parts[stage, frames],
+            )
             for (stage, frames), samples in self._most_first()
         ]
         slowest = sorted(self.slow.values(), key=lambda each: -each.own_us)
         return StackCounts(list(places), stacks, slowest, self.pictures.sizes(), self.agent_samples)
+
+    def _kept_of(self, earlier: Looks) -> Looks:
+        """What of each stack that is kept was seen by then; those that were dropped since are among all others."""
+        parts: Looks = {key: [0] * GROUPS for key in self.samples}
+        for key, looks in earlier.items():
+            kept = key if key in parts else (key[0], ())
+            if kept in parts:
+                together = zip(parts[kept], looks, self.samples[kept], strict=True)
+                parts[kept] = [min(one + other, most) for one, other, most in together]
+        return parts
 
     def _drop_rare(self) -> None:
         """A stack that is dropped, and comes again, is counted anew."""

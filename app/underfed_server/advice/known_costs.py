@@ -44,11 +44,14 @@ class KnownCost:
     is_lazy_in: re.Pattern[str] | None = None
     """Calls that do this work as the first to need its result: what else they do at that line counts, too."""
     operands: Operands | None = None
-    """Operators count, too, where what calls them was seen to work on these alone: they say nothing themselves."""
+    """Operators and methods count, too, where what calls them was seen to work on these alone: their names say nothing
+    of that."""
     needs_gpu: bool = False
     """Without a GPU the training process would do the work, in its own time."""
     needs_larger: bool = False
-    """What is decoded is at least twice as large as what is used, as far as that was seen."""
+    """What is resized is at least twice as large as what it is resized to, as far as that was seen."""
+    shrinks: bool = False
+    """What is done to the pictures afterwards takes less, too."""
     needs_floats: bool = False
     """A batch has floating-point numbers, as far as that was seen."""
     needs_float64: bool = False
@@ -77,7 +80,8 @@ class KnownCost:
         return is_meant
 
     def _applied(self, loading: LoaderHotspots, shown: Collection[Place]) -> frozenset[tuple[Place, ...]]:
-        """Stacks that end in an operator on the ``operands``, or at a line of such work: comparisons have no name."""
+        """Stacks that end in an operator on the ``operands`` or a method of theirs, or at a line of such work:
+        comparisons have no name."""
         if self.operands is None:
             return frozenset()
         known = _operands(loading)
@@ -86,7 +90,7 @@ class KnownCost:
         applied = {
             stack
             for stack in calls
-            if OPERATOR.search(_text(stack[-1])) and _operands_at(stack, known) == self.operands
+            if APPLIED[self.operands].search(_text(stack[-1])) and _operands_at(stack, known) == self.operands
         }
         lines = {stack[:-1] for stack in calls if stack in applied or stack[-1] in shown}
         return frozenset(applied | (stacks & lines))
@@ -137,11 +141,29 @@ RESIZES = re.compile(
     r"^Image\.(resize|thumbnail|reduce) PIL/|^cv2\.resize |^(resize|resized_crop)\w* (torchvision|albu\w+)/"
 )
 
+AUGMENTS = re.compile(
+    r"^(adjust_\w+|gaussian_blur|blur|rotate|affine|perspective|elastic\w*|solarize|posterize|autocontrast"
+    r"|equalize|shift_hsv|clahe) (torchvision|albu\w+|kornia)"
+    r"|^Image\.(rotate|filter|transform) PIL/| PIL/ImageEnhance\.py$"
+    r"|^(autocontrast|equalize|posterize|solarize) PIL/ImageOps\.py$"
+    r"|^cv2\.(GaussianBlur|blur|medianBlur|warpAffine|warpPerspective|remap) "
+)
+
 CONVERTS = re.compile(r"^Image\.(convert|copy) PIL/")
 """Pillow decodes a picture when it is first needed."""
 
 
-OPERATOR = re.compile(r"^operator ")
+APPLIED: Mapping[Operands, re.Pattern[str]] = {
+    "arrays": re.compile(r"^operator "),
+    "tensors": re.compile(
+        r"^(operator \S+|abs|mean|std|var|median|norm|clamp_?|clip|exp|log(2|10|1p)?|sqrt|square|pow|sin|cos|tanh"
+        r"|sigmoid|softmax|cumsum|cumprod|diff|roll|flip|sign|floor|ceil|argmax|argmin|argsort|topk|unsqueeze|squeeze|permute"
+        r"|transpose|reshape|view|contiguous|clone|expand|repeat|gather|index_select|masked_fill_?|fill_|zero_"
+        r"|(add|sub|mul|div|copy)_) "
+    ),
+}
+"""How operators and methods are named. ``max``, ``min``, ``sum`` and ``round`` are Python's own as well, which may be
+given lists."""
 
 CONVERTS_ARRAYS = r"^((\w+\.)*astype|(np|numpy)\.(asarray|array|ascontiguousarray|float64)) "
 """Which type they make is not seen: the call may ask for float32 already."""
@@ -198,6 +220,7 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         is_lazy_in=CONVERTS,
         needs=RESIZES,
         needs_larger=True,
+        shrinks=True,
     ),
     KnownCost(
         name="another decoder",
@@ -217,22 +240,23 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         name="resized copies",
         title="Resize less in each epoch",
         why="Every epoch resizes the same pictures again. Copies that are saved once, little larger than what is used, "
-        "leave little to resize and to decode; Pillow is faster in two steps.",
+        "leave little to resize and to decode; Pillow resizes by a large factor faster in two steps.",
         write="""\
 -image = image.resize((side, side))
-+image = image.resize((side, side), reducing_gap=2.0)  # first by whole numbers, then precisely
++image = image.resize((side, side), reducing_gap=2.0)  # of pictures four times as large: first by whole numbers
  # Or, once, for the whole data set: save copies whose shorter side is the largest that a crop needs.
  # Or torchvision.transforms.v2 on uint8 tensors, which resizes faster than on floats.""",
         risk="Pixels differ a little. Copies take storage, and fix the largest resolution.",
         source="https://pillow.readthedocs.io/en/stable/reference/Image.html#PIL.Image.Image.resize, "
         "https://docs.pytorch.org/vision/stable/transforms.html#performance-considerations",
         seen_as=RESIZES,
+        needs_larger=True,
     ),
     KnownCost(
         name="augmenting batches",
         title="Augment whole batches on the GPU",
         why="Colours, blurs and rotations are computed picture by picture in the workers; on the GPU they take a whole "
-        "batch with one call.",
+        "batch with one call. What is random cannot be computed once.",
         write="""\
  for images, labels in loader:
      images = images.to(device, non_blocking=True)
@@ -240,11 +264,24 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         risk="A transform of torchvision draws its random numbers once for a batch, kornia for each picture. "
         "It takes time of the GPU.",
         source="https://kornia.readthedocs.io/en/latest/augmentation.html",
-        seen_as=re.compile(
-            r"^(adjust_\w+|gaussian_blur|blur|rotate|affine|perspective|elastic\w*|solarize|posterize|autocontrast"
-            r"|equalize|shift_hsv|clahe) (torchvision|albu\w+|kornia)"
-        ),
+        seen_as=AUGMENTS,
         needs_gpu=True,
+    ),
+    KnownCost(
+        name="augmenting in collate_fn",
+        title="Augment whole batches with one call",
+        why="Colours, blurs and rotations are computed picture by picture. What is random cannot be computed once, but "
+        "torchvision.transforms.v2 and kornia take a whole batch of tensors with one call, in the worker that joins "
+        "it.",
+        write="""\
+ def collate(samples):
+     images, labels = torch.utils.data.default_collate(samples)  # uint8 tensors of one size
+-    return images, labels
++    return augment(images), labels  # torchvision.transforms.v2 or kornia.augmentation, taken out of the data set""",
+        risk="A transform of torchvision draws its random numbers once for a batch, kornia for each picture.",
+        source="https://docs.pytorch.org/vision/stable/transforms.html#performance-considerations, "
+        "https://kornia.readthedocs.io/en/latest/augmentation.html",
+        seen_as=AUGMENTS,
     ),
     KnownCost(
         name="bytes to the device",

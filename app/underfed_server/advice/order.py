@@ -19,6 +19,9 @@ OF_WORK = ("cheaper_transform", "vectorize_collate")
 OF_CORES = ("num_workers", "cpu_allocation")
 """The same work is done by more. What is gained was predicted, and is no more than there are cores for."""
 
+OF_QUEUE = "prefetch_factor"
+"""The same work is done earlier, by as many. What is gained at most is the upper end of its interval."""
+
 ALL_USED = 0.95
 """Share of the usable cores from which there is none for one more worker."""
 
@@ -26,8 +29,8 @@ ALL_USED = 0.95
 def in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
     """First the cures of the leading cause, where their gain cannot be compared with that of the others; then by gain,
     as it is written, of what promises as much a setting before work on the host or the data; and what has none by the
-    cost of the causes that it cures. A stable sort. Then less work before more workers, where these cannot help as
-    much (:func:`_is_before`).
+    cost of the causes that it cures. A stable sort. Then less work before more workers or a longer queue, where
+    these cannot help as much (:func:`_is_before`).
     """
     offered = list(advice)
     ahead = _cures_ahead(case, offered)
@@ -50,22 +53,27 @@ def _less_work_first(case: Case, ordered: list[Advice]) -> list[Advice]:
 
 
 def _is_before(case: Case, work: Advice, other: Advice) -> bool:
-    """Whether doing ``work`` in a cheaper way comes before more workers or cores for it. Its ceiling is what it gives
-    at most: it is sure enough where a cheaper way is known, and that is clearly more than they are predicted to gain.
-    Where no core is left for another worker, any larger ceiling is.
+    """Whether doing ``work`` in a cheaper way comes before more workers or cores for it, or a longer queue. Its ceiling
+    is what it gives at most: it is sure enough where a cheaper way is known, and that is clearly more than they are
+    predicted to gain, or more than the queue gains at most. Where no core is left for another worker, any larger
+    ceiling is.
     """
-    if other.change not in OF_CORES or work.ceiling is None or _takes_less(case, other):
+    if other.change not in (*OF_CORES, OF_QUEUE) or work.ceiling is None or _takes_less(case, other):
         return False
+    is_known = work.to != ANY.name
+    if other.change == OF_QUEUE:
+        return is_known and work.ceiling > (other.high or _gain(other))
     used = used_cores_fraction(case.rank, case.facts.host)
     if used is not None and used >= ALL_USED and other.change == "num_workers":
         return work.ceiling > _gain(other)
-    is_known = work.to != ANY.name
     return is_known and work.ceiling >= THRESHOLDS.clearly_larger_factor * (other.predicted_speedup or 1.0)
 
 
 def _takes_less(case: Case, other: Advice) -> bool:
-    """Fewer workers are not for loading faster: the run is short of memory, or they take the training's cores."""
-    return other.change == "num_workers" and isinstance(other.to, int) and other.to < case.num_workers
+    """Fewer workers, or a shorter queue, are not for loading faster: the run is short of memory, or the workers take
+    the training's cores."""
+    now = {"num_workers": case.num_workers, OF_QUEUE: case.prefetch_factor}.get(other.change)
+    return now is not None and isinstance(other.to, int) and other.to < now
 
 
 def _cures_ahead(case: Case, offered: Sequence[Advice]) -> set[ChangeName]:

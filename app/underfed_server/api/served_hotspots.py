@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic_ns
 
+from underfed_server.diagnosis.changed_lines import change_of
 from underfed_server.facts.hotspots import hot_lines, loading_in
 from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
 from underfed_server.model import CountedStack, Diagnosis, HotspotsPage, Run, Sampled, StackFrame, Stage
@@ -103,6 +104,7 @@ def page_of(place: tuple[str, str | None, int | None], of: Sampled, found: Loade
         samples=found.seen,
         hotspots=found.hotspots,
         hot_lines=hot_lines(found),
+        change=change_of(found),
         picture_sizes=list(found.picture_sizes),
         agent_fraction=found.agent_fraction,
         frames=[
@@ -128,6 +130,8 @@ def _merged(reader: Reader, place: Of, version: Version, now_ns: int, why: str |
         "needed_looks": LEAST_SAMPLES,
         "step_hotspots": step.hotspots,
         "step_lines": hot_lines(step),
+        "hot_change": change_of(loading),
+        "step_change": change_of(step),
         "agent_fraction": loading.agent_fraction,
     }
     pages: dict[Sampled, bytes] = {

@@ -87,16 +87,14 @@ class Explained(NamedTuple):
     loading: bool
     """:func:`judge` will say that it waits for data."""
     between: bool
-    """What the training threads execute between batches takes a part worth telling of the time."""
+    """It will say what the training threads of a profiled run execute between batches."""
 
 
 def explained_by_stacks(facts: RunFacts, before: Before | None, overview: Overview) -> Explained:
     if _is_early(facts):
         return Explained(loading=False, between=False)
-    rank = overview.slow.judged
-    bound = _bound(facts, read_losses(rank, overview.slow.late_in_turn), before)
-    paused = max(rank.paused_fraction, rank.between_epochs_fraction)
-    return Explained(bound == "data", paused >= sentence.PAUSED_FRACTION or bound == "host")
+    losses = read_losses(overview.slow.judged, overview.slow.late_in_turn)
+    return Explained(loading=_bound(facts, losses, before) == "data", between=True)
 
 
 def _is_early(facts: RunFacts) -> bool:

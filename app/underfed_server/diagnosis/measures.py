@@ -42,6 +42,16 @@ def load_share(rank: RankFacts, part: Column) -> float | None:
     return float(np.sum(part[known])) / total if total > 0 else None
 
 
+def collate_share(rank: RankFacts) -> float | None:
+    """Share of load time that joining samples takes: it is measured without its waits for a core, of which it has as
+    large a part as of the rest. ``None``: not measured."""
+    joining, waiting = (load_share(rank, part) for part in (rank.batches.collate_us, rank.batches.runqueue_us))
+    if joining is None:
+        return None
+    works = 1 - (waiting or 0.0)
+    return min(1.0, joining / works) if works > 0 else None
+
+
 def input_lost_fraction(rank: RankFacts) -> float | None:
     """Share of a step that instant data would save; ``None`` without a device clock that saw the work."""
     lost = rank.input_lost_us

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from underfed_server.diagnosis.between_batches import LEAST_FRACTION, WORKS
+from underfed_server.diagnosis.between_batches import LEAST_FRACTION, LEAST_OF_LOOP, WORKS
 from underfed_server.diagnosis.bound import Losses, find_level
 from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
@@ -247,11 +247,14 @@ def _between_batches(examined: Examination) -> Iterator[str]:
     between = examined.facts.between
     if between is None:
         return
-    known = [(work, share_of(between, work.is_meant) or 0.0) for work in WORKS]
-    told = [(work, share) for work, share in known if share >= LEAST_FRACTION]
+    known = [(work, work.within(between)) for work in WORKS]
+    shares = [(work, is_meant, share_of(between, is_meant) or 0.0) for work, is_meant in known]
+    of_loop = max(0.0, examined.rank.rest_us / examined.rank.step_us)
+    least = max(LEAST_FRACTION, LEAST_OF_LOOP / of_loop if of_loop else 1.0)
+    told = [each for each in shares if each[2] >= least]
     looks = "Of the looks at the training thread between batches"
-    for work, share in sorted(told, key=lambda each: -each[1]):
-        line = costliest_line(between, work.is_meant)
+    for work, is_meant, share in sorted(told, key=lambda each: -each[2]):
+        line = costliest_line(between, is_meant)
         found = f"{percent(share)} found it {work.found_it}, most often in {line}"
         yield f"{looks}, {found}. Usual against that: {work.usual}"
     line = costliest_line(between) if examined.bound == "host" and not told else None

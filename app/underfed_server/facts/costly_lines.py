@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from underfed_server.facts.callers import Chain, callers_of, chain_to
-from underfed_server.facts.loading import LEAST_SAMPLES, Lines, LoaderHotspots, Looks, Place
+from underfed_server.facts.loading import LEAST_SAMPLES, Lines, LoaderHotspots, Looks, Place, Samples
 from underfed_server.facts.share_of_looks import Whole
 from underfed_server.model import Stage
 from underfed_server.store.reading.stacks import none_seen
@@ -81,6 +81,13 @@ def costly_lines(loading: LoaderHotspots, is_meant: IsMeant | None = None, *, mo
     counts = {line: int(sum(ways.values(), none_seen()).sum()) for line, ways in chains.items()}
     often = sorted(counts, key=lambda line: -counts[line])[:most]
     return [_costly(line, chains[line], whole, loading.lines) for line in often]
+
+
+def looks_at(line: CostlyLine, samples: Samples, own_files: frozenset[str]) -> Looks:
+    """Of these, how many found that line."""
+    place = _Line((line.function, line.file, line.line), line.called, line.below)
+    found = (looks for (_stage, places), looks in samples.items() if places and _line_of(places, own_files)[0] == place)
+    return sum(found, none_seen())
 
 
 def lines_in_words(line: int, lines: Lines | None) -> str:

@@ -42,8 +42,12 @@ def loading_in(found: LoaderStacks, of: Sampled = "loading") -> LoaderHotspots:
         hotspots_of(samples, found.own_files, found.lines), _why_none(found, of),
         list(found.slow_samples) if is_loading else [],
         samples, found.own_files, bool(found.step), found.picture_sizes if is_loading else (), _of_agent(found),
-        found.lines,
+        found.lines, _of_kind(found.earlier, is_loading=is_loading), _of_kind(found.later, is_loading=is_loading),
     )  # fmt: skip
+
+
+def _of_kind(samples: Samples, *, is_loading: bool) -> Samples:
+    return {key: looks for key, looks in samples.items() if (key[0] != "step") == is_loading}
 
 
 def _of_agent(found: LoaderStacks) -> float | None:

@@ -32,6 +32,9 @@ class LoaderHotspots:
     """Of all looks, at the agent itself: they are in no share. ``None``: nothing was looked at."""
     lines: Mapping[Place, Lines] = field(default_factory=dict)
     """Of places whose time may have been spent in other lines of their function: among which."""
+    earlier: Samples = field(default_factory=dict)
+    later: Samples = field(default_factory=dict)
+    """About the first and the second half of the time, where these are told apart."""
 
     @property
     def seen(self) -> int:

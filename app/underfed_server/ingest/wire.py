@@ -274,6 +274,8 @@ class StackCount(Part, frozen=True, kw_only=True):
     stage: model.Stage
     frames: Annotated[list[Count], Meta(max_length=MOST_ENTRIES)] = []
     samples: Annotated[list[Count], Meta(min_length=GROUPS, max_length=GROUPS)]
+    earlier: Annotated[list[Count], Meta(min_length=GROUPS, max_length=GROUPS)] | None = None
+    """Of these, in about the first half of the time so far."""
 
 
 class SlowSample(Part, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from underfed_server import figures
 from underfed_server.diagnosis.sentence import PAUSED_FRACTION
-from underfed_server.diagnosis.slowest_samples import NAMED, named
+from underfed_server.diagnosis.slowest_samples import NAMED, named, took
 from underfed_server.model import (
     Advice,
     Anatomy,
@@ -108,14 +108,16 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
 
 def _hotspots(diagnosis: Diagnosis) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    for bound, title, lines, looks in (
-        ("data", "Where loading spends its time", diagnosis.hot_lines, diagnosis.looks),
-        ("host", "Where the program spends its time between batches", diagnosis.step_lines, diagnosis.step_looks),
+    loading, between = "Where loading spends its time", "Where the program spends its time between batches"
+    for bound, title, lines, looks, change in (
+        ("data", loading, diagnosis.hot_lines, diagnosis.looks, diagnosis.hot_change),
+        ("host", between, diagnosis.step_lines, diagnosis.step_looks, diagnosis.step_change),
     ):
         if is_well(diagnosis.bound, diagnosis.level):
             parts += [_costliest(title, line) for line in lines[:1]]
         elif lines:
             parts += ["", _hot_lines(title, lines)]
+            parts += [Padding(Text(change), (0, 0, 0, 2))] if change else []
         elif diagnosis.bound == bound and 0 < looks < diagnosis.needed_looks:
             parts += ["", _few_looks(title, looks, diagnosis.needed_looks)]
     parts += _slow_samples(diagnosis)
@@ -379,8 +381,8 @@ def _slow_samples(diagnosis: Diagnosis) -> list[RenderableType]:
     ]
     if not slow:
         return []
-    rows = [(figures.duration(each.own_us), name) for name, each in slow[:NAMED]]
-    return ["", Group(Text("Slowest samples", LOUD), Padding(named_values(rows), (0, 0, 0, 2)))]
+    rows = [(name, took(each)) for name, each in slow[:NAMED]]
+    return ["", Group(Text("Slowest samples", LOUD), Padding(named_values(rows, "left"), (0, 0, 0, 2)))]
 
 
 def _costliest(title: str, line: HotLine) -> Text:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 e739a1ca5cba0018a3bbc261d7642b7e4eceab0d97260b419aa1468cfe52b632. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 6b921685aa51335d8a3f32f6dfdba5087a73afce737551b230e03e823bed549f. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1537,6 +1537,8 @@ export interface components {
             data_stall_fraction: number | null;
             /** Gpu Hours Lost */
             gpu_hours_lost: number | null;
+            /** Hot Change */
+            hot_change?: string | null;
             /**
              * Hot Lines
              * @default []
@@ -1646,6 +1648,8 @@ export interface components {
              * @default
              */
             status_label: string;
+            /** Step Change */
+            step_change?: string | null;
             /**
              * Step Hotspots
              * @default []
@@ -2250,6 +2254,8 @@ export interface components {
         HotspotsPage: {
             /** Agent Fraction */
             agent_fraction?: number | null;
+            /** Change */
+            change?: string | null;
             /** Frames */
             frames: components["schemas"]["StackFrame"][];
             /** Has Step */

@@ -72,6 +72,12 @@ describe('where loading spends its time', () => {
     ).toBeTruthy()
   })
 
+  test('says below the lines which of them take another share by now', async () => {
+    const change = 'That changed on the way: loads at data.py:20, in Halves took 0% at first, and 40% since.'
+    await show({ change })
+    expect(document.querySelector('.hotspots')?.closest('section')?.textContent).toContain(change)
+  })
+
   test('is a list of functions, each with line, stage, shares and what chance may add', async () => {
     await show()
     fireEvent.click(screen.getByRole('button', { name: 'Self' }))

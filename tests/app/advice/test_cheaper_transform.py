@@ -28,6 +28,8 @@ SEEN: list[tuple[str, Mapping[str, int]]] = [
     ("reduced decoding", {f"{OWN} > cv2.imread data.py:50": 60, f"{OWN} > cv2.resize data.py:50": 9}),
     ("another decoder", {DECODE: 60}),
     ("resized copies", {RESIZE: 60}),
+    ("augmenting batches", {f"{OWN} > Image.rotate PIL/Image.py:2500 > self.transform PIL/Image.py:2560": 60}),
+    ("augmenting batches", {f"{OWN} > _Enhance.enhance PIL/ImageEnhance.py:33": 60}),
     ("resized copies", {f"{OWN} > resize torchvision/transforms/v2/functional/_geometry.py:188": 60}),
     ("augmenting batches", {f"{OWN} > adjust_hue torchvision/transforms/_functional_pil.py:110": 60}),
     (
@@ -83,8 +85,8 @@ def test_what_was_seen_is_advised_in_the_way_that_is_known_for_it(name: str, sam
 
 
 def test_every_way_in_the_table_has_been_seen() -> None:
-    of_some_types = {"arrays in place"}
-    assert {name for name, _ in SEEN} | of_some_types == {cost.name for cost in KNOWN_COSTS}
+    of_some_runs = {"arrays in place", "augmenting in collate_fn"}
+    assert {name for name, _ in SEEN} | of_some_runs == {cost.name for cost in KNOWN_COSTS}
 
 
 @pytest.mark.parametrize("cost", KNOWN_COSTS, ids=lambda cost: cost.name)
@@ -234,6 +236,16 @@ def test_pictures_that_a_draft_made_smaller_are_not_decoded_larger_by_the_advice
         assert image.size == (375, 250), "half of the size as decoded, not of the file's"
 
 
+@pytest.mark.parametrize(("decoded", "is_offered"), [((2400, 1600), True), ((400, 300), False)])
+def test_pictures_that_hardly_become_smaller_are_not_to_be_resized_less(
+    decoded: tuple[int, int], is_offered: bool
+) -> None:
+    facts, sizes = waiting({RESIZE: 60}), [resized(decoded, (224, 224), 40)]
+    loading = made_loading({RESIZE: 60, "": 40}, picture_sizes=sizes)
+    offered = [one.to for one in cheaper(replace(facts, loading=loading))]
+    assert offered == (["resized copies"] if is_offered else ["precomputing"])
+
+
 def test_of_sizes_that_were_not_seen_the_needed_size_is_written() -> None:
     (best,) = cheaper(waiting({DECODE: 60, RESIZE: 9}))
     assert "(needed_width, needed_height)" in best.diff
@@ -250,11 +262,62 @@ def test_of_sizes_that_were_hardly_seen_the_condition_is_said() -> None:
 
 
 @pytest.mark.parametrize("samples", [
-    {f"{OWN} > float data.py:50": 20}, {f"{OWN} > adjust_hue torchvision/transforms/_functional_pil.py:110": 20},
+    {f"{OWN} > float data.py:50": 20},
 ])  # fmt: skip
 def test_what_a_gpu_would_do_is_not_given_to_a_process_without_one(samples: Mapping[str, int]) -> None:
     assert cheaper(waiting(samples)) != []
     assert cheaper(waiting(samples, rank={"uses_gpu": False})) == []
+
+
+def test_random_changes_of_pictures_are_never_to_be_computed_once() -> None:
+    """Turned by a random angle: for a whole batch at once, on the GPU or, without one, where it is joined."""
+    seen = {f"{OWN} > Image.rotate PIL/Image.py:2500": 40, f"{OWN} > Image.filter PIL/Image.py:1300": 20}
+    for uses_gpu, name in ((True, "augmenting batches"), (False, "augmenting in collate_fn")):
+        (best,) = cheaper(waiting(seen, rank={"uses_gpu": uses_gpu}))
+        assert (best.to, best.evidence[0].value) == (name, 0.6)
+        assert "augment(images)" in best.diff and "prepared" not in best.diff
+
+
+@pytest.mark.parametrize(
+    "draws", ["random.uniform data.py:49", "torch.randn data.py:49", "Random.uniform random.py:520"]
+)
+def test_a_result_that_random_numbers_are_drawn_for_is_not_to_be_computed_once(draws: str) -> None:
+    plain, helped = {f"{OWN} > warp lib.py:80": 60}, {f"{OWN} > warped data.py:80 > warp lib.py:80": 60}
+    before, beside = f"Photos.__getitem__ data.py:49 > {draws}", f"{OWN} > {draws}"
+    (once,) = cheaper(waiting({**helped, before: 1}))
+    assert "drawn" not in once.why, "in another line than the helper is called in"
+    (once,) = cheaper(waiting(plain))
+    (each_time,) = cheaper(waiting({**plain, before: 1}))
+    assert cheaper(waiting({**helped, beside: 1}))[0].why.endswith(each_time.why.partition(": ")[2])
+    assert (once.to, each_time.to) == ("precomputing", "precomputing")
+    assert "self.prepared" in once.diff and "only what has nothing random in it" in once.diff
+    assert "prepared" not in each_time.diff and "cannot be computed once" in each_time.why
+
+
+def test_methods_of_tensors_are_operations_on_them_where_their_function_works_on_tensors() -> None:
+    signal = "Signals.__getitem__ data.py"
+    samples = {
+        f"{signal}:12 > operator - data.py:12": 22, f"{signal}:13 > mean data.py:13": 30,
+        f"{signal}:13 > abs data.py:13": 10, f"{signal}:14 > torch.stack data.py:14": 2,
+        f"{signal}:16 > max data.py:16": 18,
+    }  # fmt: skip
+    (best, *_) = cheaper(waiting(samples))
+    assert (best.to, best.evidence[0].value, best.diff_file) == ("fewer tensor operations", 0.64, "data.py:13")
+    assert [one.to for one in cheaper(waiting({f"{signal}:13 > mean data.py:13": 60}))] == ["precomputing"]
+
+
+def test_a_share_of_several_lines_is_told_as_their_sum() -> None:
+    def saved(samples: Mapping[str, int]) -> str:
+        return cheaper(waiting(samples))[0].assumption or ""
+
+    sub = "Texts.__getitem__ data.py:15 > WORDS.sub data.py:15"
+    find = "Texts.__getitem__ data.py:17 > WORDS.findall data.py:17"
+    split = "Texts.__getitem__ data.py:17 > re.split data.py:17"
+    assert "the 40% of loading that this takes would be" in saved({find: 40})
+    assert "the 50% of loading that this line takes with all such calls would be" in saved({find: 40, split: 10})
+    assert "the 55% of loading that this line and another one with such work take together would be" in saved(
+        {find: 40, sub: 15}
+    )
 
 
 def test_numbers_that_a_byte_cannot_hold_stay_as_they_are() -> None:
@@ -356,6 +419,13 @@ def test_slow_samples_are_named_with_their_files() -> None:
     assert best.ceiling == pytest.approx(1 / 0.6)
 
 
+def test_a_sample_that_waited_for_a_core_has_both_its_times() -> None:
+    waited = slow_sample(137, 7.12, "scans/137.bin", 60 * MB).model_copy(update={"runqueue_us": 6_260_000})
+    (best,) = cheaper(waiting({}, [waited]), slow_samples=0.4)
+    assert "takes 7.12 s, 860 ms of it without waiting for a core, and ready batches wait for it." in best.why
+    assert not any("slowest samples" in each.what for each in best.evidence), "it is the only one"
+
+
 def test_samples_of_one_large_file_count_each() -> None:
     shards = [slow_sample(index, 2.0, f"shard-{index % 2}.tar", 109 * MB) for index in range(18)]
     (best,) = cheaper(waiting({}, [*shards, *SLOW[2:]]), slow_samples=0.4)
@@ -419,3 +489,20 @@ def test_joining_that_takes_nearly_all_of_loading_comes_before_more_workers_thou
 
     assert order(190_000.0)[:2] == ["vectorize_collate", "num_workers"]
     assert order(90_000.0)[:2] == ["num_workers", "vectorize_collate"], "half of loading gone gains no more than they"
+
+
+@pytest.mark.parametrize(("factor", "first"), [(1.2, "vectorize_collate"), (4.8, "prefetch_factor")])
+def test_a_costly_line_comes_before_a_longer_queue_that_cannot_help_as_much(factor: float, first: str) -> None:
+    """Nine tenths of a load wait for a core, in the joining as in the rest."""
+    batches = {"load_us": 200_000.0, "collate_us": 18_000.0, "cpu_us": 20_000.0, "runqueue_us": 180_000.0}
+    verdict = made_verdict(cpu_limited=0.4, slow_collate=0.1)
+    case = made_case(
+        altered(waiting({}), batches=batches), verdict, lambda setting: factor if setting.prefetch_factor == 8 else 1.0
+    )
+    advice = [one for one in recommend(case).advice if one.change in ("vectorize_collate", "prefetch_factor")]
+    assert advice[0].change == first
+    joining = next(one for one in advice if one.change == "vectorize_collate")
+    assert joining.ceiling == pytest.approx(5.0), (
+        "of the time that loading takes, not of its time on a CPU: instant data"
+    )
+    assert joining.assumption is not None and "the 90% of loading that joining takes" in joining.assumption

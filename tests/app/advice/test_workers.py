@@ -322,6 +322,18 @@ def test_the_diff_replaces_what_is_written_and_adds_what_is_not() -> None:
     assert "-    num_workers=2,\n+    num_workers=5," in diff
 
 
+@pytest.mark.parametrize(("gain", "costs", "is_offered"), [
+    (1.051, {"ipc_copy": 0.3}, True), (1.051, {"too_few_workers": 0.3}, False), (1.2, {"too_few_workers": 0.3}, True),
+])  # fmt: skip
+def test_no_workers_are_advised_where_they_cost_something_or_that_is_a_gain_for_sure(
+    gain: float, costs: dict[str, float], is_offered: bool
+) -> None:
+    """The interval reaches 5 % to either side."""
+    facts = two_workers(wait_ms=10.0, load_cpu_ms=2.0)
+    case = made_case(facts, made_verdict(**costs), lambda one: 1.0 if one.num_workers else gain)
+    assert ("num_workers" in changes(recommend(case))) == is_offered
+
+
 def test_a_longer_queue_is_advised_where_it_pays_and_no_longer_than_it_does() -> None:
     facts = two_workers(load_ms=[600.0] + [60.0] * 15)
     case = made_case(facts, made_verdict(slow_samples=0.3), lambda one: 1.2 if one.prefetch_factor >= 4 else 1.0)
@@ -336,7 +348,9 @@ def test_a_longer_queue_is_refused_where_it_gains_nothing() -> None:
     case = made_case(two_workers(), made_verdict(too_few_workers=0.5), lambda one: 1.0 + one.prefetch_factor / 1000)
     found = recommend(case)
     assert "prefetch_factor" not in changes(found)
-    assert refused("prefetch_factor", found).evidence[-1].value == pytest.approx(1.008)
+    refusal = refused("prefetch_factor", found)
+    assert refusal.evidence[-1].value == pytest.approx(1.008)
+    assert refusal.title == "A longer queue with 2 workers", "with more of them it may gain"
 
 
 def test_a_longer_queue_is_refused_where_it_has_no_room() -> None:

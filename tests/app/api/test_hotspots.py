@@ -84,6 +84,18 @@ def test_what_is_seen_rarely_in_many_ranks_is_counted(
     assert told == [("getitem", 2, 60), ("getitem", 1, 25), ("collate", 0, 10), ("other", 0, 5)]
 
 
+def test_that_another_line_takes_the_time_since_the_middle_is_told(client: TestClient, store: Store) -> None:
+    told = seen(resizing=300, reading=300, collating=0, other=0)
+    for stack, earlier in zip(told["stacks"], (300, 20, 0, 0), strict=True):
+        stack["earlier"] = evenly(earlier)
+    post(store, [made_window(0, rank=rank, stacks=[told]) for rank in range(2)])
+    page = shown(client)
+    assert page.change is not None and "took 94% until about half of the time, and 0% since" in page.change
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
+    assert (diagnosis.hot_change, diagnosis.step_change) == (page.change, None)
+    assert shown(client, "&of=step").change is None
+
+
 def test_what_is_sent_again_replaces_what_was_known(client: TestClient, store: Store) -> None:
     post(store, [made_window(0, stacks=[seen()]), made_window(1, stacks=[seen(resizing=160)])])
     assert shown(client).samples == 200

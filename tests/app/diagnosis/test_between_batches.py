@@ -43,6 +43,25 @@ def test_reading_values_back_is_told_and_what_takes_more_is_first() -> None:
     )
 
 
+def test_lines_that_are_one_thing_have_one_sum() -> None:
+    """A loop over the values of a gradient: making a tensor of each, reading that, and the loop itself."""
+    stats = "main train.py:44 > stats train.py:11 > stats.<listcomp> train.py:11"
+    parts = {f"{stats} > Tensor.__iter__ torch/_tensor.py:1000": 400, f"{stats} > float train.py:11": 90, stats: 70}
+    why = profiled({**parts, BACKWARD: 440})
+    assert f"{LOOKS}56% found it reading values back from tensors, most often in Tensor.__iter__ at train.py:11" in why
+    dumped = {"main train.py:50 > dumps json/__init__.py:231": 300, "main train.py:51 > write train.py:51": 100}
+    why = profiled({**dumped, BACKWARD: 600})
+    assert f"{LOOKS}40% found it logging, most often in dumps at train.py:50, in main" in why
+    saved = {"main train.py:60 > save torch/serialization.py:966 > write torch/serialization.py:1268": 400}
+    assert "found it logging" not in profiled({**saved, BACKWARD: 600})
+
+
+def test_of_a_loop_that_waits_for_data_it_is_told_too_where_it_takes_a_part_of_the_loop() -> None:
+    seen = {LOG: 500, BACKWARD: 500}
+    assert "50% found it logging" in profiled(seen, made_run(wait_ms=60.0, work_ms=40.0))
+    assert LOOKS not in profiled(seen, made_run(wait_ms=95.0, work_ms=5.0)), "a fortieth of the loop's time"
+
+
 def test_a_tenth_of_looks_is_worth_telling_and_training_is_not() -> None:
     assert LOOKS not in profiled({LOG: 90, BACKWARD: 910})
     assert LOOKS in profiled({LOG: 100, BACKWARD: 900})

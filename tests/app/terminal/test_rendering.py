@@ -480,16 +480,28 @@ def test_the_agents_own_share_is_said_where_it_is_a_hundredth() -> None:
 
 
 def test_where_a_run_waits_for_data_its_slowest_samples_are_named() -> None:
-    def told(*, causes: list[CauseFinding] | None = None, load_us: int = 2_100_000, **changes: Any) -> list[str]:
-        sample = {"index": 18_233, "file": "scans/0481.dcm", "load_us": load_us, "rank": 0}
+    def told(
+        *, causes: list[CauseFinding] | None = None, load_us: int = 2_100_000, runqueue_us: int = 0, **changes: Any
+    ) -> list[str]:
+        sample = {"index": 18_233, "file": "scans/0481.dcm", "load_us": load_us, "runqueue_us": runqueue_us, "rank": 0}
         changes |= {"slow_samples": [SlowSample.model_validate(sample)]}
         lines = shown(render_diagnosis(made_diagnosis(causes=causes or [made_cause()], **changes)))
         return lines[lines.index("Slowest samples") + 1 :][:1] if "Slowest samples" in lines else []
 
-    assert [line.split() for line in told()] == [["2.1", "s", "index", "18,233,", "scans/0481.dcm"]]
+    assert [line.split() for line in told()] == [["index", "18,233,", "scans/0481.dcm", "2.1", "s"]]
+    assert told(load_us=9_000_000, runqueue_us=6_300_000)[0].endswith(" 9 s, 2.7 s of it without waiting for a core")
     assert not told(load_us=300_000), "a batch of many such is no longer for one of them"
     assert not told(bound="compute", level="healthy")
     assert not told(causes=[made_cause("slow_samples")]), "its evidence names them"
+
+
+def test_that_another_line_takes_the_time_by_now_is_said_below_the_lines() -> None:
+    line = HotLine(
+        function="f", file="data.py", line=1, called=None, fraction=0.5, sentence="f at data.py:1", callers=[]
+    )
+    shown_lines = shown(render_diagnosis(made_diagnosis(hot_lines=[line], hot_change="That changed on the way: f.")))
+    at = shown_lines.index("Where loading spends its time")
+    assert shown_lines[at + 2] == "  That changed on the way: f."
 
 
 def test_of_too_few_looks_it_is_said_how_many_there_were() -> None:

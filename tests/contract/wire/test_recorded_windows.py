@@ -274,7 +274,7 @@ def test_devices_their_samples_and_stacks_are_written_as_by_hand() -> None:
             Stacks(
                 "train",
                 [Frame("Image.resize", "PIL/Image.py", 2440)],
-                [StackCount("getitem", [0], evenly(62))],
+                [StackCount("getitem", [0], evenly(62), evenly(31)), StackCount("collate", [], evenly(3))],
                 [SlowSample(2_104_000, 18_233, "scans/0481.dcm", 109_051_904, 3)],
                 [PictureSize(4000, 3000, 224, 224, 41)],
                 2,

@@ -8,7 +8,6 @@ that has no more.
 from __future__ import annotations
 
 import _thread
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -20,6 +19,7 @@ from underfed.trainer.attached import attached
 from underfed.trainer.hooks.session import KEY, Session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.bursts import Bursts
+from underfed.trainer.loading.caught_stack import Caught
 from underfed.trainer.loading.frame_names import FrameNames
 from underfed.trainer.loading.loading_thread import loaded_in, within_fetcher
 from underfed.trainer.loading.own_frames import Places, is_ours, is_own_cost
@@ -58,7 +58,7 @@ class Profiler:
     """By the loader's index."""
     _giving: int | None = None
     """The loader that gave the last batch."""
-    _ident: int = 0
+    ident: int = 0
     """The thread that asks for batches."""
     _names: FrameNames = field(default_factory=FrameNames)
     _iterators: str = ""
@@ -72,7 +72,7 @@ class Profiler:
             self.guard.failed("profile", error)
 
     def _pass_begins(self, loader: WatchedLoader) -> None:
-        self._ident = _thread.get_ident()
+        self.ident = _thread.get_ident()
         if loader.index not in self._seen:
             code = SeenCode(training_stacks_file(self.directory, loader.index))
             slow = SlowSamples(code.seen, times=ThreadTimes(_thread.get_native_id()))
@@ -95,12 +95,13 @@ class Profiler:
         if self._sampler is not None:
             self._sampler.close()
 
-    def look(self, due_ns: int, looked_ns: int, bursts: Bursts) -> None:
+    def look(self, due_ns: int, looked_ns: int, stack: Caught, bursts: Bursts) -> None:
         for seen in tuple(self._seen.values()):
             if seen.steps != seen.loader.steps:
                 seen.steps, self._giving = seen.loader.steps, seen.loader.index
         due_ns = min(due_ns, looked_ns)
-        loading = self._look_at(sys._current_frames().get(self._ident), due_ns, looked_ns, bursts)
+        loading = self._look_at(stack, due_ns, looked_ns, bursts)
+        stack.clear()
         for seen in tuple(self._seen.values()):
             if seen is not loading:
                 seen.slow.look(None, None, looked_ns, looked_ns)
@@ -109,12 +110,12 @@ class Profiler:
         for seen in tuple(self._seen.values()):
             seen.code.keep(self._names)
 
-    def _look_at(self, frame: FrameType | None, due_ns: int, looked_ns: int, bursts: Bursts) -> _Seen | None:
+    def _look_at(self, stack: Caught, due_ns: int, looked_ns: int, bursts: Bursts) -> _Seen | None:
         """Returns the loader that loads a sample."""
-        if frame is None:
+        if not stack:
             return None  # the thread has ended
         count, group, is_there = bursts.looks(due_ns, looked_ns), bursts.group(looked_ns), bursts.found_lock_free
-        request, places, is_sampling = self._request(frame)
+        request, places, is_sampling = self._request(stack)
         if request is None:
             between = None if self._giving is None else self._seen.get(self._giving)
             is_step = between is not None and between.ended_at_steps != between.loader.steps
@@ -133,11 +134,13 @@ class Profiler:
         is_waiting = session is not None and session.probe is None and not is_sampling
         if seen is None or (is_waiting and not is_own_cost(places)):
             return None
-        fetcher, within = within_fetcher(frame, self._fetchers, "")
+        fetcher, within = within_fetcher(stack, self._fetchers, "")
         is_collating = fetcher is not None and is_last_line(fetcher)
         stage, sample = loaded_in(fetcher, is_collating)
-        resized = resized_at(frame, fetcher) if count and fetcher is not None else None
-        del fetcher, frame
+        resized = resized_at(stack[0][0], fetcher) if count and fetcher is not None else None
+        del fetcher
+        # What follows may give the lock away: a function that ends meanwhile has its values freed by its own thread.
+        stack.clear()
         if count:
             seen.code.add(stage, places if stage == "other" else within, count, group, resized, is_there=is_there)
         if sample is None:
@@ -145,7 +148,7 @@ class Profiler:
         seen.slow.look((0, seen.loader.steps, sample[0]), sample[1], due_ns, looked_ns)
         return seen
 
-    def _request(self, frame: FrameType | None) -> tuple[FrameType | None, Places, bool]:
+    def _request(self, stack: Caught) -> tuple[FrameType | None, Places, bool]:
         """Torch's outermost method that asks for a batch or for indices, what is within it, and whether the sampler is;
         else the whole stack.
 
@@ -153,15 +156,14 @@ class Profiler:
         """
         places: Places = []
         request, within, is_sampling = None, 0, False
-        while frame is not None:
-            code = frame.f_code
+        for frame, place in stack:
+            code = place[0]
             if code.co_filename == self._iterators:
                 is_asked = code.co_name == SAMPLES or (code.co_name in BEGINS and is_iterating(places))
                 is_sampling = is_sampling or is_asked
                 if is_asked or code.co_name == "__next__":
                     request, within = frame, len(places) + is_asked
-            places.append((code, frame.f_lasti))
-            frame = frame.f_back
+            places.append(place)
         return request, places if request is None else places[:within], is_sampling
 
 

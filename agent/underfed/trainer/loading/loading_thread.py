@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -11,6 +10,7 @@ from types import FrameType
 from underfed.exchange.stacks import Stage
 from underfed.trainer.loading.batch_timer import BatchTimer
 from underfed.trainer.loading.bursts import Bursts
+from underfed.trainer.loading.caught_stack import Caught
 from underfed.trainer.loading.frame_names import FrameNames
 from underfed.trainer.loading.own_frames import Places
 from underfed.trainer.loading.resized_pictures import resized_at
@@ -33,25 +33,27 @@ class LoadingThread:
     _fetchers: str = ""
     """The file with torch's fetchers."""
     _names: FrameNames = field(default_factory=FrameNames)
-    _ident: int = field(default_factory=_thread.get_ident)
+    ident: int = field(default_factory=_thread.get_ident)
     _native_id: int = field(default_factory=_thread.get_native_id)
 
-    def look(self, due_ns: int, looked_ns: int, bursts: Bursts) -> None:
+    def look(self, due_ns: int, looked_ns: int, stack: Caught, bursts: Bursts) -> None:
         slow, timer = self._slow, self.timer
         if slow is None:
             slow = self._begin()
         if not timer.is_loading:
+            stack.clear()
             slow.look(None, None, looked_ns, looked_ns)
             return
         # The lock may have been taken for as long as this look waited, by what it sees.
         due_ns = min(looked_ns, max(due_ns, timer.started_ns))
         is_collating = timer.collate.is_collating
-        frame = sys._current_frames().get(self._ident)
-        fetcher, places = within_fetcher(frame, self._fetchers, ENTRY)
+        fetcher, places = within_fetcher(stack, self._fetchers, ENTRY)
         stage, sample = loaded_in(fetcher, is_collating)
         count = bursts.looks(due_ns, looked_ns)
-        resized = resized_at(frame, fetcher) if count and fetcher is not None else None
-        del frame, fetcher
+        resized = resized_at(stack[0][0], fetcher) if count and fetcher is not None else None
+        del fetcher
+        # What follows may give the lock away: a function that ends meanwhile has its values freed by its own thread.
+        stack.clear()
         if sample is None:
             slow.look(None, None, due_ns, looked_ns)
         else:
@@ -79,21 +81,20 @@ def loaded_in(fetcher: FrameType | None, is_collating: bool) -> tuple[Stage, Sam
     return ("other", None) if fetcher is None else ("getitem", sample_of(fetcher))
 
 
-def within_fetcher(frame: FrameType | None, fetchers: str, end: str) -> tuple[FrameType | None, Places]:
+def within_fetcher(stack: Caught, fetchers: str, end: str) -> tuple[FrameType | None, Places]:
     """The innermost frame of torch's fetcher, if there is one, and what is within; else all up to the file ``end``.
 
     Of several fetchers the outermost counts: a data set may iterate a loader itself.
     """
     places: Places = []
     fetcher, within = None, 0
-    while frame is not None:
-        file = frame.f_code.co_filename
+    for frame, place in stack:
+        file = place[0].co_filename
         if file == fetchers:
             if fetcher is None or len(places) > within:
                 fetcher, within = frame, len(places)
         elif file == end:
             break
         else:
-            places.append((frame.f_code, frame.f_lasti))
-        frame = frame.f_back
+            places.append(place)
     return fetcher, places if fetcher is None else places[:within]

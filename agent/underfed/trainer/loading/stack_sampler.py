@@ -18,6 +18,7 @@ from underfed.exchange.guard import Guard
 from underfed.host.clock import now_ns
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.loading.bursts import Bursts
+from underfed.trainer.loading.caught_stack import Caught
 
 PR_SET_TIMERSLACK = 29
 """``linux/prctl.h``"""
@@ -29,8 +30,13 @@ CLOSING_S = 1.0
 class Looked(Protocol):
     """What is looked at. All is called by the thread that looks, or once that has ended."""
 
-    def look(self, due_ns: int, looked_ns: int, bursts: Bursts) -> None:
-        """``due_ns``: since when this look waited for the interpreter lock. ``bursts`` tell for how many it counts."""
+    @property
+    def ident(self) -> int:
+        """Of the thread."""
+
+    def look(self, due_ns: int, looked_ns: int, stack: Caught, bursts: Bursts) -> None:
+        """``due_ns``: since when this look waited for the interpreter lock. ``stack``: what it found; cleared once it
+        was read. ``bursts`` tell for how many it counts."""
 
     def keep(self) -> None:
         """Some bursts have ended, or everything has."""
@@ -44,7 +50,6 @@ class StackSampler:
     bursts: Bursts
     guard: Guard
     _lock: _thread.LockType = field(default_factory=_thread.allocate_lock)
-    _is_over: bool = False
 
     def start(self) -> None:
         """In a worker once the first batch is on its way: by then torch's own thread that sends batches is there,
@@ -60,7 +65,6 @@ class StackSampler:
         """What is looked at ends."""
         try:
             if self._lock.acquire(timeout=CLOSING_S):
-                self._is_over = True
                 self.bursts.end()
                 self.looked.keep()
         except Exception as error:
@@ -79,14 +83,19 @@ class StackSampler:
             self.guard.count("stacks", error)
 
     def _look_once(self) -> bool:
-        due_ns = self.bursts.sleep()
-        with self._lock:
-            if self._is_over:
-                return False
-            self.looked.look(due_ns, now_ns(), self.bursts)
+        due_ns, stack = self.bursts.sleep(self.looked.ident)
+        # It is taken for good once what is looked at ends: a thread that waited for it would keep the stack's values.
+        if not self._lock.acquire(blocking=False):
+            stack.clear()
+            return False
+        try:
+            self.looked.look(due_ns, now_ns(), stack, self.bursts)
+            stack.clear()
             if self.bursts.hands_over(now_ns()):
                 self.looked.keep()
             return True
+        finally:
+            self._lock.release()
 
 
 def wake_exactly() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from underfed_server.advice.case import Case, cures
@@ -13,10 +14,10 @@ from underfed_server.advice.shares import factor_without
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.costly_evidence import CALLERS, LOOKS
 from underfed_server.diagnosis.instant_data import Ceiling
-from underfed_server.diagnosis.sentence import percent, three_digits
-from underfed_server.diagnosis.slowest_samples import files_alike, named, slowest
+from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.slowest_samples import files_alike, named, slowest, took
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.costly_lines import CostlyLine, IsMeant, costliest_line, name_of, share_of
+from underfed_server.facts.costly_lines import CostlyLine, IsMeant, costliest_line, costly_lines, name_of, share_of
 from underfed_server.facts.loading import LoaderHotspots, Place
 from underfed_server.facts.reduced_decoding import Reduction, are_known, reduction_of
 from underfed_server.model import Evidence, Stage
@@ -28,6 +29,9 @@ LEAST_SHARE_OF_ANY = 0.25
 """Of loading, in one line for which no cheaper way is known: of less, several lines would have to change."""
 
 MOST_OFFERED = 3
+
+MOST_LINES = 20
+"""With work of one kind."""
 
 
 class Said(NamedTuple):
@@ -42,17 +46,33 @@ class Said(NamedTuple):
 ANY = Said(
     "precomputing",
     "Make the costliest call cheaper",
-    "What is the same in every epoch can be computed once, and what is done to each sample for a whole batch.",
+    "No cheaper way of it is known. If its result is the same in every epoch, it can be computed once; what is random "
+    "cannot, but may be done to a whole batch with one call.",
     """\
  class YourDataset(Dataset):
-+    def __init__(self, samples):
-+        self.prepared = [the_call(sample) for sample in samples]  # what is the same in every epoch; or files, if large
++    def __init__(self, samples):  # only what has nothing random in it
++        self.prepared = [the_call(sample) for sample in samples]  # or files, if large
      def __getitem__(self, index):
 -        return the_call(self.samples[index])
 +        return self.prepared[index]
- # What is random and the same for all samples of a batch: in the training loop, for the whole batch at once.""",
+ # What is random: left out of the data set, and done in collate_fn or in the training loop, to the whole batch.""",
     "A change of code: compare a batch of each.",
 )
+
+ANY_RANDOM = Said(
+    ANY.name,
+    ANY.title,
+    "No cheaper way of it is known. Random numbers are drawn for it, so it cannot be computed once, but it may be done "
+    "to a whole batch with one call.",
+    """\
+ def collate(samples):
+-    return torch.utils.data.default_collate(samples)
++    return the_call(torch.utils.data.default_collate(samples))  # of the whole batch, taken out of the data set""",
+    "Random numbers have to be drawn for each sample of a batch.",
+)
+
+DRAWS = re.compile(r"[Rr]andom|\brand(n|int|perm|range)?\b|\b(uniform|gauss|shuffle|choices?|permutation)\b")
+"""Names of functions that draw random numbers, of NumPy, torch and Python, and of transforms that do."""
 
 
 WRITE_SLOW = """\
@@ -90,7 +110,8 @@ def _known(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterat
             continue
         told.add(line)
         follows = _follows(cost, loading, is_meant)
-        offer = _offer(case, loading, line, share, _said(cost, loading), _left_out(follows))
+        takes = _takes(line, share, costly_lines(loading, is_meant, most=MOST_LINES))
+        offer = _offer(case, loading, line, share, _said(cost, loading), takes, _left_out(follows))
         if offer is not None:
             yield share + _shrinks(cost, loading) * follows, offer
 
@@ -98,7 +119,7 @@ def _known(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterat
 def _follows(cost: KnownCost, loading: LoaderHotspots, is_meant: IsMeant) -> float:
     """Share of loading that takes less as well, and has no part in the ceiling: what is left of it depends on what
     pictures are made."""
-    if not cost.needs_larger:
+    if not cost.shrinks:
         return 0.0
 
     def follows(stage: Stage, stack: tuple[Place, ...]) -> bool:
@@ -110,8 +131,18 @@ def _follows(cost: KnownCost, loading: LoaderHotspots, is_meant: IsMeant) -> flo
 
 def _shrinks(cost: KnownCost, loading: LoaderHotspots) -> float:
     """The part that is saved of work on each pixel as decoded, by the sizes that were seen; 0 where these were not."""
-    reduction = reduction_of(loading.picture_sizes) if cost.needs_larger else None
+    reduction = reduction_of(loading.picture_sizes) if cost.shrinks else None
     return 0.0 if reduction is None else 1 - 1 / reduction.by**2
+
+
+def _takes(line: CostlyLine, share: float, lines: Sequence[CostlyLine]) -> str:
+    """Whose the share is: that of all lines with such work, of which the advice names the costliest."""
+    if percent(share) == percent(line.fraction):
+        return "this takes"
+    others = len({one.at for one in lines} - {line.at})
+    if not others:
+        return "this line takes with all such calls"
+    return f"this line and {'another one' if others == 1 else f'{others} others'} with such work take together"
 
 
 def _left_out(share: float) -> str:
@@ -121,7 +152,7 @@ def _left_out(share: float) -> str:
 
 
 def _said(cost: KnownCost, loading: LoaderHotspots) -> Said:
-    reduction = reduction_of(loading.picture_sizes) if cost.needs_larger else None
+    reduction = reduction_of(loading.picture_sizes) if cost.shrinks else None
     if reduction is None:
         return Said(cost.name, cost.title, cost.why, f"{cost.write}\n # {cost.source}", cost.risk)
     return _measured(cost, reduction)
@@ -174,9 +205,27 @@ def _any_line(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Ite
         return
     if any((one.at, one.called) == (line.at, line.called) for one in told):
         return
-    offer = _offer(case, loading, line, line.fraction, ANY)
+    offer = _offer(case, loading, line, line.fraction, ANY_RANDOM if _draws(loading, line) else ANY)
     if offer is not None:
         yield line.fraction, offer
+
+
+def _draws(loading: LoaderHotspots, line: CostlyLine) -> bool:
+    """Somewhere in the function of the line, in a line that calls that, or in what these call, a random number was seen
+    to be drawn."""
+    function = (line.function, line.file)
+    callers = {
+        place
+        for _stage, stack in loading.samples
+        for at, place in enumerate(stack)
+        if any(inner[:2] == function for inner in stack[at + 1 :])
+    }
+
+    def is_drawing(stack: tuple[Place, ...]) -> bool:
+        within = next((at for at, place in enumerate(stack) if place[:2] == function or place in callers), len(stack))
+        return any(DRAWS.search(name) for name, _file, _line in stack[within:])
+
+    return any(is_drawing(stack) for _stage, stack in loading.samples)
 
 
 def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> Iterator[Offer]:
@@ -192,7 +241,7 @@ def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> 
     yield Offer(
         to="slow samples prepared",
         title="Prepare the few slow samples once",
-        why=f"Loading {named(first)} takes {three_digits(first.own_us / 1e6)} s, and ready batches wait for it.{like}",
+        why=f"Loading {named(first)} takes {took(first)}, and ready batches wait for it.{like}",
         risk="What is prepared differs from the original where it is cropped or resized: compare a sample.",
         diff=WRITE_SLOW,
         evidence=[
@@ -208,10 +257,16 @@ def _slow_samples(case: Case, loading: LoaderHotspots, cost_fraction: float) -> 
 
 
 def _offer(
-    case: Case, loading: LoaderHotspots, line: CostlyLine, share: float, said: Said, left_out: str = ""
+    case: Case,
+    loading: LoaderHotspots,
+    line: CostlyLine,
+    share: float,
+    said: Said,
+    takes: str = "this takes",
+    left_out: str = "",
 ) -> Offer | None:
-    """``left_out``: what the ceiling does not count. ``None``: even if all of that work went away, the run would hardly
-    be faster.
+    """``takes``: whose the share is. ``left_out``: what the ceiling does not count. ``None``: even if all of that work
+    went away, the run would hardly be faster.
     """
     ceiling = case.ceiling_without(share)
     if not is_worthwhile(ceiling):
@@ -232,7 +287,7 @@ def _offer(
         ],
         gain=(
             "what the other way costs was not seen in this run. If it cost nothing, the "
-            f"{percent(share)} of loading that this takes would be saved: about × {ceiling:.2f}{left_out}"
+            f"{percent(share)} of loading that {takes} would be saved: about × {ceiling:.2f}{left_out}"
         ),
         ceiling=Ceiling(ceiling),
     )

@@ -29,7 +29,7 @@ from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.examination import waits_only_at_first
 from underfed_server.diagnosis.sentence import duration
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence, Refusal, Setting
+from underfed_server.model import CauseFinding, Evidence, Refusal, Setting
 
 
 def consider(case: Case) -> Offer | Refusal | None:
@@ -62,7 +62,10 @@ COLD = (
 
 
 def _is_against_cause(case: Case, best: Prediction) -> bool:
-    """More workers that may be a loss, of a run whose own work fills the cores above all."""
+    """It may be a loss: more workers of a run whose own work fills the cores above all, or none although workers were
+    not found to cost anything."""
+    if best.low < 1 and not best.setting.num_workers and _cost_of_workers(case) is None:
+        return True
     leading, more = case.verdict.causes[:1], best.setting.num_workers > case.num_workers
     is_full = bool(leading) and leading[0].cause == "cpu_limited"
     return is_full and more and best.low < 1 and free_cores(case.facts, case.rank, case.verdict.causes) is None
@@ -169,9 +172,13 @@ def is_computed(case: Case) -> bool:
     return blocked is None or blocked < THRESHOLDS.blocked_fraction
 
 
+def _cost_of_workers(case: Case) -> CauseFinding | None:
+    """The costliest of the causes that come with workers."""
+    return case.found("ipc_copy", "worker_startup", "pin_thread")
+
+
 def _why_none(case: Case) -> str:
-    """By the costliest of the causes that come with workers."""
-    found = case.found("ipc_copy", "worker_startup", "pin_thread")
+    found = _cost_of_workers(case)
     if found is not None and found.cause == "worker_startup":
         return "Starting workers in each epoch costs more time than the workers save."
     return "Handing batches over from a worker takes longer than loading them in the training process."

@@ -110,7 +110,10 @@ def _refusal(case: Case, speedup: float | None) -> Refusal:
     else:
         why = "Simulated with this run's own batches, a longer queue gains less than 5%."
     simulated = Evidence(what="Speed-up with the best longer queue, simulated", value=speedup, unit="factor")
-    return refuse(case, "A longer queue", why, [*_spread(case), *([simulated] if speedup is not None else [])])
+    workers = "1 worker" if case.num_workers == 1 else f"{case.num_workers} workers"
+    return refuse(
+        case, f"A longer queue with {workers}", why, [*_spread(case), *([simulated] if speedup is not None else [])]
+    )
 
 
 CHANGE = Change(

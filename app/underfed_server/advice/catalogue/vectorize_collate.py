@@ -9,6 +9,7 @@ from underfed_server.advice.proof.traits import halved
 from underfed_server.advice.sketches import JOINING
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.instant_data import Ceiling
+from underfed_server.diagnosis.sentence import percent
 from underfed_server.model import Evidence, Refusal
 
 FUNCTION = JOINING
@@ -29,6 +30,8 @@ def consider(case: Case) -> Offer | Refusal:
             why,
             [rate, evidence.mean_us("Joining one batch", rank.batches.collate_us)],
         )
+    share = measures.collate_share(rank)
+    ceiling = None if share is None else Ceiling(case.ceiling_without(share))
     return Offer(
         to="vectorised",
         title="Join samples with one call",
@@ -38,19 +41,22 @@ def consider(case: Case) -> Offer | Refusal:
         call={"collate_fn": "collate"},
         evidence=[
             _share(case),
+            Evidence(what="Joining samples, of load time without waits for a core", value=share, unit="fraction"),
             evidence.mean_us("Joining one batch", rank.batches.collate_us),
             Evidence(what="Samples in a batch", value=measures.mean(rank.batches.samples), unit="count"),
         ],
         from_=case.loader.collate_type,
-        gain="how fast another collate function is was not seen in this run",
-        ceiling=_ceiling(case),
+        gain=_gain(share, ceiling),
+        ceiling=ceiling,
     )
 
 
-def _ceiling(case: Case) -> Ceiling | None:
-    """If joining cost nothing."""
-    share = measures.load_share(case.rank, case.rank.batches.collate_us)
-    return None if share is None else Ceiling(case.ceiling_without(share))
+def _gain(share: float | None, ceiling: Ceiling | None) -> str:
+    unknown = "how fast another collate function is was not seen in this run"
+    if share is None or ceiling is None:
+        return unknown
+    saved = f"the {percent(share)} of loading that joining takes would be saved: about × {ceiling.speedup:.2f}"
+    return f"{unknown}. If it cost nothing, {saved}"
 
 
 def _share(case: Case) -> Evidence:

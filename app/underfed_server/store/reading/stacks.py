@@ -76,6 +76,9 @@ class LoaderStacks:
     """Looks at the agent itself, which are in no stack."""
     lines: Mapping[Place, Lines] = field(default_factory=dict)
     """Of places whose time may have been spent in other lines of their function: among which."""
+    earlier: Samples = field(default_factory=dict)
+    later: Samples = field(default_factory=dict)
+    """All stacks of about the first and the second half of the time, of ranks that tell them apart."""
 
 
 Version = tuple[tuple[int, int, int], ...]
@@ -98,6 +101,8 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
     place = {"run_id": run_id, "loader": loader}
     loading: dict[Stack, Looks] = defaultdict(none_seen)
     step: dict[Stack, Looks] = defaultdict(none_seen)
+    earlier: dict[Stack, Looks] = defaultdict(none_seen)
+    later: dict[Stack, Looks] = defaultdict(none_seen)
     slow: list[SlowSample] = []
     own_files: set[str] = set()
     sizes: Counter[tuple[int, int, int, int]] = Counter()
@@ -111,7 +116,12 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         counts = np.array([stack.samples for stack in sent.stacks], dtype=np.int64).reshape(-1, GROUPS)
         for stack, looks in zip(sent.stacks, np.roll(counts, of * RANK_SHIFT, axis=1), strict=True):
             samples = step if stack.stage == "step" else loading
-            samples[stack.stage, tuple(places[frame] for frame in stack.frames)] += looks
+            key = stack.stage, tuple(places[frame] for frame in stack.frames)
+            samples[key] += looks
+            if stack.earlier is not None:
+                before = np.minimum(looks, np.roll(np.array(stack.earlier, dtype=np.int64), of * RANK_SHIFT))
+                earlier[key] += before
+                later[key] += looks - before
         among.add(sent)
         for size in sent.picture_sizes:
             sizes[size.decoded_width, size.decoded_height, size.used_width, size.used_height] += size.count
@@ -140,6 +150,8 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         picture_sizes=tuple(_picture_size(kind, count) for kind, count in sizes.most_common()),
         agent_samples=agent_samples,
         lines=among.lines(),
+        earlier=earlier,
+        later=later,
     )
 
 

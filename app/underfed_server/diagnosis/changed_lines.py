@@ -1,0 +1,54 @@
+"""Whether other lines take the time towards the end of a run than at first: shares of all of it do not show that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from underfed_server.diagnosis.sentence import percent
+from underfed_server.facts.costly_lines import CostlyLine, costly_lines, looks_at
+from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots, Looks, looks_in
+from underfed_server.facts.share_of_looks import Whole, whole_of
+
+LEAST_CHANGE = 0.10
+"""Of the time. Own choice: of less nobody would change anything else."""
+
+MOST_LINES = 20
+
+
+def change_of(loading: LoaderHotspots) -> str | None:
+    """A sentence on the line that takes most less of the time than at first, and on the one that takes most more.
+    ``None``: none does by more than chance, or too little was seen of either half.
+    """
+    halves = loading.earlier, loading.later
+    if any(looks_in(half) < LEAST_SAMPLES for half in halves):
+        return None
+    wholes = [whole_of(half.values()) for half in halves]
+    lines = costly_lines(loading, most=MOST_LINES)
+    found = [(line, [looks_at(line, half, loading.own_files) for half in halves]) for line in lines]
+    changes = [(_change(looks, wholes), line, looks) for line, looks in found]
+    told = sorted((each for each in changes if each[0]), key=lambda each: each[0])
+    ends = [*[each for each in told if each[0] < 0][:1], *[each for each in told if each[0] > 0][-1:]]
+    parts = [_said(line, looks, wholes) for _by, line, looks in ends]
+    return f"That changed on the way: {'; '.join(parts)}." if parts else None
+
+
+def _change(looks: Sequence[Looks], wholes: Sequence[Whole]) -> float:
+    """Of its share; 0: by no more than both are known to. What looking itself distorts is in both."""
+    (first, last), chances = (
+        _shares(looks, wholes),
+        [whole.chance(part) for whole, part in zip(wholes, looks, strict=True)],
+    )
+    if None in chances:
+        return 0.0
+    least = max(LEAST_CHANGE, math.hypot(*(chance or 0.0 for chance in chances)))
+    return last - first if abs(last - first) > least else 0.0
+
+
+def _shares(looks: Sequence[Looks], wholes: Sequence[Whole]) -> list[float]:
+    return [whole.share(part) for whole, part in zip(wholes, looks, strict=True)]
+
+
+def _said(line: CostlyLine, looks: Sequence[Looks], wholes: Sequence[Whole]) -> str:
+    first, last = map(percent, _shares(looks, wholes))
+    return f"{line} took {first} until about half of the time, and {last} since"
