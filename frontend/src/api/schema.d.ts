@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 9a98aa0b77a87a6436a8138f95d1507c55a23413d598d5bbf1f411950d0068b1. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 9fab3310996970d25700f0923078e2f74dade19821d8ddd1eb426ad07bf0f33e. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -2717,6 +2717,12 @@ export interface components {
         RankDiagnosis: {
             /** Data Stall Fraction */
             data_stall_fraction: number | null;
+            /** Data Wait P95 Us */
+            data_wait_p95_us?: number | null;
+            /** Data Wait Us */
+            data_wait_us?: number | null;
+            /** Queue Empty Fraction */
+            queue_empty_fraction?: number | null;
             /** Rank */
             rank: number;
             /** Straggler */
@@ -5366,6 +5372,8 @@ export interface operations {
                         next_window_index: number;
                         /** @description What was last judged of the run */
                         verdict?: Record<string, never>;
+                        /** @description Since what the verdict is on began to be read */
+                        verdict_age_us?: number;
                         wants_run: boolean;
                     };
                 };
