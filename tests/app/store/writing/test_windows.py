@@ -52,11 +52,13 @@ def test_a_repeated_window_is_acknowledged_without_a_write(store: Store) -> None
 def test_an_answer_has_the_last_verdict_on_the_run(store: Store) -> None:
     post(store, made_window(0))
     figures = ((0.3, 4_000, 9_000, 0.25), (None, None, None, None), (0.5, 3_000, 9_500, None))
-    names = "data_stall_fraction", "data_wait_us", "data_wait_p95_us", "queue_empty_fraction"
     ranks = [
-        RankDiagnosis(rank=rank, straggler=False, **dict(zip(names, each, strict=True)))
-        for rank, each in enumerate(figures)
-    ]
+        RankDiagnosis(
+            rank=rank, data_stall_fraction=stall, straggler=False, data_wait_us=mean, data_wait_p95_us=p95,
+            queue_empty_fraction=empty,
+        )
+        for rank, (stall, mean, p95, empty) in enumerate(figures)
+    ]  # fmt: skip
     store.save_diagnosis(made_diagnosis(data_stall_fraction=0.4, causes=[made_cause()], ranks=ranks))
     expected = RunVerdict("data", "bound", "no_workers", 0.4, 0.5, 4_000, 9_500, 0.25)
     assert answered(store, made_window(0)).verdict == expected, "of a window that is repeated"
