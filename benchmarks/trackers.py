@@ -8,6 +8,7 @@ memory, CPU time until its first line was logged, and CPU time of each later one
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -66,12 +67,15 @@ def main() -> None:
 
 def in_the_training(directory: Path) -> None:
     path = str(directory / figures.FILE)
+    file = figures.FiguresFile(path)
     logs: dict[str, float] = {}
     process = of_process.ProcessTrackers(directory, "", Guard())
     rows: dict[str, Callable[[], object]] = {
         "nothing": lambda: None,
-        "underfed.stats()": lambda: figures.read(path),
-        "figures into logs": lambda: logs.update(figures.scalars(figures.read(path))),
+        "a plain read and json.loads": lambda: json.loads(Path(path).read_bytes()),
+        "underfed.stats()": file.read,
+        "underfed.stats(), newly written": lambda: figures.FiguresFile(path).read(),
+        "figures into logs": lambda: logs.update(figures.scalars(file.read())),
         "look, within five seconds": process.look,
     }
     for name, call in rows.items():

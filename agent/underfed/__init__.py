@@ -140,10 +140,11 @@ def stats() -> dict[str, Any]:
     ``steps_per_s`` counts the training loop without pauses; ``queue_empty_fraction`` is the share of requests that
     found no batch ready. ``recent`` holds the same of the newest minute. ``loader`` is the loader they are of.
 
-    ``bound`` and ``cause`` are the service's verdict on the run, ``max_data_stall_fraction`` is that of the rank which
-    loses most: they come with the service's answers, some seconds later, and are not known while it gives none.
-    ``not_judged`` is why there is no verdict. ``page`` is the address of the run's page. ``None``: not measured, or not
-    known yet, as nothing is of the newest second or two.
+    ``bound`` and ``cause`` are the service's verdict on the run; ``max_data_stall_fraction``, ``max_data_wait_us``,
+    ``max_data_wait_p95_us`` and ``max_queue_empty_fraction`` are the largest over all ranks. They come with the
+    service's answers, some seconds later, and are not known while it gives none. ``not_judged`` is why there is no
+    verdict. ``page`` is the address of the run's page. ``None``: not measured, or not known yet, as nothing is of the
+    newest second or two.
     """
     if sys.platform != "linux":
         from underfed.exchange import figures

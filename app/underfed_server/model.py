@@ -196,6 +196,12 @@ class RankDiagnosis(Model):
     straggler: bool
     works_longer: bool = False
     """Its own work, not its loader, keeps the others waiting."""
+    data_wait_us: int | None = None
+    """Mean of its judged steps, on the host's clock, ..."""
+    data_wait_p95_us: int | None = None
+    """... and their 95th percentile."""
+    queue_empty_fraction: float | None = None
+    """Of its requests; null: there is no queue, or its depth is not known."""
 
 
 WIDEST_FACTOR = 2.0

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.app.serving import start_service
 from tests.fakes.forkserver import Job, start
 from tests.fakes.jobs import Done, end, environment, run_python, start_job
 from tests.fakes.service import Service, wait_until
-from tests.fakes.traces import only_collector
-from underfed.collector import ranks
+from tests.fakes.traces import only_collector, wait_for_collectors
+from underfed.collector import rank_stream, ranks
 from underfed.collector.rank_stream import RankStream
 from underfed.collector.reading.figures import RankFigures
 from underfed.collector.sampling.gpu import open_gpus
 from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.spool.spool import Spool
 from underfed.exchange import figures, run_files
+from underfed.exchange.config import read_config
 from underfed.exchange.facts import Origin, write_facts
+from underfed.exchange.rank import Rank
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
+from underfed.trainer.process_facts import make_run_facts
 
 
 def start_rank(rank: int, *arguments: str) -> Job:
@@ -202,18 +209,24 @@ def test_many_ranks_take_turns_with_their_windows(
     spool.close()
 
 
-def test_what_an_answer_says_of_the_run_is_published_by_the_next_tick(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No window has to come first: so much and no more is added to how old the answer's verdict is."""
+@pytest.fixture
+def of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ranks.Ranks, Path]]:
+    """Ranks of a run with one, which has made 40 steps, and its directory."""
     monkeypatch.setattr(ranks, "WINDOW_S", 3_600.0)
     monkeypatch.setattr(RankFigures, "told", lambda _: {**figures.nothing(), "steps": 40})
     directory = run_files.rank_directory(tmp_path / "run", 0, 1)
     directory.mkdir(parents=True)
-    write_facts(directory / run_files.RUN, origin(0, tmp_path))
+    facts = make_run_facts(read_config({}), Rank(0, 0, None, 1), "watch")
+    write_facts(directory / run_files.RUN, origin(0, tmp_path), facts)
     (tmp_path / "spool").mkdir()
     spool = Spool(tmp_path / "spool", fallback=tmp_path / "fallback")
-    together = ranks.Ranks(tmp_path / "run", spool, HostAndGpus(open_gpus))
+    yield ranks.Ranks(tmp_path / "run", spool, HostAndGpus(open_gpus)), directory
+    spool.close()
+
+
+def test_what_an_answer_says_of_the_run_is_published_by_the_next_tick(of_one: tuple[ranks.Ranks, Path]) -> None:
+    """No window has to come first: so much and no more is added to how old the answer's verdict is."""
+    together, directory = of_one
     together.tick()
     path = str(directory / figures.FILE)
     assert figures.read(path)["not_judged"] == figures.NOT_YET
@@ -227,4 +240,86 @@ def test_what_an_answer_says_of_the_run_is_published_by_the_next_tick(
         found = figures.read(path)
         assert found["max_data_stall_fraction"] == fraction
         assert found["bound"] == ("data" if fraction else None)
-    spool.close()
+
+
+def test_a_run_of_a_tracker_that_ends_waits_for_the_verdict_on_its_last_window(
+    of_one: tuple[ranks.Ranks, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rank_stream, "AWAITED_S", 3_600.0)
+    together, directory = of_one
+    wanted, path = directory / run_files.VERDICT_WANTED, str(directory / figures.FILE)
+    together.verdict = {"bound": "transfer"}
+    together.tick()
+    wanted.touch()
+    for judged in ({}, {"0-1": -1}, {"1-1": 0}):
+        together.judged = judged
+        together.tick()
+        assert wanted.exists(), "the verdict is an earlier one"
+    together.judged, together.verdict = {"0-1": 0}, {"bound": "data"}
+    together.tick()
+    assert figures.read(path)["bound"] == "data"
+    assert not wanted.exists()
+
+
+def test_a_run_of_a_tracker_that_ends_does_not_wait_for_a_service_that_does_not_answer(
+    of_one: tuple[ranks.Ranks, Path],
+) -> None:
+    together, directory = of_one
+    wanted = directory / run_files.VERDICT_WANTED
+    together.verdict, together.is_answered = {"bound": "transfer"}, False
+    together.tick()
+    wanted.touch()
+    together.tick()
+    assert not wanted.exists()
+
+
+IN_STEP = """
+import json
+import time
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Dataset
+import underfed
+
+class Numbers(Dataset):
+    def __len__(self):
+        return 10_000
+
+    def __getitem__(self, index):
+        time.sleep(0.03 * dist.get_rank())
+        return index
+
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+for batch in underfed.watch(DataLoader(Numbers()), name="train"):
+    known = torch.tensor(float(underfed.stats()["bound"] is not None))
+    dist.all_reduce(known, dist.ReduceOp.MIN)
+    if known:
+        break
+print(json.dumps(underfed.stats()))
+dist.barrier()
+dist.destroy_process_group()
+"""
+
+
+def test_each_rank_knows_the_largest_wait_of_all(run_id: str, tmp_path: Path) -> None:
+    """Two that wait for each other in each step, of which rank 1 loads for 30 ms; the service judges them."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    served = start_service(tmp_path / "underfed.db")
+    jobs = []
+    for rank in ("0", "1"):
+        place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+        named = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "UNDERFED_URL": served.address}
+        jobs.append(start("tests.fakes.text", [IN_STEP], environment(**place, **named)))
+    done = [end(job) for job in jobs]
+    wait_for_collectors(run_id)
+    served.kill()
+    assert [each.returncode for each in done] == [0, 0], [each.stderr for each in done]
+    told = [json.loads(each.stdout.splitlines()[-1]) for each in done]
+    for found in told:
+        assert found["max_data_wait_us"] >= 30_000
+        assert found["max_data_wait_p95_us"] >= 30_000
+        assert found["max_data_stall_fraction"] > 0
+        assert found["max_queue_empty_fraction"] is None, "without workers there is no queue"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from underfed.collector.spool.sender import HURRIED_DELAY_S, LONGEST_DELAY_S, Ou
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.transport import HttpTransport, Reply, read_reply
 from underfed.collector.wire import Window, encode_window
+from underfed.exchange import figures
 
 STREAM = "0-1"
 PAGE = b"<html>Bad gateway</html>"
@@ -228,10 +230,11 @@ def test_the_services_verdict_is_known_while_it_repeats_it(
     keep(spool, 1)
     send_all(sender)
     assert sender.verdict == {}, "an older service judges, and says nothing of it here"
-    service.verdict = {"bound": "data", "level": "bound", "max_data_stall_fraction": 0.25, "unheard": 1}
+    told = {"bound": "data", "max_data_stall_fraction": 0.25, "max_data_wait_us": 2_500}
+    service.verdict = {**told, "level": "bound", "unheard": 1, "max_data_wait_p95_us": "much"}
     keep(spool, 1, start=1)
     send_all(sender)
-    assert sender.verdict == {"bound": "data", "cause": None, "max_data_stall_fraction": 0.25}
+    assert sender.verdict == {**dict.fromkeys(figures.OF_RUN), **told}
     monkeypatch.setattr("underfed.collector.spool.sender.VERDICT_S", 0.0)
     keep(spool, 1, start=2)
     send_all(sender)
@@ -243,7 +246,7 @@ def test_a_window_that_was_sent_asks_for_the_verdict_of_now(service: Service, sp
     assert service.posts == 0, "there is nothing to ask with"
     keep(spool, 1)
     send_all(sender)
-    service.verdict = {"bound": "data", "cause": "no_workers", "max_data_stall_fraction": 0.5}
+    service.verdict = {**dict.fromkeys(figures.OF_RUN), "bound": "data", "max_data_stall_fraction": 0.5}
     sender.ask_again()
     assert sender.verdict == service.verdict
     assert (service.posts, len(service.windows)) == (2, 1)
@@ -251,6 +254,59 @@ def test_a_window_that_was_sent_asks_for_the_verdict_of_now(service: Service, sp
     sender.ask_again()
     assert sender.verdict == service.verdict
     assert not sender.is_failing, "a question that has no answer delays no window"
+
+
+class Judging:
+    """A service that answers each post with a verdict which is so old."""
+
+    def __init__(self, age_s: float | None) -> None:
+        self.age_s = age_s
+        self.status, self.code = 200, None
+
+    def post(self, body: bytes) -> Reply:
+        index = json.loads(gzip.decompress(body))["window_index"]
+        told = {"verdict": {"bound": "data"}, "verdict_age_s": self.age_s}
+        return Reply(self.status, next_window_index=index + 1, code=self.code, **told)  # type: ignore[arg-type]
+
+
+def test_a_verdict_includes_the_windows_that_the_service_had_when_it_judged(spool: Spool) -> None:
+    service = Judging(age_s=0.0)
+    sender = Sender(spool, service)
+    keep(spool, 2)
+    assert sender.send_one() is Outcome.SENT
+    assert sender.judged == {}, "it was judged before its answer was asked for, at the latest"
+    assert sender.send_one() is Outcome.SENT
+    assert sender.judged == {STREAM: 0}
+    service.age_s = 3_600.0
+    sender.ask_again()
+    assert sender.judged == {STREAM: 0}
+    service.age_s = 0.0
+    sender.ask_again()
+    assert sender.judged == {STREAM: 1}
+
+
+def test_any_verdict_of_a_service_that_does_not_say_how_old_it_is_includes_all(spool: Spool) -> None:
+    sender = Sender(spool, Judging(age_s=None))
+    keep(spool, 1)
+    send_all(sender)
+    assert sender.judged == {STREAM: 0}
+
+
+def test_a_verdict_is_not_waited_for_on_a_window_that_the_service_will_never_take(spool: Spool) -> None:
+    service = Judging(age_s=0.0)
+    sender = Sender(spool, service)
+    keep(spool, 2)
+    sender.send_one()
+    service.status, service.code = 400, "invalid"  # type: ignore[assignment]
+    sender.send_one()
+    service.status = 200
+    sender.ask_again()
+    assert sender.judged == {STREAM: 1}
+
+
+def test_how_old_a_verdict_is_comes_in_microseconds() -> None:
+    content = json.dumps({"next_window_index": 1, "verdict": {"bound": "data"}, "verdict_age_us": 1_500_000}).encode()
+    assert read_reply(200, content, None).verdict_age_s == 1.5
 
 
 @pytest.mark.parametrize("told", [None, "data", {"bound": 1}, {"cause": "no_workers"}, ["bound"]])

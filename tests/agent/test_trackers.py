@@ -237,16 +237,18 @@ def test_a_run_of_wandb_that_begins_after_the_recording_is_told_before_wandb_end
     process.end()
 
 
+@pytest.mark.parametrize("earlier", [None, "transfer"])
 def test_the_end_of_a_run_waits_no_longer_than_is_documented(
-    process: of_process.ProcessTrackers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    earlier: str | None, process: of_process.ProcessTrackers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a collector that does not answer: real time is not needed to see that."""
+    """Of a collector that does not answer: real time is not needed to see that. A verdict given ``earlier`` is not
+    that on all steps."""
     slept: list[float] = []
     clock = SimpleNamespace(monotonic=lambda: sum(slept), sleep=slept.append)
     monkeypatch.setattr(of_process, "time", clock)
     monkeypatch.setattr(of_process, "is_served", lambda _: True)
-    figures.write(tmp_path, {**KNOWN, "not_judged": figures.NOT_YET})
-    assert process.last_words() == {"page": PAGE, "bound": figures.NOT_YET, "cause": "none"}
+    figures.write(tmp_path, {**KNOWN, "bound": earlier, "not_judged": None if earlier else figures.NOT_YET})
+    assert process.last_words() == {"page": PAGE, "bound": earlier or figures.NOT_YET, "cause": "none"}
     assert of_process.MOST_AWAITED_S <= sum(slept) <= of_process.MOST_AWAITED_S + 2 * of_process.POLL_S
     assert not (tmp_path / run_files.VERDICT_WANTED).exists()
 

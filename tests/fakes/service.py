@@ -50,6 +50,8 @@ class Service:
         self.wants_run = False
         self.verdict: Window | None = None
         """What its answers say was judged of the run."""
+        self.judged_at: float | None = None
+        """When that was, by ``time.monotonic()``; ``None``: its answers do not say, as those of older services."""
         self.delay_s = 0.0
         self._next: dict[Stream, int] = {}
         self._lock = threading.Lock()
@@ -145,7 +147,10 @@ class Service:
         return 200, {"next_window_index": index + 1, "wants_run": wants_run} | self._judged()
 
     def _judged(self) -> dict[str, Any]:
-        return {} if self.verdict is None else {"verdict": self.verdict}
+        if self.verdict is None:
+            return {}
+        age_s = None if self.judged_at is None else time.monotonic() - self.judged_at
+        return {"verdict": self.verdict} | ({} if age_s is None else {"verdict_age_us": round(age_s * 1e6)})
 
     def steps(self, loader: str | None = None, rank: int = 0) -> list[Window]:
         """All Steps objects of a rank, in the order posted."""
@@ -247,7 +252,7 @@ def judging_after(service: Service, steps: int, verdict: Window) -> Iterator[Non
 
     def judge() -> None:
         wait_until(lambda: service.count_steps() >= steps, "all steps came")
-        service.verdict = verdict
+        service.judged_at, service.verdict = time.monotonic(), verdict
 
     with ThreadPoolExecutor(1) as judging:
         judged = judging.submit(judge)

@@ -89,7 +89,8 @@ class Collector:
             self._ranks.send_again(self._sender.take_wanted() | self._spool.take_holes())
             self._ranks.pass_on(self._sender.take_proposed())
             self._ranks.hear(self._sender.take_switches())
-            self._ranks.verdict, self._ranks.is_answered = self._sender.verdict, not self._sender.is_failing
+            self._ranks.judged, self._ranks.verdict = self._sender.judged, self._sender.verdict
+            self._ranks.is_answered = not self._sender.is_failing
             self._ranks.tick()
             self._sender.ask(self._ranks.await_verdict())
             self._release_ended()
@@ -109,7 +110,8 @@ class Collector:
         """A process that has marked its end waits for the collector, so the wait is cut short then."""
         due = time.monotonic() + TICK_S
         while time.monotonic() < due and not self._ranks.is_one_waiting() and not self._ranks.wait(CHECK_S):
-            if self._ranks.await_verdict() and self._sender.verdict != self._ranks.verdict:
+            known = self._ranks.judged, self._ranks.verdict
+            if self._ranks.await_verdict() and (self._sender.judged, self._sender.verdict) != known:
                 break
 
     def _is_done(self) -> bool:

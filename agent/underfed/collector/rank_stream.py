@@ -86,6 +86,7 @@ class RankStream:
         self._reason: str | None = None
         """Why there is no verdict, as it was published; ``None``: there is one, or there was no step."""
         self._awaited_at: float | None = None
+        self._awaited_index = -1
         self.wanted_mark = directory / run_files.VERDICT_WANTED
         self.trackers = TrackerWriter(directory)
         self.failures = 0
@@ -160,8 +161,10 @@ class RankStream:
         return self._awaited_at is None and os.access(self.wanted_mark, os.F_OK)
 
     def await_verdict(self) -> None:
-        """From now on, since what was recorded is in the spool, and for ``AWAITED_S`` at most."""
+        """On all that was recorded, since that is in the spool, and for ``AWAITED_S`` at most."""
         self._awaited_at = time.monotonic()
+        kept = self._resume.kept_index
+        self._awaited_index = -1 if kept is None else kept
 
     def hear(self, answer: Mapping[str, Any]) -> None:
         """What the run's other hosts tell this one: its training process finds it in a file."""
@@ -265,17 +268,17 @@ class RankStream:
             self._workers.forget(ring)
             self._sampler.forget(ring)
 
-    def publish(self, verdict: Mapping[str, Any], *, is_answered: bool) -> None:
+    def publish(self, verdict: Mapping[str, Any], judged: int, *, is_answered: bool) -> None:
         """For the training process to read, beside the rings: its figures, and what is known of the whole run.
 
-        ``is_answered``: the service answers.
+        ``judged``: the newest window that the verdict is known to include. ``is_answered``: the service answers.
         """
         not_judged = None if verdict.get("bound") else figures.NOT_YET if is_answered else figures.NO_ANSWER
         if self._figures.has_news or (verdict, not_judged) != self._published:
             self._publish(verdict, not_judged)
         if self._awaited_at is not None:
-            is_possible = self._reason == figures.NOT_YET and time.monotonic() - self._awaited_at < AWAITED_S
-            if not is_possible:
+            is_last_known = judged >= self._awaited_index if verdict.get("bound") else self._reason != figures.NOT_YET
+            if is_last_known or not is_answered or time.monotonic() - self._awaited_at >= AWAITED_S:
                 self._awaited_at = None
                 self.wanted_mark.unlink(missing_ok=True)
 

@@ -53,6 +53,8 @@ class Ranks:
         self._leaving: list[TrackerWriter] = []
         self.verdict: Mapping[str, Any] = {}
         """On the run, for its training processes to read; see ``Sender.verdict``."""
+        self.judged: Mapping[str, int] = {}
+        """By stream, the newest window that the verdict is known to include; see ``Sender.judged``."""
         self.is_answered = True
         """The service answers."""
 
@@ -129,7 +131,8 @@ class Ranks:
         for stream in awaiting:
             stream.await_verdict()
         for stream in self._streams.values():
-            self._try(stream, partial(stream.publish, self.verdict, is_answered=self.is_answered))
+            judged = self.judged.get(stream.name, -1)
+            self._try(stream, partial(stream.publish, self.verdict, judged, is_answered=self.is_answered))
 
     def send_again(self, names: set[str]) -> None:
         """The service asked for the run and loaders of these streams."""

@@ -6,6 +6,7 @@ A small file, replaced as a whole: reading it takes no lock and no socket.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,10 @@ from underfed.host.signal_handlers import let_through
 FILE = "figures.json"
 MOST_BYTES = 8 << 10
 
-OF_RUN = ("bound", "cause", "max_data_stall_fraction")
+MAXIMA = ("max_data_stall_fraction", "max_data_wait_us", "max_data_wait_p95_us", "max_queue_empty_fraction")
+"""Each of the rank in which it is largest."""
+
+OF_RUN = ("bound", "cause", *MAXIMA)
 """What the service judged of all ranks, as far as its last answer told it."""
 
 NO_ANSWER, NOT_YET = "not judged: the service does not answer", "not judged yet"
@@ -74,3 +78,26 @@ def read(path: str) -> dict[str, Any]:
         let_through(error)
         return nothing()
     return found
+
+
+class FiguresFile:
+    """Read again only where it was replaced: a program may ask in each step, and the collector writes a few times a
+    second at most. Any thread."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._known: tuple[tuple[int, int], dict[str, Any]] | None = None
+
+    def read(self) -> dict[str, Any]:
+        """As :func:`read` does, and for the caller to keep."""
+        try:
+            state = os.stat(self._path)  # noqa: PTH116 – a third of the time of pathlib's
+        except OSError as error:
+            let_through(error)
+            return nothing()
+        # Looked at before it is read: a newer file under an older one's marks is read again the next time.
+        marks, known = (state.st_mtime_ns, state.st_ino), self._known
+        if known is None or known[0] != marks:
+            self._known = known = marks, read(self._path)
+        found = known[1]
+        return {**found, "recent": {**found["recent"]}}

@@ -201,7 +201,7 @@ def init(
 
 def stats() -> dict[str, Any]:
     recording = _state.recording
-    return figures.read("" if recording is None else recording.figures_path)
+    return figures.nothing() if recording is None else recording.figures.read()
 
 
 def is_recording() -> bool:

@@ -53,7 +53,7 @@ class Recording:
         self.config = config
         self.run_id = place.run_id
         self.directory = place.directory
-        self.figures_path = str(place.directory / figures.FILE)
+        self.figures = figures.FiguresFile(str(place.directory / figures.FILE))
         self.pid = os.getpid()
         self.guard = Guard(str(place.directory / run_files.FAILURES))
         self.registry = Registry()

@@ -28,7 +28,7 @@ TELLING_PAUSE_S = 60.0
 """Least time between two writes to W&B's summary, which take up to milliseconds."""
 
 MOST_AWAITED_S = 3.0
-"""How long the end of a tracker's run waits for the verdict, where none is known yet."""
+"""How long the end of a tracker's run waits for the verdict on all of its steps."""
 
 POLL_S = 0.02
 
@@ -99,14 +99,11 @@ class ProcessTrackers:
     def last_words(self) -> dict[str, str]:
         """What is told of a run that ends: the page, and the verdict or why there is none.
 
-        Where the verdict is not known yet it waits, for ``MOST_AWAITED_S`` at most, until the collector has read all
-        steps and the service has judged them. It does not where they are too few, or the service does not answer.
+        It waits, for ``MOST_AWAITED_S`` at most, until the collector has read all steps and the service has judged
+        them. It does not where they are too few, or the service does not answer: then an earlier verdict is the last.
         """
-        found = self._read()
-        if found["bound"] is None:
-            self._await_verdict()
-            found = self._read()
-        return figures.words(found, is_last=True)
+        self._await_verdict()
+        return figures.words(self._read(), is_last=True)
 
     def end(self) -> None:
         """The last look: what is known by now."""

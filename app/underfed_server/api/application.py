@@ -60,6 +60,10 @@ INGEST = {
                             "next_window_index": {"type": "integer"},
                             "wants_run": {"type": "boolean"},
                             "verdict": {"type": "object", "description": "What was last judged of the run"},
+                            "verdict_age_us": {
+                                "type": "integer",
+                                "description": "Since what the verdict is on began to be read",
+                            },
                         },
                     }
                 }

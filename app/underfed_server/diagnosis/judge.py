@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
 
 from underfed_server.diagnosis import sentence
 from underfed_server.diagnosis.bound import Losses, find_bound, find_level, read_losses
@@ -16,6 +19,7 @@ from underfed_server.diagnosis.slow_ranks import SlowRanks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.measurements import Column
 from underfed_server.model import Bound, Confidence, Diagnosis, RankDiagnosis, Verdict
 from underfed_server.names import CauseName
 
@@ -167,6 +171,22 @@ def _ranks(slow: SlowRanks) -> list[RankDiagnosis]:
             data_stall_fraction=rank.stall_fraction if len(rank.steps) else None,
             straggler=rank.rank in stragglers,
             works_longer=slow.at_work is not None and rank is slow.at_work.rank,
+            data_wait_us=round(rank.data_wait_us) if len(rank.steps) else None,
+            data_wait_p95_us=_p95(rank.steps.data_wait_us),
+            queue_empty_fraction=_empty_fraction(rank.steps.queue_depth),
         )
         for rank in slow.ranks
     ]
+
+
+def _p95(waits_us: Column) -> int | None:
+    """Of whole samples: a selection takes a fifth of what interpolation does, and ranks may be thousands."""
+    if not len(waits_us):
+        return None
+    place = math.ceil(0.95 * len(waits_us)) - 1
+    return round(float(np.partition(waits_us, place)[place]))
+
+
+def _empty_fraction(depths: Column) -> float | None:
+    known = depths[np.isfinite(depths)]
+    return round(float(np.mean(known == 0)), 4) if len(known) else None

@@ -88,6 +88,8 @@ def _told(ack: Ack) -> dict[str, object]:
         told["tuning"] = list(ack.candidates)
     if ack.verdict is not None:
         told["verdict"] = ack.verdict
+        if ack.verdict_age_us is not None:
+            told["verdict_age_us"] = ack.verdict_age_us
     if ack.switch is not None:
         told["switch"] = ack.switch
     return told

@@ -38,7 +38,10 @@ class RunVerdict:
     cause: str | None
     data_stall_fraction: float | None
     max_data_stall_fraction: float | None
-    """Of the rank that loses the largest share."""
+    """Of the rank that loses the largest share; the others, too, are each of the rank in which it is largest."""
+    max_data_wait_us: int | None
+    max_data_wait_p95_us: int | None
+    max_queue_empty_fraction: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class Ack:
     """What its loaders are to try, where the window asks for that: as :class:`model.Candidates` is in JSON."""
     verdict: RunVerdict | None = None
     """``None``: there is none yet."""
+    verdict_age_us: int | None = None
+    """Since what the verdict is on began to be read: windows that were on disk before are in it."""
     switch: Mapping[str, Any] | None = None
     """What the run's other hosts tell of switching at the same step, where the window asks for that."""
 

@@ -343,7 +343,6 @@ class Store:
     # --- diagnoses, and what they say of all runs ---------------------------------------------------
 
     diagnosis = _reads(diagnoses.read_diagnosis)
-    note_judged = _writes(diagnoses.note_judged)
     first_ended = _reads(diagnoses.first_ended)
     unjudged = _reads_now(diagnoses.unjudged)
     team_runs = _reads(read_team_runs)
@@ -363,6 +362,17 @@ class Store:
             return changed
 
         return self.write(save)
+
+    def note_judged(self, run_id: str, spark: Sequence[float | None], as_of: datetime | None = None) -> None:
+        """Note that the run was judged, see :func:`diagnoses.note_judged`; answers to its windows say how long ago that
+        was."""
+
+        def note(connection: Connection) -> None:
+            now = self.now()
+            diagnoses.note_judged(connection, now, run_id, spark, as_of)
+            self._writer.note_judged(run_id, as_of or now)
+
+        self.write(note)
 
     def claim(self, run_id: str, judge: str) -> bool:
         """Whether the process called ``judge`` is to judge the run now, and no other one."""

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 6b921685aa51335d8a3f32f6dfdba5087a73afce737551b230e03e823bed549f. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 9b781478abd8081ea19284d28fe3ea3a51af7cd9f9a88533f9cca6f49e9cf04f. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -2723,6 +2723,12 @@ export interface components {
         RankDiagnosis: {
             /** Data Stall Fraction */
             data_stall_fraction: number | null;
+            /** Data Wait P95 Us */
+            data_wait_p95_us?: number | null;
+            /** Data Wait Us */
+            data_wait_us?: number | null;
+            /** Queue Empty Fraction */
+            queue_empty_fraction?: number | null;
             /** Rank */
             rank: number;
             /** Straggler */
@@ -5376,6 +5382,8 @@ export interface operations {
                         next_window_index: number;
                         /** @description What was last judged of the run */
                         verdict?: Record<string, never>;
+                        /** @description Since what the verdict is on began to be read */
+                        verdict_age_us?: number;
                         wants_run: boolean;
                     };
                 };

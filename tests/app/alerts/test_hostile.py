@@ -14,9 +14,10 @@ import pytest
 from tests.app.alerts.conftest import Desk
 from tests.app.alerts.receivers import Receiver, misbehaving
 from tests.app.conftest import on_sqlite_alone
-from underfed_server.alerts.sending import posting
+from underfed_server.alerts.sending import mail, posting
 from underfed_server.errors import InvalidError
 from underfed_server.logs import printable
+from underfed_server.settings import MailServer
 
 pytestmark = on_sqlite_alone
 
@@ -148,6 +149,40 @@ def test_a_receiver_that_misbehaves_is_left_in_time_and_what_it_writes_is_not_sh
         desk.alerting.test(channel.channel_id, None, "http://page")
         assert desk.send() == 1
     assert desk.log[0].error == why
+
+
+def greets_for_ever(connection: socket.socket) -> None:
+    for character in itertools.chain(b"220 ", itertools.repeat(ord("x"))):
+        connection.sendall(bytes([character]))
+        time.sleep(0.02)
+
+
+def greets_and_shakes_hands_for_ever(connection: socket.socket) -> None:
+    for answer in (b"220 x\r\n", b"250-x\r\n250 STARTTLS\r\n", b"220 go on\r\n"):
+        connection.sendall(answer)
+        connection.recv(1_000)
+    shakes_hands_for_ever(connection)
+
+
+@pytest.mark.parametrize(
+    ("act", "security"),
+    [
+        (says_nothing, "none"),
+        (greets_for_ever, "none"),
+        (shakes_hands_for_ever, "tls"),
+        (greets_and_shakes_hands_for_ever, "starttls"),
+    ],
+    ids=lambda each: getattr(each, "__name__", each),
+)
+def test_a_mail_server_that_misbehaves_is_left_in_time(
+    desk: Desk, act: Callable[[socket.socket], None], security: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mail, "DEADLINE_S", 0.4)
+    with misbehaving(act) as url:
+        desk.with_mail(MailServer("127.0.0.1", int(url.rpartition(":")[2]), security, "underfed@example.org"))
+        desk.alerting.test(desk.mail_channel("ada@example.org").channel_id, None, "http://page")
+        assert desk.send() == 1
+    assert desk.log[0].error == "the mail server did not answer within 0 s"
 
 
 def test_an_attempt_that_fails_unforeseen_is_an_attempt(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

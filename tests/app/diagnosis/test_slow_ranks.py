@@ -50,3 +50,14 @@ def test_of_ranks_that_are_late_in_turn_none_is_the_slow_one() -> None:
     assert slow.late_in_turn is not None and slow.late_in_turn.lost_fraction == pytest.approx(0.8)
     assert (slow.stragglers, slow.at_work) == ((), None)
     assert slow.input_lost_us == pytest.approx(4 * 80 * 80_000.0)
+
+
+def test_each_rank_has_the_waits_of_its_judged_steps() -> None:
+    waits = [10.0] * 18 + [60.0, 90.0]
+    ranks = judge(of_ranks(
+        made_run(steps=80, wait_ms=waits, num_workers=1, queue_depth=2.0),
+        made_run(steps=80, wait_ms=5.0, num_workers=1, queue_depth=0.0),
+        made_run(steps=80, wait_ms=5.0),
+    )).ranks  # fmt: skip
+    told = [(each.data_wait_us, each.data_wait_p95_us, each.queue_empty_fraction) for each in ranks]
+    assert told == [(16_500, 60_000, 0.0), (5_000, 5_000, 1.0), (5_000, 5_000, None)]

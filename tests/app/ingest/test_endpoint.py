@@ -65,9 +65,13 @@ def test_a_window_is_taken_in_every_encoding_of_the_wire(client: TestClient, enc
 def test_an_answer_has_the_verdict_once_there_is_one(client: TestClient, application: Application) -> None:
     client.post(PATH, content=posted(made_window(0)), headers=JSON)
     application.parts.store.save_diagnosis(made_diagnosis(data_stall_fraction=0.4))
-    verdict = client.post(PATH, content=posted(made_window(1)), headers=JSON).json()["verdict"]
+    answer = client.post(PATH, content=posted(made_window(1)), headers=JSON).json()
     told = {"bound": "data", "level": "bound", "cause": "no_workers", "data_stall_fraction": 0.4}
-    assert verdict == told | {"max_data_stall_fraction": None}
+    assert {name: value for name, value in answer["verdict"].items() if value is not None} == told
+    maxima = {"max_data_stall_fraction", "max_data_wait_us", "max_data_wait_p95_us", "max_queue_empty_fraction"}
+    assert answer["verdict"].keys() - told.keys() == maxima
+    application.parts.store.note_judged("run-1", [])
+    assert client.post(PATH, content=posted(made_window(2)), headers=JSON).json()["verdict_age_us"] >= 0
 
 
 def test_curl_can_post_a_window_with_a_charset(client: TestClient) -> None:

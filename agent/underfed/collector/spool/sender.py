@@ -12,6 +12,7 @@ from contextlib import suppress
 from enum import Enum
 from typing import Any
 
+from underfed.collector.spool.judged_windows import JudgedWindows
 from underfed.collector.spool.segment import Frame
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.transport import Reply, Transport
@@ -69,6 +70,7 @@ class Sender:
         self._lock = threading.Lock()
         self._verdict: Mapping[str, Any] | None = None
         self._verdict_until = 0.0
+        self._judged = JudgedWindows()
         self._sent: bytes | None = None
         """The newest window that the service has, as it was sent."""
         self._is_asking = False
@@ -79,6 +81,12 @@ class Sender:
     def verdict(self) -> Mapping[str, Any]:
         """What the service judged of the run, by its last answers; empty where that is not known."""
         return self._verdict if self._verdict is not None and time.monotonic() < self._verdict_until else {}
+
+    @property
+    def judged(self) -> Mapping[str, int]:
+        """By stream, the newest window that ``verdict`` is known to include. Whoever reads it first has
+        a verdict that is as new, or newer."""
+        return self._judged.newest
 
     @property
     def is_failing(self) -> bool:
@@ -131,9 +139,10 @@ class Sender:
     def ask_again(self) -> None:
         """Post the newest window again: it is acknowledged without a write, and with the verdict of now."""
         if self._sent is not None:
+            begun = time.monotonic()
             reply = self._post(self._sent)
             if reply.status == 200 and reply.next_window_index is not None:
-                self._hear(reply)
+                self._hear(reply, begun)
 
     def hurry(self) -> None:
         """The collector will end soon: try now, and then about once a second."""
@@ -152,9 +161,10 @@ class Sender:
         frame = self._spool.peek(timeout_s)
         if frame is None:
             return Outcome.EMPTY
+        begun = time.monotonic()
         reply = self._post(self._body(frame))
         self._last = reply
-        outcome = self._act(frame, reply)
+        outcome = self._act(frame, reply, begun)
         self._failures = self._failures + 1 if outcome is Outcome.LATER else 0
         return outcome
 
@@ -174,14 +184,16 @@ class Sender:
                 traceback.print_exc(file=sys.stderr)
         return Outcome.LATER
 
-    def _act(self, frame: Frame, reply: Reply) -> Outcome:
+    def _act(self, frame: Frame, reply: Reply, begun: float) -> Outcome:
+        """``begun``: when the window was posted."""
         stream = frame.label.stream
         # Without the index the answer is a proxy's or incomplete: sending the window again costs one post.
         if reply.status == 200 and reply.next_window_index is not None:
             self._next_indexes.pop(stream, None)
             self._spool.acknowledge(frame)
             self._sent = frame.body
-            self._hear(reply)
+            self._judged.acknowledged(stream, frame.label.window_index, time.monotonic())
+            self._hear(reply, begun)
             if reply.wants_run:
                 with self._lock:
                     self._wanted.add(stream)
@@ -195,13 +207,19 @@ class Sender:
         if reply.status in NEVER and reply.code is not None:
             self._spool.reject(frame)
             self._rejected[stream] = frame.label.window_index
+            self._judged.acknowledged(stream, frame.label.window_index, time.monotonic())
             return Outcome.SENT
         if reply.status == 409 and reply.next_window_index is not None:
             return self._repair_sequence(frame, reply.next_window_index)
         return Outcome.LATER
 
-    def _hear(self, reply: Reply) -> None:
-        self._verdict, self._verdict_until = reply.verdict, time.monotonic() + VERDICT_S
+    def _hear(self, reply: Reply, begun: float) -> None:
+        """``begun``: when it was asked. The verdict is at most so much older than that as the answer says."""
+        now = time.monotonic()
+        self._verdict, self._verdict_until = reply.verdict, now + VERDICT_S
+        if reply.verdict is not None:
+            # An older service does not say: any verdict counts as one on all that it has.
+            self._judged.judged(now if reply.verdict_age_s is None else begun - reply.verdict_age_s)
 
     def _repair_sequence(self, frame: Frame, next_index: int) -> Outcome:
         """The service lacks an earlier window: send it again, or report that it is gone."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from underfed.exchange.figures import OF_RUN
+from underfed.exchange.figures import MAXIMA, OF_RUN
 
 TIMEOUT_S = 10.0
 """Time limit for connecting, and for the whole answer, also where it comes byte by byte."""
@@ -38,6 +38,8 @@ class Reply:
     """What other hosts of the run tell of switching at the same step, where the window asked for it."""
     verdict: Mapping[str, Any] | None = None
     """What the service last judged of the run, with the keys of ``figures.OF_RUN``."""
+    verdict_age_s: float | None = None
+    """How long before its answer the service began to read what that verdict is on; ``None``: it does not say."""
 
 
 class Transport(Protocol):
@@ -146,6 +148,7 @@ def read_reply(status: int, content: bytes, retry_after: str | None) -> Reply:
         tuning=proposed if isinstance(proposed := answer.get("tuning"), list) else None,
         switch=told if isinstance(told := answer.get("switch"), dict) else None,
         verdict=_verdict(answer.get("verdict")),
+        verdict_age_s=age / 1e6 if isinstance(age := answer.get("verdict_age_us"), int) else None,
     )
 
 
@@ -153,8 +156,8 @@ def _verdict(told: object) -> Mapping[str, Any] | None:
     if not isinstance(told, dict) or not isinstance(told.get("bound"), str):
         return None
     words = {name: told[name] for name in ("bound", "cause") if isinstance(told.get(name), str)}
-    most = told.get("max_data_stall_fraction")
-    return {**dict.fromkeys(OF_RUN), **words, "max_data_stall_fraction": most if isinstance(most, float) else None}
+    most = {name: told[name] for name in MAXIMA if isinstance(told.get(name), (int, float))}
+    return {**dict.fromkeys(OF_RUN), **words, **most}
 
 
 def _seconds(text: str | None) -> float | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import smtplib
 import socket
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
-from functools import partial
+from typing import Any
 
 from underfed_server.alerts.sending.attempt import DEADLINE_S, AttemptError, deadline
 from underfed_server.alerts.sending.text import about, lines_of
@@ -63,33 +63,76 @@ def send_mail(server: MailServer, made: EmailMessage, context: ssl.SSLContext) -
 
 def _sent(server: MailServer, made: EmailMessage, context: ssl.SSLContext) -> dict[str, tuple[int, bytes]]:
     """Recipients that were refused while others were not, with the code."""
-    with _connected(server, context) as client, deadline(DEADLINE_S, partial(_cut, client)):
-        if server.security == "starttls":
-            client.starttls(context=context)
-        if server.user is not None:
-            client.login(server.user, server.password or "")
-        return client.send_message(made)
+    with closing(_Client(server, context)) as client:
+        try:
+            with deadline(DEADLINE_S, client.cut):
+                client.connect(server.host, server.port)
+                if server.security == "starttls":
+                    client.starttls(context=context)
+                if server.user is not None:
+                    client.login(server.user, server.password or "")
+                refused = client.send_message(made)
+                # It has answered: that the farewell fails is no failure.
+                with suppress(OSError, smtplib.SMTPException):
+                    client.quit()
+        except (OSError, smtplib.SMTPException) as error:
+            if client.is_cut:
+                raise TimeoutError from error
+            raise
+    return refused
 
 
-@contextmanager
-def _connected(server: MailServer, context: ssl.SSLContext) -> Iterator[smtplib.SMTP]:
-    client = (
-        smtplib.SMTP_SSL(server.host, server.port, timeout=DEADLINE_S, context=context)
-        if server.security == "tls"
-        else smtplib.SMTP(server.host, server.port, timeout=DEADLINE_S)
-    )
-    try:
-        yield client
-        # It has answered: that the farewell fails is no failure.
-        with suppress(OSError, smtplib.SMTPException):
-            client.quit()
-    finally:
-        client.close()
+class _Client(smtplib.SMTP):
+    """Can be cut off from another thread at any moment of an attempt, also while it connects or shakes hands."""
+
+    def __init__(self, server: MailServer, context: ssl.SSLContext) -> None:
+        """Connects to nothing yet."""
+        super().__init__(timeout=DEADLINE_S)
+        self._host = server.host
+        """The library checks certificates against it; it sets it only where it connects at once."""
+        self._context = context if server.security == "tls" else None
+        self._line: socket.socket | None = None
+        """The connection, whatever wraps it: what is wrapped lets go of its own socket before the handshake."""
+        self.is_cut = False
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        """As the library asks its own subclasses for it."""
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        reached = _reached(found, timeout / len(found))
+        reached.settimeout(timeout)
+        self._line = reached.dup()
+        if self.is_cut:
+            self.cut()  # the name took too long to resolve
+        return reached if self._context is None else self._context.wrap_socket(reached, server_hostname=host)
+
+    def cut(self) -> None:
+        self.is_cut = True
+        if self._line is not None:
+            with suppress(OSError):
+                self._line.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        super().close()
+        if self._line is not None:
+            self._line.close()
 
 
-def _cut(client: smtplib.SMTP) -> None:
-    with suppress(OSError, AttributeError):
-        client.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+def _reached(addresses: Sequence[tuple[Any, ...]], each_s: float) -> socket.socket:
+    """Raises:
+    OSError: none of the addresses answers.
+    """
+    for index, (family, kind, protocol, _, address) in enumerate(addresses):
+        reached = socket.socket(family, kind, protocol)
+        try:
+            reached.settimeout(each_s)
+            reached.connect(address)
+        except OSError:
+            reached.close()
+            if index == len(addresses) - 1:
+                raise
+        else:
+            return reached
+    raise OSError
 
 
 def _refused(recipients: Mapping[str, tuple[int, bytes]]) -> str | None:

@@ -122,9 +122,12 @@ run = Table(
     Column("level", Text, nullable=False),
     Column("cause", Text),
     Column("data_stall_fraction", Float),
-    # Of the rank that loses the largest share.
+    # Each of the rank in which it is largest.
     Column("max_data_stall_fraction", Float),
     Column("copy_fraction", Float),
+    Column("max_data_wait_us", BigInteger),
+    Column("max_data_wait_p95_us", BigInteger),
+    Column("max_queue_empty_fraction", Float),
     Column("steps_per_s", Float),
     Column("samples_per_s", Float),
     Column("step_us", BigInteger),

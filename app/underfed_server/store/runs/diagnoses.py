@@ -108,10 +108,13 @@ def verdict_of(diagnosis: Diagnosis) -> RunVerdict | None:
     return RunVerdict(**{each.name: figures[each.name] for each in fields(RunVerdict)})
 
 
-def _most(diagnosis: Diagnosis) -> float | None:
-    return max(
-        (each.data_stall_fraction for each in diagnosis.ranks if each.data_stall_fraction is not None), default=None
-    )
+OF_RANKS = ("data_stall_fraction", "data_wait_us", "data_wait_p95_us", "queue_empty_fraction")
+"""Of which the largest of all ranks is kept with the run."""
+
+
+def _most(diagnosis: Diagnosis, name: str) -> Any:
+    known = (getattr(each, name) for each in diagnosis.ranks)
+    return max((value for value in known if value is not None), default=None)
 
 
 def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -124,7 +127,7 @@ def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
     carried = next((entry for entry in diagnosis.ledger if entry.run_id == diagnosis.run_id), None)
     return {name: getattr(diagnosis, name) for name in same} | {
         "cause": diagnosis.causes[0].cause if diagnosis.causes else None,
-        "max_data_stall_fraction": _most(diagnosis),
+        **{f"max_{name}": _most(diagnosis, name) for name in OF_RANKS},
         "step_us": diagnosis.anatomy.step_us if diagnosis.anatomy else None,
         "copy_fraction": diagnosis.anatomy.copy_fraction if diagnosis.anatomy else None,
         "predicted_speedup": gain,

@@ -78,6 +78,14 @@ class RunState:
     described_by: int | None = None
     """The lowest rank that described the run, whose description counts."""
     verdict: RunVerdict | None = None
+    judged_at: datetime | None = None
+    """When what the verdict is on, or an earlier one, began to be read."""
+
+    def verdict_age_us(self, now: datetime) -> int | None:
+        """At most. ``None``: there is no verdict."""
+        if self.verdict is None or self.judged_at is None:
+            return None
+        return max(0, (now - self.judged_at) // tables.MICROSECOND)
 
 
 class RunStates:
@@ -119,6 +127,12 @@ class RunStates:
         run = self._runs.get(run_id)
         if run is not None:
             run.verdict = verdict
+
+    def note_judged(self, run_id: str, as_of: datetime) -> None:
+        """Note since when the verdict that was noted last is of, likewise."""
+        run = self._runs.get(run_id)
+        if run is not None:
+            run.judged_at = as_of
 
     def forget(self, run_id: str | None = None) -> None:
         """Drop one run, which was deleted; or all, after a failed transaction."""
@@ -165,10 +179,10 @@ def _read_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunS
         return {}
     states = {run_id: RunState(run_id) for run_id in run_ids}
     run, loader, rank = tables.run.c, tables.loader.c, tables.rank.c
-    columns = (run.run_id, run.project, *(run[name] for name in _OF_VERDICT))
-    for run_id, project, *judged in connection.execute(select(*columns).where(run.run_id.in_(run_ids))):
+    columns = (run.run_id, run.project, run.judged_at, *(run[name] for name in _OF_VERDICT))
+    for run_id, project, judged_at, *judged in connection.execute(select(*columns).where(run.run_id.in_(run_ids))):
         state, verdict = states[run_id], RunVerdict(*judged)
-        state.exists, state.project = True, project
+        state.exists, state.project, state.judged_at = True, project, judged_at
         state.verdict = None if verdict.bound == "unknown" else verdict
     for run_id, name in connection.execute(select(loader.run_id, loader.loader).where(loader.run_id.in_(run_ids))):
         states[run_id].loaders.add(name)

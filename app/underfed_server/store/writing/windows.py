@@ -103,7 +103,7 @@ class Appender:
         stream = run.streams.get((window.rank, window.incarnation))
         last = -1 if stream is None else stream.last_window_index
         if window.window_index <= last and stream is not None:
-            return Ack(last + 1, _wants_run(run, stream, window), is_new=False, verdict=run.verdict)
+            return self._ack(run, stream, window, last + 1, is_new=False)
         # The agent's index skips windows that it dropped itself: only a window that it kept can be missing.
         if window.previous_window_index is not None and window.previous_window_index > last:
             return OutOfOrderError(
@@ -117,7 +117,11 @@ class Appender:
             stream = run.streams[window.rank, window.incarnation] = StreamState(stream_of(window), window.started_at)
         self._describe(connection, run, posted)
         _collect(posted, stream, _advance(stream, window, changes), changes)
-        return Ack(window.window_index + 1, _wants_run(run, stream, window), is_new=True, verdict=run.verdict)
+        return self._ack(run, stream, window, window.window_index + 1, is_new=True)
+
+    def _ack(self, run: RunState, stream: StreamState, window: Window, next_index: int, *, is_new: bool) -> Ack:
+        age_us = None if run.verdict is None else run.verdict_age_us(self._now())
+        return Ack(next_index, _wants_run(run, stream, window), is_new, verdict=run.verdict, verdict_age_us=age_us)
 
     def _describe(self, connection: Connection, run: RunState, posted: PostedWindow) -> None:
         """Few windows describe the run and its loaders."""

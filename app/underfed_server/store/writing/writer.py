@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
+from datetime import datetime
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -189,6 +190,11 @@ class Writer:
         # Where the database is shared, it is read with the run's state.
         if not self._is_shared:
             self._appender.states.note_verdict(run_id, verdict)
+
+    def note_judged(self, run_id: str, as_of: datetime) -> None:
+        """Likewise, since when that verdict is of."""
+        if not self._is_shared:
+            self._appender.states.note_judged(run_id, as_of)
 
     @property
     def waiting(self) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 
 from tests.app.made_diagnosis import made_cause, made_diagnosis
 from tests.app.made_windows import LOADER, RUN, made_stream, made_window, posted_window
+from tests.app.store.clock import WallClock
 from underfed_server.errors import OutOfOrderError
 from underfed_server.ingest.posted import Ack, RunVerdict
 from underfed_server.model import RankDiagnosis
@@ -50,12 +51,16 @@ def test_a_repeated_window_is_acknowledged_without_a_write(store: Store) -> None
 
 def test_an_answer_has_the_last_verdict_on_the_run(store: Store) -> None:
     post(store, made_window(0))
+    figures = ((0.3, 4_000, 9_000, 0.25), (None, None, None, None), (0.5, 3_000, 9_500, None))
     ranks = [
-        RankDiagnosis(rank=rank, data_stall_fraction=stall, straggler=False)
-        for rank, stall in enumerate((0.3, None, 0.5))
-    ]
+        RankDiagnosis(
+            rank=rank, data_stall_fraction=stall, straggler=False, data_wait_us=mean, data_wait_p95_us=p95,
+            queue_empty_fraction=empty,
+        )
+        for rank, (stall, mean, p95, empty) in enumerate(figures)
+    ]  # fmt: skip
     store.save_diagnosis(made_diagnosis(data_stall_fraction=0.4, causes=[made_cause()], ranks=ranks))
-    expected = RunVerdict("data", "bound", "no_workers", 0.4, max_data_stall_fraction=0.5)
+    expected = RunVerdict("data", "bound", "no_workers", 0.4, 0.5, 4_000, 9_500, 0.25)
     assert answered(store, made_window(0)).verdict == expected, "of a window that is repeated"
     assert answered(store, made_window(1)).verdict == expected
     again = Appender(store.now, is_shared=False)
@@ -64,6 +69,28 @@ def test_an_answer_has_the_last_verdict_on_the_run(store: Store) -> None:
     assert again.states["run-1"].verdict == expected, "as after a restart"
     store.save_diagnosis(made_diagnosis(bound="unknown", level="unknown", data_stall_fraction=None))
     assert answered(store, made_window(2)).verdict is None
+
+
+def test_an_answer_says_since_when_the_verdict_is_of_at_most(store: Store, clock: WallClock) -> None:
+    post(store, made_window(0))
+    began = store.now()
+    store.save_diagnosis(made_diagnosis())
+    store.note_judged("run-1", [], began)
+    clock.advance(seconds=2)
+    post(store, made_window(1))
+    assert answered(store, made_window(1)).verdict_age_us == 2_000_000
+    began = store.now()
+    clock.advance(seconds=1)
+    store.save_diagnosis(made_diagnosis(data_stall_fraction=0.5))
+    assert answered(store, made_window(1)).verdict_age_us == 3_000_000, "older than it is, never younger"
+    store.note_judged("run-1", [], began)
+    assert answered(store, made_window(1)).verdict_age_us == 1_000_000
+    again = Appender(store.now, is_shared=False)
+    with store.reading() as reader:
+        again.states.load(reader.connection, [stream_of(posted_window(made_window(2)).window)])
+    assert again.states["run-1"].verdict_age_us(store.now()) == 1_000_000, "as after a restart"
+    clock.advance(hours=-1)
+    assert answered(store, made_window(1)).verdict_age_us == 0, "the clock was set back"
 
 
 def test_a_window_whose_predecessor_is_missing_sends_the_agent_back(store: Store) -> None:
