@@ -69,7 +69,9 @@ describe('the verdict', () => {
   test('says what was lost, how fast it is, and what the first fix saves', () => {
     render(<Verdict run={run()} diagnosis={diagnosis()} />)
     expect(screen.getByRole('heading').textContent).toBe('The GPU waits for data 43% of every step.')
-    expect(seen()).toContain('9.4 GPU-hourslost to waiting for data so far, of 21.9 GPU-hours in the training loop')
+    expect(seen()).toContain(
+      '9.4 GPU-hourslost to waiting for data so far, of 21.9 GPU-hours in the training loop',
+    )
     expect(seen()).toContain('621 samples/snow; 1,089 if no step waited for data')
     expect(seen()).toContain('7.1–9.1 GPU-hourssaved over the same steps by: Raise num_workers from 4 to 8')
   })
@@ -221,7 +223,9 @@ describe('the verdict', () => {
   test('copies that are all of the loss are not told twice', () => {
     const all = { gpu_hours_lost: 9.4, hours_lost: 9.4, copy_hours_lost: 9.39 }
     render(<Verdict run={run()} diagnosis={diagnosis(all)} />)
-    expect(seen()).toContain('lost to waiting for data and copies so far, nearly all of it to copies, of 21.9')
+    expect(seen()).toContain(
+      'lost to waiting for data and copies so far, nearly all of it to copies, of 21.9',
+    )
   })
 
   test('figures of a run that has ended, and of which the last is not judged, are not final', () => {
