@@ -119,7 +119,7 @@ def tuned(service: Service) -> None:
         pass
     recording = control._state.recording
     assert recording is not None
-    for status, steps in ((tuning.WAITING, 25), (tuning.SEARCHING, 20), (tuning.KEPT, 400)):
+    for status, steps in ((tuning.WAITING, 25), (tuning.SEARCHING, 40), (tuning.KEPT, 400)):
         loop.run(steps)
         facts = facts_of(loop.conductor, SimpleNamespace(name="train"), origin_ns=0)  # type: ignore[arg-type]
         assert facts.status == status
