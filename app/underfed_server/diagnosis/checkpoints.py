@@ -15,7 +15,7 @@ SAVES = re.compile(
 Lightning and programs call so."""
 
 ADVISED = (
-    "Usual against that: save less often, or while training goes on, with torch.distributed.checkpoint.async_save "
+    "The usual remedy: save less often, or while training goes on, with torch.distributed.checkpoint.async_save "
     "(torch 2.4 and newer) or in a thread that writes a copy of the weights; the copy takes memory "
     "(https://docs.pytorch.org/tutorials/recipes/distributed_async_checkpoint_recipe.html)."
 )

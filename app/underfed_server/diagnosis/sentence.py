@@ -34,7 +34,7 @@ UNEXPLAINED_FRACTION, UNEXPLAINED_OF_STEP = 0.10, 0.03
 step."""
 
 MORE_THAN_WORK = 1.01
-"""What the loop could take, than its work alone allows, from which it is said why."""
+"""What the loop would get, than its work alone allows, from which it is said why."""
 
 OF_NUMBER = frozenset({"no_workers", "too_few_workers"})
 """Causes that cost what more workers would save, as far as there are cores for them."""
@@ -256,7 +256,7 @@ def _between_batches(examined: Examination) -> Iterator[str]:
     for work, is_meant, share in sorted(told, key=lambda each: -each[2]):
         line = costliest_line(between, is_meant)
         found = f"{percent(share)} found it {work.found_it}, most often in {line}"
-        yield f"{looks}, {found}. Usual against that: {work.usual}"
+        yield f"{looks}, {found}. The usual remedy: {work.usual}"
     line = costliest_line(between) if examined.bound == "host" and not told else None
     if line is not None:
         yield f"{looks}, {percent(line.fraction)} found it in {line}: no other line took more."
@@ -338,7 +338,7 @@ def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFi
     if usable and OF_NUMBER & {each.cause for each in causes} and examined.wait.loading * (1 - recoverable) >= rest / 2:
         return f"Of the wait {share} would stay with more workers: then the {usable:g} cores this run may use are full."
     hidden = _hidden_delivery(examined, rest / 2)
-    return f"Of the wait {share} is explained by no cause that Underfed knows{f': {hidden}' if hidden else ''}."
+    return f"For {share} of the wait no cause was found{f': {hidden}' if hidden else ''}."
 
 
 def _hidden_delivery(examined: Examination, least: float = UNEXPLAINED_OF_STEP) -> str | None:
@@ -525,16 +525,18 @@ def _rates(examined: Examination, samples: float | None) -> str:
     has_others = sum(bool(each.steps) for each in examined.facts.loaders) > 1
     loop = f"loop over {examined.loader.loader}" if examined.loader and has_others else "loop"
     could, most = _figure(now * instant.speedup), _figure(now * instant.highest)
-    said = f"The {loop} gets {_figure(now)} {unit} and could take {could if could == most else f'{could} to {most}'}."
+    copies = " or copies" if examined.bound == "transfer" else ""
+    said = (
+        f"The {loop} gets {_figure(now)} {unit} and would get {could if could == most else f'{could} to {most}'} if no "
+        f"step waited for data{copies}"
+    )
     alone = per_step / (work_us(examined.rank) / 1e6)
     if now * instant.speedup <= MORE_THAN_WORK * alone:
-        return said
+        return f"{said}."
     slowed = (
-        "The waits also delay the other work" if examined.rank.has_device_clock else "Loading also slows the other work"
+        "the waits also delay the other work" if examined.rank.has_device_clock else "loading also slows the other work"
     )
-    return (
-        f"{said} {slowed} of a step. Without waits, but with that work as slow as now, it would take {_figure(alone)}."
-    )
+    return f"{said}: {_figure(alone)} without the waits alone, more because {slowed} of a step."
 
 
 def _figure(value: float) -> str:

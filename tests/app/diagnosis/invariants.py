@@ -394,8 +394,8 @@ def the_sentence_has_the_figure_of_its_field(said: Diagnosis) -> Iterator[str]:
 
 @invariant
 def the_rates_are_the_fields(said: Diagnosis) -> Iterator[str]:
-    """What the loop gets and could take is said as the fields have it."""
-    could = r"could take ([\d,.]*\d)(?: to ([\d,.]*\d))?\."
+    """What the loop gets and would get is said as the fields have it."""
+    could = r"would get ([\d,.]*\d)(?: to ([\d,.]*\d))? if"
     told = re.search(rf"The loop.*? gets ([\d,.]+) (samples|steps)/s and {could}", said.why or "")
     if not told or not said.steps_per_s:
         return
@@ -411,10 +411,10 @@ def the_rates_are_the_fields(said: Diagnosis) -> Iterator[str]:
 @invariant
 def a_rate_above_that_of_the_work_says_why(said: Diagnosis) -> Iterator[str]:
     """Where more is said to be possible than the step's own work allows, that is said, and of less it is not."""
-    if "could take" not in (said.why or "") or said.anatomy is None or not said.instant_data_steps_per_s:
+    if " would get " not in (said.why or "") or said.anatomy is None or not said.instant_data_steps_per_s:
         return
     work_us = said.anatomy.compute_us + (said.anatomy.h2d_exposed_us or 0)
-    factor, is_told = said.instant_data_steps_per_s * work_us / 1e6, "as slow as now" in (said.why or "")
+    factor, is_told = said.instant_data_steps_per_s * work_us / 1e6, "without the waits alone" in (said.why or "")
     if abs(factor - 1.01) > 1e-3 and is_told != (factor > 1.01):
         yield f"instant data gives × {factor} of what the work allows, and it is said: {said.why!r}"
 
@@ -426,7 +426,7 @@ def costs_add_up_to_the_wait_or_the_rest_is_told(said: Diagnosis) -> Iterator[st
         return
     waits = sum(each.cost_fraction for each in said.causes if not all_causes()[each.cause].is_of_copy)
     rest, limit = said.data_stall_fraction - waits, max(0.03, 0.1 * said.data_stall_fraction)
-    told = re.search(r"Of the wait (.*?%) (?:is explained by no cause|would stay)", said.why or "")
+    told = re.search(r"(?:For|Of the wait) ([\d.]+%) (?:of the wait no cause was found|would stay)", said.why or "")
     if abs(rest - limit) > 1e-6 and (told is not None) != (rest > limit):
         yield f"{rest:.4f} of {said.data_stall_fraction:.4f} are left, and it is said: {said.why!r}"
     if told is not None and told[1] != percent(rest / said.data_stall_fraction):

@@ -32,7 +32,7 @@ def profiled(seen: Mapping[str, int], made: RunFacts | None = None) -> str:
 def test_logging_is_told_with_its_line_and_what_is_usual(place: str) -> None:
     why = profiled({f"main train.py:40 > {place}": 530, BACKWARD: 470})
     called = place.partition(" ")[0]
-    assert f"{LOOKS}53% found it logging, most often in {called} at train.py:40, in main. Usual against that: " in why
+    assert f"{LOOKS}53% found it logging, most often in {called} at train.py:40, in main. The usual remedy: " in why
     assert "https://docs.python.org" in why
 
 

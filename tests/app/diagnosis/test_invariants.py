@@ -228,7 +228,7 @@ LINE = LoaderLine(loader="train", role="train", bound="data", level="bound", dat
                   share_of_run_fraction=1.0, steps=100)  # fmt: skip
 SOUND = made_diagnosis(
     sentence="The training loop waits for data 40% of every step.",
-    why="So. The loop gets 320 samples/s and could take 534.",
+    why="So. The loop gets 320 samples/s and would get 534 if no step waited for data.",
     causes=[made_cause()],
     advice=[made_advice().model_copy(update={"title": "Raise num_workers from 0 to 4", "diff": "+num_workers=4"})],
     signals=[Signal(signal="Worker processes", measured=Evidence(what="num_workers", value="0", unit="setting"),
@@ -290,13 +290,14 @@ BROKEN: dict[str, Diagnosis] = {
     "evidence_of_one_name_has_one_value": said(causes=[SOUND.causes[0].model_copy(update={"evidence": [
         Evidence(what="Load", value=1, unit="us"), Evidence(what="Load", value=2, unit="us")]})]),
     "the_sentence_has_the_figure_of_its_field": said(sentence="The training loop waits for data 41% of every step."),
-    "the_rates_are_the_fields": said(why="So. The loop gets 320 samples/s and could take 634."),
+    "the_rates_are_the_fields": said(why="The loop gets 320 samples/s and would get 634 if no step waits."),
     "a_rate_above_that_of_the_work_says_why": said(anatomy=STEP.model_copy(update={"compute_us": 80_000})),
     "costs_add_up_to_the_wait_or_the_rest_is_told": said(data_stall_fraction=0.5),
     "what_comes_first_is_one_answer": said(is_beside_first=True),
     "a_leading_cause_is_what_the_sentence_is_about": said(why="The loop gets 320 samples/s."),
     "a_larger_loss_than_waiting_is_told_first": said(paused_fraction=0.5),
-    "what_is_advised_follows_from_a_cause_that_is_told": said(why="The loop gets 320 samples/s and could take 534."),
+    "what_is_advised_follows_from_a_cause_that_is_told": said(
+        why="The loop gets 320 samples/s and would get 534 if no step waited for data."),
     "what_others_take_is_for_them_to_give_back": said(beside_loader="Move the other jobs."),
     "whether_workers_keep_up_can_be_reckoned": advised(why="4 workers load: a batch takes 40 ms to load, so that of 4 "
         "workers one is ready every 10 ms, and the loop takes one every 60 ms, so that it still waits.", evidence=[

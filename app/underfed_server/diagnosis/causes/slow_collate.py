@@ -55,7 +55,7 @@ def _beside(examined: Examination, share: float) -> str:
         return ""
     queued = examined.loads.runqueue or 0.0
     rest = percent(max(0.0, 1 - share - queued))
-    return f", its waits for a free core left out: these are {percent(queued)} of it, all else {rest}"
+    return f", waiting for a free core {percent(queued)}, all else {rest}"
 
 
 def _only(examined: Examination) -> str:
