@@ -357,13 +357,13 @@ def test_what_to_do_first_is_about_the_cause_that_is_told_first(store: Store) ->
 def test_starts_of_workers_that_a_fix_is_about_are_told_beside_what_others_take(store: Store) -> None:
     found = judged(store, "with_accelerate")
     assert found.advice[0].change == "persistent_workers"
-    assert "A further 14% of step time: An epoch has 36 steps, and new workers start" in (found.why or "")
+    assert "A further 14% of step time: an epoch has 36 steps, and new workers start" in (found.why or "")
 
 
 def test_pauses_that_take_more_than_waiting_are_told_first(store: Store) -> None:
     found, (truth,) = judged(store, "checkpoints"), truth_of("checkpoints")
     headline = re.match(r"Pauses take (\d+)% of the time; ", found.sentence)
-    told = re.match(r"More time than waiting takes, (\d+)% of this loop's, goes to pauses", found.why or "")
+    told = re.match(r"(\d+)% of this loop's time goes to pauses, more than to waiting", found.why or "")
     assert headline and told and headline[1] == told[1], "the larger loss is in the largest words"
     assert found.is_beside_first and (found.beside_loader or "").startswith("Save checkpoints less often, ")
     paused_s = sum(each["lasted_s"] for each in truth["pauses"])

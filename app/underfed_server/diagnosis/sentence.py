@@ -33,7 +33,7 @@ UNEXPLAINED_FRACTION, UNEXPLAINED_OF_STEP = 0.10, 0.03
 """Of the wait and of a step, from which what no cause explains is said: what a cause costs is known to some 3 % of a
 step."""
 
-MORE_THAN_WORK = 1.01
+MORE_THAN_WORK = 1.05
 """What the loop would get, than its work alone allows, from which it is said why."""
 
 OF_NUMBER = frozenset({"no_workers", "too_few_workers"})
@@ -218,8 +218,8 @@ def _pauses(rank: RankFacts, losses: Losses) -> str | None:
     if not outweigh_waiting(rank, losses.data):
         return None
     return (
-        f"More time than waiting takes, {percent(rank.paused_fraction)} of this loop's, goes to pauses: the program "
-        "does something else between steps, such as a validation or a checkpoint."
+        f"{percent(rank.paused_fraction)} of this loop's time goes to pauses, more than to waiting: the program does "
+        "something else between steps, such as a validation or a checkpoint."
     )
 
 
@@ -307,7 +307,13 @@ def _further(losses: Losses, causes: Sequence[CauseFinding]) -> Iterator[str]:
     for each in causes[1:]:
         is_part = each.cost_fraction >= TOLD_FRACTION * losses.data and not all_causes()[each.cause].is_of_copy
         if is_part and each.sentence not in causes[0].sentence:
-            yield f"A further {percent(each.cost_fraction)} of step time: {each.sentence}"
+            yield f"A further {percent(each.cost_fraction)} of step time: {_continued(each.sentence)}"
+
+
+def _continued(sentence: str) -> str:
+    """After a colon; a word with capitals in it is a name."""
+    word = sentence.split(" ", maxsplit=1)[0]
+    return f"{word.lower()}{sentence[len(word) :]}" if word.istitle() else sentence
 
 
 def _nothing_to_change(examined: Examination, losses: Losses) -> str:
