@@ -99,8 +99,8 @@ def seen(fetch: Callable[[], Any], tmp_path: Path, is_enough: Callable[[Stacks],
     stacks: Stacks = []
     try:
         while not is_enough(stacks) and time.monotonic() < deadline and not failed:
-            stack = caught_after(0.003, looked.ident)
-            looked.look(now_ns() - LOOK_NS, now_ns(), stack, bursts)
+            stack, state = caught_after(0.003, looked.ident, looked.state)
+            looked.look(now_ns() - LOOK_NS, now_ns(), stack, state, bursts)
             del stack
             looked.keep()
             stacks = [frames for _, frames in code.seen.samples]

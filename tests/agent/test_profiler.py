@@ -138,7 +138,7 @@ def test_a_pass_that_ends_while_it_is_looked_at_has_ended(tmp_path: Path) -> Non
     bursts = Bursts(now_ns(), is_always=True)
     bursts.begin()
     for _ in range(3):
-        profiler.look(now_ns(), now_ns(), caught_after(0.0, profiler.ident), bursts)
+        profiler.look(now_ns(), now_ns(), *caught_after(0.0, profiler.ident, profiler.state), bursts)
     bursts.end()
     go.set()
     trains.join()

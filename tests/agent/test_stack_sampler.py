@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import re
 import signal
@@ -11,6 +12,8 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -32,6 +35,7 @@ from underfed.trainer.loading.bursts import LOOK_NS, SWITCH_US, WAKES, Bursts, i
 from underfed.trainer.loading.caught_stack import caught_after
 from underfed.trainer.loading.collate import CollateTimer
 from underfed.trainer.loading.frame_names import FrameNames
+from underfed.trainer.loading.instructions import line_at
 from underfed.trainer.loading.loading_thread import LoadingThread, within_fetcher
 from underfed.trainer.loading.probe import Probe
 from underfed.trainer.loading.seen_code import MOST_FRAMES, SeenCode, named
@@ -275,7 +279,7 @@ NUMBERS = list(range(100_000, 0, -1))
 
 def seen_of(ident: int) -> list[str]:
     """Functions, the outermost first."""
-    _, places = within_fetcher(caught_after(0.0, ident), "", "")
+    _, places = within_fetcher(caught_after(0.0, ident, bool)[0], "", "")
     return [each.function for each in named(places, FrameNames())]
 
 
@@ -291,12 +295,48 @@ def test_a_stack_is_caught_whole_while_its_thread_asks_for_the_lock_back(tmp_pat
     with standing(act) as ident:
         try:
             sys.setswitchinterval(1e-6)
-            caught = [caught_after(0.001, ident) for _ in range(50)]
+            caught = [caught_after(0.001, ident, bool)[0] for _ in range(50)]
         finally:
             sys.setswitchinterval(before_s)
     whole = [[code.co_name for _, (code, _) in stack][::-1] for stack in caught]
     assert all(names[0] == "_bootstrap" and "act" in names for names in whole)
     assert all(code is frame.f_code and at >= 0 for stack in caught for frame, (code, at) in stack)
+
+
+class Noted:
+    is_sorting = False
+
+
+def test_what_is_noted_of_a_thread_is_read_with_its_stack() -> None:
+    """Read after it, the thread would have gone on, and joining samples would be loading them."""
+    noted = Noted()
+
+    def act(there: threading.Event, go: threading.Event) -> None:
+        there.set()
+        while not go.is_set():
+            noted.is_sorting = True
+            sorted(NUMBERS)
+            noted.is_sorting = False
+            sum(NUMBERS)
+
+    state = partial(attrgetter("is_sorting"), noted)
+    before_s = sys.getswitchinterval()
+    with standing(act) as ident:
+        try:
+            sys.setswitchinterval(1e-6)
+            caught = [caught_after(0.001, ident, state) for _ in range(100)]
+        finally:
+            sys.setswitchinterval(before_s)
+    lines, first = inspect.getsourcelines(act)
+    at = {first + number: line.strip() for number, line in enumerate(lines)}
+    seen = {
+        (at.get(line_at(code, last) or 0), is_sorting)
+        for stack, is_sorting in caught
+        for _, (code, last) in stack
+        if code is act.__code__
+    }
+    assert ("sorted(NUMBERS)", True) in seen and ("sum(NUMBERS)", False) in seen
+    assert seen.isdisjoint({("sorted(NUMBERS)", False), ("sum(NUMBERS)", True)})
 
 
 def test_a_look_keeps_no_frame_of_what_has_ended(tmp_path: Path) -> None:
@@ -390,7 +430,7 @@ def test_looks_are_due_whenever_the_one_before_came(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("underfed.trainer.loading.bursts.time.sleep", sleep)
     bursts, found = Bursts(0, is_always=True), [0, 0]
     while clock_ns < 20 * S:
-        due_ns, _ = bursts.sleep(get_ident())
+        due_ns, _, _ = bursts.sleep(get_ident())
         is_long = clock_ns % whole_ns >= short_ns
         clock_ns += (whole_ns if is_long else short_ns) - clock_ns % whole_ns
         found[is_long] += bursts.looks(due_ns, clock_ns)
@@ -415,7 +455,7 @@ def test_looks_take_no_more_than_their_budget_and_those_that_are_left_out_count(
     monkeypatch.setattr("underfed.trainer.loading.bursts.time.thread_time_ns", lambda: taken_ns)
     bursts, looks, most = Bursts(0), 0, 0.0
     while clock_ns < 400 * S:
-        due_ns, _ = bursts.sleep(get_ident())
+        due_ns, _, _ = bursts.sleep(get_ident())
         if bursts.is_on:
             taken_ns += round(of_a_look * S)
         looks += bursts.looks(due_ns, clock_ns)

@@ -8,9 +8,11 @@ that has no more.
 from __future__ import annotations
 
 import _thread
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
+from typing import Any
 
 from underfed.exchange.guard import Guard
 from underfed.exchange.run_files import training_stacks_file
@@ -21,6 +23,7 @@ from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.bursts import Bursts
 from underfed.trainer.loading.caught_stack import Caught
 from underfed.trainer.loading.frame_names import FrameNames
+from underfed.trainer.loading.instructions import line_at
 from underfed.trainer.loading.loading_thread import loaded_in, within_fetcher
 from underfed.trainer.loading.own_frames import Places, is_ours, is_own_cost
 from underfed.trainer.loading.resized_pictures import resized_at
@@ -95,7 +98,12 @@ class Profiler:
         if self._sampler is not None:
             self._sampler.close()
 
-    def look(self, due_ns: int, looked_ns: int, stack: Caught, bursts: Bursts) -> None:
+    @property
+    def state(self) -> Callable[[], Any]:
+        """Nothing: all is in the frames."""
+        return bool
+
+    def look(self, due_ns: int, looked_ns: int, stack: Caught, _state: Any, bursts: Bursts) -> None:
         for seen in tuple(self._seen.values()):
             if seen.steps != seen.loader.steps:
                 seen.steps, self._giving = seen.loader.steps, seen.loader.index
@@ -135,7 +143,7 @@ class Profiler:
         if seen is None or (is_waiting and not is_own_cost(places)):
             return None
         fetcher, within = within_fetcher(stack, self._fetchers, "")
-        is_collating = fetcher is not None and is_last_line(fetcher)
+        is_collating = any(frame is fetcher and is_last_line(*place) for frame, place in stack)
         stage, sample = loaded_in(fetcher, is_collating)
         resized = resized_at(stack[0][0], fetcher) if count and fetcher is not None else None
         del fetcher
@@ -172,7 +180,6 @@ def is_iterating(places: Places) -> bool:
     return bool(places) and places[-1][0].co_name == "__iter__"
 
 
-def is_last_line(fetcher: FrameType) -> bool:
+def is_last_line(code: CodeType, at: int) -> bool:
     """There torch's fetchers collate, in each release since 2.1."""
-    code = fetcher.f_code
-    return code.co_name == "fetch" and fetcher.f_lineno == max(line or 0 for *_, line in code.co_lines())
+    return code.co_name == "fetch" and line_at(code, at) == max(line or 0 for *_, line in code.co_lines())

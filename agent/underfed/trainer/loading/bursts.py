@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from underfed.exchange.stacks import GROUPS
 from underfed.host.clock import now_ns
@@ -129,8 +131,9 @@ class Bursts:
     def is_on(self) -> bool:
         return self._before_s is not None
 
-    def sleep(self, ident: int) -> tuple[int, Caught]:
-        """Until the next look. Returns when that was due, and what the thread of that identity executes then."""
+    def sleep(self, ident: int, state: Callable[[], Any] = bool) -> tuple[int, Caught, Any]:
+        """Until the next look. Returns when that was due, what the thread of that identity executes then, and what
+        ``state``, written in C, returns then."""
         asked_ns = now_ns()
         due_ns = self._next_due_ns(asked_ns)
         if self._is_due(due_ns) and not self._skips(asked_ns):
@@ -142,14 +145,14 @@ class Bursts:
             due_ns = asked_ns + self._idle_ns(asked_ns)
         self._ask_after(self._switch_us / 1e6)
         blocked_before = times_blocked()
-        stack = caught_after(max(0, due_ns - now_ns()) / 1e9, ident)
+        stack, known = caught_after(max(0, due_ns - now_ns()) / 1e9, ident, state)
         self._ask_after(self._before_s)
         # Once, by that sleep; again each time that the lock was waited for.
         wakes = times_blocked() - blocked_before - 1
         self.found_lock_free = wakes == 0
         if self.is_on:
             self._adapt(wakes)
-        return due_ns, stack
+        return due_ns, stack, known
 
     def _skips(self, asked_ns: int) -> bool:
         """Whether the burst that is due is skipped, which is decided as it begins."""

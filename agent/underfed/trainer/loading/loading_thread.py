@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import _thread
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from underfed.exchange.stacks import Stage
 from underfed.trainer.loading.batch_timer import BatchTimer
@@ -20,6 +24,11 @@ from underfed.trainer.loading.thread_times import ThreadTimes
 
 ENTRY = str(Path(__file__).with_name("worker.py"))
 """The file whose function calls torch's loop."""
+
+NOTHING = (False, False, 0, 0, 0)
+
+_state = attrgetter("is_loading", "collate.is_collating", "started_ns", "pass_index", "batch_index")
+"""Of a :class:`BatchTimer`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,17 +45,21 @@ class LoadingThread:
     ident: int = field(default_factory=_thread.get_ident)
     _native_id: int = field(default_factory=_thread.get_native_id)
 
-    def look(self, due_ns: int, looked_ns: int, stack: Caught, bursts: Bursts) -> None:
-        slow, timer = self._slow, self.timer
+    @property
+    def state(self) -> Callable[[], Any]:
+        return partial(_state, self.timer)
+
+    def look(self, due_ns: int, looked_ns: int, stack: Caught, state: Any, bursts: Bursts) -> None:
+        slow = self._slow
         if slow is None:
             slow = self._begin()
-        if not timer.is_loading:
+        is_loading, is_collating, started_ns, pass_index, batch_index = state or NOTHING
+        if not is_loading:
             stack.clear()
             slow.look(None, None, looked_ns, looked_ns)
             return
         # The lock may have been taken for as long as this look waited, by what it sees.
-        due_ns = min(looked_ns, max(due_ns, timer.started_ns))
-        is_collating = timer.collate.is_collating
+        due_ns = min(looked_ns, max(due_ns, started_ns))
         fetcher, places = within_fetcher(stack, self._fetchers, ENTRY)
         stage, sample = loaded_in(fetcher, is_collating)
         count = bursts.looks(due_ns, looked_ns)
@@ -57,7 +70,7 @@ class LoadingThread:
         if sample is None:
             slow.look(None, None, due_ns, looked_ns)
         else:
-            slow.look((timer.pass_index, timer.batch_index, sample[0]), sample[1], due_ns, looked_ns)
+            slow.look((pass_index, batch_index, sample[0]), sample[1], due_ns, looked_ns)
         if count:
             group, is_there = bursts.group(looked_ns), bursts.found_lock_free
             self.code.add(stage, places, count, group, resized, is_there=is_there)

@@ -11,8 +11,9 @@ import _thread
 import ctypes
 import os
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from underfed.exchange.guard import Guard
 from underfed.host.clock import now_ns
@@ -34,9 +35,14 @@ class Looked(Protocol):
     def ident(self) -> int:
         """Of the thread."""
 
-    def look(self, due_ns: int, looked_ns: int, stack: Caught, bursts: Bursts) -> None:
+    @property
+    def state(self) -> Callable[[], Any]:
+        """Written in C: what is read at the same moment as the stack."""
+
+    def look(self, due_ns: int, looked_ns: int, stack: Caught, state: Any, bursts: Bursts, /) -> None:
         """``due_ns``: since when this look waited for the interpreter lock. ``stack``: what it found; cleared once it
-        was read. ``bursts`` tell for how many it counts."""
+        was read. ``state``: what ``self.state`` returned then, ``None`` where the thread has ended. ``bursts`` tell for
+        how many it counts."""
 
     def keep(self) -> None:
         """Some bursts have ended, or everything has."""
@@ -83,13 +89,13 @@ class StackSampler:
             self.guard.count("stacks", error)
 
     def _look_once(self) -> bool:
-        due_ns, stack = self.bursts.sleep(self.looked.ident)
+        due_ns, stack, state = self.bursts.sleep(self.looked.ident, self.looked.state)
         # It is taken for good once what is looked at ends: a thread that waited for it would keep the stack's values.
         if not self._lock.acquire(blocking=False):
             stack.clear()
             return False
         try:
-            self.looked.look(due_ns, now_ns(), stack, self.bursts)
+            self.looked.look(due_ns, now_ns(), stack, state, self.bursts)
             stack.clear()
             if self.bursts.hands_over(now_ns()):
                 self.looked.keep()

@@ -41,7 +41,7 @@ def consider(case: Case) -> Offer | Refusal:
         call={"collate_fn": "collate"},
         evidence=[
             _share(case),
-            Evidence(what="Joining samples, of load time without waits for a core", value=share, unit="fraction"),
+            Evidence(what="Joining, of load time without waits for a core", value=share, unit="fraction"),
             evidence.mean_us("Joining one batch", rank.batches.collate_us),
             Evidence(what="Samples in a batch", value=measures.mean(rank.batches.samples), unit="count"),
         ],
@@ -55,7 +55,8 @@ def _gain(share: float | None, ceiling: Ceiling | None) -> str:
     unknown = "how fast another collate function is was not seen in this run"
     if share is None or ceiling is None:
         return unknown
-    saved = f"the {percent(share)} of loading that joining takes would be saved: about × {ceiling.speedup:.2f}"
+    part = f"the {percent(share)} of loading that joining takes, waits for a core left out,"
+    saved = f"{part} would be saved: about × {ceiling.speedup:.2f}"
     return f"{unknown}. If it cost nothing, {saved}"
 
 
