@@ -15,8 +15,8 @@ AGENT = (
     Fault(
         "of two settings that are as fast the one with more workers may stay",
         "agent/underfed/trainer/tuning/search.py",
-        "each for each in shown if _mean(each) <= fastest * WORTH",
-        "each for each in shown if _mean(each) <= fastest",
+        "if _mean(trial) <= WORTH * _mean(fastest):",
+        "if _mean(trial) <= _mean(fastest):",
         ("tests/agent/tuning/test_search.py",),
     ),
     Fault(

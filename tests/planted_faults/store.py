@@ -70,8 +70,8 @@ STORE = (
     Fault(
         "samples that no chunk holds yet are not counted",
         "app/underfed_server/store/reading/tracks.py",
-        "row.chunk_rows + self._hot_length(key, row)",
-        "row.chunk_rows",
+        "chunk_rows + self._hot_length(key, lane, hot_windows)",
+        "chunk_rows",
         ("tests/app/store/writing/test_compaction.py",),
     ),
     Fault(

@@ -26,7 +26,7 @@ from underfed.trainer.tuning.conductor import (
 from underfed.trainer.tuning.costs import lost_ns
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.report import end_lines, kept_line, script_lines
-from underfed.trainer.tuning.search import BEATEN, SLOWER, TIE, TOO_NOISY, USED_UP, Candidate, Search, Trial
+from underfed.trainer.tuning.search import BEATEN, PICKED, SLOWER, TIE, TOO_NOISY, USED_UP, Candidate, Search, Trial
 
 
 def test_the_setting_that_is_measured_to_be_fastest_stays() -> None:
@@ -292,23 +292,24 @@ def test_each_setting_that_was_tried_and_not_kept_is_told_with_what_was_measured
 
 
 def test_how_many_more_steps_would_show_a_gain_follows_from_its_noise() -> None:
-    loop = Loop({NONE: 90, TWO: 80}, noise=0.5, candidates=workers(2), most_steps=100)
+    loop = Loop({NONE: 90, TWO: 80}, noise=0.7, candidates=workers(2), most_steps=100)
     _, line = left(loop)
     found = re.search(r"(1\.\d+) × as fast \(95 % (\d\.\d+)–.*about (\d+) more steps of each would show it$", line)
     assert found is not None and "not shown to be faster" in line
     speedup, low, more = map(float, found.groups())
     measured = loop.conductor.searches[0].trials[1].measured
-    noise = 1.3 * math.log(speedup / low) * math.sqrt(measured / (measured + more))
+    noise = PICKED * math.log(speedup / low) * math.sqrt(measured / (measured + more))
     assert noise == pytest.approx(math.log(speedup), rel=0.05)
 
 
 def test_what_was_not_tried_is_told_beside_what_was_with_every_reason() -> None:
     eight = LoaderSetting(8, 2)
-    loop = Loop({NONE: 90, TWO: 90, eight: 1}, candidates=workers(2, 8), pass_steps=16)
+    why = "its batches need 9 MB of /dev/shm, and 1 MB are free"
+    loop = Loop({NONE: 90, TWO: 90, eight: 1}, candidates=workers(2, 8))
+    loop.conductor.why_no_room = lambda setting: why if setting == eight else None
     lines = left(loop)
     assert lines[0] == "--tune leaves the loader as it is: no other setting was measured to be faster"
     assert lines[1].startswith("--tune: num_workers=2: 1.00 × as fast")
-    why = "a pass of 16 steps ends while its queue of 16 batches is still being filled"
     assert lines[2] == f"--tune: num_workers=8 was not tried: {why}"
 
 
@@ -346,7 +347,7 @@ def test_settings_of_one_reason_are_told_together() -> None:
 
 
 def test_steps_that_more_trials_would_need_are_told_where_they_were_used_up() -> None:
-    loop = Loop({NONE: 90, TWO: 90, FOUR: 90}, candidates=workers(2, 4), most_steps=30)
+    loop = Loop({NONE: 90, TWO: 90, FOUR: 90}, candidates=workers(2, 4), most_steps=40)
     said = "\n".join(left(loop))
     assert f"num_workers=4 was not tried: {USED_UP}, at least 21 more would be needed" in said
 
