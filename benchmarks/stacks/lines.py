@@ -85,8 +85,9 @@ class Thread:
         self.code = SeenCode(path)
         self.since_ns = now_ns()
         self.ident = _thread.get_ident()
+        self.state: Callable[[], Any] = bool  # nothing but the stack is needed
 
-    def look(self, due_ns: int, looked_ns: int, stack: Caught, bursts: Bursts) -> None:
+    def look(self, due_ns: int, looked_ns: int, stack: Caught, _state: Any, bursts: Bursts) -> None:
         count = bursts.looks(due_ns, looked_ns)
         if count:
             places = [place for _frame, place in stack]
