@@ -9,6 +9,7 @@ from underfed_server.advice.loader_settings import SETTINGS, Settings, normalise
 from underfed_server.advice.proof.tuned import Gain, gain_over
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Refusal, Setting, Trial
+from underfed_server.names import ChangeName
 
 MOST_TOLD = 3
 
@@ -49,9 +50,17 @@ def not_again(facts: RunFacts, outcome: Advice | Refusal | None, tried: Sequence
         why = _told([same])
         return Refusal(change=outcome.change, title=outcome.title, why=why, evidence=outcome.evidence)
     if isinstance(outcome, Refusal):
-        of_change = [each for each in tried if next(iter(each.differing), None) == outcome.change]
+        of_change = [each for each in tried if _is_more(facts, each, outcome.change)]
         return outcome.model_copy(update={"why": f"{_told(of_change)} {outcome.why}"}) if of_change else outcome
     return None
+
+
+def _is_more(facts: RunFacts, tried: Tried, change: ChangeName) -> bool:
+    """What is refused is more of a setting: that less of it was slower says nothing of that."""
+    if next(iter(tried.differing), None) != change:
+        return False
+    value, present = tried.settings[change], _with(facts, {})[change]
+    return not isinstance(value, int) or not isinstance(present, int) or value > present
 
 
 def _told(tried: Sequence[Tried]) -> str:

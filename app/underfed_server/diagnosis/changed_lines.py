@@ -18,7 +18,7 @@ MOST_LINES = 20
 
 def change_of(loading: LoaderHotspots) -> str | None:
     """A sentence on the line that takes most less of the time than at first, and on the one that takes most more.
-    ``None``: none does by more than chance, or too little was seen of either half.
+    ``None``: none does by more than the margins of both, or too little was seen of either half.
     """
     halves = loading.earlier, loading.later
     if any(looks_in(half) < LEAST_SAMPLES for half in halves):
@@ -34,14 +34,13 @@ def change_of(loading: LoaderHotspots) -> str | None:
 
 
 def _change(looks: Sequence[Looks], wholes: Sequence[Whole]) -> float:
-    """Of its share; 0: by no more than both are known to. What looking itself distorts is in both."""
-    (first, last), chances = (
-        _shares(looks, wholes),
-        [whole.chance(part) for whole, part in zip(wholes, looks, strict=True)],
-    )
-    if None in chances:
+    """Of its share; 0: by no more than both are known to. What looking itself distorts is in both, but not alike where
+    the load of the host changes: in runs that did not change 41 % and 6 % were seen."""
+    first, last = _shares(looks, wholes)
+    margins = [whole.margin(part) for whole, part in zip(wholes, looks, strict=True)]
+    if None in margins:
         return 0.0
-    least = max(LEAST_CHANGE, math.hypot(*(chance or 0.0 for chance in chances)))
+    least = max(LEAST_CHANGE, math.hypot(*(margin or 0.0 for margin in margins)))
     return last - first if abs(last - first) > least else 0.0
 
 
