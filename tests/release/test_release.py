@@ -35,7 +35,7 @@ def test_the_bills_name_what_the_service_installs_and_what_the_page_is_of(built:
         assert bill["bomFormat"] == "CycloneDX"
         parts[side] = {part["name"].lower(): part for part in bill["components"]}
     assert {"underfed", "fastapi", "psutil", "nvidia-ml-py", "pyarrow", "psycopg"} <= parts["python"].keys()
-    assert {"preact", "uplot"} <= parts["page"].keys()
+    assert {"preact", "vite"} <= parts["page"].keys()
     pinned = dict(line.lower().split("==") for line in (ROOT / "constraints.txt").read_text().split())
     assert parts["python"]["fastapi"]["version"] == pinned["fastapi"]
 
