@@ -619,7 +619,7 @@ class Diagnosis(Verdict):
     """The program's lines of these."""
     hot_change: str | None = None
     """A sentence on lines that take another share of its loading than in about the first half of the time. `None`: none
-    does by more than chance, or too little was seen."""
+    does by more than the margins of both shares, or too little was seen."""
     step_change: str | None = None
     """Likewise, of the time between batches."""
     looks: int = 0
@@ -1325,7 +1325,7 @@ class HotspotsPage(Model):
     """The program's lines that most of it is in."""
     change: str | None = None
     """A sentence on lines that take another share of it by now than in about the first half of the time. `None`: none
-    does by more than chance, or too little was seen."""
+    does by more than the margins of both shares, or too little was seen."""
     picture_sizes: list[PictureSize] = []
     """Of loading, whatever is asked for."""
     agent_fraction: float | None = None

@@ -30,7 +30,8 @@ def hotspots(
     """Functions and lines with their shares of loading, the stacks that they were found in, and the slowest samples."""
     run, _, name = choose(store, run_id, rank, loader)
     if name is None:
-        page = page_of((run_id, None, rank), of, read_hotspots(store, run_id, None), run.no_loader)
+        nothing = page_of((run_id, None, rank), of, read_hotspots(store, run_id, None), run.no_loader)
+        page = nothing.model_dump_json().encode()
     else:
         page = parts_of(request).hotspots.page(store, run, name, rank, of)
     return Response(page, media_type="application/json")

@@ -92,10 +92,12 @@ class ServedHotspots:
             self._kept_bytes -= oldest.size_bytes
 
 
-def page_of(place: tuple[str, str | None, int | None], of: Sampled, found: LoaderHotspots, why: str | None) -> bytes:
-    """``HotspotsPage`` as JSON, of a run, loader and rank. ``why``: there is no loader."""
+def page_of(
+    place: tuple[str, str | None, int | None], of: Sampled, found: LoaderHotspots, why: str | None
+) -> HotspotsPage:
+    """Of a run, loader and rank. ``why``: there is no loader."""
     (run_id, loader, rank), (places, stacks) = place, _numbered(found.samples)
-    page = HotspotsPage(
+    return HotspotsPage(
         run_id=run_id,
         rank=rank,
         loader=loader,
@@ -115,30 +117,30 @@ def page_of(place: tuple[str, str | None, int | None], of: Sampled, found: Loade
         slow_samples=found.slow_samples,
         missing=why or found.missing,
     )
-    return page.model_dump_json().encode()
 
 
 def _merged(reader: Reader, place: Of, version: Version, now_ns: int, why: str | None) -> _Kept:
     stacks = read_stacks(reader.connection, *place)
     loading, step = loading_in(stacks), loading_in(stacks, "step")
+    pages: dict[Sampled, HotspotsPage] = {
+        "loading": page_of(place, "loading", loading, why),
+        "step": page_of(place, "step", step, why),
+    }
     told = {
         "hotspots": loading.hotspots,
-        "hot_lines": hot_lines(loading),
+        "hot_lines": pages["loading"].hot_lines,
         "slow_samples": loading.slow_samples,
         "looks": loading.seen,
         "step_looks": step.seen,
         "needed_looks": LEAST_SAMPLES,
         "step_hotspots": step.hotspots,
-        "step_lines": hot_lines(step),
-        "hot_change": change_of(loading),
-        "step_change": change_of(step),
+        "step_lines": pages["step"].hot_lines,
+        "hot_change": pages["loading"].change,
+        "step_change": pages["step"].change,
         "agent_fraction": loading.agent_fraction,
     }
-    pages: dict[Sampled, bytes] = {
-        "loading": page_of(place, "loading", loading, why),
-        "step": page_of(place, "step", step, why),
-    }
-    return _Kept(version, now_ns, told, pages, is_known=loading.missing is None)
+    encoded = {of: page.model_dump_json().encode() for of, page in pages.items()}
+    return _Kept(version, now_ns, told, encoded, is_known=loading.missing is None)
 
 
 def _numbered(samples: Samples) -> tuple[list[Place], list[CountedStack]]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from underfed.trainer.settings.tunable import format_settings
-from underfed.trainer.tuning.blocks import Ratio, compare, mean_ns, spread_of
+from underfed.trainer.tuning.blocks import Ratio, mean_ns
 from underfed.trainer.tuning.conductor import ASKING, NOTHING_FASTER, Conductor
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.search import PICKED, UNPROVEN, USED_UP, WORTH, Search, Trial, start_steps
@@ -80,7 +80,7 @@ def _has_begun(trial: Trial) -> bool:
 
 def _of_measured(search: Search, trial: Trial) -> str:
     """``num_workers=4: 1.02 × as fast (95 % 0.97–1.07), no gain that is larger than its noise``"""
-    settings, ratio = _settings(search.trials[0].setting, trial), _ratio(search, trial)
+    settings, ratio = _settings(search.trials[0].setting, trial), search.against_start(trial)
     if ratio is None:
         return f"{settings}: {trial.reason}"
     ends = f"95 % {ratio.low:.2f}–{ratio.high:.2f}"
@@ -89,10 +89,6 @@ def _of_measured(search: Search, trial: Trial) -> str:
         each for each in (trial.reason, f"about {more:,} more steps of each would show it" if more else None) if each
     ]
     return f"{settings}: {ratio.speedup:.2f} × as fast ({ends}){', ' if why else ''}{': '.join(why)}"
-
-
-def _ratio(search: Search, trial: Trial) -> Ratio | None:
-    return compare(search.trials[0].blocks, trial.blocks, spread_of([each.blocks for each in search.trials]))
 
 
 def _missing_steps(trial: Trial, ratio: Ratio) -> int:

@@ -208,7 +208,11 @@ class Search:
 
     def ratio(self) -> Ratio | None:
         """How many times as fast the best one is as that which the search began with."""
-        return self._against_start(self.best)
+        return self.against_start(self.best)
+
+    def against_start(self, trial: Trial) -> Ratio | None:
+        """How many times as fast a trial is as what the search began with. ``None``: too few steps."""
+        return compare(self.trials[0].blocks, trial.blocks, self._spread)
 
     def block_steps(self, wanted: int, present: LoaderSetting) -> int:
         """Measured steps of the current one's next block, the switch from ``present`` off, in whole units; 0: too few.
@@ -234,7 +238,7 @@ class Search:
     def _steps_of_start(self, wanted: int) -> float:
         """As many of what was in use as would show that the fastest is faster, if that is as fast as it seems."""
         start, best, spread = self.trials[0], self.best, self._spread
-        own, others, ratio = error_of(start.blocks, spread), error_of(best.blocks, spread), self._against_start(best)
+        own, others, ratio = error_of(start.blocks, spread), error_of(best.blocks, spread), self.against_start(best)
         least = FREE_BLOCKS * wanted
         if best is start or own is None or others is None or ratio is None or ratio.speedup < WORTH:
             return least
@@ -254,9 +258,6 @@ class Search:
     @property
     def _spread(self) -> float:
         return spread_of([trial.blocks for trial in self.trials])
-
-    def _against_start(self, trial: Trial) -> Ratio | None:
-        return compare(self.trials[0].blocks, trial.blocks, self._spread)
 
     def _live(self) -> list[Trial]:
         return [trial for trial in self.trials if trial.blocks and trial.reason is None]
@@ -282,7 +283,7 @@ class Search:
 
     def _is_shown(self, trial: Trial) -> bool:
         """Whether it is faster than what the search began with: by two blocks of each."""
-        ratio = self._against_start(trial)
+        ratio = self.against_start(trial)
         if ratio is None or len(trial.blocks) < LEAST_ROUNDS or len(self.trials[0].blocks) < LEAST_ROUNDS:
             return False
         return surely(ratio) > 1.0 and (ratio.speedup >= WORTH or _is_cheaper(trial, self.trials[0]))
