@@ -33,7 +33,7 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 import underfed
 from tests.fakes.received import Place, agent_errors, names, received
 from tests.fakes.recording import recording
-from tests.fakes.service import Service
+from tests.fakes.service import Service, wait_until
 from underfed.trainer import control
 
 Loader = DataLoader[Any]
@@ -403,6 +403,45 @@ def test_each_batch_tells_how_it_was_loaded(matrix: Matrix, name: str) -> None:
         assert batch.get("pin_us", PIN_S * 1e6) >= PIN_S * 1e6
     if case.epochs is None and case.draw is not left_early:
         assert set(seen.batches) == set(seen.places)
+
+
+class AfterPinning:
+    """A sampler whose third batch comes once the copy of the second has begun: the first was pinned before the iterator
+    asked for all that it asks for at the beginning of a pass."""
+
+    def __init__(self, pins: list[Any]) -> None:
+        self.pins = pins
+
+    def __iter__(self) -> Iterator[int]:
+        before = len(self.pins)
+        for index in range(SAMPLES):
+            if index == 4:
+                wait_until(lambda: len(self.pins) >= before + 2, "two batches are pinned")
+            yield index
+
+    def __len__(self) -> int:
+        return SAMPLES
+
+
+@pytest.mark.skipif(not is_asked_for(), reason="this torch pins for CUDA alone")
+def test_a_batch_is_known_to_be_pinned_however_early_that_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    pins: list[Any] = []
+    with recording() as service, accelerator():
+        pin: Callable[[Tensor], Tensor] = torch.Tensor.pin_memory
+
+        def noted(tensor: Tensor) -> Tensor:
+            pins.append(tensor)
+            return pin(tensor)
+
+        monkeypatch.setattr(torch.Tensor, "pin_memory", noted)
+        sampler: Any = AfterPinning(pins)
+        loader = DataLoader(Squares(), 2, sampler=sampler, pin_memory=True, num_workers=2, persistent_workers=True)
+        underfed.watch(loader, name="early")
+        next(iter(loader))  # a pass that is left: what is pinned of it when the next begins belongs to neither
+        twice(loader)
+    batches = received(service, "early").batches
+    assert [place for place, batch in sorted(batches.items()) if "pin_us" not in batch and place[0] > 0] == []
+    assert batches[0, 0]["pin_us"] >= PIN_S * 1e6
 
 
 @every_case

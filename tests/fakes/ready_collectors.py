@@ -53,7 +53,11 @@ def ready_collectors(places: Sequence[str]) -> Iterator[str]:
         assert server.stdin and server.stdout
         with server, server.stdin:
             server.stdout.readline()
-            yield str(interpreter)
+            try:
+                yield str(interpreter)
+            finally:
+                # Workers that a failed test left behind have its standard input open, too.
+                server.terminate()
 
 
 def main(path: str, places: Sequence[str]) -> None:

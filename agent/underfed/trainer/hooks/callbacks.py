@@ -120,7 +120,10 @@ class Callbacks:
 
     def resetting(self, iterator: Any) -> Session | None:
         session: Session | None = attached(iterator, KEY)
-        if session is None or not session.is_constructed:
+        if session is None:
+            return None
+        if not session.is_constructed:
+            self._watch_first_pinning(session, iterator)
             return None
         if self.tuner is not None:
             self.tuner.resetting(iterator)
@@ -136,7 +139,7 @@ class Callbacks:
             stop_recording(iterator, "reset", error)
 
     def not_reset(self, session: Session, iterator: Any) -> None:
-        session.is_constructed = True
+        session.not_reset()
 
     # _next_index: a map-style loader's sampler. Statements that stand in it, as those of _get_data do
 
@@ -193,9 +196,22 @@ class Callbacks:
 
     # The copy into page-locked memory: in a thread beside workers, in next() without
 
-    def pinning(self, queue: Any, batch_index: int) -> tuple[Session, int, int] | None:
+    def pinning(self, queue: Any, batch_index: Any) -> tuple[Session, int, int] | None:
         session: Session | None = attached(queue, PINNING)
-        return (session, batch_index, now_ns()) if session is not None and session.is_constructed else None
+        if session is None:
+            return None
+        if not isinstance(batch_index, int):
+            session.worker_was_reset()
+            return None
+        return session, batch_index, now_ns()
+
+    def _watch_first_pinning(self, session: Any, iterator: Any) -> None:
+        """Before an iterator that is being constructed asks for its first batches: its queues are there already."""
+        try:
+            if isinstance(session, Session):  # else it is not in use yet
+                session.watch_pinning(iterator)
+        except Exception as error:
+            session.loader.guard.failed("pin", error)
 
     def pinning_here(self, iterator: Any) -> tuple[Session, int, int] | None:
         session: Session | None = attached(iterator, KEY)

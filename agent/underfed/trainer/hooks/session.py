@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from mmap import mmap
 from typing import Any
@@ -163,6 +165,10 @@ class Session(EachStep):
     """Of the request in hand: when we began to look closely, and when that was done."""
     collate: CollateTimer | None = None
     device: DeviceClock | None = None
+    is_between_passes: bool = False
+    unwritten_pins: deque[tuple[int, int, int]] = field(default_factory=deque)
+    """Batches that were pinned while the iterator was reset: their index, begin and end. The number of their pass is
+    not known yet, and there are as many as are asked for ahead."""
     graph: GraphWatch = field(init=False)
     sampler: SamplerTiming = field(init=False)
 
@@ -216,13 +222,19 @@ class Session(EachStep):
         """A persistent iterator begins another pass, with the workers it has. What comes while it does so belongs to
         the pass before, and torch throws it away."""
         self.started_ns = now_ns()
-        self.is_constructed = False
+        self.is_constructed, self.is_between_passes = False, True
         self.times_sampler, self.sampler_ns = True, 0
 
     def reset(self) -> None:
         self._begin_pass()
         self.is_constructed = True
         self._write_epoch(NOT_MEASURED)
+        self.is_between_passes = False
+        self._write_pins()
+
+    def not_reset(self) -> None:
+        self.unwritten_pins.clear()
+        self.is_constructed, self.is_between_passes = True, False
 
     def ask(self, iterator: Any) -> int:
         """Queue depth + 1 at a request (0: it is not known), with ``TIMED`` where the device is timed in this step."""
@@ -356,8 +368,25 @@ class Session(EachStep):
             self.loader.profiler.pass_ended(self.loader)
 
     def pinned(self, batch_index: int, started_ns: int) -> None:
-        """Also called by the thread that pins."""
-        self._write(ring_format.PIN, batch_index, started_ns, now_ns())
+        """Also called by the thread that pins: maybe before the pass's iterator is complete."""
+        self.unwritten_pins.append((batch_index, started_ns, now_ns()))
+        if not self.is_between_passes:
+            self._write_pins()
+
+    def worker_was_reset(self) -> None:
+        """The thread that pins saw a worker's answer: what it pinned until then was of the pass before."""
+        self.unwritten_pins.clear()
+
+    def _write_pins(self) -> None:
+        """Of both threads, each takes what the other has not taken."""
+        with suppress(IndexError):
+            while self.unwritten_pins:
+                self._write(ring_format.PIN, *self.unwritten_pins.popleft())
+
+    def watch_pinning(self, iterator: Any) -> None:
+        """The iterator has its queues. Called before it asks for batches: the first may come before it is complete."""
+        if _is_pinning(iterator):
+            attach(iterator._worker_result_queue, PINNING, self)
 
     def worker_plan(self, number: int | None = None) -> WorkerPlan:
         """``number``: of another iterator of the loader."""
@@ -417,10 +446,8 @@ class Session(EachStep):
         self.in_order = getattr(iterator, "_in_order", True)
         self.is_map = iterator._dataset_kind == 0
         self.arrived = _arrived(iterator)
-        is_pinning = iterator._data_queue is not iterator._worker_result_queue
-        if is_pinning:
-            attach(iterator._worker_result_queue, PINNING, self)
-        qsize = _waiting_or_to_pin if is_pinning else _waiting
+        self.watch_pinning(iterator)
+        qsize = _waiting_or_to_pin if _is_pinning(iterator) else _waiting
         try:
             qsize(iterator)
         except NotImplementedError:
@@ -429,6 +456,11 @@ class Session(EachStep):
             qsize = _as_told
         if sees_arrivals:
             self.qsize, self.asks_more = qsize, True
+
+
+def _is_pinning(iterator: Any) -> bool:
+    """In a thread between two queues."""
+    return iterator._data_queue is not iterator._worker_result_queue
 
 
 def _waiting(iterator: Any) -> int:
@@ -446,7 +478,7 @@ def _waiting_or_to_pin(iterator: Any) -> int:
 def _as_told(iterator: Any) -> int:
     """Of queues of other kinds."""
     told: int = iterator._worker_result_queue.qsize()
-    return told if iterator._data_queue is iterator._worker_result_queue else told + iterator._data_queue.qsize()
+    return told + iterator._data_queue.qsize() if _is_pinning(iterator) else told
 
 
 def _arrived(iterator: Any) -> int:
