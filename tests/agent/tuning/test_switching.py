@@ -190,15 +190,17 @@ def test_a_worker_killed_in_a_switch_ends_the_pass_as_torch_ends_it() -> None:
     assert switched is not None
     assert switched.state.successor is not None
     victim = switched.state.successor.iterator._workers[0]
-    next(
-        iterator
-    )  # Torch's handler may raise within Python's start of a thread, and what comes out then is a KeyError.
+    # Else torch's handler may raise within Python's start of a thread, and what comes out then is a KeyError.
+    next(iterator)
     assert switched.is_switching
     with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid\(?s?\)?"):
         os.kill(victim.pid, signal.SIGKILL)
         for _ in range(100):
             next(iterator)
             victim.join(0.1)
+    # What torch's handler raises may hold the frame that it came in, and with it the iterator, which has to be gone.
+    del iterator, switched, victim
+    gc.collect()
 
 
 def test_what_cannot_be_started_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
