@@ -6,6 +6,7 @@ Run it as ``python -m underfed_server.reference > docs/causes.md``.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
@@ -75,11 +76,15 @@ def reference() -> str:
             WAYS,
             *_table(
                 ("way", "what to do", "why", "source"),
-                ((cost.name, cost.title, cost.why, cost.source) for cost in KNOWN_COSTS),
+                ((cost.name, cost.title, cost.why, _linked(cost.source)) for cost in KNOWN_COSTS),
             ),
             "",
         ]
     )
+
+
+def _linked(text: str) -> str:
+    return re.sub(r"https://[^\s,]+", r"<\g<0>>", text)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

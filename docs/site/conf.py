@@ -24,6 +24,8 @@ nitpicky = True
 myst_heading_anchors = 4
 html_theme = "furo"
 html_title = "Underfed"
+html_static_path = ["static"]
+html_css_files = ["tables.css"]
 html_copy_source = False
 html_show_sphinx = False
 

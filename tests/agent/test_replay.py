@@ -103,6 +103,12 @@ def test_what_it_gained_is_said_in_one_line() -> None:
     ]
 
 
+def test_thousands_of_steps_a_second_are_written_in_full() -> None:
+    program = Program(ENOUGH, real_ms=1, instant_ms=0.5)
+    program.train_to_the_end(shuffled(), epochs=10)
+    assert "1,000 steps/s with real data, 2,000 with instant data" in program.said[0]
+
+
 def test_too_few_steps_are_said_to_tell_nothing() -> None:
     program = Program(5)
     program.train_to_the_end(shuffled())

@@ -165,9 +165,14 @@ def read_replay(environ: Mapping[str, str], say: Say) -> Replay | None:
 def sentence(result: Replayed) -> str:
     few = f"; {result.batches} steps are too few to tell, take {ENOUGH} or more" if result.batches < ENOUGH else ""
     return (
-        f"replay of {result.batches} batches: {result.real_steps_per_s:.3g} steps/s with real data, "
-        f"{result.instant_steps_per_s:.3g} with instant data: {result.speedup:.2f} times as fast{few}"
+        f"replay of {result.batches} batches: {_rate(result.real_steps_per_s)} steps/s with real data, "
+        f"{_rate(result.instant_steps_per_s)} with instant data: {result.speedup:.2f} times as fast{few}"
     )
+
+
+def _rate(steps_per_s: float) -> str:
+    """Three digits, and thousands in full: ``.3g`` alone writes these with an exponent."""
+    return f"{steps_per_s:.3g}" if steps_per_s < 999.5 else f"{steps_per_s:,.0f}"
 
 
 def steps_per_s(requests_ns: Sequence[int]) -> float:

@@ -29,7 +29,8 @@ class Step:
 
 
 def advance(rule: AlertRule, state: RuleState, reading: Reading, now: datetime, *, has_ended: bool) -> Step:
-    """``has_ended``: such a run has not recovered, and waits for nothing more."""
+    """``has_ended``: such a run has not recovered, waits for nothing more, and what was told of it did not come back:
+    its end may arrive again, from a spool that is sent hours later."""
     state = _until(state, now)
     if reading.holds is not None:
         step = _of_known(rule, state, reading, now, has_ended=has_ended)
@@ -40,9 +41,9 @@ def advance(rule: AlertRule, state: RuleState, reading: Reading, now: datetime, 
 
 def _of_known(rule: AlertRule, state: RuleState, reading: Reading, now: datetime, *, has_ended: bool) -> Step:
     if reading.bound is not None:
-        return _of_change(rule, state, reading, reading.bound, now)
+        return _of_change(rule, state, reading, reading.bound, now, has_ended=has_ended)
     if reading.holds:
-        return _of_holding(rule, state, reading, now)
+        return _of_holding(rule, state, reading, now, has_ended=has_ended)
     state = _resting(state)
     if not state.is_raised or has_ended:
         return Step(state)
@@ -53,11 +54,11 @@ def _of_known(rule: AlertRule, state: RuleState, reading: Reading, now: datetime
     return Step(replace(state, clear_at=None, is_raised=False), kind, reading.headline)
 
 
-def _of_holding(rule: AlertRule, state: RuleState, reading: Reading, now: datetime) -> Step:
+def _of_holding(rule: AlertRule, state: RuleState, reading: Reading, now: datetime, *, has_ended: bool) -> Step:
     """Once it has lasted. While one of its subjects was told lately, another one must have lasted by itself: causes
     that cost about the same take turns in leading."""
     state = replace(state, clear_at=None, since_at=state.since_at or now)
-    fresh = _fresh(rule, state, reading, now)
+    fresh = _fresh(rule, state, reading, now, has_ended=has_ended)
     if state.is_raised or not all(_is_cool(rule, state, subject, now) for subject in state.told):
         state = _holding(state, fresh, now)
         since_at = min(state.held.values(), default=None)
@@ -70,7 +71,9 @@ def _of_holding(rule: AlertRule, state: RuleState, reading: Reading, now: dateti
     return Step(replace(state, is_raised=True, told=told, held={}), "raised", reading.headline)
 
 
-def _of_change(rule: AlertRule, state: RuleState, reading: Reading, bound: Bound, now: datetime) -> Step:
+def _of_change(
+    rule: AlertRule, state: RuleState, reading: Reading, bound: Bound, now: datetime, *, has_ended: bool
+) -> Step:
     """The first verdict is no change; a new one is told of once it has lasted."""
     before = state.bound
     if before is None or before == bound:
@@ -79,7 +82,7 @@ def _of_change(rule: AlertRule, state: RuleState, reading: Reading, bound: Bound
     if now - state.held[bound] < rule.for_us * MICROSECOND:
         return Step(state)
     headline = f"was {label_of('bound', before)}, {reading.headline}"
-    is_news = bool(_fresh(rule, state, reading, now))
+    is_news = bool(_fresh(rule, state, reading, now, has_ended=has_ended))
     state = replace(_resting(state), bound=bound)
     return Step(replace(state, told=_told(state, reading, now)), "raised", headline) if is_news else Step(state)
 
@@ -96,12 +99,14 @@ def _holding(state: RuleState, subjects: Sequence[str], now: datetime) -> RuleSt
     return replace(state, held={subject: state.held.get(subject, now) for subject in subjects})
 
 
-def _fresh(rule: AlertRule, state: RuleState, reading: Reading, now: datetime) -> list[str]:
-    """Subjects that were not told of: not in this stretch of holding, nor within the cool-down."""
+def _fresh(rule: AlertRule, state: RuleState, reading: Reading, now: datetime, *, has_ended: bool) -> list[str]:
+    """Subjects that were not told of: not in this stretch of holding, nor within the cool-down; of a run that ended,
+    never."""
+    may_come_back = not state.is_raised and not has_ended
     return [
         subject
         for subject in _subjects(reading)
-        if subject not in state.told or (not state.is_raised and _is_cool(rule, state, subject, now))
+        if subject not in state.told or (may_come_back and _is_cool(rule, state, subject, now))
     ]
 
 

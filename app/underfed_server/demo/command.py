@@ -152,6 +152,10 @@ def _train_twice(setup: Setup) -> None:
     before = _train(setup, {"num_workers": 0})
     setup.console.print(render_diagnosis(before))
     advice = next((one for one in before.advice if one.change == "num_workers"), None)
+    if before.bound == "unknown":
+        longer = f"underfed demo --seconds {3 * setup.seconds:.0f}"
+        setup.console.print(f"\nWithout a verdict there is nothing to try. Give it more time: {longer}")
+        return
     if advice is None:
         setup.console.print("\nNo change of the loader would help on this machine, so there is nothing to try.")
         return

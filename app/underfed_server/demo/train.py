@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import torch
@@ -62,10 +62,14 @@ def small_net() -> nn.Module:
     return nn.Sequential(*block(3, 16), *block(16, 32), *block(32, 64), *block(64, 128), *head)
 
 
-def steps_until(deadline: float, loader: DataLoader[tuple[Tensor, int]]) -> Iterator[tuple[Tensor, Tensor]]:
-    for images, labels in loader:
+LEAST_STEPS = 40
+"""A verdict needs 25, and the judge one more window: on a busy machine they take longer than the demo's seconds."""
+
+
+def steps_until(deadline: float, loader: Iterable[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
+    for steps, (images, labels) in enumerate(loader, start=1):
         yield images, labels
-        if time.monotonic() > deadline:
+        if steps >= LEAST_STEPS and time.monotonic() > deadline:
             return
 
 

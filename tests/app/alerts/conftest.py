@@ -38,9 +38,12 @@ class Desk:
     settings: AlertSettings = HERE
     elapsed_s: float = 0.0
     windows: dict[str, int] = field(default_factory=dict)
+    began_at: datetime = field(init=False)
+    """Of its runs."""
     alerting: Alerting = field(init=False)
 
     def __post_init__(self) -> None:
+        self.began_at = self.clock.now
         self.restart()
 
     def restart(self) -> None:
@@ -76,7 +79,8 @@ class Desk:
         """A window of the run came, and this was found of it."""
         index = self.windows.get(run_id, 0)
         self.windows[run_id] = index + 1
-        sent = made_window(index, run_id=run_id, **({"run": RUN | (run or {})} if index == 0 else {}))
+        described = {"run": RUN | (run or {})} if index == 0 else {}
+        sent = made_window(index, run_id=run_id, started_at=self.began_at.isoformat(), **described)
         if figures.get("status", "running") != "running":
             sent["end"] = {"status": figures["status"]}
         post(self.store, [sent])

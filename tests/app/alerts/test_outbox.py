@@ -9,7 +9,9 @@ import pytest
 
 from tests.app.alerts.conftest import ADA, Desk
 from tests.app.alerts.receivers import Receiver
+from tests.app.alerts.test_rules import FED
 from tests.app.conftest import on_postgresql_alone, on_sqlite_alone
+from tests.app.made_diagnosis import made_diagnosis
 from underfed_server.alerts.messages import test_message as message_of_a_test
 from underfed_server.errors import ConflictError, InvalidError, NotFoundError
 from underfed_server.store.alerts.outbox import BACKOFF, LEASE, LONGEST_WAIT, MOST_AN_HOUR, TOO_MANY, Outgoing, post
@@ -112,6 +114,34 @@ def test_two_processes_that_send_from_one_database_send_nothing_twice(
     ids = [each.headers["webhook-id"] for each in receiver.got]
     assert len(ids) == 40
     assert sorted(ids) == [each.alert_id for each in desk.log]
+
+
+@on_postgresql_alone
+def test_two_services_to_which_both_ends_of_a_recording_come_tell_of_it_once(desk: Desk, database_url: str) -> None:
+    """The collector's own to one, and that of its spool to the other: which of them is told is for the database."""
+    others = [Store(database_url, now=desk.clock) for _ in range(2)]
+    try:
+        for index in range(5):
+            desk.rule(desk.channel("http://127.0.0.1:9", name=str(index)).channel_id)
+        desk.judged(**FED)
+        for store in others:
+            store.save_diagnosis(made_diagnosis(status="finished"))
+        start = threading.Barrier(4)
+
+        def look(service: Desk) -> None:
+            start.wait(30)
+            service.alerting.watcher("run-1")
+
+        services = [Desk(store, desk.clock) for store in others for _ in range(2)]
+        watching = [threading.Thread(target=look, args=(service,)) for service in services]
+        for thread in watching:
+            thread.start()
+        for thread in watching:
+            thread.join()
+    finally:
+        for store in others:
+            store.close()
+    assert sorted(each.channel or "" for each in desk.log) == [str(index) for index in range(5)]
 
 
 @on_sqlite_alone

@@ -226,6 +226,24 @@ def test_a_run_that_ends_has_not_recovered_and_waits_for_nothing(desk: Desk) -> 
     assert [each.message.condition for each in desk.log] == ["data_bound"]
 
 
+@pytest.mark.parametrize(("condition", "first", "then"), [("data_bound", {}, FED), ("verdict_changed", FED, {})])
+def test_the_end_of_a_recording_that_arrives_again_tells_nothing_again(
+    desk: Desk, condition: Condition, first: dict[str, Any], then: dict[str, Any]
+) -> None:
+    """As from a spool that is sent hours after the collector's own end: a run that is over did not fall back."""
+    desk.rule(desk.channel(NOWHERE).channel_id, condition, for_us=0)
+    for found in (first, then, then, first):
+        desk.judged(**found)
+        desk.advance(minutes=1)
+    told = [each.message.kind for each in desk.log]
+    desk.judged(status="finished")
+    for found in (FED, {}, FED, {}):
+        desk.advance(hours=2)
+        desk.store.save_diagnosis(made_diagnosis(**found, status="finished"))
+        desk.alerting.watcher("run-1")
+    assert [each.message.kind for each in desk.log] == told
+
+
 @on_sqlite_alone
 def test_what_was_told_of_an_ended_run_is_not_taken_back(desk: Desk) -> None:
     rule, now = desk.rule(desk.channel(NOWHERE).channel_id), desk.clock.now
@@ -267,8 +285,8 @@ def test_a_rule_is_about_the_runs_of_its_project_and_user_that_were_seen_since_i
 
 @on_sqlite_alone
 def test_what_an_agent_sends_days_after_its_run_ended_is_told_to_nobody(desk: Desk) -> None:
-    """Of the run's own clock its end is known: STARTED_AT of the tests is days ago."""
     desk.rule(desk.channel(NOWHERE).channel_id, "hours_lost")
+    desk.advance(days=2)
     desk.judged(hours_lost=20.0, status="finished")
     assert desk.told == []
 
