@@ -23,7 +23,7 @@ from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import HELD, switched_of
 
-PLANS = 25
+PLANS = 15
 WORKERS = LoaderSetting(2, 2)
 
 
