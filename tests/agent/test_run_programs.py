@@ -95,7 +95,7 @@ def test_ranks_of_torchrun_are_one_run(service: Service, own_ids: None) -> None:
 
 
 def test_processes_of_multiprocessing_that_train_are_recorded(service: Service, own_ids: None) -> None:
-    done = recorded(service, "--", *PLAIN, "--processes", "2", "--workers", "1", "--context", "spawn", ends=2)
+    done = recorded(service, "--", *PLAIN, "--processes", "2", "--context", "spawn", ends=2)
     assert sorted(line.split(b":")[0] for line in done.stdout.splitlines()) == [b"rank 0", b"rank 1"]
     assert service.count_steps() == 2 * STEPS
 

@@ -182,7 +182,7 @@ def records(loader: Any) -> list[float]:
     [
         (Shared(), {}),
         (Shared(), {"num_workers": 1, "persistent_workers": True}),
-        (Shared(), {"num_workers": 1, "multiprocessing_context": "spawn"}),
+        pytest.param(Shared(), {"num_workers": 1, "multiprocessing_context": "spawn"}, marks=pytest.mark.soak),
         (Ranged(), {"worker_init_fn": divide}),
     ],
 )

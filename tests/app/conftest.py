@@ -36,6 +36,14 @@ HERE = Path(__file__).parent
 ROOMS_OF_SQL = {"store", "ingest", "several", "operations", "hostile", "search"}
 """Whose tests are about what a database does: each runs on both."""
 
+OF_WHAT_IS_READ = Path("store/reading")
+"""Which rows are read is asked in a few ways; the many cases are about what is then computed of them."""
+
+
+def is_about_sql(file: Path) -> bool:
+    """``file``: from here."""
+    return file.parts[0] in ROOMS_OF_SQL and not file.is_relative_to(OF_WHAT_IS_READ)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Elsewhere a test asks the store for what the store's own tests ask of both databases. So PostgreSQL has one case
@@ -46,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         call = getattr(item, "callspec", None)
         path = item.path.relative_to(HERE) if item.path.is_relative_to(HERE) else None
-        if path is None or call is None or path.parts[0] in ROOMS_OF_SQL:
+        if path is None or call is None or is_about_sql(path):
             continue
         is_given = any(marker.args[0] == "databases" for marker in item.iter_markers("parametrize"))
         if call.params.get("databases") != "postgresql" or is_given or item.get_closest_marker("soak"):

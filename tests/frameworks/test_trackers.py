@@ -52,7 +52,7 @@ def test_figures_are_logged_beside_the_trainings_own(which: str, tmp_path: Path)
             assert configs[-1] == {"learning_rate": 0.01}
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_one_variable_switches_it_off(tmp_path: Path) -> None:
     with running_service() as service:
         rows = tracked("lightning", tmp_path, service, UNDERFED_TRACKERS="0")
@@ -64,6 +64,9 @@ def test_a_trainer_that_is_not_recorded_gets_no_callback(monkeypatch: pytest.Mon
     assert factory.callbacks() == []
     monkeypatch.setattr(control._state, "watches_all", True)
     assert [type(each).__name__ for each in factory.callbacks()] == ["UnderfedCallback"]
+    with monkeypatch.context() as switched_off:
+        switched_off.setitem(os.environ, "UNDERFED_TRACKERS", "0")
+        assert factory.callbacks() == []
     monkeypatch.setitem(os.environ, "UNDERFED_DISABLED", "1")
     assert factory.callbacks() == []
 

@@ -45,8 +45,13 @@ def container(rings: Path) -> Iterator[None]:
         shutil.rmtree(directory)
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
-@pytest.mark.parametrize("how", ["normally", "exit 3", "raise", "loader raises"])
+TRAINERS = [("normally", "2"), ("exit 3", "0"), ("raise", "2"), ("loader raises", "0"), ("loader raises", "2")]
+OTHER_TRAINERS = [("normally", "0"), ("exit 3", "2"), ("raise", "0")]
+
+
+@pytest.mark.parametrize(
+    ("how", "workers"), [*TRAINERS, *(pytest.param(*each, marks=pytest.mark.soak) for each in OTHER_TRAINERS)]
+)
 def test_a_trainer_as_process_1_ends_as_without_us_and_all_of_it_arrives(
     service: Service, tmp_path: Path, go_on: Path, how: str, workers: str
 ) -> None:
@@ -65,7 +70,10 @@ def test_a_trainer_as_process_1_ends_as_without_us_and_all_of_it_arrives(
     assert is_preliminary(told)
 
 
-@pytest.mark.parametrize("how", STATUS)
+# What it sees of the others is an exit code, too.
+@pytest.mark.parametrize(
+    "how", ["normally", "leave", *(pytest.param(how, marks=pytest.mark.soak) for how in ("exit 3", "raise"))]
+)
 def test_underfed_run_as_process_1_tells_the_status(service: Service, tmp_path: Path, go_on: Path, how: str) -> None:
     make_known(environment()["UNDERFED_DIR"])
     bare = run_job("--wait-for", str(tmp_path), "--end", how, UNDERFED_DISABLED="1")

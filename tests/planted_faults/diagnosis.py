@@ -463,8 +463,8 @@ DIAGNOSIS = (
     Fault(
         "a load that waits for storage keeps a core busy in the simulation",
         "app/underfed_server/advice/prediction/simulate.py",
-        "yield Read(batch.blocked_us / slices)",
-        "yield Compute(batch.blocked_us / slices)",
+        "read, compute = Read(batch.blocked_us / slices),",
+        "read, compute = Compute(batch.blocked_us / slices),",
         ("tests/app/advice/test_simulate.py",),
         escapes_before=True,
     ),

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from tests.app.diagnosis.invariants import contradictions
-from tests.app.store.posting import post
+from tests.app.judged_runs import JudgedRuns, judge
 from tests.recorded_runs import loops_of, names, truth_of, windows_of
 from tests.recorded_runs.answers import ANSWERS, ASKED, answer
 from underfed_server import figures
@@ -20,8 +20,8 @@ from underfed_server.advice.case import make_case
 from underfed_server.advice.prediction.predict import Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.api.dependencies import choose
-from underfed_server.diagnose import Diagnoser, LoaderDiagnoses
-from underfed_server.diagnosis.judge import judge
+from underfed_server.diagnose import LoaderDiagnoses
+from underfed_server.diagnosis.judge import judge as findings_of
 from underfed_server.earlier import named, read_facts
 from underfed_server.facts.pauses import Paused, read_paused
 from underfed_server.model import Diagnosis, LoaderLine
@@ -43,13 +43,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-def judged(store: Store, name: str) -> Diagnosis:
-    windows = windows_of(name)
-    post(store, windows)
-    Diagnoser()(store, windows[0]["run_id"])
-    found = store.diagnosis(windows[0]["run_id"])
-    assert found is not None
-    return found
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JudgedRuns]:
+    made = JudgedRuns(tmp_path_factory.mktemp("judged"), windows_of)
+    yield made
+    made.close()
 
 
 def lines(found: Diagnosis) -> dict[str, LoaderLine]:
@@ -57,8 +55,8 @@ def lines(found: Diagnosis) -> dict[str, LoaderLine]:
 
 
 @pytest.mark.parametrize("name", [name for name in TIMED if len(truth_of(name)) != 8])
-def test_each_loader_lost_what_its_program_waited_for_it(name: str, store: Store) -> None:
-    found = lines(judged(store, name))
+def test_each_loader_lost_what_its_program_waited_for_it(name: str, runs: JudgedRuns) -> None:
+    found = lines(runs.diagnosis(name))
     for loader, truth in loops_of(name).items():
         line = found[loader]
         assert line.steps == truth["steps"]
@@ -67,8 +65,8 @@ def test_each_loader_lost_what_its_program_waited_for_it(name: str, store: Store
 
 
 @pytest.mark.parametrize("name", names())
-def test_the_loaders_of_a_run_add_up_to_it_and_no_figures_contradict(name: str, store: Store) -> None:
-    found = judged(store, name)
+def test_the_loaders_of_a_run_add_up_to_it_and_no_figures_contradict(name: str, runs: JudgedRuns) -> None:
+    found = runs.diagnosis(name)
     assert contradictions(found) == []
     loops: dict[int, float] = {}
     for line in found.loaders:
@@ -83,8 +81,8 @@ def test_the_loaders_of_a_run_add_up_to_it_and_no_figures_contradict(name: str, 
     assert found.hours_lost == pytest.approx(sum(line.hours_lost for line in found.loaders))
 
 
-def test_the_headline_is_the_loader_that_most_of_the_run_goes_to_waiting_for(store: Store) -> None:
-    found, truth = judged(store, "three_loaders"), loops_of("three_loaders")
+def test_the_headline_is_the_loader_that_most_of_the_run_goes_to_waiting_for(runs: JudgedRuns) -> None:
+    found, truth = runs.diagnosis("three_loaders"), loops_of("three_loaders")
     spent_s = sum(each["spent_s"] for each in truth.values())
     shares = {name: each["waited_s"] / spent_s for name, each in truth.items()}
     worst = max(shares, key=lambda name: shares[name])
@@ -102,8 +100,8 @@ def test_the_headline_is_the_loader_that_most_of_the_run_goes_to_waiting_for(sto
         assert line.data_stall_fraction == pytest.approx(truth[name]["waited_s"] / truth[name]["spent_s"], abs=0.03)
 
 
-def test_the_terminal_says_the_same_of_each_loader(store: Store) -> None:
-    found = judged(store, "three_loaders")
+def test_the_terminal_says_the_same_of_each_loader(runs: JudgedRuns) -> None:
+    found = runs.diagnosis("three_loaders")
     console = Console(width=110, highlight=False, force_terminal=False)
     with console.capture() as capture:
         console.print(render_diagnosis(found))
@@ -116,9 +114,9 @@ def test_the_terminal_says_the_same_of_each_loader(store: Store) -> None:
         assert [part for part in row.split() if part.endswith("%")] == [figures.fraction(share) for share in shares]
 
 
-def test_a_loader_that_is_chosen_is_judged_by_its_own_steps(store: Store) -> None:
-    found, truth = judged(store, "three_loaders"), loops_of("three_loaders")
-    said = {name: LoaderDiagnoses().read(store, found.run_id, name) for name in truth}
+def test_a_loader_that_is_chosen_is_judged_by_its_own_steps(runs: JudgedRuns) -> None:
+    found, truth = runs.diagnosis("three_loaders"), loops_of("three_loaders")
+    said = {name: LoaderDiagnoses().read(runs.store("three_loaders"), found.run_id, name) for name in truth}
     assert [each.level for each in said.values()] == ["limited", "bound", "bound"]
     for name, each in said.items():
         share = truth[name]["waited_s"] / truth[name]["spent_s"]
@@ -127,8 +125,8 @@ def test_a_loader_that_is_chosen_is_judged_by_its_own_steps(store: Store) -> Non
         assert {advice.loader for advice in each.advice} <= {name}
 
 
-def test_time_that_a_validation_takes_within_an_epoch_is_not_the_trainings(store: Store) -> None:
-    found = lines(judged(store, "with_trainer"))
+def test_time_that_a_validation_takes_within_an_epoch_is_not_the_trainings(runs: JudgedRuns) -> None:
+    found = lines(runs.diagnosis("with_trainer"))
     train, validation = found["loader-1"], found["loader-2"]
     (truth,) = truth_of("with_trainer")
     assert [train.steps, validation.steps] == [each["steps"] for each in truth["loaders"]]
@@ -138,8 +136,8 @@ def test_time_that_a_validation_takes_within_an_epoch_is_not_the_trainings(store
     )
 
 
-def test_a_straggler_costs_each_rank_what_it_waits_itself(store: Store) -> None:
-    found, told = judged(store, "straggler"), truth_of("straggler")
+def test_a_straggler_costs_each_rank_what_it_waits_itself(runs: JudgedRuns) -> None:
+    found, told = runs.diagnosis("straggler"), truth_of("straggler")
     slow = told[0]["slow_rank"]
     waited_s = next(each["loaders"][0]["waited_s"] for each in told if each["rank"] == slow)
     assert [rank.rank for rank in found.ranks if rank.straggler] == [slow]
@@ -161,9 +159,9 @@ def test_a_straggler_costs_each_rank_what_it_waits_itself(store: Store) -> None:
         assert found.hours_used * (1 - 1 / advice.predicted_speedup) <= found.hours_lost * 1.05
 
 
-def shown(store: Store, name: str, loader: str, buckets: int = 240) -> Paused:
-    run_id = judged(store, name).run_id
-    with store.reading() as reader:
+def shown(runs: JudgedRuns, name: str, loader: str, buckets: int = 240) -> Paused:
+    run_id = runs.diagnosis(name).run_id
+    with runs.store(name).reading() as reader:
         rank = min(reader.ranks(run_id))
         names = ["step_us", "data_wait_us"]
         steps = read_series(reader, run_id, rank, steps_lane(loader), names=names, buckets=buckets)
@@ -174,8 +172,8 @@ def shown(store: Store, name: str, loader: str, buckets: int = 240) -> Paused:
 
 
 @pytest.mark.parametrize("buckets", [500, 40])
-def test_pauses_of_a_program_are_where_it_made_them(buckets: int, store: Store) -> None:
-    paused = shown(store, "checkpoints", "train", buckets)
+def test_pauses_of_a_program_are_where_it_made_them(buckets: int, runs: JudgedRuns) -> None:
+    paused = shown(runs, "checkpoints", "train", buckets)
     (truth,) = truth_of("checkpoints")
     assert [each.kind for each in paused.pauses] == [each["what"] for each in truth["pauses"]]
     for seen, made in zip(paused.pauses, truth["pauses"], strict=True):
@@ -186,27 +184,27 @@ def test_pauses_of_a_program_are_where_it_made_them(buckets: int, store: Store) 
     assert paused.end_us / 1e6 == pytest.approx(truth["wall_s"], abs=0.2)
 
 
-def test_a_pass_over_another_loader_is_a_pause_of_this_one(store: Store) -> None:
-    pauses = shown(store, "three_loaders", "captions").pauses
+def test_a_pass_over_another_loader_is_a_pause_of_this_one(runs: JudgedRuns) -> None:
+    pauses = shown(runs, "three_loaders", "captions").pauses
     assert [each.label for each in pauses] == ["pictures", *["validation", "pictures"] * 4], "until its last step"
     (validation,) = [each for each in truth_of("three_loaders")[0]["loaders"] if each["loader"] == "held_out"]
     took_s = sum(each.end_us - each.start_us for each in pauses if each.kind == "validation") / 1e6
     assert took_s == pytest.approx(validation["spent_s"] * 4 / 5, rel=CLOCKS)
 
 
-def test_a_validation_within_an_epoch_is_a_pause_and_no_step(store: Store) -> None:
-    paused = shown(store, "with_trainer", "loader-1")
+def test_a_validation_within_an_epoch_is_a_pause_and_no_step(runs: JudgedRuns) -> None:
+    paused = shown(runs, "with_trainer", "loader-1")
     assert [each.kind for each in paused.pauses] == ["validation", "validation"], "the last comes after the last step"
     assert not np.any(paused.within.sum)
 
 
-def test_training_is_a_pause_of_the_validation_but_for_its_passes(store: Store) -> None:
-    pauses = shown(store, "with_trainer", "loader-2").pauses
+def test_training_is_a_pause_of_the_validation_but_for_its_passes(runs: JudgedRuns) -> None:
+    pauses = shown(runs, "with_trainer", "loader-2").pauses
     assert [(each.kind, each.label) for each in pauses] == [("loader", "loader-1")] * 3
 
 
-def test_a_process_that_starts_again_is_named(store: Store) -> None:
-    pauses = shown(store, "shell_loop", "loader-1").pauses
+def test_a_process_that_starts_again_is_named(runs: JudgedRuns) -> None:
+    pauses = shown(runs, "shell_loop", "loader-1").pauses
     assert [each.label for each in pauses] == ["started again"] * 2
 
 
@@ -228,14 +226,13 @@ def test_a_chart_opens_on_the_rank_and_the_loader_that_the_verdict_names(store: 
     ("name", "words"),
     [("short_run", "every step"), ("with_accelerate", "the time"), ("checkpoints", "the time between pauses")],
 )
-def test_of_every_step_is_said_where_every_step_waits(name: str, words: str, store: Store) -> None:
-    assert judged(store, name).sentence.endswith(f" of {words}.")
+def test_of_every_step_is_said_where_every_step_waits(name: str, words: str, runs: JudgedRuns) -> None:
+    assert runs.diagnosis(name).sentence.endswith(f" of {words}.")
 
 
-def predictor_of(store: Store, name: str) -> Predictor:
-    post(store, windows := windows_of(name))
-    facts = read_facts(store, windows[0]["run_id"], named("loader-1"))
-    case = make_case(facts, judge(facts))
+def predictor_of(runs: JudgedRuns, name: str) -> Predictor:
+    facts = read_facts(runs.store(name), runs.diagnosis(name).run_id, named("loader-1"))
+    case = make_case(facts, findings_of(facts))
     assert case is not None
     return case.predicting()
 
@@ -245,8 +242,8 @@ def step_s(name: str) -> float:
     return float(truth["spent_s"]) / int(truth["steps"])
 
 
-def test_waits_for_cores_that_others_fill_are_named_so(store: Store) -> None:
-    found = judged(store, "crowded_worker")
+def test_waits_for_cores_that_others_fill_are_named_so(runs: JudgedRuns) -> None:
+    found = runs.diagnosis("crowded_worker")
     assert [each.cause for each in found.causes] == ["cpu_limited"], "nothing is slow about handing over"
     assert (found.why or "").startswith("Other jobs use 1.8 of the 2 cores that this run may use")
     assert "no cause" not in (found.why or "")
@@ -254,9 +251,9 @@ def test_waits_for_cores_that_others_fill_are_named_so(store: Store) -> None:
     assert found.beside_loader.startswith("Move the other jobs, which use 1.8 of the 2 cores")
 
 
-def test_handing_tiny_batches_over_on_cores_that_others_fill_is_not_called_slow(store: Store) -> None:
+def test_handing_tiny_batches_over_on_cores_that_others_fill_is_not_called_slow(runs: JudgedRuns) -> None:
     """What is known to wait for a core is the busy cores'; of the rest nobody can say what it waits for."""
-    found = judged(store, "crowded_tiny")
+    found = runs.diagnosis("crowded_tiny")
     assert [each.cause for each in found.causes] == ["cpu_limited"]
     assert (found.why or "").startswith("Other jobs use 1.4 of the 2 cores that this run may use")
     assert "that cannot be told from waiting for a free core" in (found.why or "")
@@ -266,9 +263,9 @@ def test_handing_tiny_batches_over_on_cores_that_others_fill_is_not_called_slow(
     ("crowded_worker", 0, "crowded_alone"), ("crowded_alone", 1, "crowded_worker"),
 ])  # fmt: skip
 def test_a_prediction_on_crowded_cores_holds_what_the_other_run_showed(
-    name: str, workers: int, other: str, store: Store
+    name: str, workers: int, other: str, runs: JudgedRuns
 ) -> None:
-    predictor = predictor_of(store, name)
+    predictor = predictor_of(runs, name)
     assert predictor.own_error < 0.05, "it reproduces the run that it was read from"
     found = predictor.predict(SimulatedSetting(workers))
     assert found.low <= step_s(name) / step_s(other) <= found.high
@@ -282,9 +279,9 @@ def told_of(found: Diagnosis, cause: str) -> dict[str, float]:
     return {row.what: row.value for row in evidence if isinstance(row.value, float)}
 
 
-def test_others_cost_what_loading_took_longer_than_it_computed(store: Store) -> None:
+def test_others_cost_what_loading_took_longer_than_it_computed(runs: JudgedRuns) -> None:
     """By the program's own clock in its samples, on cores of which it got a fourth of what it wanted."""
-    found, (truth,) = judged(store, "crowded_pictures"), truth_of("crowded_pictures")
+    found, (truth,) = runs.diagnosis("crowded_pictures"), truth_of("crowded_pictures")
     loading, loop = truth["loading"], truth["loaders"][0]
     waited = 1 - loading["cpu_s"] / loading["wall_s"]
     stall = loop["waited_s"] / loop["spent_s"]
@@ -300,20 +297,18 @@ def test_others_cost_what_loading_took_longer_than_it_computed(store: Store) -> 
     ("crowded_pictures", 2, "crowded_pictures_by_two"), ("crowded_pictures_by_two", 1, "crowded_pictures"),
 ])  # fmt: skip
 def test_no_gain_is_promised_of_sharing_crowded_cores_with_itself(
-    name: str, workers: int, other: str, store: Store
+    name: str, workers: int, other: str, runs: JudgedRuns
 ) -> None:
     """Two workers together got hardly more of the cores than one had."""
-    found = predictor_of(store, name).predict(SimulatedSetting(workers))
+    found = predictor_of(runs, name).predict(SimulatedSetting(workers))
     assert found.low <= step_s(name) / step_s(other) <= found.high
     assert found.low < 1
-    Diagnoser()(store, windows_of(name)[0]["run_id"])
-    said = store.diagnosis(windows_of(name)[0]["run_id"])
-    assert said is not None
+    said = runs.diagnosis(name)
     assert [each.change for each in said.advice if each.change == "num_workers" and each.predicted_speedup] == []
 
 
-def test_joining_is_judged_without_its_waits_for_a_core_and_these_are_others(store: Store) -> None:
-    found, (truth,) = judged(store, "joined_volumes"), truth_of("joined_volumes")
+def test_joining_is_judged_without_its_waits_for_a_core_and_these_are_others(runs: JudgedRuns) -> None:
+    found, (truth,) = runs.diagnosis("joined_volumes"), truth_of("joined_volumes")
     joining, loop = truth["joining"], truth["loaders"][0]
     told, stall = told_of(found, "slow_collate"), loop["waited_s"] / loop["spent_s"]
     assert told["Joining one batch"] == pytest.approx(joining["cpu_s"] / loop["steps"] * 1e6, rel=CLOCKS)
@@ -336,14 +331,14 @@ def test_joining_is_judged_without_its_waits_for_a_core_and_these_are_others(sto
     ("three_loaders", "so that of 8 workers one is ready every 19.3 ms"),
     ("short_run", "so that of 2 workers one is ready every 25.4 ms"),
 ])  # fmt: skip
-def test_cores_are_the_limit_of_workers_only_for_who_computes_on_them(name: str, limit: str, store: Store) -> None:
-    best = judged(store, name).best_advice
+def test_cores_are_the_limit_of_workers_only_for_who_computes_on_them(name: str, limit: str, runs: JudgedRuns) -> None:
+    best = runs.diagnosis(name).best_advice
     assert best is not None and best.change == "num_workers" and limit in best.why
     assert ("other processes" in best.why) == ("other processes" in limit)
 
 
-def test_what_to_do_first_is_about_the_cause_that_is_told_first(store: Store) -> None:
-    found = judged(store, "web_stream")
+def test_what_to_do_first_is_about_the_cause_that_is_told_first(runs: JudgedRuns) -> None:
+    found = runs.diagnosis("web_stream")
     assert found.causes[0].cause == "cpu_limited" and found.is_beside_first
     assert found.beside_loader is not None and found.beside_loader.startswith("Move the other jobs, which use 1.7 of")
     console = Console(width=110, highlight=False, force_terminal=False)
@@ -353,14 +348,14 @@ def test_what_to_do_first_is_about_the_cause_that_is_told_first(store: Store) ->
     assert 0 < printed.index("Outside the loader: Move the other jobs") < printed.index("Raise num_workers")
 
 
-def test_starts_of_workers_that_a_fix_is_about_are_told_beside_what_others_take(store: Store) -> None:
-    found = judged(store, "with_accelerate")
+def test_starts_of_workers_that_a_fix_is_about_are_told_beside_what_others_take(runs: JudgedRuns) -> None:
+    found = runs.diagnosis("with_accelerate")
     assert found.advice[0].change == "persistent_workers"
     assert "A further 14% of step time: an epoch has 36 steps, and new workers start" in (found.why or "")
 
 
-def test_pauses_that_take_more_than_waiting_are_told_first(store: Store) -> None:
-    found, (truth,) = judged(store, "checkpoints"), truth_of("checkpoints")
+def test_pauses_that_take_more_than_waiting_are_told_first(runs: JudgedRuns) -> None:
+    found, (truth,) = runs.diagnosis("checkpoints"), truth_of("checkpoints")
     headline = re.match(r"Pauses take (\d+)% of the time; ", found.sentence)
     told = re.match(r"(\d+)% of this loop's time goes to pauses, more than to waiting", found.why or "")
     assert headline and told and headline[1] == told[1], "the larger loss is in the largest words"
@@ -369,8 +364,8 @@ def test_pauses_that_take_more_than_waiting_are_told_first(store: Store) -> None
     assert told and int(told[1]) / 100 == pytest.approx(paused_s / truth["loaders"][0]["spent_s"], rel=CLOCKS)
 
 
-def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_newest(store: Store) -> None:
-    found, told = judged(store, "shell_loop"), truth_of("shell_loop")
+def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_newest(runs: JudgedRuns) -> None:
+    found, told = runs.diagnosis("shell_loop"), truth_of("shell_loop")
     newest = told[-1]["loaders"][0]
     assert found.judged_from_step == sum(each["loaders"][0]["steps"] for each in told[:-1])
     assert found.reason == "judged from step 180 on: num_workers was 1 before and is 3 since"
@@ -390,16 +385,14 @@ def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_ne
 def test_of_new_settings_with_few_steps_it_is_said_that_a_verdict_needs_more(store: Store) -> None:
     windows = windows_of("shell_loop")
     newest = max(each["incarnation"] for each in windows)
-    post(store, [each for each in windows if each["incarnation"] != newest or each["window_index"] == 0])
-    Diagnoser()(store, windows[0]["run_id"])
-    found = store.diagnosis(windows[0]["run_id"])
-    assert found is not None and found.bound == "unknown"
+    found = judge(store, [each for each in windows if each["incarnation"] != newest or each["window_index"] == 0])
+    assert found.bound == "unknown"
     since = "judged from step 180 on: num_workers was 1 before and is 3 since"
     assert found.reason == f"{since}; a verdict needs 25 steps, and there were 18"
 
 
-def test_a_step_is_no_longer_for_the_pauses_of_its_program(store: Store) -> None:
-    found, (truth,) = judged(store, "checkpoints"), truth_of("checkpoints")
+def test_a_step_is_no_longer_for_the_pauses_of_its_program(runs: JudgedRuns) -> None:
+    found, (truth,) = runs.diagnosis("checkpoints"), truth_of("checkpoints")
     loop, paused_s = truth["loaders"][0], sum(each["lasted_s"] for each in truth["pauses"])
     assert found.anatomy is not None
     usual_us = (loop["spent_s"] - paused_s) / loop["steps"] * 1e6

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.store.posting import post
+from tests.app.judged_runs import JudgedRuns, judge
 from tests.scenarios.conftest import RunPipeline
 from tests.scenarios.pipelines.pipeline import HOT, names, pipeline
 from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
 from tests.scenarios.record import read, recording
 from underfed.exchange.picture_sizes import MOST_SIZES
 from underfed_server.api.served_hotspots import ServedHotspots
-from underfed_server.diagnose import Diagnoser
 from underfed_server.diagnosis.costly_evidence import LOOKS, SAMPLER_NOT_SEEN
 from underfed_server.facts.loading import LEAST_SAMPLES, looks_in
 from underfed_server.model import Diagnosis
@@ -85,17 +84,15 @@ def store(tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-def diagnosis_of(store: Store, windows: list[dict[str, object]]) -> Diagnosis:
-    run_id = str(windows[0]["run_id"])
-    post(store, windows)
-    Diagnoser()(store, run_id)
-    found = store.diagnosis(run_id)
-    assert found is not None
-    return ServedHotspots().added_to(store, found)
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JudgedRuns]:
+    made = JudgedRuns(tmp_path_factory.mktemp("judged"), lambda name: read(recording(name, "clear")))
+    yield made
+    made.close()
 
 
-def recorded(store: Store, name: str) -> Diagnosis:
-    return diagnosis_of(store, read(recording(name, "clear")))
+def recorded(runs: JudgedRuns, name: str) -> Diagnosis:
+    return ServedHotspots().added_to(runs.store(name), runs.diagnosis(name))
 
 
 def assert_known_shares(seen: Diagnosis, name: str) -> None:
@@ -109,15 +106,15 @@ def assert_known_shares(seen: Diagnosis, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_shares_are_those_that_the_lines_were_given(name: str, store: Store) -> None:
+def test_shares_are_those_that_the_lines_were_given(name: str, runs: JudgedRuns) -> None:
     assert pipeline(name).shares
-    assert_known_shares(recorded(store, name), name)
+    assert_known_shares(recorded(runs, name), name)
 
 
 @pytest.mark.parametrize("name", BLAMED)
-def test_a_cause_names_its_line_with_share_margin_and_looks(name: str, store: Store) -> None:
+def test_a_cause_names_its_line_with_share_margin_and_looks(name: str, runs: JudgedRuns) -> None:
     """Each cause that ends at a line, of a training that has it."""
-    found = {each.cause: each for each in recorded(store, name).causes}[pipeline(name).cause or "cpu_limited"]
+    found = {each.cause: each for each in recorded(runs, name).causes}[pipeline(name).cause or "cpu_limited"]
     line = next(each for each in found.evidence if each.what.startswith("Of loading, in "))
     assert BLAMED[name] in line.what
     assert line.value is not None and line.margin_fraction is not None
@@ -126,14 +123,14 @@ def test_a_cause_names_its_line_with_share_margin_and_looks(name: str, store: St
     assert isinstance(looks, (int, float)) and looks >= LEAST_SAMPLES
 
 
-def test_of_a_slow_sampler_it_is_said_what_shows_its_line(store: Store) -> None:
-    (first, *_) = recorded(store, "sick.slow_sampler").causes
+def test_of_a_slow_sampler_it_is_said_what_shows_its_line(runs: JudgedRuns) -> None:
+    (first, *_) = recorded(runs, "sick.slow_sampler").causes
     said = [each.what for each in first.evidence if each.what.startswith("Of loading, in ")]
     assert said == [f"Of loading, in its costliest call: not measured, {SAMPLER_NOT_SEEN}"]
 
 
-def test_a_helper_that_takes_all_the_time_is_broken_up_by_its_callers(store: Store) -> None:
-    line = recorded(store, "hot.lines").hot_lines[0]
+def test_a_helper_that_takes_all_the_time_is_broken_up_by_its_callers(runs: JudgedRuns) -> None:
+    line = recorded(runs, "hot.lines").hot_lines[0]
     assert line.function == "compute"
     assert line.fraction == pytest.approx(1, abs=POINTS)
     known = {share.function: share.fraction for share in pipeline("hot.lines").shares}
@@ -141,9 +138,9 @@ def test_a_helper_that_takes_all_the_time_is_broken_up_by_its_callers(store: Sto
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_the_line_of_a_real_pipeline_is_named(name: str, store: Store) -> None:
+def test_the_line_of_a_real_pipeline_is_named(name: str, runs: JudgedRuns) -> None:
     called, file, function = LINES[name]
-    causes = {each.cause: each for each in recorded(store, name).causes}
+    causes = {each.cause: each for each in recorded(runs, name).causes}
     said = [each.what for each in causes[pipeline(name).cause or "cpu_limited"].evidence]
     (line,) = [what for what in said if what.startswith("Of loading, in ")]
     assert line.startswith(f"Of loading, in {called} at ")
@@ -151,26 +148,26 @@ def test_the_line_of_a_real_pipeline_is_named(name: str, store: Store) -> None:
     assert line.partition(", joining samples")[0].endswith(f", in {function}")
 
 
-def test_of_a_pipeline_of_library_code_alone_its_function_is_named(store: Store) -> None:
-    said = [each.what for each in recorded(store, "hot.photographs_torchvision").causes[0].evidence]
+def test_of_a_pipeline_of_library_code_alone_its_function_is_named(runs: JudgedRuns) -> None:
+    said = [each.what for each in recorded(runs, "hot.photographs_torchvision").causes[0].evidence]
     (line,) = [what for what in said if what.startswith("Of loading, in ")]
     assert line.startswith("Of loading, in ImageFile.load at PIL/ImageFile.py:")
     assert line.endswith("below DatasetFolder.__getitem__")
 
 
 @pytest.mark.parametrize("name", ADVISED)
-def test_the_usual_cheaper_way_is_advised_with_what_it_could_save(name: str, store: Store) -> None:
-    seen = recorded(store, name)
+def test_the_usual_cheaper_way_is_advised_with_what_it_could_save(name: str, runs: JudgedRuns) -> None:
+    seen = recorded(runs, name)
     cheaper = [one for one in seen.advice if one.change == "cheaper_transform"]
     assert cheaper[0].to == ADVISED[name]
     assert all(one.predicted_speedup is None and one.ceiling and one.ceiling > 1.05 for one in cheaper)
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_from_which_size_to_which_pictures_are_resized_is_measured(name: str, store: Store) -> None:
+def test_from_which_size_to_which_pictures_are_resized_is_measured(name: str, runs: JudgedRuns) -> None:
     """The demo's photographs are 400 to 1,200 pixels wide; those that are cropped first, less."""
-    run_id = recorded(store, name).run_id
-    with store.reading() as reader:
+    run_id = recorded(runs, name).run_id
+    with runs.store(name).reading() as reader:
         seen = read_stacks(reader.connection, run_id, "train")
     assert 0 < len(seen.picture_sizes) <= MOST_SIZES
     assert {(each.used_width, each.used_height) for each in seen.picture_sizes} == {(224, 224)}
@@ -181,11 +178,11 @@ def test_from_which_size_to_which_pictures_are_resized_is_measured(name: str, st
 
 @pytest.mark.parametrize("name", REDUCIBLE)
 def test_reduced_decoding_is_advised_where_the_sizes_let_nearly_all_pictures_be_reduced(
-    name: str, store: Store
+    name: str, runs: JudgedRuns
 ) -> None:
     largest, borne, by_two = REDUCIBLE[name]
-    seen = recorded(store, name)
-    with store.reading() as reader:
+    seen = recorded(runs, name)
+    with runs.store(name).reading() as reader:
         sizes = read_stacks(reader.connection, seen.run_id, "train").picture_sizes
     looks = sum(each.count for each in sizes)
 
@@ -200,14 +197,14 @@ def test_reduced_decoding_is_advised_where_the_sizes_let_nearly_all_pictures_be_
     assert ("reduced decoding" in advised) == (borne is not None)
 
 
-def test_pictures_that_are_far_larger_than_used_are_advised_about_with_their_sizes(store: Store) -> None:
-    cheaper = next(one for one in recorded(store, "hot.photographs_webdataset").advice if one.to == "reduced decoding")
+def test_pictures_that_are_far_larger_than_used_are_advised_about_with_their_sizes(runs: JudgedRuns) -> None:
+    cheaper = next(one for one in recorded(runs, "hot.photographs_webdataset").advice if one.to == "reduced decoding")
     assert "Decoded at 1,032 × 774, used at 224 × 224: 1/2 as wide and high as decoded now (516 × 387)" in cheaper.why
     assert "(224, 224)" in cheaper.diff
 
 
-def test_the_slowest_files_are_named(store: Store) -> None:
-    seen = recorded(store, "hot.slow_files")
+def test_the_slowest_files_are_named(runs: JudgedRuns) -> None:
+    seen = recorded(runs, "hot.slow_files")
     assert seen.causes[0].cause == "slow_samples"
     large = [each for each in seen.slow_samples if each.file_bytes == 6_000_000]
     assert len({each.index for each in large}) >= 3
@@ -221,7 +218,7 @@ def test_a_run_that_does_not_wait_gets_no_advice_whatever_its_loading_is(store: 
         synthetic_windows(SyntheticRun(steps=100, step_us=50_000, data_wait_us=400, load_us=30_000), "sound")
     )
     windows[-1] = windows[-1] | {"stacks": [stacks[-1]]}
-    seen = diagnosis_of(store, windows)
+    seen = ServedHotspots().added_to(store, judge(store, windows))
     assert seen.hotspots != []
     assert (seen.causes, seen.advice, seen.refusals) == ([], [], [])
 

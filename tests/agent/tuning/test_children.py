@@ -35,10 +35,10 @@ if __name__ == "__main__":
     ("method", "kind", "why"),
     [
         ("fork", "daemon", f"leaves this loader alone: {DAEMONIC}"),
-        ("spawn", "daemon", f"leaves this loader alone: {DAEMONIC}"),
+        pytest.param("spawn", "daemon", f"leaves this loader alone: {DAEMONIC}", marks=pytest.mark.soak),
         ("fork", "free", f"leaves this loader alone: {FORKED}"),
         ("spawn", "free", "leaves the loader as it is: "),
-        ("forkserver", "free", "leaves the loader as it is: "),
+        pytest.param("forkserver", "free", "leaves the loader as it is: ", marks=pytest.mark.soak),
     ],
 )
 @pytest.mark.usefixtures("service")

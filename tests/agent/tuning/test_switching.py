@@ -23,7 +23,7 @@ from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import HELD, switched_of
 
-PLANS = 25
+PLANS = 15
 WORKERS = LoaderSetting(2, 2)
 
 
@@ -78,14 +78,15 @@ def drawn_between(loaders: list[DataLoader[Any]], passes: int) -> list[Any]:
 
 @pytest.mark.parametrize("has_generator", [False, True])
 @pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 12), marks=pytest.mark.soak)])
 def test_a_pass_that_begins_with_our_workers_asks_the_sampler_at_the_first_request(
-    count: int, has_generator: bool
+    seeds: range, count: int, has_generator: bool
 ) -> None:
     def make() -> list[DataLoader[Any]]:
         own = [torch.Generator().manual_seed(3) if has_generator else None for _ in range(count)]
         return [DataLoader(Indices(14), batch_size=3, shuffle=True, generator=each) for each in own]
 
-    for seed in range(10):
+    for seed in seeds:
         underfed.finish()
         torch.manual_seed(seed)
         plain = drawn_between(make(), passes=3)

@@ -72,11 +72,15 @@ def test_a_healthy_loader_is_told_to_be_healthy_and_left_alone() -> None:
     loader = DataLoader(TensorDataset(torch.arange(400.0)))
     underfed.watch(loader, tune=True)
     work = torch.rand(120, 120)
+    left = 20
     for _ in loader:
         for _ in range(20):
             work = (work @ work).clamp(0, 1)
+        left -= facts_now().reason == conductor.HEALTHY
+        if not left:
+            break
     told = facts_now()
-    assert (told.status, told.trials) == (tuning.WAITING, [])
+    assert (told.status, told.reason, told.trials) == (tuning.WAITING, conductor.HEALTHY, [])
 
 
 def test_a_request_goes_on_while_another_thread_ends_the_recording() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, RemoteDisconnected
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 from tests.app.hostile.wire_shapes import shaped
 
@@ -84,7 +85,12 @@ def ask_everything(
 
     Without a token the service refuses, in the shape that the description says.
     """
-    command = [sys.executable, "-m", "schemathesis.cli", "run", f"{address}/api/v1/openapi.json", *ARGUMENTS]
+    # Read here: it would wait for a busy service for ten seconds, and for each answer.
+    description = directory / "openapi.json"
+    with urlopen(f"{address}/api/v1/openapi.json", timeout=SLOWEST_S) as answer:
+        description.write_bytes(answer.read())
+    command = [sys.executable, "-m", "schemathesis.cli", "run", str(description), "--url", address, *ARGUMENTS]
+    command += ["--request-timeout", str(round(SLOWEST_S))]
     command += ["-H", f"Authorization: Bearer {token}"] if token else ["--checks", WITHOUT_TOKEN]
     command += ["-n", str(examples), "--phases", phases, "--seed", str(seed)]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=directory)

@@ -152,29 +152,30 @@ class Processor:
     def _pass(self, events: int) -> None:
         """So many events. All in one function: calls would be half of the time that a simulation takes."""
         busy, asleep, reading, paces = self.busy, self.asleep, self.reading, self.paces
+        now, worked, delayed, read = self.now, self.worked, self.delayed, self.read
         for _ in range(events):
             until_cpu = until_wake = until_read = NEVER
             rate = delay = share = 1.0
             if asleep:
-                until_wake = asleep[0][0] - self.now
+                until_wake = asleep[0][0] - now
             if busy:
                 rate, delay = paces.get(len(busy)) or self.pace()
-                until_cpu = (busy[0][0] - self.worked) / rate
+                until_cpu = (busy[0][0] - worked) / rate
             if reading:
                 share = min(1.0, self.readers / len(reading))
-                until_read = max(0.0, (reading[0][0] - self.read) / share)
+                until_read = max(0.0, (reading[0][0] - read) / share)
             # What is due already, by a rounding error, is due now.
             until_cpu = until_cpu if until_cpu > 0.0 else 0.0
             passed = until_cpu if until_cpu < until_wake else until_wake if until_wake > 0.0 else 0.0
-            passed = min(passed, until_read)
+            passed = until_read if until_read < passed else passed
             if passed == NEVER:
                 raise RuntimeError("every task waits for a queue: the simulated loader is stuck")
-            self.now += passed
+            self.now = now = now + passed
             if busy:
-                worked = passed * rate
-                self.worked += worked
-                self.delayed += worked * delay
-            self.read += passed * share
+                work = passed * rate
+                self.worked = worked = worked + work
+                self.delayed = delayed = delayed + work * delay
+            self.read = read = read + passed * share
             if until_cpu == passed:
                 self.resume(heappop(busy)[2], None)
             elif until_read == passed:
@@ -183,7 +184,7 @@ class Processor:
                 self.resume(heappop(asleep)[2], None)
             else:
                 self.count += 1
-                heapreplace(asleep, (self.now + WAKE_US, self.count, asleep[0][2], True))
+                heapreplace(asleep, (now + WAKE_US, self.count, asleep[0][2], True))
 
     def _end_read(self) -> None:
         """The task goes on with the next event that is due now."""

@@ -224,13 +224,19 @@ def _of_rank(cycle: Sequence[Item], rank: int, inputs: LoopInputs, step: int) ->
 def _load(processor: Processor, batch: Batch) -> Iterator[Request]:
     # Nothing alternates in a load that only blocks, or only computes.
     slices = SLICES if (batch.cpu_us > 0 and batch.blocked_us > 0) or batch.helpers_us > 0 else 1
+    read, compute = Read(batch.blocked_us / slices), Compute(batch.cpu_us / slices)
+    helpers_us = batch.helpers_us / slices
     for _ in range(slices):
-        yield Read(batch.blocked_us / slices)
-        if batch.helpers_us > 0:
-            processor.start(_help(batch.helpers_us / slices))
+        # What takes no time is not asked for: the answer would come at once, and cost as much as any other.
+        if read > 0.0:
+            yield read
+        if helpers_us > 0:
+            processor.start(_help(helpers_us))
         before = processor.delayed
-        yield Compute(batch.cpu_us / slices)
-        yield Compute(processor.delayed - before)
+        if compute > 0.0:
+            yield compute
+        if processor.delayed > before:
+            yield Compute(processor.delayed - before)
 
 
 def _help(cpu_us: float) -> Task:
