@@ -193,7 +193,7 @@ def test_what_the_first_fix_would_have_saved_is_said_of_an_ended_run() -> None:
 
 def test_what_to_do_beside_the_loader_is_said_where_no_change_of_it_helps() -> None:
     lines = shown(render_diagnosis(made_diagnosis(advice=[], beside_loader="Move the other jobs.")))
-    assert "Outside the loader: Move the other jobs." in lines
+    assert "Outside the loader: Move the other jobs. (gain not known)" in lines
 
 
 def test_an_advice_whose_interval_holds_1_is_one_to_try_and_shortens_no_step() -> None:
@@ -271,7 +271,7 @@ def test_the_runs_table_fits_its_words() -> None:
         best_advice={"change": "num_workers", "from": 0, "to": 2, "predicted_speedup": 1.85, "low": None, "high": None},
     )  # fmt: skip
     head, first, second = shown(render_runs(page(starved, summary()), ""), width=120)
-    assert head.split() == ["run", "status", "verdict", "cause", "wait/step", "step", "steps", "fix", "gains"]
+    assert head.split() == ["run", "status", "verdict", "cause", "wait", "step", "steps", "fix", "gains"]
     assert first.split("  ")[0] == "photographs-1"
     for word in ("◆ data-bound", "no workers", "63%", "193 ms", "1,234", "× 1.85 number of workers"):
         assert word in first
