@@ -193,20 +193,14 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     return found.model_copy(update={"loader": loader, "judged_at": store.now()})
 
 
-def _beside_loader(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> dict[str, object]:
+def _beside_loader(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> tuple[str | None, float | None]:
     """What takes most of the time first, and what that gains the run if all of it goes away."""
-    if not verdict.anatomy:
-        return {}
     saves, frees = save_less(facts, rank, verdict), free_cores(facts, rank, verdict.causes)
-    own, loop = facts.judged_loader, 1.0
-    if own is not None:
-        loop = loop_share(own, facts.loaders)
+    own = facts.judged_loader
+    loop = 1.0 if own is None else loop_share(own, facts.loaders)
     part = rank.checkpoint_fraction if saves else (1 - rank.paused_fraction) * freed_fraction(verdict.causes)
     gone = loop * part if saves or frees else 0.0
-    return {
-        "beside_loader": " ".join(filter(None, (saves, frees))) or None,
-        "beside_speedup": 1 / (1 - gone) if 0 < gone < 1 else None,
-    }
+    return " ".join(filter(None, (saves, frees))) or None, 1 / (1 - gone) if 0 < gone < 1 else None
 
 
 def name_of(facts: RunFacts) -> str | None:
@@ -229,6 +223,7 @@ def diagnosis_of(
     most = most_of_one_loader(slow.judged, facts.host, verdict.bound, slow.late_in_turn) if verdict.anatomy else None
     present = at_present(recommendation, verdict.anatomy, most, verdict.causes)
     advice = with_run_gains(present, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0)
+    beside, beside_speedup = _beside_loader(facts, slow.judged, verdict) if verdict.anatomy else (None, None)
     found = Diagnosis(
         **dict(verdict),
         run_id=facts.run_id,
@@ -245,7 +240,8 @@ def diagnosis_of(
         trials=list(facts.tuned.trials) if facts.tuned else [],
         tuning=as_it_ended(facts.tuned.tuning if facts.tuned else None, facts.status),
         candidates=recommendation.candidates,
-        **_beside_loader(facts, slow.judged, verdict),
+        beside_loader=beside,
+        beside_speedup=beside_speedup,
         ledger=list(ledger),
         judged_at=None,
     )

@@ -192,7 +192,7 @@ describe('waits for other loaders', () => {
       'Mean step: 100 ms: 60 ms data wait, 4 ms waiting for other loaders, 36 ms compute',
     )
     expect(document.querySelector<HTMLElement>('.others')?.style.width).toBe('4%')
-    expect(seen()).toContain('4 ms of the step go to waiting for other loaders.')
+    expect(seen()).toContain('4 ms waiting for other loaders')
     rerender(<AnatomyBars now={{ ...anatomy, others_wait_us: 0 }} advice={null} loader={null} />)
     expect(document.querySelector('.others')).toBeNull()
     expect(seen()).not.toContain('other loaders')

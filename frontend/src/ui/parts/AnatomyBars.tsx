@@ -41,7 +41,7 @@ function settingOf({ change, to }: Advice): string {
 const LEAST_OF_WAIT = 0.05
 
 /** Of the longest bar, below which a part has no room for its words. */
-const LEAST_LABELLED = 0.2
+const LEAST_LABELLED = 0.175
 
 /** What is too narrow to be labelled in the bar. */
 function Key({ anatomy, longestUs }: { anatomy: Anatomy; longestUs: number }) {
