@@ -593,7 +593,7 @@ class Diagnosis(Verdict):
     """What the sentence says of all loaders: of the run's time, or, where one loop takes nearly all of it, of that of
     its steps. Lists and orders of runs have this one."""
     beside_speedup: float | None = None
-    """About, of the run, if all went away that the first sentence of ``beside_loader`` is about. ``None``: not known."""
+    """Of the run, about, if all went away that ``beside_loader`` begins with. ``None``: not known."""
     is_lost_at_start: bool = False
     """Most of ``hours_lost`` went by in the warm-up steps, which ``data_stall_fraction`` and the sentence leave out."""
     hours_saved: HoursSaved | None = None

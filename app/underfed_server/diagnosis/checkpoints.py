@@ -17,8 +17,8 @@ Lightning and programs call so."""
 HOW = "https://docs.pytorch.org/tutorials/recipes/distributed_async_checkpoint_recipe.html"
 
 ADVISED = (
-    "The usual remedy: save less often, or while training goes on, with torch.distributed.checkpoint.async_save or in a "
-    f"thread that writes a copy of the weights, which takes memory ({HOW})."
+    "The usual remedy: save less often, or while training goes on, with torch.distributed.checkpoint.async_save or in "
+    f"a thread that writes a copy of the weights, which takes memory ({HOW})."
 )
 
 

@@ -50,11 +50,10 @@ def _waits_for_cores(examined: Examination) -> bool:
 
 
 def _share_told(examined: Examination, share: float) -> str:
-    """Of that part of a load which joining is the main part of, as one figure."""
-    if not _waits_for_cores(examined):
-        return f"{percent(share)} of a load"
-    besides = max(share, 1 - (examined.loads.runqueue or 0.0))
-    return f"{percent(share / besides)} of a load, its waits for a free core left out"
+    """One figure, and why it need not be most of a load."""
+    queued = examined.loads.runqueue or 0.0
+    is_most_of_rest = _waits_for_cores(examined) and queued >= (1 - share) / 2
+    return f"{percent(share)} of a load{', waiting for a free core most of the rest' if is_most_of_rest else ''}"
 
 
 def _only(examined: Examination) -> str:
