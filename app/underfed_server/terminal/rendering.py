@@ -154,7 +154,7 @@ class _RunsTable:
         yield next(fits, tables[-1])
 
 
-WAITS = "wait"
+WAITS = "wait/step"
 """Short, so that 80 columns have room for the status."""
 GIVING_WAY = ("steps", "step", "change", "cause", "status")
 """What a narrow terminal leaves out, the first first; ``change``: which fix it is that gains."""

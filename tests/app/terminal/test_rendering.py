@@ -271,7 +271,7 @@ def test_the_runs_table_fits_its_words() -> None:
         best_advice={"change": "num_workers", "from": 0, "to": 2, "predicted_speedup": 1.85, "low": None, "high": None},
     )  # fmt: skip
     head, first, second = shown(render_runs(page(starved, summary()), ""), width=120)
-    assert head.split() == ["run", "status", "verdict", "cause", "wait", "step", "steps", "fix", "gains"]
+    assert head.split() == ["run", "status", "verdict", "cause", "wait/step", "step", "steps", "fix", "gains"]
     assert first.split("  ")[0] == "photographs-1"
     for word in ("◆ data-bound", "no workers", "63%", "193 ms", "1,234", "× 1.85 number of workers"):
         assert word in first
