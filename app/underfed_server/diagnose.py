@@ -13,13 +13,20 @@ from dataclasses import replace
 from functools import partial
 
 from underfed_server.advice.advise import Recommendation, advise
-from underfed_server.advice.free_cores import free_cores
+from underfed_server.advice.free_cores import free_cores, freed_fraction
 from underfed_server.advice.hours_saved import hours_saved
 from underfed_server.advice.kept import at_present
 from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.advice.run_gain import with_run_gains
 from underfed_server.advice.save_less import save_less
-from underfed_server.diagnosis.chosen_loader import choose_loader, is_lost_at_start, line_of, of_run
+from underfed_server.diagnosis.chosen_loader import (
+    choose_loader,
+    is_lost_at_start,
+    line_of,
+    loop_share,
+    of_run,
+    stall_of,
+)
 from underfed_server.diagnosis.ended_tuning import as_it_ended
 from underfed_server.diagnosis.instant_data import most_of_one_loader
 from underfed_server.diagnosis.judge import Before, explained_by_stacks, judge, without_figures
@@ -186,9 +193,14 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     return found.model_copy(update={"loader": loader, "judged_at": store.now()})
 
 
-def _beside_loader(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> str | None:
-    """What takes most of the time first."""
-    return " ".join(filter(None, (save_less(facts, rank, verdict), free_cores(facts, rank, verdict.causes)))) or None
+def _beside_loader(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> tuple[str | None, float | None]:
+    """What takes most of the time first, and what that gains the run if all of it goes away."""
+    saves, frees = save_less(facts, rank, verdict), free_cores(facts, rank, verdict.causes)
+    own = facts.judged_loader
+    loop = 1.0 if own is None else loop_share(own, facts.loaders)
+    part = rank.checkpoint_fraction if saves else (1 - rank.paused_fraction) * freed_fraction(verdict.causes)
+    gone = loop * part if saves or frees else 0.0
+    return " ".join(filter(None, (saves, frees))) or None, 1 / (1 - gone) if 0 < gone < 1 else None
 
 
 def name_of(facts: RunFacts) -> str | None:
@@ -211,7 +223,8 @@ def diagnosis_of(
     most = most_of_one_loader(slow.judged, facts.host, verdict.bound, slow.late_in_turn) if verdict.anatomy else None
     present = at_present(recommendation, verdict.anatomy, most, verdict.causes)
     advice = with_run_gains(present, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0)
-    return Diagnosis(
+    beside, beside_speedup = _beside_loader(facts, slow.judged, verdict) if verdict.anatomy else (None, None)
+    found = Diagnosis(
         **dict(verdict),
         run_id=facts.run_id,
         status=facts.status,
@@ -227,7 +240,10 @@ def diagnosis_of(
         trials=list(facts.tuned.trials) if facts.tuned else [],
         tuning=as_it_ended(facts.tuned.tuning if facts.tuned else None, facts.status),
         candidates=recommendation.candidates,
-        beside_loader=_beside_loader(facts, slow.judged, verdict) if verdict.anatomy else None,
+        beside_loader=beside,
+        beside_speedup=beside_speedup,
         ledger=list(ledger),
         judged_at=None,
     )
+    stall = stall_of(found)
+    return found.model_copy(update={"headline_stall_fraction": stall.fraction if stall else None})

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from underfed_server.diagnosis import sentence
 from underfed_server.diagnosis.sentence import percent
-from underfed_server.model import BestAdvice, Evidence
+from underfed_server.model import BestAdvice, Diagnosis, Evidence
 
 NOT_MEASURED = "–"
 
@@ -84,6 +84,13 @@ def _gain(advice: BestAdvice, figures: tuple[float | None, float | None, float |
     if not advice.is_promised:
         return "try it"
     return factor(predicted) if low is None or high is None else factors(low, high)
+
+
+def gain_beside(found: Diagnosis) -> str:
+    """Of what is to be done outside the loader: an estimate, of all of it."""
+    if found.beside_speedup is None:
+        return "gain not known"
+    return f"about {factor(found.beside_speedup)} for the run, if all of it went away"
 
 
 def size(value: float | None) -> str:

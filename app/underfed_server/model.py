@@ -589,6 +589,11 @@ class Diagnosis(Verdict):
     beside_loader: str | None = None
     """Where the leading cause lies outside the run, or checkpoints take more of its time than waiting: what to do about
     it, a sentence each. ``None``: neither, or it is not known."""
+    headline_stall_fraction: float | None = None
+    """What the sentence says of all loaders: of the run's time, or, where one loop takes nearly all of it, of that of
+    its steps. Lists and orders of runs have this one."""
+    beside_speedup: float | None = None
+    """Of the run, about, if all went away that ``beside_loader`` begins with. ``None``: not known."""
     is_lost_at_start: bool = False
     """Most of ``hours_lost`` went by in the warm-up steps, which ``data_stall_fraction`` and the sentence leave out."""
     hours_saved: HoursSaved | None = None

@@ -18,6 +18,13 @@ export function besideFirst({
   return is_beside_first ? (beside_loader ?? null) : null
 }
 
+/** Of what is to be done there, if all of it went away: an estimate. */
+export function besideGain({
+  beside_speedup: speedup = null,
+}: Pick<Diagnosis, 'beside_speedup'>): string | null {
+  return speedup === null ? null : formatFactor(speedup)
+}
+
 /** As predicted, at least, at most. */
 export type Factors = Readonly<Record<'gain' | 'low' | 'high', number | null>>
 const NONE: Factors = { gain: null, low: null, high: null }

@@ -108,7 +108,7 @@ def test_a_validation_that_costs_is_told_beside_a_verdict_on_training(
     diagnosis = judged(store, Diagnoser(), thread)
     assert (diagnosis.loader, diagnosis.bound) == ("train", "data")
     told = (
-        "57% of the run goes to waiting for data: 38% for the training loader train, 20% for the validation loader val."
+        "57% of the run goes to waiting for data: 37% for the training loader train, 20% for the validation loader val."
     )
     assert (diagnosis.sentence == told) is is_told
 

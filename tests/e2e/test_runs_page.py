@@ -289,7 +289,7 @@ def test_the_table_is_as_wide_as_its_room(width: int, address: str, page: Page) 
     page.goto(address)
     expect(page.locator("tbody a.run-name").first).to_be_visible()
     assert page.locator(".runs-table").evaluate("all => all.scrollWidth <= all.clientWidth")
-    expect(page.get_by_role("columnheader", name="Wait per step")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Wait", exact=True)).to_be_visible()
 
 
 def test_the_list_is_saved_as_csv(address: str, page: Page) -> None:

@@ -364,6 +364,28 @@ def test_pauses_that_take_more_than_waiting_are_told_first(runs: JudgedRuns) -> 
     assert told and int(told[1]) / 100 == pytest.approx(paused_s / truth["loaders"][0]["spent_s"], rel=CLOCKS)
 
 
+@pytest.mark.parametrize("name", ["web_stream", "checkpoints", "shell_loop", "tuned"])
+def test_what_comes_first_outside_the_loader_says_what_it_would_gain_the_run(name: str, runs: JudgedRuns) -> None:
+    found = runs.diagnosis(name)
+    assert found.is_beside_first and found.beside_speedup is not None
+    paused = found.paused_fraction or 0.0
+    waits = (1 - paused) * found.causes[0].cost_fraction
+    if name == "checkpoints":
+        (truth,) = truth_of(name)
+        saved_s = sum(each["lasted_s"] for each in truth["pauses"] if each["what"] == "checkpoint")
+        waits = saved_s / truth["loaders"][0]["spent_s"]
+    assert found.beside_speedup == pytest.approx(1 / (1 - waits), rel=CLOCKS)
+
+
+def test_lists_have_the_share_of_the_headline_and_its_parts_add_up(runs: JudgedRuns) -> None:
+    found = runs.diagnosis("with_lightning")
+    whole, *parts = [float(each) for each in re.findall(r"([\d.]+)%", found.sentence)]
+    assert sum(parts) == whole, found.sentence
+    row = runs.store("with_lightning").summary(found.run_id)
+    assert row.data_stall_fraction == found.headline_stall_fraction
+    assert row.data_stall_fraction == pytest.approx(whole / 100, abs=0.005)
+
+
 def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_newest(runs: JudgedRuns) -> None:
     found, told = runs.diagnosis("shell_loop"), truth_of("shell_loop")
     newest = told[-1]["loaders"][0]

@@ -9,6 +9,11 @@ from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import CauseFinding
 
 
+def freed_fraction(causes: Sequence[CauseFinding]) -> float:
+    """Of step time, what waiting for such cores costs."""
+    return causes[0].cost_fraction if causes and causes[0].cause == "cpu_limited" else 0.0
+
+
 def free_cores(facts: RunFacts, rank: RankFacts, causes: Sequence[CauseFinding]) -> str | None:
     """In one sentence; ``None``: full cores are not the leading cause, or they are full of this run's own work."""
     if not causes or causes[0].cause != "cpu_limited":

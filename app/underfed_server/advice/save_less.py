@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from underfed_server.diagnosis.checkpoints import HOW
 from underfed_server.diagnosis.sentence import outweigh_waiting, told_of_saving
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.model import Verdict
 
-SAVE_LESS = "Save checkpoints less often, or while training goes on (torch.distributed.checkpoint.async_save)."
+SAVE_LESS = (
+    f"Save checkpoints less often, or while training goes on with torch.distributed.checkpoint.async_save ({HOW})."
+)
 
 
 def save_less(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> str | None:

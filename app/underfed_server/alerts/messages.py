@@ -74,10 +74,10 @@ def _fix(diagnosis: Diagnosis | None) -> AlertFix | None:
 
 
 def _beside(diagnosis: Diagnosis, what: str) -> AlertFix:
-    """Outside the run, and its gain is not predicted."""
+    """Outside the run, and its gain an estimate."""
     return AlertFix(
         title=_short(what.removesuffix(".")),
-        gain="no gain is predicted",
+        gain=figures.gain_beside(diagnosis),
         predicted_speedup=None,
         low=None,
         high=None,

@@ -14,10 +14,11 @@ SAVES = re.compile(
 """A place, written as function, space, file: of torch, safetensors, and the methods that Transformers, Accelerate,
 Lightning and programs call so."""
 
+HOW = "https://docs.pytorch.org/tutorials/recipes/distributed_async_checkpoint_recipe.html"
+
 ADVISED = (
-    "The usual remedy: save less often, or while training goes on, with torch.distributed.checkpoint.async_save "
-    "(torch 2.4 and newer) or in a thread that writes a copy of the weights; the copy takes memory "
-    "(https://docs.pytorch.org/tutorials/recipes/distributed_async_checkpoint_recipe.html)."
+    "The usual remedy: save less often, or while training goes on, with torch.distributed.checkpoint.async_save or in "
+    f"a thread that writes a copy of the weights, which takes memory ({HOW})."
 )
 
 

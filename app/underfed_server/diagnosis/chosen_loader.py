@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.sentence import percent, percents
 from underfed_server.diagnosis.slow_ranks import SlowRanks, slow_ranks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
@@ -169,10 +169,12 @@ def _of_the_run(own: LoaderFacts, costly: Sequence[LoaderFacts], facts: RunFacts
     """All of the run's waits, as its hours lost have them, and whose they are."""
     if not costly:
         return _of_one(own, facts, _a_loader(own, facts.loaders))
-    lost = percent(min(1.0, hours_lost * US_PER_HOUR / run_us(facts.loaders)))
-    parts = [
-        f"{percent(lost_share(each, facts.loaders))} for {_the_loader(each, facts.loaders)}" for each in (own, *costly)
-    ]
+    named = (own, *costly)
+    lost, shares = percents(
+        min(1.0, hours_lost * US_PER_HOUR / run_us(facts.loaders)),
+        [lost_share(each, facts.loaders) for each in named],
+    )
+    parts = [f"{share} for {_the_loader(each, facts.loaders)}" for share, each in zip(shares, named, strict=True)]
     return f"{lost} of the run goes to waiting for data: {', '.join(parts)}."
 
 
@@ -193,7 +195,7 @@ def _the_loader(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> str:
     if is_numbered and not is_only:
         role = {"train": " (training)", "validation": " (validation)", "other": ""}[each.role]
         return f"{each.loader}{role}"
-    return f"{noun}{'' if is_numbered else f' {each.loader}'}"
+    return f"{noun} {f'({each.loader})' if is_numbered else each.loader}"
 
 
 def _with_workers(each: LoaderFacts) -> str:

@@ -67,6 +67,27 @@ def percent(fraction: float) -> str:
     return f"{tenths / 10:.1f}%" if fraction < 0.0995 else f"{math.floor(fraction * 100 + 0.5)}%"
 
 
+def percents(whole: float, parts: Sequence[float]) -> tuple[str, list[str]]:
+    """As `percent`, but parts that make up the whole add up as they are printed: those that rounding changes most give
+    way. Parts that leave a rest stay as they are."""
+    said, each = percent(whole), [percent(part) for part in parts]
+    figures = [float(text.rstrip("%")) if text[0].isdigit() else 0.0 for text in each]
+    is_whole = abs(whole - sum(parts)) < 1e-6 and "less" not in "".join(each)
+    surplus = sum(figures) - float(said.rstrip("%")) if is_whole and "less" not in said else 0.0
+    # A share is printed to a whole percent or, where it is small, to a tenth.
+    sizes = [0.1 if "." in text else 1.0 for text in each]
+    while abs(surplus) > 0.05:
+        sign = 1 if surplus > 0 else -1
+        fitting = [index for index, size in enumerate(sizes) if size <= abs(surplus) + 0.05]
+        if not fitting:
+            break
+        worst = max(fitting, key=lambda index: sign * (figures[index] - 100 * parts[index]) / sizes[index])
+        figures[worst] -= sign * sizes[worst]
+        surplus -= sign * sizes[worst]
+        each[worst] = f"{figures[worst]:.1f}%" if sizes[worst] < 1 else f"{figures[worst]:.0f}%"
+    return said, each
+
+
 def three_digits(value: float) -> str:
     """At most three significant digits, thousands grouped, no zeros at the end: ``1,089``, ``62.1``, ``0.5``."""
     if value >= 100:
@@ -202,7 +223,9 @@ def _time(rank: RankFacts) -> str:
 
 def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
     """``samples``: in a step; ``None``: not known."""
-    pauses, saving = _pauses(examined.rank, losses), _saving(examined.rank, examined.facts.between)
+    is_first = outweigh_waiting(examined.rank, losses.data)
+    saving = _saving(examined.rank, examined.facts.between, is_first=is_first)
+    pauses = _pauses(examined.rank, losses, is_saving=saving is not None)
     waits = _why(examined, losses, causes, samples)
     told = [pauses, saving, waits] if pauses else [waits, saving]
     return " ".join(filter(None, [*told, *_between_batches(examined)])) or None
@@ -214,13 +237,14 @@ def outweigh_waiting(rank: RankFacts, data: float) -> bool:
     return paused >= max(PAUSED_FRACTION, (1 - paused) * data)
 
 
-def _pauses(rank: RankFacts, losses: Losses) -> str | None:
+def _pauses(rank: RankFacts, losses: Losses, *, is_saving: bool) -> str | None:
+    """``is_saving``: what the program does in them follows."""
     if not outweigh_waiting(rank, losses.data):
         return None
-    return (
-        f"{percent(rank.paused_fraction)} of this loop's time goes to pauses, more than to waiting: the program does "
-        "something else between steps, such as a validation or a checkpoint."
-    )
+    said = f"{percent(rank.paused_fraction)} of this loop's time goes to pauses, more than to waiting"
+    if is_saving:
+        return f"{said}."
+    return f"{said}: the program does something else between steps, such as a validation or a checkpoint."
 
 
 def told_of_saving(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:
@@ -233,11 +257,12 @@ def told_of_saving(rank: RankFacts, between: LoaderHotspots | None) -> list[str]
     return told
 
 
-def _saving(rank: RankFacts, between: LoaderHotspots | None) -> str | None:
+def _saving(rank: RankFacts, between: LoaderHotspots | None, *, is_first: bool) -> str | None:
+    """``is_first``: what to do about it is told with what lies outside the loader."""
     line = None if between is None else costliest_line(between, saves)
     at = [] if line is None else [f"The training thread was seen saving in {line}."]
     told = told_of_saving(rank, between)
-    return " ".join([*told, *at, ADVISED]) if told else None
+    return " ".join([*told, *at, *([] if is_first else [ADVISED])]) if told else None
 
 
 def _between_batches(examined: Examination) -> Iterator[str]:
@@ -542,7 +567,7 @@ def _rates(examined: Examination, samples: float | None) -> str:
     slowed = (
         "the waits also delay the other work" if examined.rank.has_device_clock else "loading also slows the other work"
     )
-    return f"{said}: {_figure(alone)} without the waits alone, more because {slowed} of a step."
+    return f"{said}: {slowed} of a step."
 
 
 def _figure(value: float) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from underfed_server import figures
 from underfed_server.diagnosis.chosen_loader import stall_of
 from underfed_server.errors import UnderfedError
 from underfed_server.model import Comparison, Diagnosis
@@ -173,7 +174,7 @@ def lines_of(found: Diagnosis, limits: Sequence[Limit], page: str) -> list[str]:
     if all_hold(limits) is not True:
         lines.append(found.sentence)
         if found.is_beside_first:
-            lines.append(f"outside the loader: {found.beside_loader}")
+            lines.append(f"outside the loader: {found.beside_loader} ({figures.gain_beside(found)})")
         if found.best_advice is not None:
             lines.append(f"{'worth a try' if found.is_beside_first else 'first fix'}: {found.best_advice.title}")
     return [*lines, page]

@@ -95,7 +95,8 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     parts += _hotspots(diagnosis)
     fixes: list[RenderableType] = [_advice(advice, diagnosis) for advice in diagnosis.advice]
     if diagnosis.beside_loader:
-        beside = Text.assemble(("Outside the loader: ", LOUD), diagnosis.beside_loader)
+        gain = figures.gain_beside(diagnosis)
+        beside = Text.assemble(("Outside the loader: ", LOUD), f"{diagnosis.beside_loader} ({gain})")
         fixes.insert(0 if diagnosis.is_beside_first else len(fixes), beside)
     for fix in fixes:
         parts += ["", fix]

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 9b781478abd8081ea19284d28fe3ea3a51af7cd9f9a88533f9cca6f49e9cf04f. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 b83f298e5f74164bf9744d4427d6fc61b8562085191fb0b2d13f14815715f8fe. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1511,6 +1511,8 @@ export interface components {
             anatomy: components["schemas"]["Anatomy"] | null;
             /** Beside Loader */
             beside_loader?: string | null;
+            /** Beside Speedup */
+            beside_speedup?: number | null;
             /**
              * Bound
              * @enum {string}
@@ -1537,6 +1539,8 @@ export interface components {
             data_stall_fraction: number | null;
             /** Gpu Hours Lost */
             gpu_hours_lost: number | null;
+            /** Headline Stall Fraction */
+            headline_stall_fraction?: number | null;
             /** Hot Change */
             hot_change?: string | null;
             /**

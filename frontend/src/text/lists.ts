@@ -33,7 +33,7 @@ export const jobs = {
     job: 'Job',
     runs: 'Runs',
     verdict: 'Newest verdict',
-    wait: 'Wait per step',
+    wait: 'Wait',
     trend: 'Wait, run by run',
     lost: 'Time lost',
     lostGpu: 'GPU time lost',

@@ -4,14 +4,14 @@ import { plural, ZONE } from '../format'
 export const history = {
   title: 'Runs of this job',
   detail: (count: number) => `${plural(count, 'run')}, oldest to newest`,
-  wait: 'Wait per step',
+  wait: 'Wait',
   speed: 'Steps per second',
   lost: 'Time lost',
   lostGpu: 'GPU time lost',
   columns: (lost: string) => [
     'Run',
     `Started, ${ZONE}`,
-    'Wait per step',
+    'Wait',
     'Steps/s',
     lost,
     'Changed since the run before',

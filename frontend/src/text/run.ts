@@ -36,24 +36,15 @@ export const run = {
   notFinal: 'not final: the last steps are still being judged',
   clock: { gpu: 'device clock', host: 'host clock' },
   progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
-  lost: (
-    used: string,
-    copies: string | null,
-    isSoFar: boolean,
-    isOfRun: boolean,
-    base: string,
-    paused: string | null,
-  ) =>
-    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}${copies ? `, ${copies} of it to copies` : ''}, of ${used} ${isOfRun ? `in ${base}` : 'in its loop'}${paused ? `; pauses took ${paused} of that time` : ''}`,
+  lost: (used: string, copies: string | null, isSoFar: boolean, isOfRun: boolean, base: string) =>
+    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}${copies ? `, ${copies} of it to copies` : ''}, of ${used} ${isOfRun ? `in ${base}` : 'in its loop'}`,
+  /** The headline is of these steps alone. */
+  lostSince: (from: string, judged: string, used: string, all: string, whole: string) =>
+    `lost to waiting for data since step ${from}, of ${used} in the ${judged} steps that are judged; over all ${all} steps ${whole}`,
+  paused: (share: string, used: string) => `in pauses, ${share} of ${used} in the training loop`,
   /** What hours are counted over: more than the newest steps, which are judged. No share: the verdict tells one, of these. */
-  base: (
-    ranks: number,
-    loaders: number,
-    steps: string | null,
-    before: string | null,
-    atStart: string | null,
-  ) =>
-    `${loaders > 1 ? `the loops over ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : 'the training loop'}${ranks > 1 ? `, summed over ${ranks} ranks` : ''}${loaders > 1 || steps === null ? '' : `, over all ${steps} steps`}${before === null ? '' : ` (${before} of them with other settings)`}${atStart === null ? '' : `, most of it in the first ${atStart}, before those judged`}`,
+  base: (ranks: number, loaders: number, steps: string | null, atStart: string | null) =>
+    `${loaders > 1 ? `the loops over ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : 'the training loop'}${ranks > 1 ? `, summed over ${ranks} ranks` : ''}${loaders > 1 || steps === null ? '' : `, over all ${steps} steps`}${atStart === null ? '' : `, most of it in the first ${atStart}, before those judged`}`,
   nearlyAll: 'nearly all',
   toTry: 'Worth a try',
   rate: (ideal: string, isRunning: boolean, hasCopies: boolean) =>
@@ -81,7 +72,7 @@ export const loaders = {
   sharing: 'Loaders of this run; those that one loop asks share its time',
   roles: { train: 'training', validation: 'validation', other: null },
   share: (share: string, wait: string | null) =>
-    wait === null ? `${share} of the run` : `${share} of the run; waiting: ${wait} of the run`,
+    wait === null ? `${share} of the run` : `${share} of the run, ${wait} lost to waiting`,
   ofRun: 'the run’s verdict',
   shown: (loader: string, own: string) =>
     `Verdict, figures, charts and fixes below are about ${loader} alone. The run’s verdict, above, is about ${own}.`,
@@ -115,16 +106,21 @@ function unread(diff: string): string {
 export const advice = {
   copyDiff: 'Copy diff',
   copySketch: 'Copy sketch',
+  copyCommand: 'Copy command',
   /** Whose lines a diff shows; the terminal says the same. */
   originOfDiff: (file: string | null, sketch: string | null | undefined, diff: string) =>
     sketch ? `A sketch${file ? ` of ${file}` : ''}: ${sketch}.` : `${file ?? ''}${unread(diff)}`,
-  title: 'Fixes, best first',
-  titleOfOne: 'What to do',
+  title: 'What to do',
+  crash: 'First, the crash',
+  crashedAt: (file: string, line: string, scope: string) => `Raised at ${file}:${line}, in ${scope}.`,
   none: 'None needed',
   noneYet: 'None yet',
   noneYetDetail: 'Advice is computed from the measured steps, as soon as there are enough.',
   noneDetail: 'No change of the loader would make this run noticeably faster.',
   notTheLoader: 'Outside the loader',
+  about: (gain: string) => `about ${gain}`,
+  ifAllWent: 'for the run, if all of it went away',
+  gainUnknown: 'gain not known',
   noneFound: 'No setting helps',
   noneFoundDetail:
     'No setting was found that would make this run noticeably faster. Where loading spends its time is below; what was ruled out is in the table of signals.',
@@ -134,13 +130,9 @@ export const advice = {
   rangeLabel: (gain: string, low: string, high: string, ceiling: string) =>
     `Predicted speed-up ${gain}, interval ${low} to ${high}, ceiling ${ceiling}`,
   tryIt: 'try it:',
-  unpredicted: 'gain not computed',
-  possible: (interval: string, ofRun: string | null, loader: string | null) =>
-    ofRun === null
-      ? `may be ${interval}`
-      : `may be ${ofRun} for the run, ${interval} in the loop over ${loader}`,
-  loopGain: (loader: string | null, gain: string) =>
-    `for the run; ${gain} ${loader === null ? 'between its pauses' : `in the loop over ${loader} alone`}`,
+  unpredicted: 'gain not known',
+  possible: (interval: string) => `may be ${interval}`,
+  forTheRun: 'gain of the whole run',
   whyUnpredicted: 'Not computed:',
   order: 'Changes the order of batches for the same seed.',
   risk: 'Risk:',

@@ -91,7 +91,7 @@ export const runs = {
     status: 'Status',
     verdict: 'Verdict',
     // Not the share of the run that a verdict may begin with.
-    wait: 'Wait per step',
+    wait: 'Wait',
     spark: 'Last hour',
     // The week above the table counts seven days.
     lost: 'Lost, whole run',
@@ -113,9 +113,6 @@ export const runs = {
   forData: (share: string) => `for data ${share}`,
   waitOfCopies: (copies: string | null, data: string) =>
     `Copies to the device hold it up${copies === null ? '' : ` for ${copies} of a step`}, waiting for data for ${data}.`,
-  ofLoader: (loader: string) => `of ${loader}`,
-  waitOf: (share: string, loader: string) =>
-    `${share} of each step of the loop over ${loader}, the one that loses most`,
   gainedWord: 'gained',
   observedWord: 'observed',
   observed: (factor: string) => `observed ${factor}: no gain is certain`,

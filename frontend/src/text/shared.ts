@@ -22,6 +22,7 @@ export const text = {
   endUnknown: 'end unknown',
   perStep: (share: string) => `${share} per step`,
   loading: 'Loading',
+  docs: 'docs',
   snippet: 'import underfed\nloader = underfed.watch(loader)',
 }
 
@@ -132,7 +133,7 @@ export const anatomy = {
   within: (parts: readonly string[]) => `Of the data wait: ${parts.join(', ')}.`,
   idle: (us: string) => `${us} with the GPU idle`,
   sampler: (us: string) => `${us} in the sampler`,
-  others: (us: string) => `${us} of the step go to waiting for other loaders.`,
+  part: (us: string, part: string) => `${us} ${part}`,
 }
 
 export const ledger = {

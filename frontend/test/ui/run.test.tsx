@@ -175,17 +175,17 @@ describe('the verdict', () => {
 
   test('says how much of the time used was spent in pauses', () => {
     render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.5 })} />)
-    expect(seen()).toContain(
-      'for data so far, of 21.9 GPU-hours in the training loop, over all 29,415 steps; pauses took 50% of that time',
-    )
+    expect(seen()).toContain('GPU-hoursin pauses, 50% of 21.9 GPU-hours in the training loop')
     cleanup()
     render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.02 })} />)
     expect(seen()).not.toContain('pauses')
   })
 
-  test('tells the steps whose settings were others from those that are judged', () => {
+  test('counts what was lost since the step that the headline is about, and names the rest', () => {
     render(<Verdict run={run()} diagnosis={diagnosis({ judged_from_step: 180 })} />)
-    expect(seen()).toContain('over all 29,415 steps (180 of them with other settings)')
+    expect(seen()).toMatch(
+      /lost to waiting for data since step 180, of .* steps that are judged; over all 29,415 steps /,
+    )
   })
 
   test('without a GPU speaks of no GPU', () => {
@@ -281,7 +281,7 @@ describe('advice', () => {
       is_promised: false,
     })
     render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [unknown] })} />)
-    expect(seen()).toContain('try it: gain not computed')
+    expect(seen()).toContain('try it: gain not known')
     expect(seen()).not.toMatch(/× \d/)
   })
 
@@ -309,10 +309,36 @@ describe('advice', () => {
     expect(seen()).toContain('No setting helps')
     const elsewhere = { advice: [], beside_loader: 'Other jobs use the cores: move them.' }
     rerender(<AdviceList run={run()} diagnosis={diagnosis(elsewhere)} />)
-    expect(seen()).toContain('Outside the loaderOther jobs use the cores: move them.')
+    expect(seen()).toContain('Outside the loadergain not knownOther jobs use the cores: move them.')
+    rerender(<AdviceList run={run()} diagnosis={diagnosis({ ...elsewhere, beside_speedup: 1.583 })} />)
+    expect(seen()).toContain('about × 1.58for the run, if all of it went awayOther jobs')
     expect(seen()).not.toContain('No setting helps')
     rerender(<AdviceList run={run()} diagnosis={undecided()} />)
     expect(seen()).toContain('None yet')
+  })
+
+  test('of a crashed run come after the crash, with its error and where in the program it was raised', () => {
+    const exit_reason = [
+      'Traceback (most recent call last):',
+      '  File "/home/ada/train.py", line 14, in __getitem__',
+      '  File "/opt/lib/python3.12/site-packages/PIL/Image.py", line 99, in open',
+      'OSError: image file is truncated',
+    ].join('\n')
+    render(<AdviceList run={run({ status: 'crashed', exit_reason })} diagnosis={diagnosis()} />)
+    expect(seen()).toMatch(
+      /^What to doFirst, the crashOSError: image file is truncatedRaised at train.py:14, in __getitem__.Raise/,
+    )
+    expect(document.querySelector('.fix.first')).toBeNull()
+  })
+
+  test('an address is a link of one word, and a name of a loader stays whole', () => {
+    const why = 'Save less often (https://example.org/docs/checkpoints). The loop over loader-1 waits.'
+    render(<Verdict run={run()} diagnosis={diagnosis({ why })} />)
+    expect(screen.getByRole('link', { name: 'docs' }).getAttribute('href')).toBe(
+      'https://example.org/docs/checkpoints',
+    )
+    expect(document.querySelector('.why')?.textContent).toContain('Save less often (docs). The loop')
+    expect(document.querySelector('.whole')?.textContent).toBe('loader-1')
   })
 
   test('refusals carry their reason', () => {

@@ -183,7 +183,7 @@ test('the runs of a job are told with what changed between them, the newest firs
   await waitFor(() => expect(seen()).toContain('num_workers 0 → 4'))
   const names = [...document.querySelectorAll('tbody th')].map(cell => cell.textContent)
   expect(names).toEqual(['second this run', 'first'])
-  expect(screen.getByRole('img', { name: /^Wait per step of each run, from 40% to 10%/ })).toBeTruthy()
+  expect(screen.getByRole('img', { name: /^Wait of each run, from 40% to 10%/ })).toBeTruthy()
 })
 
 test('a run that is alone has no trend', async () => {

@@ -414,7 +414,10 @@ def a_rate_above_that_of_the_work_says_why(said: Diagnosis) -> Iterator[str]:
     if " would get " not in (said.why or "") or said.anatomy is None or not said.instant_data_steps_per_s:
         return
     work_us = said.anatomy.compute_us + (said.anatomy.h2d_exposed_us or 0)
-    factor, is_told = said.instant_data_steps_per_s * work_us / 1e6, "without the waits alone" in (said.why or "")
+    factor, is_told = (
+        said.instant_data_steps_per_s * work_us / 1e6,
+        bool(re.search("also (slows|delay) the other work", said.why or "")),
+    )
     if abs(factor - 1.05) > 1e-3 and is_told != (factor > 1.05):
         yield f"instant data gives × {factor} of what the work allows, and it is said: {said.why!r}"
 
@@ -450,8 +453,14 @@ def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[s
             yield f"{said.why!r} does not begin with {sentence!r}"
 
 
-SAVING = r"(?:(?:Checkpoints (?:take|between)|Of the looks at the training thread) .*?_recipe\.html\)\. ?)?"
-PAUSES = rf"^([\d.]+%) of this loop's time goes to pauses, more than to waiting: .*? checkpoint\. ?{SAVING}"
+SAVING = (
+    r"(?:(?:Checkpoints (?:take|between) .*? were written|Of the looks at the training thread .*? found it saving|"
+    r"The training thread was seen saving in .*?, in [^ ]+)\. ?)"
+)
+PAUSES = (
+    r"^([\d.]+%) of this loop's time goes to pauses, more than to waiting"
+    rf"(?:: .*? checkpoint\. ?|\. ?(?P<saving>{SAVING}+))"
+)
 
 
 @invariant
@@ -485,7 +494,8 @@ def what_others_take_is_for_them_to_give_back(said: Diagnosis) -> Iterator[str]:
     is_outside = bool(said.causes) and re.match(
         r"Other jobs use [\d.]+ of .*: the run's processes", said.causes[0].sentence
     )
-    saves = re.match(PAUSES, said.why or "") and "async_save" in (said.why or "")
+    paused = re.match(PAUSES, said.why or "")
+    saves = paused is not None and paused["saving"] is not None
     told = (said.beside_loader or "").removeprefix(SAVE_LESS).strip()
     if bool(saves) != (said.beside_loader or "").startswith(SAVE_LESS):
         yield f"{said.beside_loader!r}, and of pauses it is said: {said.why!r}"
@@ -530,11 +540,19 @@ def what_the_loop_takes_is_one_figure(said: Diagnosis) -> Iterator[str]:
 def shares_of_the_run_are_those_of_the_hours(said: Diagnosis) -> Iterator[str]:
     """What of the run goes to waiting for a loader is its hours lost, of those used."""
     used = said.hours_used or math.inf
-    shares = {percent(line.hours_lost / used) for line in said.loaders}
+    parts = [line.hours_lost / used for line in said.loaders]
+    shares = {percent(part) for part in parts}
     text = f"{said.sentence} {said.why or ''}"
     of_all = re.findall(r"([\d.]+%) of the run goes to waiting for data:", text)
     told = re.findall(r"([\d.]+%) of the run goes to waiting for (?!data:)", text)
-    told += re.findall(r"([\d.]+%) for ", said.sentence) if of_all else []
+    each = re.findall(r"([\d.]+%) for ", said.sentence) if of_all else []
+    if len(each) == len([part for part in parts if part]) and said.hours_lost:
+        whole = float(of_all[0].rstrip("%"))
+        if abs(sum(float(one.rstrip("%")) for one in each) - whole) > 0.95:
+            yield f"{each} are told, which make up {whole}%"
+    for share in each:
+        if min(abs(float(share.rstrip("%")) / 100 - part) for part in parts) > 0.0101:
+            yield f"{share} is told, and the loaders take {sorted(shares)}"
     yield from (f"{share} is told, and the loaders take {sorted(shares)}" for share in told if share not in shares)
     lost = percent(min(1.0, (said.hours_lost or 0.0) / used))
     yield from (f"{share} is told of all loaders, and {lost} is lost" for share in of_all if share != lost)

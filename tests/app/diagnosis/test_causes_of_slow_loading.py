@@ -385,7 +385,7 @@ def test_waiting_for_a_core_says_nothing_of_collating() -> None:
     joining, other = (with_batches(shared, collate_us=share * 60e3) for share in (0.6, 0.2))
     found = finding(joining, "slow_collate")
     assert found.cost_fraction == pytest.approx(0.3 * 120 / 170, abs=0.01)
-    assert found.sentence.endswith("takes 30% of a load, waiting for a free core 50%, all else 20%.")
+    assert found.sentence.endswith("takes 30% of a load, waiting for a free core most of the rest.")
     assert "slow_collate" not in causes(other)
 
 

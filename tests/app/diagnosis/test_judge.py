@@ -159,10 +159,7 @@ def test_a_rate_above_that_of_the_loops_own_work_says_why() -> None:
                     cpu_slowdown=((1.0, 1.0), (2.0, 1.5)))  # fmt: skip
     slowed = judge(full)
     assert slowed.steps_per_s and slowed.instant_data_steps_per_s and slowed.instant_data_steps_per_s > 20.2
-    assert (slowed.why or "").endswith(
-        " if no step waited for data: "
-        "640 without the waits alone, more because loading also slows the other work of a step."
-    )
+    assert (slowed.why or "").endswith(" if no step waited for data: loading also slows the other work of a step.")
 
 
 def test_the_device_clock_decides_where_there_is_one() -> None:

@@ -193,7 +193,7 @@ def test_what_the_first_fix_would_have_saved_is_said_of_an_ended_run() -> None:
 
 def test_what_to_do_beside_the_loader_is_said_where_no_change_of_it_helps() -> None:
     lines = shown(render_diagnosis(made_diagnosis(advice=[], beside_loader="Move the other jobs.")))
-    assert "Outside the loader: Move the other jobs." in lines
+    assert "Outside the loader: Move the other jobs. (gain not known)" in lines
 
 
 def test_an_advice_whose_interval_holds_1_is_one_to_try_and_shortens_no_step() -> None:

@@ -22,7 +22,7 @@ def find(examined: Examination) -> Found | None:
     collate = (loader.collate_type if loader else None) or "the collate function"
     return Found(
         min(examined.unexplained, examined.wait.loading * share),
-        f"Joining samples into a batch ({collate}) takes {percent(share)} of a load{_beside(examined, share)}.",
+        f"Joining samples into a batch ({collate}) takes {_share_told(examined, share)}.",
         [
             Evidence(
                 what=f"Joining samples, {evidence.WAITED_FOR}",
@@ -49,13 +49,11 @@ def _waits_for_cores(examined: Examination) -> bool:
     return (examined.loads.runqueue or 0.0) >= THRESHOLDS.minor_cost_fraction
 
 
-def _beside(examined: Examination, share: float) -> str:
-    """The other parts of a load, where joining is most of it without one of them only."""
-    if not _waits_for_cores(examined):
-        return ""
+def _share_told(examined: Examination, share: float) -> str:
+    """One figure, and why it need not be most of a load."""
     queued = examined.loads.runqueue or 0.0
-    rest = percent(max(0.0, 1 - share - queued))
-    return f", waiting for a free core {percent(queued)}, all else {rest}"
+    is_most_of_rest = _waits_for_cores(examined) and queued >= (1 - share) / 2
+    return f"{percent(share)} of a load{', waiting for a free core most of the rest' if is_most_of_rest else ''}"
 
 
 def _only(examined: Examination) -> str:

@@ -2,7 +2,7 @@
 import type { Advice, Anatomy } from '../../api/schema'
 import { partsOf } from '../../charts/declared/anatomy'
 import { formatDuration, formatSetting } from '../../format'
-import { gainOf } from '../../gain'
+import { gainOf, isOfOneLoop } from '../../gain'
 import { anatomy as say } from '../../text/shared'
 import './AnatomyBars.css'
 
@@ -24,9 +24,10 @@ export function AnatomyBars({ now, advice, loader }: AnatomyBarsProps) {
           label={say.withChange(settingOf(advice))}
           anatomy={predicted}
           longestUs={longestUs}
-          gain={gainOf(advice)}
+          gain={isOfOneLoop(advice) ? null : gainOf(advice)}
         />
       )}
+      <Key anatomy={now} longestUs={longestUs} />
       <Within anatomy={now} />
     </div>
   )
@@ -39,7 +40,28 @@ function settingOf({ change, to }: Advice): string {
 /** What the sampler takes of the wait, from which it is told; the terminal has the same. */
 const LEAST_OF_WAIT = 0.05
 
-/** What the wait is known to consist of: no parts of the bar, which shows the host clock. And the part that has little room. */
+/** Of the longest bar, below which a part has no room for its words. */
+const LEAST_LABELLED = 0.175
+
+/** What is too narrow to be labelled in the bar. */
+function Key({ anatomy, longestUs }: { anatomy: Anatomy; longestUs: number }) {
+  const narrow = partsOf(anatomy).filter(({ us }) => us < LEAST_LABELLED * longestUs)
+  if (narrow.length === 0) return null
+  return (
+    <p class="anatomy-note anatomy-key detail">
+      {narrow.map(({ name, look, us, label }) => (
+        <span key={name}>
+          <span class="anatomy-bar" aria-hidden="true">
+            <i class={look} />
+          </span>
+          {say.part(formatDuration(us), label)}
+        </span>
+      ))}
+    </p>
+  )
+}
+
+/** What the wait is known to consist of: no parts of the bar, which shows the host clock. */
 function Within({ anatomy }: { anatomy: Anatomy }) {
   const { data_wait_us: waitUs, sampler_us: samplerUs } = anatomy
   const parts = [
@@ -49,12 +71,7 @@ function Within({ anatomy }: { anatomy: Anatomy }) {
   const known = parts.flatMap(([us, said]) =>
     us === null || us === undefined ? [] : [said(formatDuration(us))],
   )
-  const others = partsOf(anatomy).find(({ look }) => look === 'others')
-  const said = [
-    known.length > 0 ? say.within(known) : null,
-    others ? say.others(formatDuration(others.us)) : null,
-  ].filter(Boolean)
-  return said.length > 0 ? <p class="anatomy-note detail">{said.join(' ')}</p> : null
+  return known.length > 0 ? <p class="anatomy-note detail">{say.within(known)}</p> : null
 }
 
 interface BarProps {

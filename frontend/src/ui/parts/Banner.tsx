@@ -126,6 +126,21 @@ export function errorLine(whole: string): string {
   return (lines.findLast(line => ERROR.test(line)) ?? lines.at(-1) ?? '').trim()
 }
 
+const FRAME = /File "([^"]+)", line (\d+), in (\S+)/g
+/** Of Python or of a package: what calls it is where the program can be changed. */
+const FOREIGN = /[\\/](site|dist)-packages[\\/]|[\\/]lib[\\/]python\d|^</
+
+/** The innermost frame of the program itself, else of all. `null`: no traceback was recorded. */
+export function errorPlace(whole: string): { file: string; line: string; scope: string } | null {
+  const frames = [...whole.matchAll(FRAME)].map(([, path = '', line = '', scope = '']) => ({
+    path,
+    line,
+    scope,
+  }))
+  const frame = frames.findLast(({ path }) => !FOREIGN.test(path)) ?? frames.at(-1)
+  return frame ? { ...frame, file: frame.path.replace(/^.*[\\/]/, '') } : null
+}
+
 /** Workers that were killed: what they left undone explains how the run ended better than any verdict. */
 export function DiedBanner({ run, page }: { run: Pick<Run, 'died_workers'>; page: WorkersPage | null }) {
   const last = run.died_workers.at(-1)

@@ -2,13 +2,15 @@
 
 import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/schema'
 import { formatDuration, formatEvidence, formatFactors, formatRange } from '../../format'
-import { besideFirst, gainOf, isOfOneLoop, runCeiling, runFactors, runGainOf } from '../../gain'
+import { besideFirst, besideGain, isOfOneLoop, runCeiling, runFactors, runGainOf } from '../../gain'
 import type { Still } from '../../store/run'
 import { advice as say } from '../../text/run'
 import { isOpen } from '../../verdict'
+import { errorLine, errorPlace } from '../parts/Banner'
 import { memo } from '../parts/memo'
 import { Panel } from '../parts/Panel'
 import { place, RangeLine } from '../parts/RangeLine'
+import { Sentences } from '../parts/Sentences'
 import { Snippet } from '../parts/Snippet'
 import { Diff } from './Diff'
 import { fixId } from './fixId'
@@ -20,8 +22,10 @@ export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosi
   const loaderOf = (one: Advice) => (run.loaders.length > 1 ? (one.loader ?? null) : null)
   const beside = <Beside diagnosis={diagnosis} />
   const isBesideFirst = besideFirst(diagnosis) !== null
+  const crash = run.status === 'crashed' ? (run.exit_reason ?? null) : null
   return (
-    <Panel title={advice.length > 1 ? say.title : say.titleOfOne} class="advice">
+    <Panel title={say.title} class="advice">
+      {crash !== null && <Crash error={crash} />}
       {advice.length === 0 && !diagnosis.beside_loader && <None diagnosis={diagnosis} run={run} />}
       {isBesideFirst && beside}
       {advice.map((one, index) => (
@@ -29,7 +33,7 @@ export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosi
           key={`${one.change}=${String(one.to)}`}
           advice={one}
           index={index}
-          isFirst={index === 0 && !isBesideFirst}
+          isFirst={index === 0 && !isBesideFirst && crash === null}
           loader={loaderOf(one)}
         />
       ))}
@@ -63,14 +67,40 @@ function None({ diagnosis, run }: { diagnosis: Diagnosis; run: Still }) {
   )
 }
 
-/** Where the leading cause is none of the loader's. */
-function Beside({ diagnosis: { beside_loader: beside } }: { diagnosis: Diagnosis }) {
-  return beside ? (
+/** What ended the run comes before what slowed it down. */
+function Crash({ error }: { error: string }) {
+  const place = errorPlace(error)
+  return (
     <div class="fix">
-      <h3>{say.notTheLoader}</h3>
-      <p>{beside}</p>
+      <h3>{say.crash}</h3>
+      <p>
+        <code class="error-cause">{errorLine(error)}</code>
+      </p>
+      {place !== null && <p>{say.crashedAt(place.file, place.line, place.scope)}</p>}
     </div>
-  ) : null
+  )
+}
+
+/** Where the leading cause is none of the loader's. */
+function Beside({ diagnosis }: { diagnosis: Diagnosis }) {
+  if (!diagnosis.beside_loader) return null
+  const gain = besideGain(diagnosis)
+  return (
+    <div class="fix">
+      <div class="beside-head">
+        <h3>{say.notTheLoader}</h3>
+        {gain === null ? (
+          <span class="detail">{say.gainUnknown}</span>
+        ) : (
+          <span class="gain">{say.about(gain)}</span>
+        )}
+      </div>
+      {gain !== null && <p class="detail">{say.ifAllWent}</p>}
+      <p>
+        <Sentences text={diagnosis.beside_loader} />
+      </p>
+    </div>
+  )
 }
 
 const Card = memo(AdviceCard)
@@ -123,24 +153,18 @@ function Gain({ advice }: { advice: Advice }) {
     <span class="to-try">
       <b>{say.tryIt}</b>{' '}
       <span class="detail">
-        {low === null || high === null
-          ? say.unpredicted
-          : say.possible(formatFactors(low, high), ofRun, advice.loader ?? null)}
+        {low === null || high === null ? say.unpredicted : say.possible(ofRun ?? formatFactors(low, high))}
       </span>
     </span>
   )
 }
 
-/** Whose setting it is, in a run with several loaders; and its loop's gain, where the run's is less. */
+/** Whose setting it is, in a run with several loaders; and that the gain is the run's, where its loop gains more. */
 function OfLoop({ advice, loader }: { advice: Advice; loader: string | null }) {
-  const gain = gainOf(advice)
-  // What a change to try may gain is said with the loop that it is of.
-  if (gain === null && advice.low !== null && isOfOneLoop(advice)) return null
-  const said =
-    gain === null || gain === runGainOf(advice)
-      ? loader !== null && say.ofLoader(loader)
-      : say.loopGain(loader, gain)
-  return said ? <span class="of-loader detail">{said}</span> : null
+  const said = [loader === null ? '' : say.ofLoader(loader), isOfOneLoop(advice) ? say.forTheRun : ''].filter(
+    Boolean,
+  )
+  return said.length > 0 ? <span class="of-loader detail">{said.join('; ')}</span> : null
 }
 
 /**

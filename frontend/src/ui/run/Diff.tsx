@@ -6,6 +6,12 @@ import './Diff.css'
 
 const KINDS: Record<string, string> = { '+': 'added', '-': 'removed' }
 
+/** Of no file and no sketch: to be run as it is. */
+function labelOf({ sketch, diff_file: file }: Advice): string {
+  if (sketch) return say.copySketch
+  return file === null ? say.copyCommand : say.copyDiff
+}
+
 export function Diff({ advice, shortcut }: { advice: Advice; shortcut: string | undefined }) {
   const { diff, diff_file: file, sketch } = advice
   if (!diff) return null
@@ -14,7 +20,7 @@ export function Diff({ advice, shortcut }: { advice: Advice; shortcut: string | 
     <div class="diff framed">
       <div class="diff-file row faint">
         <span>{say.originOfDiff(file, sketch, diff)}</span>
-        <CopyButton label={sketch ? say.copySketch : say.copyDiff} text={diff} shortcut={shortcut} />
+        <CopyButton label={labelOf(advice)} text={diff} shortcut={shortcut} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long one scrolls, so the keyboard must reach it */}
       <pre tabIndex={0}>

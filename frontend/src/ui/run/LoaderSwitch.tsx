@@ -3,10 +3,11 @@
  * Choosing one shows its own verdict, advice and charts below.
  */
 import type { Diagnosis, LoaderLine } from '../../api/schema'
-import { formatFraction } from '../../format'
+import { formatFraction, formatHours } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore } from '../../store/run'
 import { loaders as say } from '../../text/run'
+import { hourNoun } from '../../text/shared'
 import { verdictTone, verdictWord } from '../../verdict'
 import { VerdictGlyph } from '../parts/Glyph'
 import './LoaderSwitch.css'
@@ -58,7 +59,9 @@ interface ChoiceProps {
 function Choice({ line, own, isChosen, onChoose }: ChoiceProps) {
   const judged = { ...line, status: own.status }
   const isKnown = line.data_stall_fraction !== null && Boolean(own.hours_used)
-  const wait = isKnown ? formatFraction(line.hours_lost / (own.hours_used ?? 1)) : null
+  const noun = hourNoun(own.gpu_hours_lost !== null)
+  // As hours: these add up to what the run lost.
+  const wait = isKnown ? formatHours(line.hours_lost, noun) : null
   return (
     <label class={verdictTone(judged)}>
       <input type="radio" name="loader" class="visually-hidden" checked={isChosen} onChange={onChoose} />

@@ -10,7 +10,7 @@ import {
   formatNumber,
   formatRange,
 } from '../../format'
-import { besideFirst, firstOf, runGainOf } from '../../gain'
+import { besideFirst, besideGain, firstOf, runGainOf } from '../../gain'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
 import { run as say, advice as sayAdvice, shared as sayShared } from '../../text/run'
@@ -18,6 +18,7 @@ import { hourNoun, text } from '../../text/shared'
 import { isOpen, oneOfSeveral, verdictTone, verdictWord } from '../../verdict'
 import { AnatomyBars } from '../parts/AnatomyBars'
 import { VerdictGlyph } from '../parts/Glyph'
+import { Sentences } from '../parts/Sentences'
 import { Snippet } from '../parts/Snippet'
 import { FIXES, fixId } from './fixId'
 import './Verdict.css'
@@ -44,9 +45,13 @@ export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }:
           {isPartial(run, diagnosis) && <span class="quiet">{say.notFinal}</span>}
         </p>
         <h2 id={id} class="verdict-sentence">
-          {diagnosis.sentence}
+          <Sentences text={diagnosis.sentence} />
         </h2>
-        {diagnosis.why && <p class="why">{diagnosis.why}</p>}
+        {diagnosis.why && (
+          <p class="why">
+            <Sentences text={diagnosis.why} />
+          </p>
+        )}
         {leadsToFixes && <FirstFix diagnosis={diagnosis} />}
         {diagnosis.shared.map(one => (
           <Shared key={one.place} shared={one} runId={run.run_id} />
@@ -84,15 +89,17 @@ function FirstFix({ diagnosis }: { diagnosis: Diagnosis }) {
   const { advice } = diagnosis
   const beside = besideFirst(diagnosis)
   const best = beside === null ? firstOf(advice) : null
+  const gain = besideGain(diagnosis)
   if (!best && beside === null) return null
   const loader = oneOfSeveral(diagnosis)
   return (
     <a class="first-fix framed" href={`#${best ? fixId(0) : FIXES}`}>
       <span>
-        {best?.title ?? beside}
+        {best?.title ?? <Sentences text={beside ?? ''} />}
         {best && loader !== null && <small> {sayAdvice.ofLoader(best.loader ?? loader)}</small>}
       </span>
       {best && <b>{runGainOf(best) ?? say.toTry}</b>}
+      {beside !== null && gain !== null && <b>{sayAdvice.about(gain)}</b>}
     </a>
   )
 }
@@ -179,10 +186,15 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const saved = best?.is_promised ? diagnosis.hours_saved : null
   const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
   const loader = isOfRun ? oneOfSeveral(diagnosis) : null
+  const since = lostSince(diagnosis)
   const isAllCopies = lost !== null && copies === formatHours(lost, noun)
   return (
     <div class="cost">
-      {lost !== null && (
+      {isOfRun && <Pauses diagnosis={diagnosis} noun={noun} />}
+      {lost !== null && since !== null && (
+        <Since diagnosis={diagnosis} since={since} lost={lost} noun={noun} />
+      )}
+      {lost !== null && since === null && (
         <p>
           <b>{formatHours(lost, noun)}</b>
           {diagnosis.hours_used !== null &&
@@ -195,10 +207,8 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
                 diagnosis.ranks.length,
                 diagnosis.loaders.length,
                 diagnosis.steps > diagnosis.judged_steps ? formatNumber(diagnosis.steps) : null,
-                stepsBefore(diagnosis),
                 diagnosis.is_lost_at_start ? formatNumber(diagnosis.warmup_steps) : null,
               ),
-              pausedShare(diagnosis),
             )}
         </p>
       )}
@@ -249,17 +259,58 @@ function Ahead({ outlook, noun, fix }: { outlook: Outlook; noun: ReturnType<type
   )
 }
 
-/** Counted in the hours, and not judged: their settings were others. */
-function stepsBefore({ judged_from_step: from = null, loaders }: Diagnosis): string | null {
-  return from === null || loaders.length > 1 ? null : formatNumber(from)
+interface SinceLost {
+  from: number
+  lost: number
+  used: number
+}
+
+/** Since the settings are as they are, in hours of all ranks. `null`: since the first step, or the headline is of more. */
+function lostSince(diagnosis: Diagnosis): SinceLost | null {
+  const { judged_from_step: from = null, loaders, anatomy, bound, ranks } = diagnosis
+  const { judged_steps: judged, data_stall_fraction: share } = diagnosis
+  if (from === null || loaders.length > 1 || !anatomy || share === null || bound === 'transfer') return null
+  const used = (anatomy.step_us * judged * Math.max(1, ranks.length)) / 3.6e9
+  return { from, lost: share * used, used }
+}
+
+interface SinceProps {
+  diagnosis: Diagnosis
+  since: SinceLost
+  /** By the whole run. */
+  lost: number
+  noun: ReturnType<typeof hourNoun>
+}
+
+function Since({ diagnosis: { judged_steps: judged, steps }, since, lost, noun }: SinceProps) {
+  const [from, ofJudged, ofAll] = [since.from, judged, steps].map(formatNumber) as [string, string, string]
+  return (
+    <p>
+      <b>{formatHours(since.lost, noun)}</b>
+      {say.lostSince(from, ofJudged, formatHours(since.used, noun), ofAll, formatHours(lost, noun))}
+    </p>
+  )
+}
+
+/** What the headline begins with, where it is more than the waits. */
+function Pauses({ diagnosis, noun }: { diagnosis: Diagnosis; noun: ReturnType<typeof hourNoun> }) {
+  const { hours_used: used } = diagnosis
+  const share = pausedShare(diagnosis)
+  if (share === null || !used) return null
+  return (
+    <p>
+      <b>{formatHours(share * used, noun)}</b>
+      {say.paused(formatFraction(share), formatHours(used, noun))}
+    </p>
+  )
 }
 
 /** Of a run's time, from which what it did beside training is told. */
 const LEAST_PAUSED = 0.05
 
-function pausedShare({ paused_fraction: paused = null, loaders }: Diagnosis): string | null {
+function pausedShare({ paused_fraction: paused = null, loaders }: Diagnosis): number | null {
   // Known of the judged loop alone.
-  return paused === null || paused < LEAST_PAUSED || loaders.length > 1 ? null : formatFraction(paused)
+  return paused === null || paused < LEAST_PAUSED || loaders.length > 1 ? null : paused
 }
 
 /** Samples where they were counted, else steps. */

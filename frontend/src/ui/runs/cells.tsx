@@ -9,9 +9,9 @@ import './cells.css'
 
 const SPARK = { width: 88, height: 20 }
 
-/** Of the step, and in a run of several loaders of the one that it is. */
+/** As the headline of the run has it: of all its loaders. */
 export function Wait({
-  run: { bound, data_stall_fraction: fraction, copy_fraction: copies = null, best_advice: best },
+  run: { bound, data_stall_fraction: fraction, copy_fraction: copies = null },
 }: {
   run: RunSummary
 }) {
@@ -24,14 +24,12 @@ export function Wait({
         <small class="cut faint">{say.forData(formatFraction(fraction))}</small>
       </div>
     )
-  const loader = best && isOfOneLoop(best) ? (best.loader ?? null) : null
   return (
-    <div class="wait-bar" title={loader === null ? undefined : say.waitOf(formatFraction(fraction), loader)}>
+    <div class="wait-bar">
       <span>{formatFraction(fraction)}</span>
       <i aria-hidden="true">
         <b class={`filled ${fraction < 0.05 ? 'slight' : ''}`} style={{ width: `${fraction * 100}%` }} />
       </i>
-      {loader !== null && <small class="cut faint">{say.ofLoader(loader)}</small>}
     </div>
   )
 }
