@@ -16,6 +16,7 @@ from tests.app.made_facts import made_run
 from tests.app.made_loading import made_loading, resized, slow_sample
 from underfed_server.advice.advise import recommend
 from underfed_server.advice.known_costs import KNOWN_COSTS
+from underfed_server.advice.order import in_order
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Bound, PictureSize, Setting, SlowSample
 
@@ -506,3 +507,19 @@ def test_a_costly_line_comes_before_a_longer_queue_that_cannot_help_as_much(fact
         "of the time that loading takes, not of its time on a CPU: instant data"
     )
     assert joining.assumption is not None and "the 90% of loading that joining takes" in joining.assumption
+
+
+def test_preparing_slow_samples_comes_before_a_queue_that_may_be_a_loss() -> None:
+    facts = waiting({}, SLOW)
+    case = made_case(facts, made_verdict(slow_samples=0.3), lambda _setting: 1.0)
+    queue = Advice.model_validate(
+        {"change": "prefetch_factor", "loader": "train", "from": 2, "to": 8, "predicted_speedup": None, "low": 0.85,
+         "high": 1.79, "settings": {"prefetch_factor": 8}, "title": "", "why": "", "evidence": [], "risk": "",
+         "changes_batch_order": False, "diff": "", "ceiling": None, "command": None, "assumption": None,
+         "anatomy": None, "diff_file": None}
+    )  # fmt: skip
+    (prepare,) = cheaper(facts, slow_samples=0.3)
+    assert prepare.ceiling is not None and queue.high is not None and prepare.ceiling < queue.high
+    assert in_order(case, [queue, prepare]) == [prepare, queue]
+    gains = queue.model_copy(update={"low": 1.05, "predicted_speedup": 1.4})
+    assert in_order(case, [gains, prepare]) == [gains, prepare], "one that promises a gain"

@@ -96,6 +96,17 @@ def test_that_another_line_takes_the_time_since_the_middle_is_told(client: TestC
     assert shown(client, "&of=step").change is None
 
 
+def test_a_run_without_a_loader_has_no_hotspots_and_says_why(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, streams=[])])
+    for of in ("loading", "step"):
+        answer = client.get(f"/api/v1/runs/run-1/hotspots?of={of}&rank=0")
+        assert answer.status_code == 200
+        page = HotspotsPage.model_validate(answer.json())
+        assert (page.run_id, page.loader, page.rank, page.of) == ("run-1", None, 0, of)
+        assert (page.samples, page.hotspots, page.hot_lines, page.stacks, page.slow_samples) == (0, [], [], [], [])
+        assert page.missing == "no step was recorded yet"
+
+
 def test_what_is_sent_again_replaces_what_was_known(client: TestClient, store: Store) -> None:
     post(store, [made_window(0, stacks=[seen()]), made_window(1, stacks=[seen(resizing=160)])])
     assert shown(client).samples == 200
