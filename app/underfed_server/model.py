@@ -148,6 +148,12 @@ class Advice(BestAdvice):
     ceiling: float | None
     """What the change can gain at best, an estimate: no more than instant data, as the verdict has it, and of a change
     that is about a part of the input, no more than that part. ``None``: not known, or its interval reaches as far."""
+    ceiling_low: float | None = None
+    ceiling_high: float | None = None
+    """Between which it lies in 95 of 100 cases, where it is of a share of looks; ``None``: not known."""
+    ceiling_of: str | None = None
+    """What would cost nothing then: `80% of loading, in this line and another one with such work`. ``None``: all of the
+    input, or a part that ``assumption`` names."""
     run_ceiling: float | None = None
     """The same of the whole run, as of ``run_speedup``."""
     settings: dict[str, Setting]

@@ -238,3 +238,16 @@ def test_what_came_of_tuning_is_said_for_a_process_that_could_not(
     assert said not in printed
     report_verdict(config, ["run-1"], 60.0, is_tuning_untold=True)
     assert said in printed
+
+
+@pytest.mark.parametrize(("known", "said"), [
+    ({}, "about × 2.50 if that work cost nothing"),
+    ({"ceiling_low": 1.61, "ceiling_high": 4.9}, "about × 2.50 (1.61 to 4.90) if that work cost nothing"),
+    ({"ceiling_of": "80% of loading, in this line and another one with such work"},
+     "about × 2.50 if that work, 80% of loading, in this line and another one with such work, cost nothing"),
+    ({"ceiling": None}, "its gain is not known"),
+])  # fmt: skip
+def test_what_a_cheaper_line_gives_at_best_is_told_with_its_ends_and_what_it_is_of(
+    known: dict[str, Any], said: str
+) -> None:
+    assert f"({said})" in list(lines_of(JUDGED | {"advice": [CHEAPER | known]}, "…"))[1]

@@ -162,7 +162,11 @@ def first_fix(advice: Sequence[Mapping[str, Any]], first_is: str = "first fix") 
 def saving_of(advice: Mapping[str, Any]) -> str:
     """No gain is known of a change of code, but what it cannot pass."""
     ceiling = advice.get("ceiling")
-    return "its gain is not known" if ceiling is None else f"about × {ceiling:.2f} if that work cost nothing"
+    if ceiling is None:
+        return "its gain is not known"
+    low, high, of = (advice.get(f"ceiling_{each}") for each in ("low", "high", "of"))
+    within = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
+    return f"about × {ceiling:.2f}{within} if that work{f', {of},' if of else ''} cost nothing"
 
 
 def percent(fraction: float) -> str:
