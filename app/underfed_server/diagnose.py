@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from underfed_server.advice.advise import Recommendation, advise
+from underfed_server.advice.call_less import call_less
 from underfed_server.advice.free_cores import free_cores
 from underfed_server.advice.hours_saved import hours_saved
 from underfed_server.advice.kept import at_present
@@ -188,7 +189,8 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
 
 def _beside_loader(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> str | None:
     """What takes most of the time first."""
-    return " ".join(filter(None, (save_less(facts, rank, verdict), free_cores(facts, rank, verdict.causes)))) or None
+    told = (save_less(facts, rank, verdict), call_less(facts, rank, verdict), free_cores(facts, rank, verdict.causes))
+    return " ".join(filter(None, told)) or None
 
 
 def name_of(facts: RunFacts) -> str | None:

@@ -423,6 +423,11 @@ class Verdict(Model):
     """The verdict in one sentence."""
     why: str | None
     """The reason in one or two sentences."""
+    beside_training: list[str] = []
+    """What takes a part worth telling of the loop's time and is neither training nor waiting, such as checkpoints, or a
+    function of the program's: a sentence each, which ``why`` has with what is usual against it; most time first."""
+    waited_fraction: float | None = None
+    """Without a verdict: what the steps so far waited, the start included. ``None``: there is a verdict, or no step."""
     judged_steps: int
     judged_from_step: int | None = None
     """Of a run whose program was started again with other settings of the loader: its first step with the present ones,
@@ -623,6 +628,9 @@ class Diagnosis(Verdict):
     """What the training thread does between batches of that loader, where ``--profile`` asked for it."""
     step_lines: list[HotLine] = []
     """The program's lines of these."""
+    hot_order: str | None = None
+    """A sentence, where any of the first lines may be the largest; `None`: the first is, or one line is known."""
+    step_order: str | None = None
     hot_change: str | None = None
     """A sentence on lines that take another share of its loading than in about the first half of the time. `None`: none
     does by more than the margins of both shares, or too little was seen."""
@@ -1329,6 +1337,8 @@ class HotspotsPage(Model):
     hotspots: list[Hotspot]
     hot_lines: list[HotLine]
     """The program's lines that most of it is in."""
+    order: str | None = None
+    """A sentence, where any of the first lines may be the largest. `None`: the first is, or one line is known."""
     change: str | None = None
     """A sentence on lines that take another share of it by now than in about the first half of the time. `None`: none
     does by more than the margins of both shares, or too little was seen."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.facts.costly_lines import CostlyLine, costly_lines, looks_at
 from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots, Looks, looks_in
 from underfed_server.facts.share_of_looks import Whole, whole_of

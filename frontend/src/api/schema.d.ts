@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 9b781478abd8081ea19284d28fe3ea3a51af7cd9f9a88533f9cca6f49e9cf04f. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 d2d8e41da4a0a090682664e650f71b76b88708d8cd16bf3c784c9d30ab9a2132. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -829,6 +829,12 @@ export interface components {
             assumption: string | null;
             /** Ceiling */
             ceiling: number | null;
+            /** Ceiling High */
+            ceiling_high?: number | null;
+            /** Ceiling Low */
+            ceiling_low?: number | null;
+            /** Ceiling Of */
+            ceiling_of?: string | null;
             /**
              * Change
              * @enum {string}
@@ -1512,6 +1518,11 @@ export interface components {
             /** Beside Loader */
             beside_loader?: string | null;
             /**
+             * Beside Training
+             * @default []
+             */
+            beside_training: string[];
+            /**
              * Bound
              * @enum {string}
              */
@@ -1544,6 +1555,8 @@ export interface components {
              * @default []
              */
             hot_lines: components["schemas"]["HotLine"][];
+            /** Hot Order */
+            hot_order?: string | null;
             /**
              * Hotspots
              * @default []
@@ -1665,6 +1678,8 @@ export interface components {
              * @default 0
              */
             step_looks: number;
+            /** Step Order */
+            step_order?: string | null;
             /** Steps */
             steps: number;
             /** Steps Per S */
@@ -1675,6 +1690,8 @@ export interface components {
              */
             trials: components["schemas"]["Trial"][];
             tuning?: components["schemas"]["Tuning"] | null;
+            /** Waited Fraction */
+            waited_fraction?: number | null;
             /** Warmup Steps */
             warmup_steps: number;
             /** Why */
@@ -2273,6 +2290,8 @@ export interface components {
              * @enum {string}
              */
             of: "loading" | "step";
+            /** Order */
+            order?: string | null;
             /**
              * Picture Sizes
              * @default []

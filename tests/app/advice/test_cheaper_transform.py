@@ -546,7 +546,7 @@ def test_a_ceiling_has_the_ends_of_the_share_that_it_is_of() -> None:
     assert best.assumption is not None and told in best.assumption
     assert best.ceiling_of == "60% of loading"
     fewer = cheaper(waiting({RESIZE: 60}))[0]
-    assert fewer.ceiling == best.ceiling and (fewer.ceiling_low or 9) < best.ceiling_low, "fewer looks tell less"
+    assert fewer.ceiling == best.ceiling and (fewer.ceiling_low or 9) < (best.ceiling_low or 0), "fewer looks tell less"
 
 
 def test_a_ceiling_of_several_lines_says_so() -> None:

@@ -253,10 +253,9 @@ def test_copies_are_saved_once_at_the_size_that_is_used(picture: Path, tmp_path:
 
 
 def test_a_picture_is_decoded_straight_into_a_tensor(picture: Path) -> None:
-    asked = []
-    io = SimpleNamespace(decode_image=lambda path, mode: asked.append((path, mode)) or torch.zeros(3, 2, 2))
+    io = SimpleNamespace(decode_image=lambda path, mode: (path, mode))
     place = after(SKETCHES["another decoder"], torchvision=SimpleNamespace(io=io), path=picture)
-    assert asked == [(picture, "RGB")] and place["image"].shape == (3, 2, 2)
+    assert place["image"] == (picture, "RGB")
 
 
 @pytest.mark.parametrize("kind", [tuple, list, np.array, torch.tensor], ids=lambda kind: kind.__name__)

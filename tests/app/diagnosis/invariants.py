@@ -14,7 +14,7 @@ from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.save_less import SAVE_LESS
 from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.causes import all_causes
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.model import Advice, Anatomy, CauseFinding, Diagnosis, Refusal
 from underfed_server.names import all_labels
 

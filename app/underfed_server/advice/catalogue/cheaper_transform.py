@@ -15,7 +15,7 @@ from underfed_server.advice.sketches import in_collate
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.costly_evidence import CALLERS, LOOKS
 from underfed_server.diagnosis.instant_data import Ceiling
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.diagnosis.slowest_samples import files_alike, named, slowest, took
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.costly_lines import (
@@ -230,7 +230,7 @@ def _fits_sizes(cost: KnownCost, case: Case) -> bool:
 
 
 def _is_made_smaller(loading: LoaderHotspots, places: Collection[Place]) -> bool:
-    """What is resized, by a fix that is offered already: it leaves little to resize, and its sketch names copies, too."""
+    """What is resized, by a fix that is offered already: little is left to resize, and its sketch names copies, too."""
     if reduction_of(loading.picture_sizes) is None:
         return False
     meant = (cost.within(loading, places) for cost in KNOWN_COSTS if cost.shrinks)

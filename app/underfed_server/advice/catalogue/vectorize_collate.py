@@ -10,7 +10,7 @@ from underfed_server.advice.sketches import JOINING
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.causes import slow_collate
 from underfed_server.diagnosis.instant_data import Ceiling
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.model import Evidence, Refusal
 
 FUNCTION = JOINING

@@ -7,7 +7,7 @@ from underfed_server.diagnosis.cause import Cause, Found, share_below
 from underfed_server.diagnosis.costly_evidence import costliest, is_joining
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.measures import without_queueing
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, Signal
 
