@@ -21,6 +21,6 @@ def call_less(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> str | None:
     for work in own_works(facts.between, between_fraction(rank))[:1]:
         if outweighs(work.of_loop, data):
             return (
-                f"Make {work} cheaper, or call it in fewer steps: it takes {percent(work.of_loop)} of the loop's time."
+                f"Make {work}, cheaper, or call it in fewer steps: it takes {percent(work.of_loop)} of the loop's time."
             )
     return None

@@ -41,7 +41,7 @@ def found_beside_training(rank: RankFacts, between: LoaderHotspots | None) -> li
 
 def _own(work: OwnWork) -> Told:
     takes = (
-        f"{work} takes {percent(work.of_loop)} of this loop's time, outside the model, its gradients and the optimizer"
+        f"{work}, takes {percent(work.of_loop)} of this loop's time, outside the model, its gradients and the optimizer"
     )
     known = work.share.margin_fraction
     share = f"{percent(work.share.fraction)}{'' if known is None else f' {points(known)}'}"

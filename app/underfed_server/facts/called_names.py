@@ -16,6 +16,9 @@ from underfed_server.store.reading.stacks import Place, Samples
 INTERNAL = re.compile(r"(^|\.)(_(?!_)\w+|wrapper|wrapped|inner|decorate_context)$")
 """Functions that a program does not call by that name."""
 
+WITHIN = re.compile(r"^torch/(_dynamo/|_compile\.py|autograd/(profiler|grad_mode)\.py|utils/_contextlib\.py)")
+"""Files of functions that torch calls on the way to what the program calls."""
+
 OF_ARRAYS = re.compile(r"^numpy/(_core|core)/_methods\.py$")
 """Methods of arrays that are written in Python, each with an underscore before its name."""
 
@@ -64,15 +67,20 @@ def is_called(places: Sequence[Place], at: int) -> bool:
 
 
 def _is_internal(places: Sequence[Place], at: int) -> bool:
-    return not is_called(places, at + 1) and INTERNAL.search(places[at + 1][0]) is not None
+    return not is_called(places, at + 1) and not _is_public(places[at + 1])
+
+
+def _is_public(place: Place) -> bool:
+    return INTERNAL.search(place[0]) is None and WITHIN.search(place[1]) is None
 
 
 def _behind(places: Sequence[Place], at: int) -> str | None:
     """The first public function behind internal ones, of a module its class. ``None``: none is internal, or all are."""
     if not _is_internal(places, at):
         return None
-    for place, (function, _file, _line) in enumerate(places[at + 1 :], at + 1):
-        if INTERNAL.search(function) is None:
+    for place in range(at + 1, len(places)):
+        if _is_public(places[place]):
+            function = places[place][0]
             is_of_module = places[place - 1][1] == OF_MODULES and function.endswith(".forward")
             return function.removesuffix(".forward") if is_of_module else function
     return None

@@ -3,6 +3,7 @@ it was sampled, what the training thread does between its batches."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from itertools import takewhile
@@ -98,9 +99,12 @@ def order_of(lines: Sequence[HotLine]) -> str | None:
     """Whether the first of these lines, most first, is known to take most: a sentence where others may be larger."""
     if not lines or (first := lines[0]).margin_fraction is None:
         return None
-    least = first.fraction - first.margin_fraction
-    like = takewhile(lambda line: line.fraction + (line.margin_fraction or 0.0) > least, lines)
-    count = sum(1 for _ in like)
+    margin = first.margin_fraction
+
+    def may_be_larger(line: HotLine) -> bool:
+        return first.fraction - line.fraction < math.hypot(margin, line.margin_fraction or 0.0)
+
+    count = 1 + sum(1 for _ in takewhile(may_be_larger, lines[1:]))
     if count < TWO:
         return None
     which = (

@@ -97,8 +97,8 @@ def test_that_another_line_takes_the_time_since_the_middle_is_told(client: TestC
 
 
 @pytest.mark.parametrize(("resizing", "reading", "order"), [
-    (700, 200, None), (300, 250, "Either of the first two may be the larger: by their margins they cannot be told apart."),
-    (300, 280, "Any of the first 3 may be the largest: by their margins they cannot be told apart."),
+    (700, 200, None), (300, 250, "Either of the first two may be the larger"),
+    (300, 280, "Any of the first 3 may be the largest"),
 ])  # fmt: skip
 def test_where_margins_overlap_it_is_said_that_another_line_may_be_the_largest(
     client: TestClient, store: Store, resizing: int, reading: int, order: str | None
@@ -107,7 +107,8 @@ def test_where_margins_overlap_it_is_said_that_another_line_may_be_the_largest(
     post(store, [made_window(0, stacks=[seen(resizing=resizing, reading=reading, collating=collating, other=5)])])
     page = shown(client)
     diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
-    assert page.order == diagnosis.hot_order == order
+    assert page.order == diagnosis.hot_order
+    assert page.order == (order and f"{order}: by their margins they cannot be told apart.")
     assert diagnosis.step_order is None
 
 

@@ -115,5 +115,11 @@ def test_what_the_program_calls_has_its_public_name(behind: str, named: str) -> 
 
 def test_looks_that_found_nothing_public_count_for_what_others_found_behind_the_same_call() -> None:
     own = f"Photos.__getitem__ data.py:41 > {CALLED}"
+    step = "main train.py:26 > Optimizer.profile_hook_step.wrapper torch/optim/optimizer.py:493"
+    steps = {
+        f"{step} > record_function.__enter__ torch/autograd/profiler.py:760": 50,
+        f"{step} > SGD.step torch/optim/sgd.py:125": 150,
+    }
+    assert [line.called for line in costly_lines(made_loading(steps), most=9)] == ["SGD.step"]
     seen = {f"{own} > Normalize.forward torchvision/transforms.py:9": 150, own: 50}
     assert [(line.called, line.fraction) for line in costly_lines(made_loading(seen), most=9)] == [("Normalize", 1.0)]
