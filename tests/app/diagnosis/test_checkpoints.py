@@ -49,10 +49,8 @@ def test_the_line_that_saves_is_named_where_the_training_thread_was_sampled() ->
 
 def test_by_looks_alone_it_is_told_what_share_of_them_found_it_saving() -> None:
     why = judge(pausing(0.28, wrote=False, between=SAVING)).why or ""
-    assert (
-        "Of the looks at the training thread between batches, 24% found it saving; how often it saves, and for how long, was not measured. "
-        in why
-    )
+    told = "24% found it saving; how often it saves, and for how long, was not measured. "
+    assert f"Of the looks at the training thread between batches, {told}" in why
     assert "Checkpoints take" not in why and ADVISED in why
 
 

@@ -130,7 +130,9 @@ def test_a_line_has_what_is_neither_training_nor_waiting() -> None:
 
 
 def test_a_line_of_a_run_without_a_verdict_has_what_it_waited_so_far() -> None:
-    known = {"bound": "unknown", "level": "unknown", "reason": "21 of 25 steps", "causes": [], "waited_fraction": 0.98}
+    known: dict[str, Any] = {
+        "bound": "unknown", "level": "unknown", "reason": "21 of 25 steps", "causes": [], "waited_fraction": 0.98,
+    }  # fmt: skip
     ended = line_of(made_diagnosis(status="finished", **known))
     assert ended == "no verdict: 21 of 25 steps; so far 98% of the time was spent waiting for data; run run-1"
     assert "so far" not in line_of(made_diagnosis(status="running", **known))
