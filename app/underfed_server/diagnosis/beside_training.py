@@ -14,6 +14,8 @@ from underfed_server.facts.record import RankFacts
 
 LOOKS = "Of the looks at the training thread between batches"
 
+OUTSIDE = "outside the model, its gradients and the optimizer"
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -40,17 +42,16 @@ def found_beside_training(rank: RankFacts, between: LoaderHotspots | None) -> li
 
 
 def _own(work: OwnWork) -> Told:
-    takes = (
-        f"{work}, takes {percent(work.of_loop)} of this loop's time, outside the model, its gradients and the optimizer"
-    )
+    takes = f"{work}, takes {percent(work.of_loop)} of this loop's time"
     known = work.share.margin_fraction
     share = f"{percent(work.share.fraction)}{'' if known is None else f' {points(known)}'}"
+    found = f"{share} of the looks at the training thread between batches found it there"
     most = "" if work.line is None else f", most often in {work.line}"
     also = (f" It was seen {each.found_it} there. The usual remedy: {each.usual}" for each in work.works)
     return Told(
         work.of_loop,
-        f"{takes}.",
-        f"{takes}: {share} of the looks at the training thread between batches found it there{most}.{''.join(also)}",
+        f"{takes}: {OUTSIDE}.",
+        f"{takes}, {OUTSIDE}: {found}{most}.{''.join(also)}",
     )
 
 

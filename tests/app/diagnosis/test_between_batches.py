@@ -88,11 +88,14 @@ def test_a_function_of_the_program_that_trains_nothing_is_named_with_its_share_o
     """None of what it calls is known for anything."""
     facts = replace(made_run(wait_ms=25.0, work_ms=75.0), between=made_loading(LOGGED))
     verdict = judge(facts)
-    takes = "write_log, called at train.py:31, takes 26% of this loop's time, outside the model, its gradients and the "
-    assert verdict.beside_training == [f"{takes}optimizer."]
+    takes, outside = (
+        "write_log, called at train.py:31, takes 26% of this loop's time",
+        "outside the model, its gradients and the optimizer",
+    )
+    assert verdict.beside_training == [f"{takes}: {outside}."]
     assert verdict.sentence.startswith("write_log takes 26% of the time; the training loop waits for data 25%")
     why = verdict.why or ""
-    assert why.startswith(f"{takes}optimizer: 34% ± ")
+    assert why.startswith(f"{takes}, {outside}: 34% ± ")
     assert "found it there, most often in torch.histc at train.py:9, in write_log. It was seen logging there." in why
     found = call_less(facts, facts.ranks[0], verdict)
     assert found == (
