@@ -13,7 +13,8 @@ from dataclasses import replace
 from functools import partial
 
 from underfed_server.advice.advise import Recommendation, advise
-from underfed_server.advice.free_cores import free_cores, freed_fraction
+from underfed_server.advice.call_less import call_less
+from underfed_server.advice.free_cores import free_cores
 from underfed_server.advice.hours_saved import hours_saved
 from underfed_server.advice.kept import at_present
 from underfed_server.advice.proof.ledger import Pairing
@@ -194,13 +195,14 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
 
 
 def _beside_loader(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> tuple[str | None, float | None]:
-    """What takes most of the time first, and what that gains the run if all of it goes away."""
-    saves, frees = save_less(facts, rank, verdict), free_cores(facts, rank, verdict.causes)
+    """What to do, most of the time first, and what the first gains the run if all of that goes away."""
+    asked = (save_less(facts, rank, verdict), call_less(facts, rank, verdict), free_cores(facts, rank, verdict.causes))
+    actions = [each for each in asked if each is not None]
+    if not actions:
+        return None, None
     own = facts.judged_loader
-    loop = 1.0 if own is None else loop_share(own, facts.loaders)
-    part = rank.checkpoint_fraction if saves else (1 - rank.paused_fraction) * freed_fraction(verdict.causes)
-    gone = loop * part if saves or frees else 0.0
-    return " ".join(filter(None, (saves, frees))) or None, 1 / (1 - gone) if 0 < gone < 1 else None
+    gone = actions[0].of_loop * (1.0 if own is None else loop_share(own, facts.loaders))
+    return " ".join(each.sentence for each in actions), 1 / (1 - gone) if 0 < gone < 1 else None
 
 
 def name_of(facts: RunFacts) -> str | None:

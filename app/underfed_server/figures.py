@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from underfed_server.diagnosis import sentence
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent, points
 from underfed_server.model import BestAdvice, Diagnosis, Evidence
 
 NOT_MEASURED = "–"
@@ -50,8 +50,7 @@ def margin(value: float | None) -> str:
     """Of a share, in points: ``0.032`` → ``± 3``, below one ``± 0.4``; empty: not known."""
     if value is None:
         return ""
-    points = 100 * value
-    return f"± {points:.1f}" if points < 0.95 else f"± {math.floor(points + 0.5)}"
+    return points(value)
 
 
 def factor(value: float | None) -> str:

@@ -148,6 +148,12 @@ class Advice(BestAdvice):
     ceiling: float | None
     """What the change can gain at best, an estimate: no more than instant data, as the verdict has it, and of a change
     that is about a part of the input, no more than that part. ``None``: not known, or its interval reaches as far."""
+    ceiling_low: float | None = None
+    ceiling_high: float | None = None
+    """Between which it lies in 95 of 100 cases, where it is of a share of looks; ``None``: not known."""
+    ceiling_of: str | None = None
+    """What would cost nothing then: `80% of loading, in this line and another one with such work`. ``None``: all of the
+    input, or a part that ``assumption`` names."""
     run_ceiling: float | None = None
     """The same of the whole run, as of ``run_speedup``."""
     settings: dict[str, Setting]
@@ -417,6 +423,11 @@ class Verdict(Model):
     """The verdict in one sentence."""
     why: str | None
     """The reason in one or two sentences."""
+    beside_training: list[str] = []
+    """What takes a part worth telling of the loop's time and is neither training nor waiting, such as checkpoints, or a
+    function of the program's: a sentence each, which ``why`` has with what is usual against it; most time first."""
+    waited_fraction: float | None = None
+    """Without a verdict: what the steps so far waited, the start included. ``None``: there is a verdict, or no step."""
     judged_steps: int
     judged_from_step: int | None = None
     """Of a run whose program was started again with other settings of the loader: its first step with the present ones,
@@ -622,6 +633,9 @@ class Diagnosis(Verdict):
     """What the training thread does between batches of that loader, where ``--profile`` asked for it."""
     step_lines: list[HotLine] = []
     """The program's lines of these."""
+    hot_order: str | None = None
+    """A sentence, where any of the first lines may be the largest; `None`: the first is, or one line is known."""
+    step_order: str | None = None
     hot_change: str | None = None
     """A sentence on lines that take another share of its loading than in about the first half of the time. `None`: none
     does by more than the margins of both shares, or too little was seen."""
@@ -1328,6 +1342,8 @@ class HotspotsPage(Model):
     hotspots: list[Hotspot]
     hot_lines: list[HotLine]
     """The program's lines that most of it is in."""
+    order: str | None = None
+    """A sentence, where any of the first lines may be the largest. `None`: the first is, or one line is known."""
     change: str | None = None
     """A sentence on lines that take another share of it by now than in about the first half of the time. `None`: none
     does by more than the margins of both shares, or too little was seen."""

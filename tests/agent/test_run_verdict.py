@@ -238,3 +238,41 @@ def test_what_came_of_tuning_is_said_for_a_process_that_could_not(
     assert said not in printed
     report_verdict(config, ["run-1"], 60.0, is_tuning_untold=True)
     assert said in printed
+
+
+@pytest.mark.parametrize(("known", "said"), [
+    ({}, "about × 2.50 if that work cost nothing"),
+    ({"ceiling_low": 1.61, "ceiling_high": 4.9}, "about × 2.50 (1.61 to 4.90) if that work cost nothing"),
+    ({"ceiling_of": "80% of loading, in this line and another one with such work"},
+     "about × 2.50 if that work, 80% of loading, in this line and another one with such work, cost nothing"),
+    ({"ceiling": None}, "its gain is not known"),
+])  # fmt: skip
+def test_what_a_cheaper_line_gives_at_best_is_told_with_its_ends_and_what_it_is_of(
+    known: dict[str, Any], said: str
+) -> None:
+    assert f"({said})" in list(lines_of(JUDGED | {"advice": [CHEAPER | known]}, "…"))[1]
+
+
+def test_what_is_neither_training_nor_waiting_is_told_below_the_verdict() -> None:
+    beside = ["Checkpoints take 13% of this loop's time: 15 pauses.", "draw takes 9%.", "plot takes 6%."]
+    said = list(lines_of(JUDGED | {"advice": [], "beside_training": beside}, "…"))
+    assert said[1:-1] == beside[:2]
+
+
+def test_that_the_first_line_need_not_be_the_largest_is_told_with_it() -> None:
+    lines = {"hot_lines": [{"fraction": 0.4, "sentence": "f at a.py:1"}], "hot_order": "Either may be the larger."}
+    said = list(lines_of(JUDGED | {"advice": [], "bound": "data", **lines}, "…"))
+    assert said[1:-1] == ["40% of loading: f at a.py:1", "Either may be the larger."]
+
+
+@pytest.mark.parametrize(("status", "waited", "is_named"), [
+    ("finished", 0.98, True), ("crashed", 0.2, True), ("finished", 0.19, False), ("running", 0.98, False),
+    ("finished", None, False),
+])  # fmt: skip
+def test_without_a_verdict_the_line_of_a_run_that_mostly_waited_is_named(
+    status: str, waited: float | None, is_named: bool
+) -> None:
+    lines = [{"fraction": 0.65, "margin_fraction": 0.31, "sentence": "Image.resize at data.py:12"}]
+    known = {"bound": "unknown", "status": status, "waited_fraction": waited, "hot_lines": lines, "advice": []}
+    said = list(lines_of(JUDGED | known, "…"))[1:-1]
+    assert said == (["65% ± 31 of loading: Image.resize at data.py:12"] if is_named else [])

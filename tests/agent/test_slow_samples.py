@@ -51,23 +51,27 @@ def test_one_that_kept_the_interpreter_lock_was_there_all_the_while() -> None:
 
 
 class FakeTimes:
-    """Of a thread: on a CPU and waiting for one, in ms, one pair for each reading."""
+    """Of a thread: on a CPU, waiting for one, and when that was read, in ms; one reading for each look."""
 
-    def __init__(self, *readings: tuple[int, int]) -> None:
+    def __init__(self, *readings: tuple[int, int, int]) -> None:
         self.readings = iter(readings)
 
     def read(self) -> Times:
-        cpu_ms, runqueue_ms = next(self.readings)
-        return Times(cpu_ms * MS, runqueue_ms * MS)
+        return Times(*(each * MS for each in next(self.readings)))
+
+
+def looked_at(times: FakeTimes, *looks: Look) -> SeenStacks:
+    stacks = SeenStacks()
+    slow = SlowSamples(stacks, times=times)  # type: ignore[arg-type]
+    for index, at_ms in looks:
+        slow.look(None if index is None else (0, 0, index), index, at_ms * MS, at_ms * MS)
+    return stacks
 
 
 def test_what_waited_for_a_core_is_told_and_is_not_slow_for_it() -> None:
-    stacks = SeenStacks()
-    times = FakeTimes((490, 90), (500, 100), (520, 900), (530, 900), (1_030, 900), (1_040, 900))
-    slow = SlowSamples(stacks, times=times)  # type: ignore[arg-type]
-    looks = ((None, 980), (3, 1_000), (3, 2_000), (4, 2_010), (4, 2_610), (None, 2_620))
-    for index, at_ms in looks:
-        slow.look(None if index is None else (0, 0, index), index, at_ms * MS, at_ms * MS)
+    times = FakeTimes((490, 90, 980), (500, 100, 1_000), (520, 900, 2_000), (530, 900, 2_010), (1_030, 900, 2_610),
+                      (1_040, 900, 2_620))  # fmt: skip
+    stacks = looked_at(times, (None, 980), (3, 1_000), (3, 2_000), (4, 2_010), (4, 2_610), (None, 2_620))
     waited, own = (stacks.slow[index, None] for index in (3, 4))
     assert waited.runqueue_us == pytest.approx(810 / 1_020 * waited.load_us, rel=0.01)
     assert own.cpu_us == pytest.approx(510 / 610 * own.load_us, rel=0.01)
@@ -76,10 +80,28 @@ def test_what_waited_for_a_core_is_told_and_is_not_slow_for_it() -> None:
     assert [each.index for each in stacks.counts().slow_samples] == [4, 3]
 
 
+def test_times_that_are_read_late_are_of_the_time_until_then() -> None:
+    """The thread that looks waited for a core, too, between the look and the reading."""
+    times = FakeTimes((0, 0, 980), (10, 0, 1_000), (500, 1_000, 2_980), (510, 1_000, 2_990))
+    (sample,) = looked_at(times, (None, 980), (3, 1_000), (3, 2_000), (None, 2_010)).slow.values()
+    assert sample.runqueue_us == pytest.approx(sample.load_us / 2, rel=0.01)
+    assert sample.cpu_us == pytest.approx(sample.load_us / 4, rel=0.01)
+
+
+@pytest.mark.parametrize(("cpu_ms", "waited_ms"), [(501, 501), (990, 900), (1_200, 0), (0, 3_000), (333, 667)])
+def test_the_parts_of_a_slow_sample_are_never_more_than_it_took(cpu_ms: int, waited_ms: int) -> None:
+    """A wait is counted once it is over."""
+    times = FakeTimes((0, 0, 999), (0, 0, 1_000), (cpu_ms, waited_ms, 1_999), (cpu_ms, waited_ms, 2_001))
+    (sample,) = looked_at(times, (None, 999), (3, 1_000), (3, 1_999), (None, 2_001)).slow.values()
+    assert sample.cpu_us is not None and sample.runqueue_us is not None
+    assert 0 <= sample.cpu_us + sample.runqueue_us <= sample.load_us
+
+
 def test_one_that_held_the_interpreter_lock_has_used_what_was_used_since_the_last_look() -> None:
     """It is seen once, when the lock is free again."""
     stacks = SeenStacks()
-    slow = SlowSamples(stacks, times=FakeTimes((0, 0), (1_000, 500), (1_000, 500)))  # type: ignore[arg-type]
+    times = FakeTimes((0, 0, 1_000), (1_000, 500, 3_000), (1_000, 500, 3_000))
+    slow = SlowSamples(stacks, times=times)  # type: ignore[arg-type]
     slow.look(None, None, 1_000 * MS, 1_000 * MS)
     slow.look((0, 0, 2), 2, 1_000 * MS, 3_000 * MS)
     slow.look(None, None, 3_000 * MS, 3_000 * MS)

@@ -318,7 +318,7 @@ def test_joining_is_judged_without_its_waits_for_a_core_and_these_are_others(run
     assert costs["slow_collate"] == pytest.approx(computed * stall, abs=0.05)
     assert costs["cpu_limited"] == pytest.approx((1 - computed) * stall, abs=0.05)
     sentence = next(each.sentence for each in found.causes if each.cause == "slow_collate")
-    assert ", waiting for a free core 5" in sentence, "a share of its own"
+    assert ", waits for a free core left out, which are 5" in sentence, "a share of its own"
     assert "no cause" not in (found.why or "")
     refused = {each.change: each.why for each in found.refusals}
     assert "copies no faster" in refused["vectorize_collate"]

@@ -31,6 +31,12 @@ SO_FAR = "so far, without the last steps, which the service still judges: "
 """Before a verdict that was given while the command ran."""
 
 LINES = {"data": ("hot_lines", "of loading"), "host": ("step_lines", "between batches")}
+OF_LOADING_SO_FAR = LINES["data"]
+"""Without a verdict, of a run that mostly waited so far."""
+
+WAITED = 0.2
+"""Of the time so far, from which its loading's line is named: from there on a run with a verdict is data-bound."""
+
 """By what the run is bound by: the lines of its program that this time is spent in."""
 
 LOOKED_AT = {"data": ("loading", "looks"), "host": ("what follows a batch", "step_looks")}
@@ -40,6 +46,9 @@ OF_A_LINE = "cheaper_transform"
 
 OF_SAMPLER, OF_LOADING = "slow_sampler", "Of loading, in "
 """A cause, and how the evidence of any cause that names a line begins."""
+
+MOST_BESIDE = 2
+"""Findings of what is neither training nor waiting."""
 
 MOST_CALLERS = 3
 """Of the costliest call."""
@@ -106,7 +115,8 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
     """The verdict, the line that costs most, the first fix or what is usually done about the line, the page. Where
     stacks were asked for, why they tell nothing."""
     yield f"{'' if diagnosis.get('is_final') else SO_FAR}{diagnosis['sentence']}"
-    lines, of = LINES.get(diagnosis.get("bound", ""), ("", ""))
+    has_waited = (diagnosis.get("waited_fraction") or 0.0) >= WAITED and diagnosis.get("status") != "running"
+    lines, of = LINES.get(diagnosis.get("bound", ""), OF_LOADING_SO_FAR if has_waited else ("", ""))
     of_sampler = [*sampler_line(diagnosis)]
     yield from of_sampler
     for line in diagnosis.get(lines, [])[:1] if not of_sampler else ():
@@ -115,6 +125,9 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
         if callers:
             through = (f"{one['sentence']} ({percent(one['fraction'])})" for one in callers)
             yield f"of it through {', '.join(through)}"
+        if order := diagnosis.get(lines.replace("lines", "order")):
+            yield order
+    yield from diagnosis.get("beside_training", [])[:MOST_BESIDE]
     if is_profiled:
         yield from few_looks(diagnosis)
     is_beside_first = diagnosis.get("is_beside_first", False)
@@ -168,7 +181,11 @@ def gain_beside(diagnosis: Mapping[str, Any]) -> str:
 def saving_of(advice: Mapping[str, Any]) -> str:
     """No gain is known of a change of code, but what it cannot pass."""
     ceiling = advice.get("ceiling")
-    return "its gain is not known" if ceiling is None else f"about × {ceiling:.2f} if that work cost nothing"
+    if ceiling is None:
+        return "its gain is not known"
+    low, high, of = (advice.get(f"ceiling_{each}") for each in ("low", "high", "of"))
+    within = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
+    return f"about × {ceiling:.2f}{within} if that work{f', {of},' if of else ''} cost nothing"
 
 
 def percent(fraction: float) -> str:

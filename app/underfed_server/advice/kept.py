@@ -46,7 +46,11 @@ def _at_present(one: Advice, now: Anatomy, could_be: Ceiling, changed: float, *,
     # What a part of loading may save was measured then; it has no share in what more instant data would gain by now.
     grown = changed if is_of_all else min(1.0, changed)
     ceiling = None if one.ceiling is None else min(one.ceiling * grown, could_be.speedup)
-    figures = {"predicted_speedup": gain, "low": low, "high": high, "ceiling": above(ceiling, high)}
+    ends = {
+        name: None if end is None else min(end * grown, could_be.speedup)
+        for name, end in (("ceiling_low", one.ceiling_low), ("ceiling_high", one.ceiling_high))
+    }
+    figures = {"predicted_speedup": gain, "low": low, "high": high, "ceiling": above(ceiling, high), **ends}
     anatomy = _step(now, gain) if one.anatomy and gain else None
     return Advice.model_validate(dict(one) | figures | {"anatomy": anatomy})
 

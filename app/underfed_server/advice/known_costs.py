@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from underfed_server.advice.sketches import JOINING
+from underfed_server.advice.sketches import JOINING, in_collate, on_whole_batch
 from underfed_server.facts.costly_lines import IsMeant
 from underfed_server.facts.loading import LoaderHotspots, Place
 from underfed_server.model import Stage
@@ -50,6 +50,8 @@ class KnownCost:
     """Without a GPU the training process would do the work, in its own time."""
     needs_larger: bool = False
     """What is resized is at least twice as large as what it is resized to, as far as that was seen."""
+    needs_smaller_use: bool = False
+    """What is resized becomes smaller, as far as that was seen."""
     shrinks: bool = False
     """What is done to the pictures afterwards takes less, too."""
     needs_floats: bool = False
@@ -193,6 +195,9 @@ WORKS_ON: Mapping[Operands, re.Pattern[str]] = {
 """Calls that show it; making a tensor of an array is the end of work on arrays."""
 
 
+PICTURES = 4, "pictures of one size; labels and texts stay"
+
+
 def decoded_at(size: str, by: int) -> str:
     """``size``: width and height that are needed, as arguments. ``by``: 2, 4 or 8, of what is decoded now."""
     return f"""\
@@ -203,6 +208,17 @@ def decoded_at(size: str, by: int) -> str:
  # OpenCV: cv2.IMREAD_REDUCED_COLOR_{by}; where the flag reduces already, by {by} times as much (8 at most).
  # simplejpeg, libjpeg-turbo itself: decode_jpeg(data, min_height=side, min_width=side)
  # Any format: save copies of the data set once, at the size that is used."""
+
+
+def copies_at(size: str) -> str:
+    """``size``: width and height that are used, as arguments."""
+    return f"""\
++for path in paths:  # once, before training
++    with Image.open(path) as image:
++        image.convert("RGB").resize(({size}), Image.Resampling.BICUBIC).save(copies / path.name, quality=95)
+ # In __getitem__:
+-image = Image.open(path).convert("RGB").resize(({size}))
++image = Image.open(copies / path.name).convert("RGB")"""
 
 
 KNOWN_COSTS: tuple[KnownCost, ...] = (
@@ -238,31 +254,29 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
     ),
     KnownCost(
         name="resized copies",
-        title="Resize less in each epoch",
-        why="Every epoch resizes the same pictures again. Copies that are saved once, little larger than what is used, "
-        "leave little to resize and to decode; Pillow resizes by a large factor faster in two steps.",
-        write="""\
--image = image.resize((side, side))
-+image = image.resize((side, side), reducing_gap=2.0)  # of pictures four times as large: first by whole numbers
- # Or, once, for the whole data set: save copies whose shorter side is the largest that a crop needs.
- # Or torchvision.transforms.v2 on uint8 tensors, which resizes faster than on floats.""",
-        risk="Pixels differ a little. Copies take storage, and fix the largest resolution.",
+        title="Save resized copies once",
+        why="Every epoch resizes the same pictures again. Copies that are saved once at the size that is used leave "
+        "nothing to resize, and less to decode.",
+        write=copies_at("width, height"),
+        risk="Copies take storage, fix the resolution, and as JPEG lose a little. Where a random crop comes before the "
+        "resize, they have to be of the whole picture, and large enough for the smallest crop.",
         source="https://pillow.readthedocs.io/en/stable/reference/Image.html#PIL.Image.Image.resize, "
-        "https://docs.pytorch.org/vision/stable/transforms.html#performance-considerations",
+        "https://pillow.readthedocs.io/en/stable/handbook/image-file-formats.html#jpeg-saving",
         seen_as=RESIZES,
-        needs_larger=True,
+        needs_smaller_use=True,
     ),
     KnownCost(
         name="augmenting batches",
         title="Augment whole batches on the GPU",
         why="Colours, blurs and rotations are computed picture by picture in the workers; on the GPU they take a whole "
         "batch with one call. What is random cannot be computed once.",
-        write="""\
- for images, labels in loader:
-     images = images.to(device, non_blocking=True)
-+    images = augment(images)  # torchvision.transforms.v2 or kornia.augmentation, taken out of the data set""",
+        write=f"""\
+ # augment: of torchvision.transforms.v2 or kornia.augmentation, in place of what the data set does
+{on_whole_batch("augment", *PICTURES)}
+ for batch in loader:
++    batch = changed(batch)  # once it is on the device""",
         risk="A transform of torchvision draws its random numbers once for a batch, kornia for each picture. "
-        "It takes time of the GPU.",
+        "Masks and boxes have to be changed with their pictures, by one call. It takes time of the GPU.",
         source="https://kornia.readthedocs.io/en/latest/augmentation.html",
         seen_as=AUGMENTS,
         needs_gpu=True,
@@ -273,12 +287,12 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         why="Colours, blurs and rotations are computed picture by picture. What is random cannot be computed once, but "
         "torchvision.transforms.v2 and kornia take a whole batch of tensors with one call, in the worker that joins "
         "it.",
-        write="""\
- def collate(samples):
-     images, labels = torch.utils.data.default_collate(samples)  # uint8 tensors of one size
--    return images, labels
-+    return augment(images), labels  # torchvision.transforms.v2 or kornia.augmentation, taken out of the data set""",
-        risk="A transform of torchvision draws its random numbers once for a batch, kornia for each picture.",
+        write=f"""\
+ # augment: of torchvision.transforms.v2 or kornia.augmentation, in place of what the data set does
+{in_collate("augment", *PICTURES)}""",
+        risk="A transform of torchvision draws its random numbers once for a batch, kornia for each picture. Masks and "
+        "boxes have to be changed with their pictures, by one call. On a CPU a batch may take as long as its pictures "
+        "one by one, a blur longer: time both.",
         source="https://docs.pytorch.org/vision/stable/transforms.html#performance-considerations, "
         "https://kornia.readthedocs.io/en/latest/augmentation.html",
         seen_as=AUGMENTS,
@@ -374,9 +388,16 @@ KNOWN_COSTS: tuple[KnownCost, ...] = (
         title="Make tensors of arrays, not of lists",
         why="A tensor made of a list is filled number by number, or array by array with a copy of each.",
         write="""\
--return torch.tensor(values.tolist())  # or of a list of arrays, or of numbers appended one by one
-+return torch.as_tensor(np.asarray(values))  # an array from the beginning; of several it is one copy""",
-        risk="The tensor shares the array's memory and has its type: torch.tensor makes float32 of a list of numbers.",
+     def __init__(self, rows):
+-        self.rows = rows  # lists of numbers
++        self.rows = [np.asarray(row) for row in rows]  # each once
+     def __getitem__(self, index):
+-        return torch.tensor(self.rows[index])  # or torch.as_tensor(np.asarray(self.rows[index]))
++        return torch.as_tensor(self.rows[index])  # no copy
+     # What is computed anew for each sample: as an array from the beginning, in place of a list of numbers; and of
+     # a list of arrays torch.as_tensor(np.stack(arrays)), which is one copy.""",
+        risk="The tensor shares the array's memory and has its type: float64 of a list of floats, of which "
+        "torch.tensor makes float32 (np.asarray(row, dtype=np.float32) does, too).",
         source="https://github.com/pytorch/pytorch/issues/13918",
         seen_as=re.compile(r"^torch\.(tensor|as_tensor|Tensor|FloatTensor|LongTensor|DoubleTensor|IntTensor) "),
         is_own=True,

@@ -72,6 +72,10 @@ class Offer:
     """What the change can save at most; ``None``: what all of the wait is."""
     ceiling: Ceiling | None = None
     """The speed-up that the change cannot exceed; ``None``: that with instant data."""
+    ceiling_ends: tuple[float, float] | None = None
+    """Between which that lies, in 95 of 100 cases; ``None``: not known."""
+    ceiling_of: str | None = None
+    """What would cost nothing then, where it is a part of loading."""
 
 
 def advice_of(case: Case, offer: Offer) -> Advice | None:
@@ -133,13 +137,17 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
     if changed is None and is_own:
         changed = {case.change: offer.to}
     diff, figures = _diff(case, offer), _figures(case, offer, gain)
+    ceiling, ends = above(_ceiling(case, offer), figures["high"]), offer.ceiling_ends
     return Advice(
         change=case.change,
         loader=case.loader.loader,
         from_=offer.from_ if offer.from_ is not None else case.loader.settings.get(case.change),
         to=offer.to,
         **figures,
-        ceiling=above(_ceiling(case, offer), figures["high"]),
+        ceiling=ceiling,
+        ceiling_low=None if ceiling is None or ends is None else min(ends[0], ceiling),
+        ceiling_high=None if ceiling is None or ends is None else max(ends[1], ceiling),
+        ceiling_of=None if ceiling is None else offer.ceiling_of,
         settings=_complete(case, changed) if changed is not None else {},
         title=offer.title,
         why=offer.why,

@@ -19,6 +19,9 @@ OF_WORK = ("cheaper_transform", "vectorize_collate")
 OF_CORES = ("num_workers", "cpu_allocation")
 """The same work is done by more. What is gained was predicted, and is no more than there are cores for."""
 
+WITHIN_QUEUE = ("prefetch_factor", "in_order")
+"""The same work is done in another order. Where it may be a loss as well, it comes after work that is known to go."""
+
 OF_QUEUE = "prefetch_factor"
 """The same work is done earlier, by as many. What is gained at most is the upper end of its interval."""
 
@@ -54,19 +57,26 @@ def _less_work_first(case: Case, ordered: list[Advice]) -> list[Advice]:
 
 def _is_before(case: Case, work: Advice, other: Advice) -> bool:
     """Whether doing ``work`` in a cheaper way comes before more workers or cores for it, or a longer queue. Its ceiling
-    is what it gives at most: it is sure enough where a cheaper way is known, and that is clearly more than they are
-    predicted to gain, or more than the queue gains at most. Where no core is left for another worker, any larger
-    ceiling is.
+    is what it gives at most, here by its lower end: it is sure enough where a cheaper way is known, and that is clearly
+    more than they are predicted to gain, or more than the queue gains at most, or the queue may be a loss. Where no
+    core is left for another worker, any larger ceiling is.
     """
+    if other.change in WITHIN_QUEUE and _may_be_loss(other) and work.ceiling is not None:
+        return work.to != ANY.name and not _takes_less(case, other)
     if other.change not in (*OF_CORES, OF_QUEUE) or work.ceiling is None or _takes_less(case, other):
         return False
     is_known = work.to != ANY.name
+    ceiling = work.ceiling if work.ceiling_low is None else work.ceiling_low
     if other.change == OF_QUEUE:
-        return is_known and work.ceiling > (other.high or _gain(other))
+        return is_known and ceiling > (other.high or _gain(other))
     used = used_cores_fraction(case.rank, case.facts.host)
     if used is not None and used >= ALL_USED and other.change == "num_workers":
-        return work.ceiling > _gain(other)
-    return is_known and work.ceiling >= THRESHOLDS.clearly_larger_factor * (other.predicted_speedup or 1.0)
+        return ceiling > _gain(other)
+    return is_known and ceiling >= THRESHOLDS.clearly_larger_factor * (other.predicted_speedup or 1.0)
+
+
+def _may_be_loss(other: Advice) -> bool:
+    return not other.is_promised and (other.low is None or other.low < 1)
 
 
 def _takes_less(case: Case, other: Advice) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from underfed_server.advice.action import Action
 from underfed_server.diagnosis.checkpoints import HOW
 from underfed_server.diagnosis.sentence import outweigh_waiting, told_of_saving
 from underfed_server.facts.record import RankFacts, RunFacts
@@ -12,9 +13,9 @@ SAVE_LESS = (
 )
 
 
-def save_less(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> str | None:
-    """In one sentence; ``None``: waiting takes more, the pauses are for something else, or there is no verdict."""
+def save_less(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> Action | None:
+    """``None``: waiting takes more, the pauses are for something else, or there is no verdict."""
     data = verdict.data_stall_fraction
     if data is None or not outweigh_waiting(rank, data):
         return None
-    return SAVE_LESS if told_of_saving(rank, facts.between) else None
+    return Action(SAVE_LESS, rank.checkpoint_fraction) if told_of_saving(rank, facts.between) else None

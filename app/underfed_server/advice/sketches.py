@@ -21,3 +21,29 @@ JOINING = """\
 +        return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)
 +    return torch.stack(tensors)  # one copy"""
 """A collate function, as added lines of a diff."""
+
+
+def on_whole_batch(call: str, least_axes: int, what: str) -> str:
+    """Lines of a diff that do ``call`` to a whole batch, however that is made up. ``what``: tensors of so many axes or
+    more are."""
+    return f"""\
++def changed(batch):
++    if isinstance(batch, dict):
++        return {{name: changed(part) for name, part in batch.items()}}
++    if isinstance(batch, (tuple, list)):
++        parts = [changed(part) for part in batch]
++        return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
++    is_meant = isinstance(batch, torch.Tensor) and batch.ndim >= {least_axes}  # {what}
++    return {call}(batch) if is_meant else batch"""
+
+
+def in_collate(call: str, least_axes: int, what: str) -> str:
+    """As :func:`on_whole_batch`, in the worker that joins the batch."""
+    return f"""\
+{on_whole_batch(call, least_axes, what)}
++def collate(samples):
++    return changed(torch.utils.data.default_collate(samples))  # where the loader has a collate_fn: what that returns
+ loader = DataLoader(
+     dataset,
++    collate_fn=collate,
+ )"""

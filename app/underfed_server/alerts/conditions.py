@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from underfed_server import figures
 from underfed_server.diagnosis.causes.memory_pressure import FORECAST_HOURS, MEMORY_LEFT, USED_UP_IN
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.model import Bound, CauseFinding, Condition, Diagnosis, RunSummary

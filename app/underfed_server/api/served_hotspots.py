@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from time import monotonic_ns
 
 from underfed_server.diagnosis.changed_lines import change_of
-from underfed_server.facts.hotspots import hot_lines, loading_in
+from underfed_server.facts.hotspots import hot_lines, loading_in, order_of
 from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots
 from underfed_server.model import CountedStack, Diagnosis, HotspotsPage, Run, Sampled, StackFrame, Stage
 from underfed_server.store.reading.stacks import Place, Samples, Version, read_stacks, read_version
@@ -96,7 +96,7 @@ def page_of(
     place: tuple[str, str | None, int | None], of: Sampled, found: LoaderHotspots, why: str | None
 ) -> HotspotsPage:
     """Of a run, loader and rank. ``why``: there is no loader."""
-    (run_id, loader, rank), (places, stacks) = place, _numbered(found.samples)
+    (run_id, loader, rank), (places, stacks), lines = place, _numbered(found.samples), hot_lines(found)
     return HotspotsPage(
         run_id=run_id,
         rank=rank,
@@ -105,7 +105,8 @@ def page_of(
         has_step=found.has_step,
         samples=found.seen,
         hotspots=found.hotspots,
-        hot_lines=hot_lines(found),
+        hot_lines=lines,
+        order=order_of(lines),
         change=change_of(found),
         picture_sizes=list(found.picture_sizes),
         agent_fraction=found.agent_fraction,
@@ -135,6 +136,8 @@ def _merged(reader: Reader, place: Of, version: Version, now_ns: int, why: str |
         "needed_looks": LEAST_SAMPLES,
         "step_hotspots": step.hotspots,
         "step_lines": pages["step"].hot_lines,
+        "hot_order": pages["loading"].order,
+        "step_order": pages["step"].order,
         "hot_change": pages["loading"].change,
         "step_change": pages["step"].change,
         "agent_fraction": loading.agent_fraction,

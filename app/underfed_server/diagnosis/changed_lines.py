@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.facts.costly_lines import CostlyLine, costly_lines, looks_at
 from underfed_server.facts.loading import LEAST_SAMPLES, LoaderHotspots, Looks, looks_in
 from underfed_server.facts.share_of_looks import Whole, whole_of
@@ -25,7 +25,7 @@ def change_of(loading: LoaderHotspots) -> str | None:
         return None
     wholes = [whole_of(half.values()) for half in halves]
     lines = costly_lines(loading, most=MOST_LINES)
-    found = [(line, [looks_at(line, half, loading.own_files) for half in halves]) for line in lines]
+    found = [(line, [looks_at(line, half, loading) for half in halves]) for line in lines]
     changes = [(_change(looks, wholes), line, looks) for line, looks in found]
     told = sorted((each for each in changes if each[0]), key=lambda each: each[0])
     ends = [*[each for each in told if each[0] < 0][:1], *[each for each in told if each[0] > 0][-1:]]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
-from underfed_server.diagnosis.sentence import percent, percents
+from underfed_server.diagnosis.rounded import percent, percents
 from underfed_server.diagnosis.slow_ranks import SlowRanks, slow_ranks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR

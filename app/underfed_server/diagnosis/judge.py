@@ -28,6 +28,10 @@ MEDIUM_CONFIDENCE_STEPS = 50
 """The mean wait of 200 steps is known to about ±5 % at a spread of 70 % between steps; of 50, to ±10 %."""
 
 
+LISTS = ("beside_training", "causes", "signals", "ranks")
+"""Fields of a verdict that are empty where there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Before:
     """What the last verdict on a run said: a verdict does not change back and forth while the run goes on."""
@@ -66,6 +70,7 @@ def judge(facts: RunFacts, before: Before | None = None, overview: Overview | No
         reason="; ".join(filter(None, (_limitation(facts, rank), sentence.judged_since(rank)))) or None,
         sentence=sentence.verdict(examined, losses),
         why=sentence.why(examined, losses, causes, samples),
+        beside_training=sentence.beside_training(rank, facts.between),
         judged_steps=facts.judged_steps,
         judged_from_step=rank.changed.step_index if rank.changed else None,
         data_stall_fraction=losses.data,
@@ -112,12 +117,12 @@ def _bound(facts: RunFacts, losses: Losses, before: Before | None) -> Bound:
 def _not_yet(facts: RunFacts) -> Verdict:
     needed = THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps
     said, reason = sentence.no_verdict_yet(facts, needed)
-    return without_figures(said, reason, facts.judged_steps)
+    return without_figures(said, reason, facts.judged_steps, sentence.waited_fraction(facts))
 
 
-def without_figures(said: str, reason: str, judged_steps: int) -> Verdict:
-    """No verdict, and why."""
-    nothing = dict.fromkeys(Verdict.model_fields) | {"causes": [], "signals": [], "ranks": []}
+def without_figures(said: str, reason: str, judged_steps: int, waited: float | None = None) -> Verdict:
+    """No verdict, and why. ``waited``: of the time so far."""
+    nothing = dict.fromkeys(Verdict.model_fields) | {name: [] for name in LISTS} | {"waited_fraction": waited}
     known = {"clock": "host", "reason": reason, "sentence": said, "judged_steps": judged_steps}
     return Verdict.model_validate(nothing | known | {"bound": "unknown", "level": "unknown"})
 

@@ -45,11 +45,14 @@ def load_share(rank: RankFacts, part: Column) -> float | None:
 def collate_share(rank: RankFacts) -> float | None:
     """Share of load time that joining samples takes: it is measured without its waits for a core, of which it has as
     large a part as of the rest. ``None``: not measured."""
-    joining, waiting = (load_share(rank, part) for part in (rank.batches.collate_us, rank.batches.runqueue_us))
-    if joining is None:
-        return None
-    works = 1 - (waiting or 0.0)
-    return min(1.0, joining / works) if works > 0 else None
+    return without_queueing(*(load_share(rank, part) for part in (rank.batches.collate_us, rank.batches.runqueue_us)))
+
+
+def without_queueing(share: float | None, queued: float | None) -> float | None:
+    """Of load time without waits for a core, which take ``queued`` of it, what takes ``share`` of all of it. ``None``:
+    not measured."""
+    works = 1 - (queued or 0.0)
+    return None if share is None or works <= 0 else min(1.0, share / works)
 
 
 def input_lost_fraction(rank: RankFacts) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from underfed_server.diagnosis.between_batches import LEAST_FRACTION, LEAST_OF_LOOP, WORKS
+from underfed_server.diagnosis.beside_training import LOOKS, Told, between_fraction, found_beside_training
 from underfed_server.diagnosis.bound import Losses, find_level
 from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
@@ -15,9 +15,11 @@ from underfed_server.diagnosis.ended_tuning import measured_by_trials
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.instant_data import with_instant_data
 from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction, work_us
+from underfed_server.diagnosis.own_work import OwnWork, own_works
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.diagnosis.slow_ranks import SlowWork
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.costly_lines import costliest_line, share_of
+from underfed_server.facts.costly_lines import KnownShare, costliest_line, known_share_of
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.loading import LoaderHotspots
 from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
@@ -56,38 +58,6 @@ NO_STEP = "no step yet: the first batch is still being loaded"
 NO_LOADER = "No loader was seen in this run."
 
 
-def percent(fraction: float) -> str:
-    """``0.634`` → ``63%``, ``0.032`` → ``3.2%``: one digit more where whole numbers would hide the size.
-
-    A share too small for that is not printed as 0; 0 itself has no decimals.
-    """
-    if fraction < 0.0005:
-        return "less than 0.1%" if fraction > 0 else "0%"
-    tenths = math.floor(fraction * 1_000 + 0.5)  # half up, as browsers do: one figure reads alike everywhere
-    return f"{tenths / 10:.1f}%" if fraction < 0.0995 else f"{math.floor(fraction * 100 + 0.5)}%"
-
-
-def percents(whole: float, parts: Sequence[float]) -> tuple[str, list[str]]:
-    """As `percent`, but parts that make up the whole add up as they are printed: those that rounding changes most give
-    way. Parts that leave a rest stay as they are."""
-    said, each = percent(whole), [percent(part) for part in parts]
-    figures = [float(text.rstrip("%")) if text[0].isdigit() else 0.0 for text in each]
-    is_whole = abs(whole - sum(parts)) < 1e-6 and "less" not in "".join(each)
-    surplus = sum(figures) - float(said.rstrip("%")) if is_whole and "less" not in said else 0.0
-    # A share is printed to a whole percent or, where it is small, to a tenth.
-    sizes = [0.1 if "." in text else 1.0 for text in each]
-    while abs(surplus) > 0.05:
-        sign = 1 if surplus > 0 else -1
-        fitting = [index for index, size in enumerate(sizes) if size <= abs(surplus) + 0.05]
-        if not fitting:
-            break
-        worst = max(fitting, key=lambda index: sign * (figures[index] - 100 * parts[index]) / sizes[index])
-        figures[worst] -= sign * sizes[worst]
-        surplus -= sign * sizes[worst]
-        each[worst] = f"{figures[worst]:.1f}%" if sizes[worst] < 1 else f"{figures[worst]:.0f}%"
-    return said, each
-
-
 def three_digits(value: float) -> str:
     """At most three significant digits, thousands grouped, no zeros at the end: ``1,089``, ``62.1``, ``0.5``."""
     if value >= 100:
@@ -124,8 +94,16 @@ def verdict(examined: Examination, losses: Losses) -> str:
     said, rank = _said_of_judged(examined, losses), examined.rank
     if outweigh_waiting(rank, losses.data):
         said = f"Pauses take {percent(rank.paused_fraction)} of the time; {said[0].lower()}{said[1:]}"
+    for work in _own_works(examined)[:1]:
+        if outweighs(work.of_loop, losses.data):
+            said = f"{work.name} takes {percent(work.of_loop)} of the time; {said[0].lower()}{said[1:]}"
     # What was lost is told of all its programs, most of which may have waited for something else.
     return f"Since step {rank.changed.step_index:,} {said[0].lower()}{said[1:]}" if rank.changed else said
+
+
+def _own_works(examined: Examination) -> list[OwnWork]:
+    between = examined.facts.between
+    return [] if between is None else own_works(between, between_fraction(examined.rank))
 
 
 def _said_of_judged(examined: Examination, losses: Losses) -> str:
@@ -223,18 +201,36 @@ def _time(rank: RankFacts) -> str:
 
 def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
     """``samples``: in a step; ``None``: not known."""
-    is_first = outweigh_waiting(examined.rank, losses.data)
-    saving = _saving(examined.rank, examined.facts.between, is_first=is_first)
-    pauses = _pauses(examined.rank, losses, is_saving=saving is not None)
+    rank, between = examined.rank, examined.facts.between
+    saving = _saving(rank, between, is_first=outweigh_waiting(rank, losses.data))
+    pauses = _pauses(rank, losses, is_saving=saving is not None)
     waits = _why(examined, losses, causes, samples)
-    told = [pauses, saving, waits] if pauses else [waits, saving]
-    return " ".join(filter(None, [*told, *_between_batches(examined)])) or None
+    found = found_beside_training(rank, between)
+    more = [each.full for each in found if outweighs(each.of_loop, losses.data)]
+    less = [each.full for each in found if not outweighs(each.of_loop, losses.data)]
+    line = costliest_line(between) if between and examined.bound == "host" and not found else None
+    most = f"{LOOKS}, {percent(line.fraction)} found it in {line}: no other line took more." if line else None
+    told = [pauses, saving, *more, waits] if pauses else [*more, waits, saving]
+    return " ".join(filter(None, [*told, *less, most])) or None
+
+
+def beside_training(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:
+    """What takes a part worth telling of the loop's time and is neither training nor waiting, a sentence each, most of
+    the time first; what lies between epochs last."""
+    found = found_beside_training(rank, between)
+    saving = [Told(_saving_fraction(rank, between), text, text) for text in told_of_saving(rank, between)]
+    return [each.short for each in sorted([*saving, *found], key=lambda each: -each.of_loop)]
+
+
+def outweighs(of_loop: float, data: float) -> bool:
+    """Whether work takes more of the loop's time than waiting does."""
+    return of_loop >= max(PAUSED_FRACTION, data)
 
 
 def outweigh_waiting(rank: RankFacts, data: float) -> bool:
     """Whether more of the loop's time goes to pauses than to waiting, which takes ``data`` of the rest."""
     paused = rank.paused_fraction
-    return paused >= max(PAUSED_FRACTION, (1 - paused) * data)
+    return outweighs(paused, (1 - paused) * data)
 
 
 def _pauses(rank: RankFacts, losses: Losses, *, is_saving: bool) -> str | None:
@@ -249,12 +245,30 @@ def _pauses(rank: RankFacts, losses: Losses, *, is_saving: bool) -> str | None:
 
 def told_of_saving(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:
     """Sentences, where checkpoints take a part worth telling, by what was written, or by what the training thread was
-    seen to execute."""
-    told = [*_checkpoints(rank)]
-    seen = None if between is None else share_of(between, saves)
-    if not told and seen is not None and seen >= PAUSED_FRACTION:
-        told = [f"Of the looks at the training thread between batches, {percent(seen)} found it saving."]
+    seen to execute: that finds the saves, too, that are too short to be told from steps."""
+    told, seen = [*_checkpoints(rank)], _seen_saving(between)
+    if seen is None or seen.fraction < PAUSED_FRACTION:
+        return told
+    looks = f"{LOOKS}, {percent(seen.fraction)} found it saving"
+    if not told:
+        return [f"{looks}; how often it saves, and for how long, was not measured."]
+    if rank.checkpoints and _of_loop(seen.low or 0.0, rank) > rank.checkpoint_fraction:
+        return [*told, f"{looks}, more than in these pauses: saves shorter than two steps are not among them."]
     return told
+
+
+def _seen_saving(between: LoaderHotspots | None) -> KnownShare | None:
+    return None if between is None else known_share_of(between, saves)
+
+
+def _of_loop(share: float, rank: RankFacts) -> float:
+    """``share``: of the looks between batches, pauses included."""
+    return share * (rank.paused_fraction + (1 - rank.paused_fraction) * between_fraction(rank))
+
+
+def _saving_fraction(rank: RankFacts, between: LoaderHotspots | None) -> float:
+    seen = _seen_saving(between)
+    return max(rank.checkpoint_fraction, 0.0 if seen is None else _of_loop(seen.fraction, rank))
 
 
 def _saving(rank: RankFacts, between: LoaderHotspots | None, *, is_first: bool) -> str | None:
@@ -263,28 +277,6 @@ def _saving(rank: RankFacts, between: LoaderHotspots | None, *, is_first: bool) 
     at = [] if line is None else [f"The training thread was seen saving in {line}."]
     told = told_of_saving(rank, between)
     return " ".join([*told, *at, *([] if is_first else [ADVISED])]) if told else None
-
-
-def _between_batches(examined: Examination) -> Iterator[str]:
-    """What takes a part worth telling of the looks at the training thread, and is no training; of a loop that its
-    program limits, the costliest line, if it is nothing known.
-    """
-    between = examined.facts.between
-    if between is None:
-        return
-    known = [(work, work.within(between)) for work in WORKS]
-    shares = [(work, is_meant, share_of(between, is_meant) or 0.0) for work, is_meant in known]
-    of_loop = max(0.0, examined.rank.rest_us / examined.rank.step_us)
-    least = max(LEAST_FRACTION, LEAST_OF_LOOP / of_loop if of_loop else 1.0)
-    told = [each for each in shares if each[2] >= least]
-    looks = "Of the looks at the training thread between batches"
-    for work, is_meant, share in sorted(told, key=lambda each: -each[2]):
-        line = costliest_line(between, is_meant)
-        found = f"{percent(share)} found it {work.found_it}, most often in {line}"
-        yield f"{looks}, {found}. The usual remedy: {work.usual}"
-    line = costliest_line(between) if examined.bound == "host" and not told else None
-    if line is not None:
-        yield f"{looks}, {percent(line.fraction)} found it in {line}: no other line took more."
 
 
 def _checkpoints(rank: RankFacts) -> Iterator[str]:
@@ -425,13 +417,15 @@ def no_verdict_yet(facts: RunFacts, needed: int) -> tuple[str, str]:
     return said, steps if _has_ended(facts.status) or waited is None else f"{steps}; so far {waited}"
 
 
-def _so_far(facts: RunFacts) -> str | None:
-    """What the steps so far waited, which is no verdict: the start is much of a short run. ``None``: not known."""
+def waited_fraction(facts: RunFacts) -> float | None:
+    """Of the time of the steps so far, which is no verdict: the start is much of a short run. ``None``: not known."""
     whole_us = sum(rank.total_step_us for rank in facts.ranks)
-    if whole_us <= 0:
-        return None
-    waited = min(1.0, sum(rank.total_data_wait_us for rank in facts.ranks) / whole_us)
-    return f"{percent(waited)} of the time was spent waiting for data, the start included"
+    return min(1.0, sum(rank.total_data_wait_us for rank in facts.ranks) / whole_us) if whole_us > 0 else None
+
+
+def _so_far(facts: RunFacts) -> str | None:
+    waited = waited_fraction(facts)
+    return None if waited is None else f"{percent(waited)} of the time was spent waiting for data, the start included"
 
 
 def why_no_loader(reason: str) -> str:

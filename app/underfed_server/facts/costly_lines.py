@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from underfed_server.facts.called_names import Call, called_at, innermost_own, is_called, names_of_calls
 from underfed_server.facts.callers import Chain, callers_of, chain_to
 from underfed_server.facts.loading import LEAST_SAMPLES, Lines, LoaderHotspots, Looks, Place, Samples
 from underfed_server.facts.share_of_looks import Whole
@@ -73,9 +74,10 @@ def costly_lines(loading: LoaderHotspots, is_meant: IsMeant | None = None, *, mo
     if loading.seen < LEAST_SAMPLES:
         return []
     chains: dict[_Line, dict[Chain, Looks]] = defaultdict(lambda: defaultdict(none_seen))
+    names = names_of_calls(loading.samples, loading.own_files)
     for (stage, places), looks in loading.samples.items():
         if places and (is_meant is None or is_meant(stage, places)):
-            line, at = _line_of(places, loading.own_files)
+            line, at = _line_of(places, loading.own_files, names)
             chains[line][chain_to(places, at, loading.own_files)] += looks
     whole = loading.whole
     counts = {line: int(sum(ways.values(), none_seen()).sum()) for line, ways in chains.items()}
@@ -83,10 +85,11 @@ def costly_lines(loading: LoaderHotspots, is_meant: IsMeant | None = None, *, mo
     return [_costly(line, chains[line], whole, loading.lines) for line in often]
 
 
-def looks_at(line: CostlyLine, samples: Samples, own_files: frozenset[str]) -> Looks:
-    """Of these, how many found that line."""
+def looks_at(line: CostlyLine, part: Samples, loading: LoaderHotspots) -> Looks:
+    """How many found that line, of a ``part`` of the looks at this loading."""
     place = _Line((line.function, line.file, line.line), line.called, line.below)
-    found = (looks for (_stage, places), looks in samples.items() if places and _line_of(places, own_files)[0] == place)
+    names, own_files = names_of_calls(loading.samples, loading.own_files), loading.own_files
+    found = (looks for (_, places), looks in part.items() if places and _line_of(places, own_files, names)[0] == place)
     return sum(found, none_seen())
 
 
@@ -103,10 +106,31 @@ def name_of(place: Place) -> str:
 
 def share_of(loading: LoaderHotspots, is_meant: IsMeant) -> float | None:
     """Of loading, the stacks that are meant. ``None``: too little was seen."""
+    return None if (known := known_share_of(loading, is_meant)) is None else known.fraction
+
+
+class KnownShare(NamedTuple):
+    """A share, and within which ends it lies in 95 of 100 cases; ``None``: not known."""
+
+    fraction: float
+    margin_fraction: float | None
+
+    @property
+    def low(self) -> float | None:
+        return None if self.margin_fraction is None else max(0.0, self.fraction - self.margin_fraction)
+
+    @property
+    def high(self) -> float | None:
+        return None if self.margin_fraction is None else min(1.0, self.fraction + self.margin_fraction)
+
+
+def known_share_of(loading: LoaderHotspots, is_meant: IsMeant) -> KnownShare | None:
+    """As :func:`share_of`, with how well it is known."""
     if loading.seen < LEAST_SAMPLES:
         return None
     meant = (looks for (stage, places), looks in loading.samples.items() if is_meant(stage, places))
-    return loading.whole.share(sum(meant, none_seen()))
+    whole, looks = loading.whole, sum(meant, none_seen())
+    return KnownShare(whole.share(looks), whole.margin(looks))
 
 
 class _Line(NamedTuple):
@@ -129,15 +153,10 @@ def _costly(line: _Line, chains: Mapping[Chain, Looks], whole: Whole, lines: Map
     )
 
 
-def _line_of(places: tuple[Place, ...], own_files: frozenset[str]) -> tuple[_Line, int]:
+def _line_of(places: tuple[Place, ...], own_files: frozenset[str], names: Mapping[Call, str]) -> tuple[_Line, int]:
     """The innermost line of the program with what it calls, and its place in the stack."""
-    last = len(places) - 1 - _is_called(places, len(places) - 1)
-    own = max((at for at in range(last + 1) if places[at][1] in own_files), default=None)
+    own = innermost_own(places, own_files)
     if own is None:
+        last = len(places) - 1 - is_called(places, len(places) - 1)
         return _Line(places[last], None, places[0][0] if last else None), last
-    return _Line(places[own], places[own + 1][0] if own + 1 < len(places) else None, None), own
-
-
-def _is_called(places: tuple[Place, ...], at: int) -> bool:
-    """It has no frame of its own: what is not written in Python is told at the place of its call."""
-    return at > 0 and at == len(places) - 1 and places[at][1:] == places[at - 1][1:]
+    return _Line(places[own], called_at(places, own, names), None), own

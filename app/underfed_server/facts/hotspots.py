@@ -3,8 +3,10 @@ it was sampled, what the training thread does between its batches."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from itertools import takewhile
 from typing import TypeVar
 
 from underfed_server.facts.callers import Chain, callers_of, chain_to
@@ -18,6 +20,8 @@ from underfed_server.store.store import Store
 LEAST_FRACTION = 0.005
 MOST_HOTSPOTS = 100
 MOST_LINES = 20
+
+TWO = 2
 
 NO_WORKERS = "it has no workers, and the process that trains is sampled with --profile alone"
 NO_PROFILE = "the training thread is sampled with --profile alone"
@@ -89,6 +93,24 @@ def hot_lines(loading: LoaderHotspots) -> list[HotLine]:
         for line in costly_lines(loading, most=MOST_LINES)
         if line.fraction >= LEAST_FRACTION
     ]  # fmt: skip
+
+
+def order_of(lines: Sequence[HotLine]) -> str | None:
+    """Whether the first of these lines, most first, is known to take most: a sentence where others may be larger."""
+    if not lines or (first := lines[0]).margin_fraction is None:
+        return None
+    margin = first.margin_fraction
+
+    def may_be_larger(line: HotLine) -> bool:
+        return first.fraction - line.fraction < math.hypot(margin, line.margin_fraction or 0.0)
+
+    count = 1 + sum(1 for _ in takewhile(may_be_larger, lines[1:]))
+    if count < TWO:
+        return None
+    which = (
+        "Either of the first two may be the larger" if count == TWO else f"Any of the first {count} may be the largest"
+    )
+    return f"{which}: by their margins they cannot be told apart."
 
 
 def _chains_of(samples: Samples, own_files: Set[str]) -> Mapping[tuple[Stage, Place], Mapping[Chain, Looks]]:

@@ -43,5 +43,11 @@ def reduction_of(sizes: Sequence[PictureSize]) -> Reduction | None:
     return None
 
 
+def become_smaller(sizes: Sequence[PictureSize]) -> bool:
+    """In nearly all looks at resizing."""
+    seen = sum(size.count for size in sizes)
+    return sum(size.count for size in sizes if _ratio(size) > 1) >= LEAST_FRACTION * seen
+
+
 def _ratio(size: PictureSize) -> float:
     return min(size.decoded_width / size.used_width, size.decoded_height / size.used_height)

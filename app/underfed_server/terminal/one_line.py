@@ -31,9 +31,13 @@ def _said(found: Diagnosis) -> Iterator[str]:
     word = verdict_word(found.bound, found.level, found.status)
     if found.bound == "unknown":
         yield f"{word}: {found.reason or found.sentence}".removesuffix(".")
+        if found.waited_fraction is not None and found.status != "running":
+            yield f"so far {figures.fraction(found.waited_fraction)} of the time was spent waiting for data"
         return
     cause = f" ({found.causes[0].cause_label})" if found.causes else ""
     yield f"{word}: {_share(found)}{cause}{_lost(found)}"
+    for text in found.beside_training[:1]:
+        yield text.partition(": ")[0].removesuffix(".")
     if found.is_beside_first and found.beside_loader is not None:
         yield f"outside the loader: {found.beside_loader.removesuffix('.')}"
 

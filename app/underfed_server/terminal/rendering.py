@@ -110,15 +110,15 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
 def _hotspots(diagnosis: Diagnosis) -> list[RenderableType]:
     parts: list[RenderableType] = []
     loading, between = "Where loading spends its time", "Where the program spends its time between batches"
-    for bound, title, lines, looks, change in (
-        ("data", loading, diagnosis.hot_lines, diagnosis.looks, diagnosis.hot_change),
-        ("host", between, diagnosis.step_lines, diagnosis.step_looks, diagnosis.step_change),
+    for bound, title, lines, looks, told in (
+        ("data", loading, diagnosis.hot_lines, diagnosis.looks, (diagnosis.hot_order, diagnosis.hot_change)),
+        ("host", between, diagnosis.step_lines, diagnosis.step_looks, (diagnosis.step_order, diagnosis.step_change)),
     ):
         if is_well(diagnosis.bound, diagnosis.level):
             parts += [_costliest(title, line) for line in lines[:1]]
         elif lines:
             parts += ["", _hot_lines(title, lines)]
-            parts += [Padding(Text(change), (0, 0, 0, 2))] if change else []
+            parts += [Padding(Text(text), (0, 0, 0, 2)) for text in told if text]
         elif diagnosis.bound == bound and 0 < looks < diagnosis.needed_looks:
             parts += ["", _few_looks(title, looks, diagnosis.needed_looks)]
     parts += _slow_samples(diagnosis)

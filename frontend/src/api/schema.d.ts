@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 b83f298e5f74164bf9744d4427d6fc61b8562085191fb0b2d13f14815715f8fe. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 462f6be2576fce91b26b55daa5b66271f28e62fb2678ee651f638c6b48b2ba7e. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -829,6 +829,12 @@ export interface components {
             assumption: string | null;
             /** Ceiling */
             ceiling: number | null;
+            /** Ceiling High */
+            ceiling_high?: number | null;
+            /** Ceiling Low */
+            ceiling_low?: number | null;
+            /** Ceiling Of */
+            ceiling_of?: string | null;
             /**
              * Change
              * @enum {string}
@@ -1514,6 +1520,11 @@ export interface components {
             /** Beside Speedup */
             beside_speedup?: number | null;
             /**
+             * Beside Training
+             * @default []
+             */
+            beside_training: string[];
+            /**
              * Bound
              * @enum {string}
              */
@@ -1548,6 +1559,8 @@ export interface components {
              * @default []
              */
             hot_lines: components["schemas"]["HotLine"][];
+            /** Hot Order */
+            hot_order?: string | null;
             /**
              * Hotspots
              * @default []
@@ -1669,6 +1682,8 @@ export interface components {
              * @default 0
              */
             step_looks: number;
+            /** Step Order */
+            step_order?: string | null;
             /** Steps */
             steps: number;
             /** Steps Per S */
@@ -1679,6 +1694,8 @@ export interface components {
              */
             trials: components["schemas"]["Trial"][];
             tuning?: components["schemas"]["Tuning"] | null;
+            /** Waited Fraction */
+            waited_fraction?: number | null;
             /** Warmup Steps */
             warmup_steps: number;
             /** Why */
@@ -2277,6 +2294,8 @@ export interface components {
              * @enum {string}
              */
             of: "loading" | "step";
+            /** Order */
+            order?: string | null;
             /**
              * Picture Sizes
              * @default []

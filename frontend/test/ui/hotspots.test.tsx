@@ -78,6 +78,12 @@ describe('where loading spends its time', () => {
     expect(document.querySelector('.hotspots')?.closest('section')?.textContent).toContain(change)
   })
 
+  test('says below the lines where any of the first may be the largest', async () => {
+    const order = 'Either of the first two may be the larger: by their margins they cannot be told apart.'
+    await show({ order })
+    expect(document.querySelector('.hotspots')?.closest('section')?.textContent).toContain(order)
+  })
+
   test('is a list of functions, each with line, stage, shares and what chance may add', async () => {
     await show()
     fireEvent.click(screen.getByRole('button', { name: 'Self' }))

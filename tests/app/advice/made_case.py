@@ -70,6 +70,7 @@ def made_verdict(bound: Bound = "data", stragglers: tuple[int, ...] = (), /, **c
     }
     found = {
         "causes": sorted(causes, key=lambda cause: -cause.cost_fraction),
+        "beside_training": [],
         "signals": [],
         "ranks": [RankDiagnosis(rank=rank, data_stall_fraction=0.3, straggler=True) for rank in stragglers],
     }

@@ -11,6 +11,7 @@ import zipfile
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -37,6 +38,7 @@ def sketches() -> Iterator[tuple[str, str]]:
             if name not in OF_A_SHELL and "\n" in f"{text}\n" and re.match(r"[ +-]", text):
                 yield f"{name}.{key}", text.replace("{shards}", "8")
     yield "cheaper_transform.ANY", cheaper_transform.ANY.write
+    yield "cheaper_transform.ANY_RANDOM", cheaper_transform.ANY_RANDOM.write
     yield from ((cost.name, cost.write) for cost in KNOWN_COSTS)
 
 
@@ -239,8 +241,21 @@ def test_any_other_picture_is_decoded_as_before(picture: Path, tmp_path: Path) -
     assert place["image"].size == (1_600, 1_200)
 
 
-def test_a_picture_is_resized_in_two_steps(picture: Path) -> None:
-    assert after(SKETCHES["resized copies"], image=Image.open(picture), side=64)["image"].size == (64, 64)
+def test_copies_are_saved_once_at_the_size_that_is_used(picture: Path, tmp_path: Path) -> None:
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    known = {"paths": [picture], "path": picture, "copies": copies, "width": 64, "height": 48}
+    with after(SKETCHES["resized copies"], **known)["image"] as image:
+        assert image.size == (64, 48)
+    with Image.open(copies / picture.name) as copied, Image.open(picture) as whole:
+        expected = np.asarray(whole.resize((64, 48), Image.Resampling.BICUBIC), dtype=float)
+        assert np.abs(np.asarray(copied) - expected).mean() < 8, "as JPEG"
+
+
+def test_a_picture_is_decoded_straight_into_a_tensor(picture: Path) -> None:
+    io = SimpleNamespace(decode_image=lambda path, mode: (path, mode))
+    place = after(SKETCHES["another decoder"], torchvision=SimpleNamespace(io=io), path=picture)
+    assert place["image"] == (picture, "RGB")
 
 
 @pytest.mark.parametrize("kind", [tuple, list, np.array, torch.tensor], ids=lambda kind: kind.__name__)
@@ -248,9 +263,10 @@ def test_arithmetic_in_place_gives_the_same_and_changes_nothing_else(picture: Pa
     whole = Image.open(picture).resize((8, 6))
     pixels = np.asarray(whole)
     expected = (pixels / 255.0 - np.array(MEAN)) / np.array(DEVIATION)
-    for image in (whole, pixels, pixels.astype(np.float32)):
+    images, names = (whole, pixels, pixels.astype(np.float32)), ("arrays in place", "arrays in float32")
+    for image, name in product(images, names):
         before = np.array(image)
-        place = after(SKETCHES["arrays in place"], image=image, mean=kind(MEAN), deviation=kind(DEVIATION))
+        place = after(SKETCHES[name], image=image, mean=kind(MEAN), deviation=kind(DEVIATION))
         assert place["image"].dtype == np.float32
         assert np.allclose(place["image"], expected, atol=1e-5)
         assert np.array_equal(np.array(image), before)
@@ -265,12 +281,37 @@ def test_random_numbers_come_as_float32(dtype: type) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [np.arange(3.0), [np.arange(2), np.arange(2)], [1, 2, 3], torch.arange(3)],
-    ids=["an_array", "arrays", "numbers", "a_tensor"],
+    "values", [np.arange(3.0), [np.arange(2), np.arange(2)], [1, 2, 3], [0.5, 1.5], torch.arange(3)],
+    ids=["an_array", "arrays", "whole_numbers", "numbers", "a_tensor"],
 )  # fmt: skip
-def test_a_tensor_is_made_of_one_array(values: Any) -> None:
-    made = returned(SKETCHES["one array to one tensor"], values=values)
-    assert torch.equal(made, torch.as_tensor(np.asarray(values)))
+def test_a_tensor_is_made_of_an_array_that_is_made_once(values: Any) -> None:
+    rows = after(" class Rows:\n" + SKETCHES["one array to one tensor"])["Rows"]([values])
+    assert torch.equal(rows[0], torch.as_tensor(np.asarray(values)))
+    assert rows[0].data_ptr() == rows[0].data_ptr(), "no copy"
+
+
+CHANGED = {"augmenting batches": 4, "augmenting in collate_fn": 4, "cheaper_transform.ANY_RANDOM": 2}
+"""Sketches that change whole batches, and how many axes a tensor has at least that is changed."""
+
+
+@pytest.mark.parametrize("name", CHANGED)
+@pytest.mark.parametrize("kind", [*KINDS, "lists", "pictures"])
+def test_a_whole_batch_is_changed_and_stays_made_up_as_it_is(name: str, kind: str) -> None:
+    """Whatever the data set returns: one tensor, a pair, a dict."""
+    made = KINDS | {
+        "lists": lambda index: [torch.full((3, 2), float(index)), index],
+        "pictures": lambda index: {"image": torch.full((3, 2, 2), float(index)), "label": (index, f"{index}.jpg")},
+    }
+    samples = [made[kind](index) for index in range(5)]
+    usual = torch.utils.data.default_collate(samples)
+    known = {"augment": lambda batch: batch + 1, "the_call": lambda batch: batch + 1, "loader": [usual]}
+    place = after(SKETCHES[name], dataset=None, DataLoader=settings_of, **known)
+    changed = place["loader"]["collate_fn"](samples) if name != "augmenting batches" else place["batch"]
+    assert type(changed) is type(usual)
+    assert len(parts(changed)) == len(parts(usual))
+    for own, other in zip(parts(changed), parts(usual), strict=True):
+        is_changed = isinstance(other, torch.Tensor) and other.ndim >= CHANGED[name]
+        assert own == other if isinstance(other, str) else torch.equal(own, other + is_changed)
 
 
 @pytest.mark.parametrize("name", ["bytes to the device", "smaller_dtype.DIFF"])

@@ -96,6 +96,33 @@ def test_that_another_line_takes_the_time_since_the_middle_is_told(client: TestC
     assert shown(client, "&of=step").change is None
 
 
+@pytest.mark.parametrize(("resizing", "reading", "order"), [
+    (700, 200, None), (300, 250, "Either of the first two may be the larger"),
+    (300, 280, "Any of the first 3 may be the largest"),
+])  # fmt: skip
+def test_where_margins_overlap_it_is_said_that_another_line_may_be_the_largest(
+    client: TestClient, store: Store, resizing: int, reading: int, order: str | None
+) -> None:
+    collating = 260 if reading == 280 else 20
+    post(store, [made_window(0, stacks=[seen(resizing=resizing, reading=reading, collating=collating, other=5)])])
+    page = shown(client)
+    diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
+    assert page.order == diagnosis.hot_order
+    assert page.order == (order and f"{order}: by their margins they cannot be told apart.")
+    assert diagnosis.step_order is None
+
+
+def test_a_run_without_a_loader_has_no_hotspots_and_says_why(client: TestClient, store: Store) -> None:
+    post(store, [made_window(0, streams=[])])
+    for of in ("loading", "step"):
+        answer = client.get(f"/api/v1/runs/run-1/hotspots?of={of}&rank=0")
+        assert answer.status_code == 200
+        page = HotspotsPage.model_validate(answer.json())
+        assert (page.run_id, page.loader, page.rank, page.of) == ("run-1", None, 0, of)
+        assert (page.samples, page.hotspots, page.hot_lines, page.stacks, page.slow_samples) == (0, [], [], [], [])
+        assert page.missing == "no step was recorded yet"
+
+
 def test_what_is_sent_again_replaces_what_was_known(client: TestClient, store: Store) -> None:
     post(store, [made_window(0, stacks=[seen()]), made_window(1, stacks=[seen(resizing=160)])])
     assert shown(client).samples == 200

@@ -14,7 +14,7 @@ from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.save_less import SAVE_LESS
 from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.causes import all_causes
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.model import Advice, Anatomy, CauseFinding, Diagnosis, Refusal
 from underfed_server.names import all_labels
 
@@ -611,7 +611,7 @@ def what_is_said_of_joining_is_its_figure(said: Diagnosis) -> Iterator[str]:
     for each in said.causes:
         told = re.search(r"takes ([\d.]+%) of", each.sentence) if each.cause == "slow_collate" else None
         rows = {row.what: row.value for row in each.evidence}
-        share = rows.get("Joining samples, of load time that is waited for")
+        share = rows.get("Joining samples, of load time without waits for a core")
         if told is not None and (not isinstance(share, float) or percent(share) != told[1]):
             yield f"{each.sentence!r}, and the evidence says {share}"
         advised = [row for one in said.advice for row in one.evidence if row.what.startswith("Joining samples, of ")]

@@ -385,7 +385,9 @@ def test_waiting_for_a_core_says_nothing_of_collating() -> None:
     joining, other = (with_batches(shared, collate_us=share * 60e3) for share in (0.6, 0.2))
     found = finding(joining, "slow_collate")
     assert found.cost_fraction == pytest.approx(0.3 * 120 / 170, abs=0.01)
-    assert found.sentence.endswith("takes 30% of a load, waiting for a free core most of the rest.")
+    assert found.sentence.endswith(
+        "takes 60% of a load, waits for a free core left out, which are 50% of all its time."
+    )
     assert "slow_collate" not in causes(other)
 
 
@@ -394,7 +396,7 @@ def test_what_is_said_of_collating_is_its_figure() -> None:
     found = finding(with_batches(starved(), collate_us=0.42 * 120e3), "slow_collate")
     assert found.sentence.endswith("takes 42% of a load.")
     told = {each.what: each.value for each in found.evidence}
-    assert told["Joining samples, of load time that is waited for"] == pytest.approx(0.42)
+    assert told["Joining samples, of load time without waits for a core"] == pytest.approx(0.42)
 
 
 def test_slow_collate_is_silent_where_samples_take_the_time() -> None:

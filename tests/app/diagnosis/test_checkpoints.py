@@ -11,7 +11,7 @@ from tests.app.made_loading import made_loading
 from underfed_server.advice.save_less import save_less
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
 from underfed_server.diagnosis.judge import judge
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.facts.loading import LoaderHotspots
 from underfed_server.facts.record import Checkpoints, RunFacts
 
@@ -49,8 +49,20 @@ def test_the_line_that_saves_is_named_where_the_training_thread_was_sampled() ->
 
 def test_by_looks_alone_it_is_told_what_share_of_them_found_it_saving() -> None:
     why = judge(pausing(0.28, wrote=False, between=SAVING)).why or ""
-    assert "Of the looks at the training thread between batches, 24% found it saving." in why
+    told = "24% found it saving; how often it saves, and for how long, was not measured."
+    assert f"Of the looks at the training thread between batches, {told}" in why
     assert "Checkpoints take" not in why
+
+
+def test_saves_that_are_too_short_to_be_pauses_are_found_by_looks() -> None:
+    """Most of the saves take less than two steps: by what was written, only the longer ones are told from steps."""
+    told = judge(pausing(0.06, between=SAVING)).beside_training
+    assert told == [
+        "Checkpoints take 6.0% of this loop's time: 12 pauses, in each of which about 240 MiB were written.",
+        "Of the looks at the training thread between batches, 24% found it saving, more than in these pauses: saves "
+        "shorter than two steps are not among them.",
+    ]
+    assert len(judge(pausing(0.28, between=SAVING)).beside_training) == 1, "the looks do not find more"
 
 
 def test_checkpoints_beside_a_longer_wait_are_told_after_it() -> None:

@@ -316,7 +316,7 @@ BROKEN: dict[str, Diagnosis] = {
         "Reading from storage, of load time that is waited for": 0.7,
         "Ready to run, no core free, of load time that is waited for": 0.6}),
     "what_is_said_of_joining_is_its_figure": caused("slow_collate", "Joining samples takes 70% of a load.", {
-        "Joining samples, of load time that is waited for": 0.4}),
+        "Joining samples, of load time without waits for a core": 0.4}),
     "what_others_use_is_said_first_and_as_measured": caused("cpu_limited", "Other jobs use 1.8 of the 2 cores.", {
         "Cores used by other jobs": 0.7, "Cores this run may use": 2.0}),
     "what_is_foretold_was_seen_for_five_minutes": caused("memory_pressure", "In 2 hours memory is used up: this run "

@@ -11,7 +11,7 @@ import pytest
 from tests.app.made_facts import made_run, starved
 from underfed_server.advice.advise import advise
 from underfed_server.diagnosis.judge import judge
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.app.made_loading import made_loading
-from underfed_server.facts.costly_lines import costliest_line, name_of, share_of
+from underfed_server.facts.costly_lines import costliest_line, costly_lines, name_of, share_of
 
 RESIZE = "Photos.__getitem__ data.py:41 > Image.resize PIL/Image.py:2440 > resize PIL/Image.py:2440"
+CALLED = "Module._wrapped_call_impl torch/nn/modules/module.py:1773"
 CONVERT = "Photos.__getitem__ data.py:40 > Image.convert PIL/Image.py:1067 > ImageFile.load PIL/ImageFile.py:425"
 
 
@@ -92,3 +93,33 @@ def test_of_a_line_that_libraries_call_the_libraries_are_told() -> None:
 def test_of_a_few_looks_nothing_is_said() -> None:
     assert costliest_line(made_loading({RESIZE: 99})) is None
     assert share_of(made_loading({RESIZE: 99}), lambda _stage, _places: True) is None
+
+
+@pytest.mark.parametrize(("behind", "named"), [
+    ("_std numpy/_core/_methods.py:220 > _var numpy/_core/_methods.py:150", "numpy.std"),
+    ("_std numpy/core/_methods.py:220", "numpy.std"),
+    (f"{CALLED} > Module._call_impl torch/nn/modules/module.py:1784 > Normalize.forward torchvision/transforms.py:9",
+     "Normalize"),
+    ("Optimizer.profile_hook_step.wrapper torch/optim/optimizer.py:493 > _use_grad_for_differentiable._use_grad "
+     "torch/optim/optimizer.py:91 > SGD.step torch/optim/sgd.py:125", "SGD.step"),
+    ("_disable_dynamo.inner torch/_compile.py:53 > Optimizer.zero_grad torch/optim/optimizer.py:980",
+     "Optimizer.zero_grad"),
+    ("Compose.__call__ torchvision/transforms.py:95 > Resize.forward torchvision/transforms.py:350",
+     "Compose.__call__"),
+    ("_prepared lib/inside.py:3", "_prepared"), ("_C._crop data.py:41", "_C._crop"),
+])  # fmt: skip
+def test_what_the_program_calls_has_its_public_name(behind: str, named: str) -> None:
+    (line,) = costly_lines(made_loading({f"Photos.__getitem__ data.py:41 > {behind}": 200}), most=9)
+    assert line.called == named
+
+
+def test_looks_that_found_nothing_public_count_for_what_others_found_behind_the_same_call() -> None:
+    own = f"Photos.__getitem__ data.py:41 > {CALLED}"
+    step = "main train.py:26 > Optimizer.profile_hook_step.wrapper torch/optim/optimizer.py:493"
+    steps = {
+        f"{step} > record_function.__enter__ torch/autograd/profiler.py:760": 50,
+        f"{step} > SGD.step torch/optim/sgd.py:125": 150,
+    }
+    assert [line.called for line in costly_lines(made_loading(steps), most=9)] == ["SGD.step"]
+    seen = {f"{own} > Normalize.forward torchvision/transforms.py:9": 150, own: 50}
+    assert [(line.called, line.fraction) for line in costly_lines(made_loading(seen), most=9)] == [("Normalize", 1.0)]

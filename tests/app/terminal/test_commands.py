@@ -121,6 +121,23 @@ def test_a_line_has_the_first_fix_whatever_else_it_says(beside: str | None) -> N
     assert len(line) <= LONGEST
 
 
+def test_a_line_has_what_is_neither_training_nor_waiting() -> None:
+    told = [
+        "Checkpoints take 13% of this loop's time: 15 pauses, in each of which 62 MiB were written.",
+        "draw takes 9%.",
+    ]
+    assert "; Checkpoints take 13% of this loop's time; " in line_of(made_diagnosis(beside_training=told))
+
+
+def test_a_line_of_a_run_without_a_verdict_has_what_it_waited_so_far() -> None:
+    known: dict[str, Any] = {
+        "bound": "unknown", "level": "unknown", "reason": "21 of 25 steps", "causes": [], "waited_fraction": 0.98,
+    }  # fmt: skip
+    ended = line_of(made_diagnosis(status="finished", **known))
+    assert ended == "no verdict: 21 of 25 steps; so far 98% of the time was spent waiting for data; run run-1"
+    assert "so far" not in line_of(made_diagnosis(status="running", **known))
+
+
 def test_an_id_takes_precedence_over_a_beginning_and_ambiguity_is_reported(store: Store, capsys: Capture) -> None:
     for run_id in ("train", "train-2", "train-3"):
         post(store, made_stream(1, run_id=run_id))

@@ -55,7 +55,6 @@ class SlowSamples:
     _last_ns: int = 0
     _gap_ns: int = 0
     """Before it was first seen."""
-    _before_ns: int = 0
     _before_times: Times | None = None
     """At the look before it was first seen: one that holds the interpreter lock is seen when it is nearly over."""
     _last_times: Times | None = None
@@ -69,7 +68,7 @@ class SlowSamples:
             self._position, self._index, self._files_from_ns = position, index, 0.0
             self._file = self._file_bytes = None
             self._first_ns, self._gap_ns = due_ns, gap_ns
-            self._before_ns, self._before_times = self._last_ns, self._last_times
+            self._before_times = self._last_times
         elif self._file is None and now_ns - self._first_ns >= self._files_from_ns:
             self._files_from_ns = LATER * (now_ns - self._first_ns)
             opened = next((path for path in open_files() if path not in self._open_before), None)
@@ -88,12 +87,16 @@ class SlowSamples:
             self.seen.add_slow(SlowSample(load_us, self._index, self._file, self._file_bytes, self.worker, *parts))
 
     def _parts_us(self, load_us: int) -> tuple[int | None, int | None]:
-        """On a CPU and waiting for one: of all of the load as between the look before it and the last."""
-        before, last, between_ns = self._before_times, self._last_times, self._last_ns - self._before_ns
+        """On a CPU and waiting for one: of all of the load as between the look before it and the last. Together they
+        are never more than the load: the kernel counts a wait once it is over, so one that began earlier is counted
+        here as well."""
+        before, last = self._before_times, self._last_times
         if before is None or last is None:
             return None, None
-        cpu, runqueue = (min(1.0, (end - begin) / between_ns) for begin, end in zip(before, last, strict=True))
-        return round(load_us * cpu), round(load_us * min(runqueue, 1 - cpu))
+        between_ns = max(1, last.at_ns - before.at_ns)
+        cpu_us = round(load_us * min(1.0, (last.cpu_ns - before.cpu_ns) / between_ns))
+        runqueue_us = round(load_us * (last.runqueue_ns - before.runqueue_ns) / between_ns)
+        return cpu_us, min(runqueue_us, load_us - cpu_us)
 
 
 def sample_of(frame: FrameType) -> Sample | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from underfed.host.clock import now_ns
 from underfed.host.own_file import OwnFile
 from underfed.host.signal_handlers import let_through
 
@@ -12,6 +13,8 @@ class Times(NamedTuple):
     cpu_ns: int
     runqueue_ns: int
     """Ready to run, and no core was free."""
+    at_ns: int
+    """When that was read: on a loaded host some time may pass between a look and this."""
 
 
 class ThreadTimes:
@@ -32,4 +35,4 @@ class ThreadTimes:
         except (OSError, ValueError) as error:
             let_through(error)
             return None
-        return Times(int(cpu), int(runqueue))
+        return Times(int(cpu), int(runqueue), now_ns())

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from underfed_server.advice.case import Case, cures
 from underfed_server.advice.change import Change
-from underfed_server.advice.known_costs import CONVERTS, KNOWN_COSTS, RESIZES, KnownCost, decoded_at
+from underfed_server.advice.known_costs import CONVERTS, KNOWN_COSTS, RESIZES, KnownCost, copies_at, decoded_at
 from underfed_server.advice.offer import Offer, is_worthwhile
 from underfed_server.advice.shares import factor_without
+from underfed_server.advice.sketches import in_collate
 from underfed_server.diagnosis import measures
 from underfed_server.diagnosis.costly_evidence import CALLERS, LOOKS
 from underfed_server.diagnosis.instant_data import Ceiling
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.diagnosis.slowest_samples import files_alike, named, slowest, took
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.costly_lines import CostlyLine, IsMeant, costliest_line, costly_lines, name_of, share_of
+from underfed_server.facts.costly_lines import (
+    CostlyLine,
+    IsMeant,
+    KnownShare,
+    costliest_line,
+    costly_lines,
+    known_share_of,
+    name_of,
+    share_of,
+)
 from underfed_server.facts.loading import LoaderHotspots, Place
-from underfed_server.facts.reduced_decoding import Reduction, are_known, reduction_of
+from underfed_server.facts.reduced_decoding import Reduction, are_known, become_smaller, reduction_of
 from underfed_server.model import Evidence, Stage
 
 LEAST_SHARE = 0.10
@@ -64,10 +74,8 @@ ANY_RANDOM = Said(
     ANY.title,
     "No cheaper way of it is known. Random numbers are drawn for it, so it cannot be computed once, but it may be done "
     "to a whole batch with one call.",
-    """\
- def collate(samples):
--    return torch.utils.data.default_collate(samples)
-+    return the_call(torch.utils.data.default_collate(samples))  # of the whole batch, taken out of the data set""",
+    f" # the_call: of a whole batch, in place of what the data set does\n"
+    f"{in_collate('the_call', 2, 'values of samples, not one number each')}",
     "Random numbers have to be drawn for each sample of a batch.",
 )
 
@@ -99,21 +107,29 @@ def consider(case: Case) -> list[Offer]:
 
 
 def _known(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterator[tuple[float, Offer]]:
-    """With what each could save of loading. ``told``: lines that one of these is about; they are added."""
+    """With what each could save of loading at least. ``told``: lines that one of these is about; they are added."""
     places = {place for _stage, stack in loading.samples for place in stack}
     for cost in KNOWN_COSTS:
         is_meant = cost.within(loading, places) if _applies(cost, case) else None
         if is_meant is None:
             continue
-        share, line = share_of(loading, is_meant) or 0.0, costliest_line(loading, is_meant)
-        if share < LEAST_SHARE or line is None or line in told:
+        share, line = known_share_of(loading, is_meant), costliest_line(loading, is_meant)
+        if share is None or share.fraction < LEAST_SHARE or line is None or line in told:
             continue
         told.add(line)
+        if cost.needs_smaller_use and _is_made_smaller(loading, places):
+            continue
         follows = _follows(cost, loading, is_meant)
-        takes = _takes(line, share, costly_lines(loading, is_meant, most=MOST_LINES))
+        takes = _takes(line, share.fraction, costly_lines(loading, is_meant, most=MOST_LINES))
         offer = _offer(case, loading, line, share, _said(cost, loading), takes, _left_out(follows))
         if offer is not None:
-            yield share + _shrinks(cost, loading) * follows, offer
+            yield _at_least(share) + _shrinks(cost, loading) * follows, offer
+
+
+def _at_least(share: KnownShare) -> float:
+    """So that what is known badly does not come before what is known well. Below 0, too: of two such shares one is
+    larger."""
+    return share.fraction - (share.margin_fraction or 0.0)
 
 
 def _follows(cost: KnownCost, loading: LoaderHotspots, is_meant: IsMeant) -> float:
@@ -154,8 +170,17 @@ def _left_out(share: float) -> str:
 def _said(cost: KnownCost, loading: LoaderHotspots) -> Said:
     reduction = reduction_of(loading.picture_sizes) if cost.shrinks else None
     if reduction is None:
-        return Said(cost.name, cost.title, cost.why, f"{cost.write}\n # {cost.source}", cost.risk)
+        return Said(cost.name, cost.title, cost.why, f"{_written(cost, loading)}\n # {cost.source}", cost.risk)
     return _measured(cost, reduction)
+
+
+def _written(cost: KnownCost, loading: LoaderHotspots) -> str:
+    """With the size that was seen to be used most often."""
+    sizes = loading.picture_sizes
+    if not cost.needs_smaller_use or not are_known(sizes):
+        return cost.write
+    most = max(sizes, key=lambda size: size.count)
+    return copies_at(f"{most.used_width}, {most.used_height}")
 
 
 def _measured(cost: KnownCost, reduction: Reduction) -> Said:
@@ -184,16 +209,32 @@ def _applies(cost: KnownCost, case: Case) -> bool:
         return False
     if cost.needs_bytes and case.loader.batch_fits_uint8 is False:
         return False
-    dtypes = case.loader.batch_dtypes
+    # Where joining is the main part of loading, the change for that says the same.
+    is_said = cost.stage == "collate" and case.found("slow_collate") is not None
+    return not is_said and _fits_types(cost, case.loader.batch_dtypes) and _fits_sizes(cost, case)
+
+
+def _fits_types(cost: KnownCost, dtypes: Mapping[str, int] | None) -> bool:
     if cost.needs_float64 and dtypes and "float64" not in dtypes:
         return False
-    if cost.needs_floats and dtypes and not any("float" in name for name in dtypes):
-        return False
+    return not (cost.needs_floats and dtypes) or any("float" in name for name in dtypes)
+
+
+def _fits_sizes(cost: KnownCost, case: Case) -> bool:
     sizes = case.facts.loading.picture_sizes if case.facts.loading else ()
-    if cost.needs_larger and are_known(sizes) and reduction_of(sizes) is None:
+    if not are_known(sizes):
+        return True
+    if cost.needs_larger and reduction_of(sizes) is None:
         return False
-    # Where joining is the main part of loading, the change for that says the same.
-    return not (cost.stage == "collate" and case.found("slow_collate"))
+    return not cost.needs_smaller_use or become_smaller(sizes)
+
+
+def _is_made_smaller(loading: LoaderHotspots, places: Collection[Place]) -> bool:
+    """What is resized, by a fix that is offered already: little is left to resize, and its sketch names copies, too."""
+    if reduction_of(loading.picture_sizes) is None:
+        return False
+    meant = (cost.within(loading, places) for cost in KNOWN_COSTS if cost.shrinks)
+    return any(is_meant and (share_of(loading, is_meant) or 0.0) >= LEAST_SHARE for is_meant in meant)
 
 
 def _any_line(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterator[tuple[float, Offer]]:
@@ -205,9 +246,10 @@ def _any_line(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Ite
         return
     if any((one.at, one.called) == (line.at, line.called) for one in told):
         return
-    offer = _offer(case, loading, line, line.fraction, ANY_RANDOM if _draws(loading, line) else ANY)
+    share = KnownShare(line.fraction, line.margin_fraction)
+    offer = _offer(case, loading, line, share, ANY_RANDOM if _draws(loading, line) else ANY)
     if offer is not None:
-        yield line.fraction, offer
+        yield _at_least(share), offer
 
 
 def _draws(loading: LoaderHotspots, line: CostlyLine) -> bool:
@@ -260,7 +302,7 @@ def _offer(
     case: Case,
     loading: LoaderHotspots,
     line: CostlyLine,
-    share: float,
+    share: KnownShare,
     said: Said,
     takes: str = "this takes",
     left_out: str = "",
@@ -268,9 +310,10 @@ def _offer(
     """``takes``: whose the share is. ``left_out``: what the ceiling does not count. ``None``: even if all of that work
     went away, the run would hardly be faster.
     """
-    ceiling = case.ceiling_without(share)
+    ceiling, ends = case.ceiling_without(share.fraction), _ends(case, share)
     if not is_worthwhile(ceiling):
         return None
+    within = f" ({ends[0]:.2f} to {ends[1]:.2f} by the margin of that share)" if ends else ""
     return Offer(
         to=said.name,
         title=said.title,
@@ -279,18 +322,45 @@ def _offer(
         diff=said.write,
         at=None if line.below else line.at,
         evidence=[
-            Evidence(what=f"Of loading, replaced by {said.name}", value=share, unit="fraction"),
-            Evidence(what=f"Replaced by {said.name}, at {line}", value=line.fraction, unit="fraction"),
+            Evidence(
+                what=f"Of loading, replaced by {said.name}",
+                value=share.fraction,
+                unit="fraction",
+                margin_fraction=share.margin_fraction,
+            ),
+            Evidence(
+                what=f"Replaced by {said.name}, at {line}",
+                value=line.fraction,
+                unit="fraction",
+                margin_fraction=line.margin_fraction,
+            ),
             Evidence(what=LOOKS, value=loading.seen, unit="count"),
             *said.evidence,
             Evidence(what=f"Speed-up if {said.name} cost nothing", value=ceiling, unit="factor"),
         ],
         gain=(
             "what the other way costs was not seen in this run. If it cost nothing, the "
-            f"{percent(share)} of loading that {takes} would be saved: about × {ceiling:.2f}{left_out}"
+            f"{percent(share.fraction)} of loading that {takes} would be saved: about × {ceiling:.2f}{within}{left_out}"
         ),
         ceiling=Ceiling(ceiling),
+        ceiling_ends=ends,
+        ceiling_of=_whose(share, line, takes),
     )
+
+
+def _ends(case: Case, share: KnownShare) -> tuple[float, float] | None:
+    """Between which the ceiling lies, as the share does; ``None``: not known."""
+    if share.low is None or share.high is None:
+        return None
+    return case.ceiling_without(share.low), case.ceiling_without(share.high)
+
+
+def _whose(share: KnownShare, line: CostlyLine, takes: str) -> str:
+    """What the ceiling is of: where the line has less, its share beside the ceiling would be taken for that."""
+    part = f"{percent(share.fraction)} of loading"
+    is_of_line = percent(line.fraction) == percent(share.fraction)
+    where = takes.removesuffix(" take together").replace("this line takes", "this line")
+    return part if is_of_line else f"{part}, in {where}"
 
 
 def _through(line: CostlyLine) -> str:

@@ -8,8 +8,9 @@ from underfed_server.advice.offer import Offer, refuse
 from underfed_server.advice.proof.traits import halved
 from underfed_server.advice.sketches import JOINING
 from underfed_server.diagnosis import evidence, measures
+from underfed_server.diagnosis.causes import slow_collate
 from underfed_server.diagnosis.instant_data import Ceiling
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.model import Evidence, Refusal
 
 FUNCTION = JOINING
@@ -30,7 +31,8 @@ def consider(case: Case) -> Offer | Refusal:
             why,
             [rate, evidence.mean_us("Joining one batch", rank.batches.collate_us)],
         )
-    share = measures.collate_share(rank)
+    told = _share(case)
+    share = told.value if isinstance(told.value, float) else None
     ceiling = None if share is None else Ceiling(case.ceiling_without(share))
     return Offer(
         to="vectorised",
@@ -40,8 +42,7 @@ def consider(case: Case) -> Offer | Refusal:
         diff=FUNCTION,
         call={"collate_fn": "collate"},
         evidence=[
-            _share(case),
-            Evidence(what="Joining, of load time without waits for a core", value=share, unit="fraction"),
+            told,
             evidence.mean_us("Joining one batch", rank.batches.collate_us),
             Evidence(what="Samples in a batch", value=measures.mean(rank.batches.samples), unit="count"),
         ],
@@ -62,11 +63,9 @@ def _gain(share: float | None, ceiling: Ceiling | None) -> str:
 
 def _share(case: Case) -> Evidence:
     """As its cause has it."""
-    what = f"Joining samples, {evidence.WAITED_FOR}"
-    told = (row for cause in case.verdict.causes for row in cause.evidence if row.what == what)
-    share = measures.load_share(case.rank, case.rank.batches.collate_us)
-    of_all = Evidence(what="Joining samples, of all load time", value=share, unit="fraction", series="collate_us")
-    return next(told, of_all)
+    told = (row for cause in case.verdict.causes for row in cause.evidence if row.what == slow_collate.JOINING)
+    share = measures.collate_share(case.rank)
+    return next(told, Evidence(what=slow_collate.JOINING, value=share, unit="fraction", series="collate_us"))
 
 
 CHANGE = Change(

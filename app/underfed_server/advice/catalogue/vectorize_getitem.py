@@ -9,7 +9,7 @@ from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer, refuse
 from underfed_server.advice.search import do_workers_sleep
 from underfed_server.diagnosis import measures
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.facts.costly_lines import share_of
 from underfed_server.model import Evidence, Refusal
 

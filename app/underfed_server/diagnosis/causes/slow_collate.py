@@ -6,7 +6,8 @@ from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, share_below
 from underfed_server.diagnosis.costly_evidence import costliest, is_joining
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.sentence import percent
+from underfed_server.diagnosis.measures import without_queueing
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, Signal
 
@@ -14,22 +15,23 @@ LEAST_SHARE = 0.40
 """Share of load time, without waiting for a core, from which joining samples is the main part of a load, the rest being
 spread over reading, decoding and transforming: with less, making it instant does not even gain a factor of 1.7."""
 
+OF_WORK = "of load time without waits for a core"
+
+JOINING = f"Joining samples, {OF_WORK}"
+"""What its evidence says that the share is, which is also the one that a change promises to save."""
+
 
 def find(examined: Examination) -> Found | None:
     share, loader, batches = examined.loads.collate, examined.loader, examined.rank.batches
-    if share is None or share < _least(examined):
+    working = _of_work(examined)
+    if share is None or working is None or working < LEAST_SHARE:
         return None
     collate = (loader.collate_type if loader else None) or "the collate function"
     return Found(
         min(examined.unexplained, examined.wait.loading * share),
-        f"Joining samples into a batch ({collate}) takes {_share_told(examined, share)}.",
+        f"Joining samples into a batch ({collate}) takes {percent(working)} of a load{_beside(examined)}.",
         [
-            Evidence(
-                what=f"Joining samples, {evidence.WAITED_FOR}",
-                value=share,
-                unit="fraction",
-                series="collate_us",
-            ),
+            Evidence(what=JOINING, value=working, unit="fraction", series="collate_us"),
             evidence.runqueue_share(examined.loads.runqueue),
             evidence.mean_us("Joining one batch", batches.collate_us, "collate_us"),
             *costliest(examined, is_joining, only=_only(examined)),
@@ -40,20 +42,20 @@ def find(examined: Examination) -> Found | None:
     )
 
 
-def _least(examined: Examination) -> float:
-    """Of load time: joining is measured without waiting for a core, and is most of what loading does without it."""
-    return LEAST_SHARE * (1 - (examined.loads.runqueue or 0.0))
+def _of_work(examined: Examination) -> float | None:
+    """Share of load time: joining is measured without waiting for a core, and so is what it is a share of."""
+    return without_queueing(examined.loads.collate, examined.loads.runqueue)
 
 
 def _waits_for_cores(examined: Examination) -> bool:
     return (examined.loads.runqueue or 0.0) >= THRESHOLDS.minor_cost_fraction
 
 
-def _share_told(examined: Examination, share: float) -> str:
-    """One figure, and why it need not be most of a load."""
-    queued = examined.loads.runqueue or 0.0
-    is_most_of_rest = _waits_for_cores(examined) and queued >= (1 - share) / 2
-    return f"{percent(share)} of a load{', waiting for a free core most of the rest' if is_most_of_rest else ''}"
+def _beside(examined: Examination) -> str:
+    """What the share leaves out, where joining is most of a load without it only."""
+    if not _waits_for_cores(examined):
+        return ""
+    return f", waits for a free core left out, which are {percent(examined.loads.runqueue or 0.0)} of all its time"
 
 
 def _only(examined: Examination) -> str:
@@ -62,9 +64,8 @@ def _only(examined: Examination) -> str:
 
 
 def _read_signal(examined: Examination, is_found: bool) -> Signal:
-    share = examined.loads.collate
     return share_below(
-        _least(examined), "Joining samples into batches", evidence.WAITED_FOR, share, "slow collate",
+        LEAST_SHARE, "Joining samples into batches", OF_WORK, _of_work(examined), "slow collate",
         is_cause=is_found, series="collate_us",
     )  # fmt: skip
 

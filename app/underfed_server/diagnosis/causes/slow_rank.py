@@ -9,7 +9,8 @@ import numpy as np
 from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.sentence import host_of, percent
+from underfed_server.diagnosis.rounded import percent
+from underfed_server.diagnosis.sentence import host_of
 from underfed_server.diagnosis.slow_ranks import STRAGGLER_FRACTION
 from underfed_server.facts.lockstep import Lockstep
 from underfed_server.model import Evidence

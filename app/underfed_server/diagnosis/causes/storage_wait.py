@@ -7,7 +7,8 @@ from underfed_server.diagnosis.cause import Cause, Found, Shared, load_signal, s
 from underfed_server.diagnosis.costly_evidence import costliest, reads
 from underfed_server.diagnosis.examination import Examination, read_from, waits_only_at_first
 from underfed_server.diagnosis.measures import are_cores_full
-from underfed_server.diagnosis.sentence import percent, size
+from underfed_server.diagnosis.rounded import percent
+from underfed_server.diagnosis.sentence import size
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.places import storage_place
 from underfed_server.facts.record import RankFacts

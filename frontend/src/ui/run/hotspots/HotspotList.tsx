@@ -85,6 +85,7 @@ export function HotspotList({ page, ranks, search, controls }: HotspotListProps)
           ...place.callers.map(caller => calledFrom(caller, place, samples)),
         ])}
       />
+      {page.order && <p class="detail">{page.order}</p>}
       {page.change && <p class="detail">{page.change}</p>}
       {places.length > FIRST && (
         <Button kind="small" onClick={() => (showsAll.value = !showsAll.value)}>
