@@ -49,7 +49,10 @@ def _why_at_all(conductor: Conductor, said: Sequence[str]) -> Iterator[str]:
 def _of_steps(conductor: Conductor) -> Iterator[str]:
     """What used the steps for trials, and how many would have been enough for what they did not suffice for."""
     for search in conductor.searches[-1:]:
-        missing = sum(_missing_in_all(search, trial) for trial in search.trials[1:])
+        needed = {trial: steps for trial in search.trials[1:] if (steps := _missing_in_all(search, trial))}
+        # Of those that were measured one gain that is shown is enough.
+        measured_ones = [steps for trial, steps in needed.items() if trial.blocks]
+        missing = min(measured_ones) if measured_ones else sum(needed.values())
         if missing:
             measured = sum(trial.measured for trial in search.trials[1:])
             yield (
