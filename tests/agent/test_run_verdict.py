@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from underfed.errors import ConfigError
+from underfed.exchange import tuning
 from underfed.exchange.config import read_config
+from underfed.exchange.tuning import TuningFacts
 from underfed.launcher import verdict
-from underfed.launcher.verdict import NO_ANSWER, NOT_JUDGED, NOT_SENT, SO_FAR, lines_of, report_verdict
+from underfed.launcher.verdict import NO_ANSWER, NOT_JUDGED, NOT_SENT, SO_FAR, lines_of, report_tuning, report_verdict
 
 RAISE = {"title": "Raise num_workers from 0 to 4", "is_promised": True, "predicted_speedup": 1.62, "low": 1.48}
 RAISE |= {"high": 1.71, "command": "underfed run --set num_workers=4 -- python train.py"}
@@ -276,3 +279,24 @@ def test_without_a_verdict_the_line_of_a_run_that_mostly_waited_is_named(
     known = {"bound": "unknown", "status": status, "waited_fraction": waited, "hot_lines": lines, "advice": []}
     said = list(lines_of(JUDGED | known, "…"))[1:-1]
     assert said == (["65% ± 31 of loading: Image.resize at data.py:12"] if is_named else [])
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        (
+            TuningFacts("train", tuning.KEPT, {}, lines=["num_workers=4,"]),
+            "--tune, to write into the script: num_workers=4,",
+        ),
+        (TuningFacts("train", tuning.LEFT_ALONE, {}, "too dear"), "--tune leaves the loader as it is: too dear"),
+        (TuningFacts("train", tuning.SEARCHING, {}), tuning.ENDED_WITHIN),
+    ],
+)
+def test_a_run_that_a_signal_ended_is_told_of_its_trials(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], facts: TuningFacts, told: str
+) -> None:
+    report_tuning(tmp_path)
+    assert not capfd.readouterr().err
+    tuning.write_tuning(tmp_path, facts)
+    report_tuning(tmp_path)
+    assert capfd.readouterr().err == f"underfed: {told}\n"

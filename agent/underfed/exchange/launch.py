@@ -57,6 +57,12 @@ def first_of_host_only(environ: Mapping[str, str], say: Say) -> Say:
     return say if read_rank(environ).local_rank == 0 else lambda _line: None
 
 
+def directory_of(environ: Mapping[str, str]) -> Path | None:
+    """``None``: there is no launcher on this host."""
+    directory = Path(environ.get(LAUNCH, ""))
+    return directory if directory.is_absolute() and directory.is_dir() else None
+
+
 def report(environ: Mapping[str, str], reports: str, detail: str = "") -> None:
     """Report to the launcher, if there is one. Raises nothing: on another host its directory does not exist."""
     directory = environ.get(LAUNCH)

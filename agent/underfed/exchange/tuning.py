@@ -38,6 +38,10 @@ def to_write(lines: Sequence[str], where: str = "") -> str:
     return f"--tune, to write into the script{where}: {' '.join(lines)}"
 
 
+ENDED_WITHIN = "--tune: the program ended within its trials, so no other setting was kept"
+"""A sentence of the terminal."""
+
+
 def left_as_it_is(reason: str) -> str:
     """A sentence of the terminal."""
     return f"--tune leaves the loader as it is: {reason}"

@@ -93,13 +93,16 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
         if directory.exists():
             # Imported here: it takes a tenth of a second, by which the command would start later.
             from underfed.launcher.command_end import report_end
-            from underfed.launcher.verdict import report_verdict
+            from underfed.launcher.verdict import report_tuning, report_verdict
 
             reports = launch.read_reports(directory)
             report_end(config, command, status, reports, environ.get(launch.SET))
-            if status >= 0:
-                # Who ended it by a signal waits for nothing more.
-                is_untold = environ.get(launch.TUNE) == "1" and launch.TUNED not in reports
+            is_untold = environ.get(launch.TUNE) == "1" and launch.TUNED not in reports
+            if status < 0:
+                # Who ended it by a signal waits for nothing more: what is here is told.
+                if is_untold:
+                    report_tuning(directory)
+            else:
                 ran_s = (now_ns() - command.origin_ns) / 1e9
                 report_verdict(config, begun, ran_s, is_tuning_untold=is_untold)
         if os.getpid() == 1:

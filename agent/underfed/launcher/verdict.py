@@ -6,6 +6,8 @@ import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from underfed.errors import ConfigError
@@ -76,6 +78,19 @@ def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float, *, is_t
         Guard().failed("verdict of the command's run", error)
 
 
+def report_tuning(directory: Path) -> None:
+    """Print what came of ``--tune`` in a command that a signal ended, as its process wrote it last. Raises nothing.
+
+    ``directory``: of the launcher's reports.
+    """
+    try:
+        facts = tuning.read_tuning(directory / tuning.FILE)
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # nothing was looked at yet
+    for line in tuning_lines({"tuning": asdict(facts)}):
+        launch.first_rank_only(os.environ, say)(line)
+
+
 def final_diagnosis(service: Service, run_id: str, most_s: float) -> tuple[Mapping[str, Any] | None, str]:
     """Once the run has ended and all that it sent was judged: by asking, the service judges it next. Where that takes
     longer, the verdict so far; ``None`` where there is none, and why.
@@ -142,6 +157,8 @@ def tuning_lines(diagnosis: Mapping[str, Any]) -> Iterator[str]:
     tuned = diagnosis.get("tuning") or {}
     if tuned.get("status") == tuning.KEPT and tuned.get("lines"):
         yield tuning.to_write(tuned["lines"])
+    elif tuned.get("status") == tuning.SEARCHING:
+        yield tuning.ENDED_WITHIN
     elif tuned.get("reason"):
         yield tuning.left_as_it_is(tuned["reason"])
 

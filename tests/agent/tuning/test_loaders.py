@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 
 import pytest
 
-from tests.agent.tuning.loaders import PROGRAMS, Training, fastest_ms, starts, step_ms, tuned
+from tests.agent.tuning.loaders import PROGRAMS, SHORT, Training, fastest_ms, starts, step_ms, tuned, whole
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 
 NONE, ONE_LONG = LoaderSetting(0), LoaderSetting(1, 8)
@@ -67,3 +68,9 @@ def test_no_workers_are_tried_where_batches_are_huge_though_they_are_not_propose
         training: Training = tuned(PROGRAMS[name], ONE_LONG, seed=0)
         settings = [trial.setting.num_workers for trial in training.conductor.searches[0].trials[1:]]
         assert (0 in settings) == is_tried
+
+
+def test_a_run_of_many_short_passes_is_tuned_over_several_of_them() -> None:
+    found = [whole(program, 20, seed=0) for program in SHORT]
+    assert statistics.fmean(each.tuned / each.untuned for each in found) < 0.65
+    assert max(each.tuned / each.untuned for each in found) < 1.02

@@ -42,7 +42,7 @@ def test_the_setting_that_is_measured_to_be_fastest_stays() -> None:
     steps = sum(search.used_steps for search in loop.conductor.searches)
     seconds = loop.conductor.trial_ns / 1e9
     assert costs.startswith(f"--tune: {steps} steps and {seconds:.1f} s of trials; ")
-    assert re.search(r"\d+ s \(95 % \d+–\d+\) gained since$", costs)
+    assert re.search(r"\d+ s \(95 % \d+–\d+\) gained since: the steps since then took \d+ s instead of \d+ s$", costs)
     assert lines == "--tune, to write into the script: num_workers=4,"
 
 
@@ -293,7 +293,8 @@ def test_each_setting_that_was_tried_and_not_kept_is_told_with_what_was_measured
 
 def test_how_many_more_steps_would_show_a_gain_follows_from_its_noise() -> None:
     loop = Loop({NONE: 90, TWO: 80}, noise=0.7, candidates=workers(2), most_steps=100)
-    _, line = left(loop)
+    _, line, steps = left(loop)
+    assert re.search(r"were measured, .* about --tune-steps \d{3} would have been enough$", steps)
     found = re.search(r"(1\.\d+) × as fast \(95 % (\d\.\d+)–.*about (\d+) more steps of each would show it$", line)
     assert found is not None and "not shown to be faster" in line
     speedup, low, more = map(float, found.groups())
@@ -313,17 +314,15 @@ def test_what_was_not_tried_is_told_beside_what_was_with_every_reason() -> None:
     assert lines[2] == f"--tune: num_workers=8 was not tried: {why}"
 
 
-def test_an_earlier_search_that_lost_what_it_may_is_told_beside_what_kept_a_later_one_from_trying() -> None:
+def test_room_is_looked_for_again_where_a_search_that_was_cut_short_goes_on() -> None:
     loop = Loop({NONE: 90, TWO: 95, FOUR: 1}, candidates=workers(4, 2), pass_steps=100, length=600, start_ms=7_000)
     loop.run(100)
-    assert "trials had lost" in str(loop.conductor.searches[0].trials[1].reason)
+    assert "that they had lost before" in str(loop.conductor.searches[0].trials[1].reason)
     loop.length = 20_000
     loop.no_room = "its batches need 9 MB of /dev/shm, and 1 MB are free"
     loop.run(400)
-    assert len(loop.conductor.searches) > 1
-    said = "\n".join(end_lines(loop.conductor, None))
-    assert "num_workers=2 was begun: trials had lost" in said
-    assert "num_workers=4 was not tried: its batches need 9 MB" in said
+    assert loop.conductor.searches[0].cut == []
+    assert list(end_lines(loop.conductor, None))[1].endswith(f"leaves the loader as it is: {loop.no_room}")
 
 
 def test_a_program_that_ends_within_its_trials_says_what_was_measured_so_far() -> None:
@@ -545,13 +544,13 @@ def test_trials_begin_once_the_pace_of_what_is_in_use_is_known() -> None:
     assert changing.now_ns < 20 * SECOND
 
 
-def test_a_search_that_was_cut_short_is_not_repeated_before_far_more_is_known() -> None:
+def test_a_search_that_was_cut_short_goes_on_once_far_more_of_the_run_is_known() -> None:
     loop = Loop({NONE: 50, TWO: 10}, candidates=workers(2), start_ms=4000, pass_steps=200, length=400)
-    loop.run(150)
-    assert len(loop.conductor.searches) == 1
-    loop.length = 2000
-    loop.run(300)
-    assert len(loop.conductor.searches) == 1
+    loop.run(450)
+    (search,) = loop.conductor.searches
+    assert search.cut
+    assert loop.in_use == NONE
     loop.length = 100_000
     loop.run(300)
-    assert len(loop.conductor.searches) == 2
+    assert loop.conductor.searches == [search]
+    assert loop.in_use == TWO

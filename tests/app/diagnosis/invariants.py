@@ -546,7 +546,7 @@ def shares_of_the_run_are_those_of_the_hours(said: Diagnosis) -> Iterator[str]:
     of_all = re.findall(r"([\d.]+%) of the run goes to waiting for data:", text)
     told = re.findall(r"([\d.]+%) of the run goes to waiting for (?!data:)", text)
     each = re.findall(r"([\d.]+%) for ", said.sentence) if of_all else []
-    if len(each) == len([part for part in parts if part]) and said.hours_lost:
+    if of_all and len(each) == len([part for part in parts if part]) and said.hours_lost:
         whole = float(of_all[0].rstrip("%"))
         if abs(sum(float(one.rstrip("%")) for one in each) - whole) > 0.95:
             yield f"{each} are told, which make up {whole}%"

@@ -6,7 +6,7 @@ few steps may take far longer than usual.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
 
@@ -26,6 +26,19 @@ FORKED_NS = 50_000_000
 all cores."""
 
 
+ONCE_MORE = 2.0
+"""Times as much as a turn had lost when it was cut short it is expected to lose the next time: nobody knows how much of
+it was to come."""
+
+MOST_DIGITS = 6
+
+
+def told_apart(one: float, other: float) -> tuple[str, str]:
+    """With as many digits as two different numbers need to be read as different."""
+    digits = next((each for each in range(1, MOST_DIGITS) if round(one, each) != round(other, each)), MOST_DIGITS)
+    return f"{one:.{digits}f}", f"{other:.{digits}f}"
+
+
 class Rest(NamedTuple):
     """What is known to be left of the run."""
 
@@ -37,11 +50,13 @@ class Rest(NamedTuple):
     def limit_ns(self) -> float:
         return MOST_LOST * self.left_ns + MOST_STAKED * self.wait_ns
 
-    def __str__(self) -> str:
+    def why_exceeded(self, lost: str, lost_ns: float) -> str:
+        """``lost``: a sentence with a place for so many seconds, more than the limit."""
         left, wait = self.left_ns / SECOND, self.wait_ns / SECOND
+        seconds, limit = told_apart(lost_ns / SECOND, self.limit_ns / SECOND)
         return (
-            f"more than the {self.limit_ns / SECOND:.1f} s that they may: 2 % of the {left:.0f} s that are known to be "
-            f"left of the run, and a tenth of the {wait:.0f} s that it would wait in these"
+            f"{lost.format(seconds)}, more than the {limit} s that they may: 2 % of the {left:.0f} s that are known to "
+            f"be left of the run, and a tenth of the {wait:.0f} s that it would wait in these"
         )
 
 
@@ -60,14 +75,29 @@ class Allowance:
     _outside_ns: int = 0
     """Since the search began: what the program did between its passes."""
     _end_ns: int = 0
+    _turn_lost_ns: float = 0.0
+    """Before the turn of the candidate that is measured."""
+    _cut_ns: dict[LoaderSetting, float] = field(default_factory=dict)
+    """What was lost by a turn that was cut short."""
 
     def begin(self, now_ns: int, first_step: int, usual_ns: float, rest: Rest | None) -> None:
         self.rest = rest
         self._began_ns, self._first_step, self._usual_ns, self._outside_ns = now_ns, first_step, usual_ns, 0
 
     def end(self, now_ns: int, first_step: int) -> None:
-        self._lost_ns = self._lost_by(now_ns, first_step)
+        self._lost_ns = self.lost_by(now_ns, first_step)
         self.rest = None
+
+    def widen(self, rest: Rest | None) -> None:
+        """More of the run is known while the search goes on."""
+        if rest is None or self.rest is None or rest.limit_ns > self.rest.limit_ns:
+            self.rest = rest
+
+    def turn_began(self, now_ns: int, first_step: int) -> None:
+        self._turn_lost_ns = self.lost_by(now_ns, first_step)
+
+    def turn_was_cut(self, setting: LoaderSetting, now_ns: int, first_step: int) -> None:
+        self._cut_ns[setting] = self.lost_by(now_ns, first_step) - self._turn_lost_ns
 
     def pass_ended(self, took_ns: int) -> None:
         self._end_ns = took_ns
@@ -77,22 +107,29 @@ class Allowance:
         self._outside_ns += max(0, now_ns - last_ns - self._end_ns)
         self._end_ns = 0
 
-    def why_no_trial(self, starts: int, workers: int, start_ns: int, rest: Rest | None) -> str | None:
-        """Of so many starts of so many workers, of which one was seen to take ``start_ns``; ``None``: it may be."""
-        expected_ns = self._lost_ns + starts * max(start_ns, workers * FORKED_NS)
+    def why_no_trial(
+        self, setting: LoaderSetting, starts: int, start_ns: int, rest: Rest | None, lost_ns: float | None = None
+    ) -> str | None:
+        """Of so many starts of its workers, of which one was seen to take ``start_ns``; ``None``: it may be.
+        ``lost_ns``: by now; ``None``: by the searches before."""
+        lost_ns = self._lost_ns if lost_ns is None else lost_ns
+        of_starts = starts * max(start_ns, setting.num_workers * FORKED_NS)
+        expected_ns = lost_ns + max(of_starts, ONCE_MORE * self._cut_ns.get(setting, 0.0))
         if rest is None or expected_ns <= rest.limit_ns:
             return None
         count = f"{starts} starts" if starts > 1 else "a start"
-        return f"trials would lose {expected_ns / SECOND:.1f} s, by {count} of workers, {rest}"
+        so_far = f" and the {lost_ns / SECOND:.1f} s that they had lost before" if lost_ns else ""
+        return rest.why_exceeded(f"trials would lose {{}} s, by {count} of workers{so_far}", expected_ns)
 
     def why_no_further(self, now_ns: int, first_step: int) -> str | None:
         """The search has lost what it may; ``None``: it may go on."""
-        lost_ns = self._lost_by(now_ns, first_step)
+        lost_ns = self.lost_by(now_ns, first_step)
         if self.rest is None or lost_ns <= self.rest.limit_ns:
             return None
-        return f"trials had lost {lost_ns / SECOND:.1f} s, {self.rest}"
+        return self.rest.why_exceeded("trials had lost {} s", lost_ns)
 
-    def _lost_by(self, now_ns: int, first_step: int) -> float:
+    def lost_by(self, now_ns: int, first_step: int) -> float:
+        """By all searches."""
         took_ns = now_ns - self._began_ns - self._outside_ns
         return self._lost_ns + max(0.0, took_ns - (first_step - self._first_step) * self._usual_ns)
 

@@ -52,10 +52,6 @@ KNOWN_PART = 0.75
 LONGER = 2
 """Times as long as it was to be is a block at most whose queue empties."""
 
-MORE_KNOWN = 10
-"""Times as much time as before trials may lose where a search was cut short by that limit, to begin another before
-``RETRY_NS``."""
-
 MOST_CANDIDATES = 5
 
 LEAST_REST = 4
@@ -134,10 +130,9 @@ class Conductor:
     _pace: Pace = field(default_factory=Pace)
     _search: Search | None = None
     _allowance: Allowance = field(default_factory=Allowance)
-    _cut: str | None = None
-    """Why what is left of the run was too short for all that the search would have tried: it is longer later."""
-    _cut_limit_ns: float | None = None
-    """Of the last search that was."""
+    _cut: Search | None = None
+    """What is left of the run was too short for all that it would have tried: it goes on once more is known."""
+    _why_cut: str | None = None
     _ahead: int | None = None
     """As the steps that are measured began."""
     _known_ns: int | None = None
@@ -180,6 +175,9 @@ class Conductor:
         self._ahead = None
         self._passes.began(self.setting, now_ns)
         self._allowance.pass_began(now_ns, last_ns)
+        if self._search is not None and self._allowance.rest is not None:
+            start = self._search.trials[0]
+            self._allowance.widen(self._rest(start.blocks, start.stall_fraction or 0.0))
 
     def pass_measured(self, now_ns: int, steps: int) -> None:
         """The setting in use has loaded so many steps of a pass, and the next one may be measured."""
@@ -259,7 +257,7 @@ class Conductor:
             self._search.current.reason = reason
             self._search.stop(NOT_REACHED)
             self.trial_ns += self._now_ns - self._began_ns
-        self._search = self._block = self._before = None
+        self._search = self._block = self._before = self._cut = None
         self.setting = setting
         self.refuse(reason)
 
@@ -271,6 +269,8 @@ class Conductor:
         recent = self._pace.recent()
         if recent is None:
             return None
+        if self._cut is not None and (order := self._resume(self._cut, recent, now_ns, first_step)) is not None:
+            return order
         if not self._is_worth_trials(recent, now_ns):
             return self._end_if_asked() if self._ended_ns is None else None
         candidates = self._candidates(now_ns, recent)
@@ -301,14 +301,42 @@ class Conductor:
             self.refuse(NEARLY_OVER, tuning.WAITING)
             return None
         self._wanted = wanted
-        known = Block(0, 0, unit_ns=[recent.step_ns])
-        self._add_pass([known], self.setting)
-        rest = self._rest([known], recent.stall_fraction)
+        rest = self._rest_now(recent)
         too_dear = [self._why_too_dear(each.setting, rest) for each in candidates]
         if all(too_dear):
             self.refuse(str(too_dear[0]), tuning.WAITING)
             return None
         return self._begin(candidates, recent.stall_fraction, now_ns, first_step)
+
+    def _rest_now(self, recent: Recent) -> Rest | None:
+        known = Block(0, 0, unit_ns=[recent.step_ns])
+        self._add_pass([known], self.setting)
+        return self._rest([known], recent.stall_fraction)
+
+    def _resume(self, search: Search, recent: Recent, now_ns: int, first_step: int) -> Order | None:
+        """Go on with a search that was cut short, as far as trials may lose more by now. Passes that went by tell that
+        as many more may come."""
+        if recent.stall_fraction < LEAST_GAIN:
+            return None
+        rest = self._rest_now(recent)
+        why = {trial.setting: self._why_too_dear(trial.setting, rest) for trial in search.cut}
+        trials = [trial for trial in search.cut if why[trial.setting] is None]
+        if not trials:
+            self._tell_cut(search, why)
+            return None
+        start = search.trials[0]
+        start.stall_fraction = recent.stall_fraction
+        newest = self._pace.newest_block(max(self._wanted, self._known_steps), start.unit, now_ns, first_step)
+        self._begin_losing([newest], rest, now_ns, first_step)
+        search.go_on(trials, newest, self.why_no_room)
+        return self._go_on(search, now_ns, first_step)
+
+    def _tell_cut(self, search: Search, why: Mapping[LoaderSetting, str | None]) -> None:
+        """By what is known now."""
+        for trial in search.cut:
+            if not trial.blocks:
+                trial.reason = why[trial.setting]
+        self.refuse(str(why[search.cut[0].setting]), tuning.WAITING)
 
     def _is_worth_trials(self, recent: Recent, now_ns: int) -> bool:
         """Whether enough of the time is waiting; after a search, whether it is so again for long enough."""
@@ -318,10 +346,8 @@ class Conductor:
                 self.refuse(HEALTHY, tuning.WAITING)
             return False
         self._stalled_ns = self._stalled_ns or now_ns
-        if (
-            self._ended_ns is not None
-            and not self._is_more_known(recent)
-            and (now_ns - self._stalled_ns < STALLED_NS or now_ns - self._ended_ns < RETRY_NS)
+        if self._ended_ns is not None and (
+            now_ns - self._stalled_ns < STALLED_NS or now_ns - self._ended_ns < RETRY_NS
         ):
             return False
         if self._asked_ns is None:
@@ -330,13 +356,6 @@ class Conductor:
         elif self.steps <= JUDGED_STEPS:
             self._asked_ns = now_ns
         return True
-
-    def _is_more_known(self, recent: Recent) -> bool:
-        """Whether trials may lose far more than when the last search was cut short by that."""
-        if self._cut_limit_ns is None:
-            return False
-        rest = self._rest([Block(0, 0, unit_ns=[recent.step_ns])], recent.stall_fraction)
-        return rest is None or rest.limit_ns >= MORE_KNOWN * self._cut_limit_ns
 
     def _end_if_asked(self) -> Order | None:
         """Where there is nothing to try."""
@@ -389,16 +408,20 @@ class Conductor:
         self._add_pass(began.blocks, began.setting)
         search = Search(began, candidates[:MOST_CANDIDATES], self.most_steps, self.pass_steps())
         rest = None if stall is None else self._rest(began.blocks, stall)
-        self._allowance.begin(now_ns - self._pace.paused_ns, first_step, mean_ns(began.blocks) or 0.0, rest)
-        self._cut = None
         for trial in search.trials[1:]:
             trial.reason = self._why_no_pass(trial.setting) or self.why_no_room(trial.setting)
         self.searches.append(search)
-        self._search, self._began_ns = search, now_ns
-        self._asked_ns = self._stalled_ns = self._known_ns = None
-        self.status, self.reason, self.kept_from_step = tuning.SEARCHING, None, None
+        self._begin_losing(began.blocks, rest, now_ns, first_step)
         search.begin()
         return self._go_on(search, now_ns, first_step)
+
+    def _begin_losing(self, known: Sequence[Block], rest: Rest | None, now_ns: int, first_step: int) -> None:
+        """The newest search begins, or goes on. ``known``: of the setting in use."""
+        self._add_pass(known, self.setting)
+        self._allowance.begin(now_ns - self._pace.paused_ns, first_step, mean_ns(known) or 0.0, rest)
+        self._search, self._began_ns, self._cut = self.searches[-1], now_ns, None
+        self._asked_ns = self._stalled_ns = self._known_ns = None
+        self.status, self.reason, self.kept_from_step = tuning.SEARCHING, None, None
 
     def _is_enough(self, search: Search, block: Block, first_step: int) -> bool:
         """Whether the block is as long as was wanted or as it may be, or tells already."""
@@ -425,12 +448,15 @@ class Conductor:
         return before - after if before is not None and after is not None else 0
 
     def _end_block(self, search: Search, block: Block, now_ns: int, first_step: int) -> Order | None:
+        self._note_block(search, block, now_ns, first_step)
+        return self._go_on(search, now_ns, first_step)
+
+    def _note_block(self, search: Search, block: Block, now_ns: int, first_step: int) -> None:
         self._measure(search, block, self._pace.steps)
         block.steps, block.end_ns = first_step - block.first_step, now_ns
         self._block = None
         self._add_passes(search, block)
         search.measured(block, None if self._is_check else block.stall_fraction(self._pace.waits_ns))
-        return self._go_on(search, now_ns, first_step)
 
     def _add_passes(self, search: Search, open_block: Block) -> None:
         """To the steps of all trials: passes went by meanwhile."""
@@ -458,8 +484,14 @@ class Conductor:
         self._block = None
         self._pace.begin_anew()
         self._ahead = self.ahead()
-        while not search.is_over and (why := self._why_no_turn(search) or self._why_not(search)) is not None:
-            search.failed(why)
+        while not search.is_over:
+            if (why := self._why_no_turn(search, now_ns, first_step)) is not None:
+                self._why_cut = why
+                search.put_off(why)
+            elif (why := self._why_not(search)) is not None:
+                search.failed(why)
+            else:
+                break
         if not search.is_over:
             self._length = search.block_steps(self._wanted, self.setting)
             if not self._length:
@@ -472,6 +504,7 @@ class Conductor:
         if turn.setting == self.setting:
             return None
         self.setting = turn.setting
+        self._allowance.turn_began(now_ns - self._pace.paused_ns, first_step)
         return Order(turn.setting, search.beside.setting)
 
     def _rest(self, known: Sequence[Block], stall_fraction: float) -> Rest | None:
@@ -482,27 +515,35 @@ class Conductor:
         left_ns = left * (mean_ns(known) or 0.0)
         return Rest(left_ns, left_ns * stall_fraction)
 
-    def _why_too_dear(self, setting: LoaderSetting, rest: Rest | None) -> str | None:
+    def _why_too_dear(self, setting: LoaderSetting, rest: Rest | None, lost_ns: float | None = None) -> str | None:
         starts = starts_of(setting, self._wanted, self.pass_steps())
-        return self._allowance.why_no_trial(starts, setting.num_workers, self.start_ns, rest)
+        return self._allowance.why_no_trial(setting, starts, self.start_ns, rest, lost_ns)
 
-    def _why_no_turn(self, search: Search) -> str | None:
+    def _why_no_turn(self, search: Search, now_ns: int, first_step: int) -> str | None:
         """Whose turn it is would lose more time than trials may."""
-        if search.current.blocks:
+        turn = search.current
+        if turn is search.trials[0] or turn.setting == self.setting:
             return None
-        why = self._why_too_dear(search.current.setting, self._allowance.rest)
-        self._cut = why or self._cut
-        return why
+        lost_ns = self._allowance.lost_by(now_ns - self._pace.paused_ns, first_step)
+        return self._why_too_dear(turn.setting, self._allowance.rest, lost_ns)
 
     def _is_too_dear(self, search: Search, block: Block, now_ns: int, first_step: int) -> bool:
-        """Ends a search that turns out to be so."""
-        why = self._allowance.why_no_further(now_ns - self._pace.paused_ns, first_step)
+        """Cuts a search short that turns out to be so."""
+        at_ns, turn = now_ns - self._pace.paused_ns, search.current
+        why = self._allowance.why_no_further(at_ns, first_step) if turn is not search.trials[0] else None
         if why is None:
             return False
-        block.steps, block.end_ns = first_step - block.first_step, now_ns
-        self._cut = why
-        search.use(block.steps)
-        search.stop(why)
+        self._why_cut = why
+        self._allowance.turn_was_cut(turn.setting, at_ns, first_step)
+        if self._pace.steps >= turn.least_steps:
+            self._note_block(search, block, now_ns, first_step)
+        else:
+            block.steps, block.end_ns = first_step - block.first_step, now_ns
+            search.use(block.steps)
+            turn.cut_blocks.append(block)
+            turn.open_block = None
+        if not search.is_over:
+            search.cut_short(why)
         return True
 
     def _why_not(self, search: Search) -> str | None:
@@ -532,16 +573,13 @@ class Conductor:
         is_check, self._search, self._is_check = self._is_check, None, False
         self._ended_ns = now_ns
         self.trial_ns += now_ns - self._began_ns
-        rest = self._allowance.rest
         self._allowance.end(now_ns - self._pace.paused_ns, first_step)
         best = search.best
         is_other = best is not search.trials[0]
         self.went_back = is_check and is_other
-        self._cut_limit_ns = None
-        is_cut = self._cut is not None and not is_other
+        is_cut = bool(search.cut) and not is_other
         if is_cut:
-            # Once more of the run is known, it may be worth it.
-            self._cut_limit_ns = rest.limit_ns if rest is not None else None
+            self._cut = search
         elif not is_check:
             self._residual = best.stall_fraction or 0.0
         if is_other and (ratio := search.ratio()) is not None:
@@ -552,7 +590,7 @@ class Conductor:
             others = [trial for trial in search.trials[1:] if trial.setting != self.began_with]
             why_none = next((trial.reason for trial in others), None) if not any(t.blocks for t in others) else None
             self.status = tuning.WAITING if is_cut else tuning.LEFT_ALONE
-            self.reason = self._cut if is_cut else WENT_BACK if self.went_back else why_none or NOTHING_FASTER
+            self.reason = self._why_cut if is_cut else WENT_BACK if self.went_back else why_none or NOTHING_FASTER
             self.speedup, self.interval = 1.0, None
         else:
             self.status, self.reason = tuning.KEPT, None

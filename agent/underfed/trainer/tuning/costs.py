@@ -105,7 +105,12 @@ def lost_ns(searches: Sequence[Search]) -> int:
     lost = 0.0
     for search in searches:
         usual = mean_ns(search.trials[0].blocks) or 0.0
-        blocks = [block for trial in search.trials for block in (*trial.blocks, trial.open_block) if block is not None]
+        blocks = [
+            block
+            for trial in search.trials
+            for block in (*trial.blocks, *trial.cut_blocks, trial.open_block)
+            if block is not None
+        ]
         lost += max(0.0, sum(block.end_ns - block.start_ns - block.steps * usual for block in blocks if block.steps))
     return round(lost)
 

@@ -29,7 +29,7 @@ def why_nothing_kept(conductor: Conductor) -> list[str]:
     if not measured and len(others) == 1:
         return [_why(why, trials, began) for why, trials in others.items()]
     said = [*measured, *(_of_unmeasured(why, trials, began) for why, trials in others.items())]
-    return [*_why_at_all(conductor, said), *said, *_of_starts(conductor)]
+    return [*_why_at_all(conductor, said), *said, *_of_steps(conductor), *_of_starts(conductor)]
 
 
 def measured_so_far(conductor: Conductor) -> list[str]:
@@ -44,6 +44,33 @@ def _why_at_all(conductor: Conductor, said: Sequence[str]) -> Iterator[str]:
         yield reason
     elif said:
         yield NOTHING_FASTER
+
+
+def _of_steps(conductor: Conductor) -> Iterator[str]:
+    """What used the steps for trials, and how many would have been enough for what they did not suffice for."""
+    for search in conductor.searches[-1:]:
+        needed = {trial: steps for trial in search.trials[1:] if (steps := _missing_in_all(search, trial))}
+        # Of those that were measured one gain that is shown is enough.
+        measured_ones = [steps for trial, steps in needed.items() if trial.blocks]
+        missing = min(measured_ones) if measured_ones else sum(needed.values())
+        if missing:
+            measured = sum(trial.measured for trial in search.trials[1:])
+            yield (
+                f"of {search.most_steps:,} steps for trials {search.used_steps:,} were used: {measured:,} were "
+                f"measured, the others went into switches and into filling queues; about "
+                f"--tune-steps {_rounded(search.used_steps + missing)} would have been enough"
+            )
+
+
+def _missing_in_all(search: Search, trial: Trial) -> int:
+    """Steps, those of its start included, until it would have been told whether it is faster. 0: not for want of
+    steps."""
+    starts = start_steps(search.trials[0].setting, trial.setting)
+    if not trial.blocks:
+        return starts + trial.least_steps if trial.reason == USED_UP else 0
+    ratio = search.against_start(trial)
+    missing = _missing_steps(trial, ratio) if ratio is not None else 0
+    return starts + missing if missing else 0
 
 
 def _of_starts(conductor: Conductor) -> Iterator[str]:
@@ -75,7 +102,7 @@ def _known(conductor: Conductor) -> list[tuple[Search, Trial]]:
 
 
 def _has_begun(trial: Trial) -> bool:
-    return bool(trial.blocks) or trial.open_block is not None
+    return bool(trial.blocks or trial.cut_blocks) or trial.open_block is not None
 
 
 def _of_measured(search: Search, trial: Trial) -> str:

@@ -109,7 +109,7 @@ def end_lines(conductor: Conductor, source: SourceLine | None) -> Iterator[str]:
         where = f" ({source.shown}:{source.line})" if source is not None and source.shown else ""
         yield tuning.to_write(lines, where)
     elif conductor.is_searching:
-        yield "--tune: the program ended within its trials, so no other setting was kept"
+        yield tuning.ENDED_WITHIN
         yield from (f"--tune: {each}" for each in measured_so_far(conductor))
     elif conductor.status not in (tuning.REFUSED, tuning.FAILED):
         first, *others = why_nothing_kept(conductor) or [_why_not(conductor)]
@@ -129,7 +129,11 @@ def _spent(conductor: Conductor) -> str:
     if gain is None or gain.low_ns < 0:
         return spent
     low, middle, high = (each / 1e9 for each in (gain.low_ns, gain.ns, gain.high_ns))
-    return f"{spent}; {middle:.0f} s (95 % {low:.0f}–{high:.0f}) gained since"
+    took = conductor.since.ns / 1e9
+    return (
+        f"{spent}; {middle:.0f} s (95 % {low:.0f}–{high:.0f}) gained since: the steps since then took {took:.0f} s "
+        f"instead of {round(took) + round(middle)} s"
+    )
 
 
 def _why_not(conductor: Conductor) -> str:
@@ -176,7 +180,8 @@ def _trial(search: Search, trial: Trial, index: int, number: int, origin_ns: int
     candidate = trial.candidate
     last = trial.open_block
     is_told = last is not None and (last.end_ns > 0 or not search.is_over)
-    blocks = [_block(block, origin_ns) for block in [*trial.blocks, *([last] if last is not None and is_told else [])]]
+    ended = sorted([*trial.blocks, *trial.cut_blocks], key=lambda block: block.start_ns)
+    blocks = [_block(block, origin_ns) for block in [*ended, *([last] if last is not None and is_told else [])]]
     return TrialFacts(
         search=index,
         number=number,

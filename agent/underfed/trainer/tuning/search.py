@@ -10,7 +10,7 @@ several that are as fast the cheapest one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -98,6 +98,8 @@ class Trial:
     """Why it does not stay, or was not measured."""
     open_block: Block | None = None
     """It is being measured."""
+    cut_blocks: list[Block] = field(default_factory=list)
+    """They ended before they were measured: only what they cost counts."""
     stall_fraction: float | None = None
     """Of its last block: how much of it was waiting."""
     turns: int = 0
@@ -141,6 +143,8 @@ class Search:
         self.used_steps = 0
         """Under others than the one that it began with."""
         self.is_over = False
+        self.cut: list[Trial] = []
+        """Candidates that trials may lose no more time for now: it goes on with them once they may."""
         self._pass_steps = pass_steps
         self._turn = start
         self._beside = start
@@ -196,6 +200,43 @@ class Search:
             self.stop(reason)
             return self.current
         self._turn.reason = reason
+        self._settle()
+        self._next()
+        return self.current
+
+    def put_off(self, reason: str) -> Trial:
+        """The current candidate waits until the search goes on. Returns whose turn it is."""
+        self._put_off(self._turn, reason)
+        self._settle()
+        self._next()
+        return self.current
+
+    def cut_short(self, reason: str) -> None:
+        """Nothing more is measured for now. What was measured stays, and counts if the search goes on."""
+        for trial in self.trials[1:]:
+            if trial.reason is None and trial not in self.cut:
+                self._put_off(trial, reason)
+        self._end()
+
+    def _put_off(self, trial: Trial, reason: str) -> None:
+        self.cut.append(trial)
+        if not trial.blocks:
+            trial.reason = reason
+
+    def go_on(
+        self, trials: Sequence[Trial], block: Block, why_not: Callable[[LoaderSetting], str | None] = lambda _: None
+    ) -> Trial:
+        """With these of the candidates that were cut. ``block``: the newest steps of what was in use. ``why_not``: why
+        one cannot be tried by now. Returns whose turn it is."""
+        start = self.trials[0]
+        self.is_over, self._turn, self._beside = False, start, start
+        for trial in trials:
+            self.cut.remove(trial)
+            trial.reason = why_not(trial.setting)
+        if start.blocks and differ(start.blocks[-1], block):
+            self._begin_anew()
+        start.blocks.append(block)
+        start.turns += 1
         self._settle()
         self._next()
         return self.current
@@ -260,6 +301,10 @@ class Search:
         return spread_of([trial.blocks for trial in self.trials])
 
     def _live(self) -> list[Trial]:
+        return [trial for trial in self._standing() if trial not in self.cut]
+
+    def _standing(self) -> list[Trial]:
+        """What was measured and may stay, that which was cut with it."""
         return [trial for trial in self.trials if trial.blocks and trial.reason is None]
 
     def _begin_anew(self) -> None:
@@ -409,7 +454,7 @@ class Search:
         self.is_over, start = True, self.trials[0]
         for trial in self._waiting():
             trial.reason = USED_UP
-        shown = [trial for trial in self._live() if trial is not start and self._is_shown(trial)]
+        shown = [trial for trial in self._standing() if trial is not start and self._is_shown(trial)]
         if shown:
             fastest = min(shown, key=_mean)
             tied = [each for each in shown if self._are_as_fast(each, fastest)]

@@ -45,8 +45,12 @@ class Telling:
         if watched is None or conductor is None or recording is None:
             return
         facts = facts_of(conductor, watched, recording.origin.origin_ns)
+        launcher = launch.directory_of(os.environ)
         try:
             tuning.write_tuning(watched.directory, facts)
+            if launcher is not None:
+                # A signal may end this process, and the collector its directory, before the launcher looks.
+                tuning.write_tuning(launcher, facts)
         except OSError as error:
             let_through(error)
             watched.guard.count("tune", error)

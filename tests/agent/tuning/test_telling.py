@@ -1,0 +1,34 @@
+"""Where ``--tune`` writes what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.agent.tuning.training_loop import NONE, TWO, Loop, workers
+from underfed.exchange import launch, tuning
+from underfed.trainer.tuning.telling import Telling
+
+
+def test_the_launcher_has_it_too_so_that_it_can_tell_it_after_a_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rank, launcher = tmp_path / "rank-0", tmp_path / "launch"
+    rank.mkdir()
+    monkeypatch.setenv(launch.LAUNCH, str(launcher))
+    loop = Loop({NONE: 50, TWO: 10}, candidates=workers(2))
+    loop.run(400)
+    telling = Telling(lambda _line: None)
+    watched: Any = SimpleNamespace(name="train", directory=rank)
+    recording: Any = SimpleNamespace(origin=SimpleNamespace(origin_ns=0))
+    telling.watched, telling.recording, telling.conductor = watched, recording, loop.conductor
+    telling.write()
+    assert not launcher.exists()
+    launcher.mkdir()
+    telling.write()
+    told = tuning.read_tuning(launcher / tuning.FILE)
+    assert told == tuning.read_tuning(rank / tuning.FILE)
+    assert told.lines == ["num_workers=2,"]
