@@ -29,7 +29,8 @@ def _move(source_url: str, target_url: str) -> None:
         raise MoveError("--from and --to are the same database")
     with closing(open_database(source_url)) as source, closing(open_database(target_url)) as target:
         moved = _moved(source, target)
-    print(f"{moved.runs:,} runs with {moved.steps:,} steps, {moved.rows:,} rows in all: copied and compared.")
+    what = f"{moved.runs:,} {'run' if moved.runs == 1 else 'runs'} with {moved.steps:,} steps"
+    print(f"{what}, {moved.rows:,} rows in all: copied and compared.")
     print(f"Start the service with --db {name_of(target_url)}")
 
 

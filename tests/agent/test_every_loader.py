@@ -424,16 +424,16 @@ class AfterPinning:
 
 
 @pytest.mark.skipif(not is_asked_for(), reason="this torch pins for CUDA alone")
-def test_a_batch_is_known_to_be_pinned_however_early_that_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_is_known_to_be_pinned_however_early_that_was() -> None:
     pins: list[Any] = []
-    with recording() as service, accelerator():
+    with recording() as service, accelerator(), pytest.MonkeyPatch.context() as patch:
         pin: Callable[[Tensor], Tensor] = torch.Tensor.pin_memory
 
         def noted(tensor: Tensor) -> Tensor:
             pins.append(tensor)
             return pin(tensor)
 
-        monkeypatch.setattr(torch.Tensor, "pin_memory", noted)
+        patch.setattr(torch.Tensor, "pin_memory", noted)
         sampler: Any = AfterPinning(pins)
         loader = DataLoader(Squares(), 2, sampler=sampler, pin_memory=True, num_workers=2, persistent_workers=True)
         underfed.watch(loader, name="early")

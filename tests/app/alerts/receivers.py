@@ -18,6 +18,8 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from standardwebhooks.webhooks import Webhook
 
+from tests.fakes.service import PATIENCE_S
+
 Answer = tuple[int, dict[str, str]]
 
 
@@ -52,7 +54,7 @@ class Receiver:
     """Of the next requests, in turn; then 204."""
     came: threading.Condition = field(default_factory=threading.Condition)
 
-    def wait(self, count: int = 1, within_s: float = 30.0) -> list[Received]:
+    def wait(self, count: int = 1, within_s: float = PATIENCE_S) -> list[Received]:
         with self.came:
             assert self.came.wait_for(lambda: len(self.got) >= count, within_s), f"{len(self.got)} of {count} came"
             return list(self.got)
