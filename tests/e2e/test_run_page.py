@@ -288,3 +288,15 @@ def test_what_is_looked_up_stands_beside_the_charts_where_no_fix_is_advised(page
     assert left > charts_end
     left, charts_end = edges("recorded-short-run")
     assert left < charts_end
+
+
+def test_the_buttons_of_what_is_unfolded_cover_no_words(page: Page, gallery: Service) -> None:
+    """Its title is as long as the room beside the charts allows, and the line has buttons only then."""
+    page.goto(f"{gallery.address}/runs/vit-b16-in1k-aug2")
+    workers = page.locator("#workers")
+    workers.locator("summary").click()
+    words, buttons = workers.locator("summary .detail"), workers.locator(".folded-controls")
+    expect(buttons).to_be_visible()
+    ends = words.evaluate("words => Math.max(...[...words.getClientRects()].map(line => line.right))")
+    begins = buttons.bounding_box()
+    assert begins is not None and ends <= begins["x"]
