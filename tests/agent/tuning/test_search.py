@@ -23,7 +23,6 @@ from underfed.trainer.tuning.conductor import (
     WENT_BACK,
     steps_for_trials,
 )
-from underfed.trainer.tuning.costs import lost_ns
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.report import end_lines, kept_line, script_lines
 from underfed.trainer.tuning.search import BEATEN, PICKED, SLOWER, TIE, TOO_NOISY, USED_UP, Candidate, Search, Trial
@@ -41,7 +40,7 @@ def test_the_setting_that_is_measured_to_be_fastest_stays() -> None:
     costs, lines = end_lines(loop.conductor, None)
     steps = sum(search.used_steps for search in loop.conductor.searches)
     seconds = loop.conductor.trial_ns / 1e9
-    assert costs.startswith(f"--tune: {steps} steps and {seconds:.1f} s of trials; ")
+    assert costs.startswith(f"--tune: {steps} steps and {seconds:.1f} s of trials, 0.0 s of these lost; ")
     assert re.search(r"\d+ s \(95 % \d+–\d+\) gained since: the steps since then took \d+ s instead of \d+ s$", costs)
     assert lines == "--tune, to write into the script: num_workers=4,"
 
@@ -67,7 +66,8 @@ def test_what_is_not_faster_gives_way_to_what_was_in_use() -> None:
     assert loop.conductor.status == tuning.LEFT_ALONE
     assert loop.conductor.kept_from_step is not None
     costs, why, _ = end_lines(loop.conductor, None)
-    assert costs.endswith(" s of trials")
+    assert costs.endswith(f" s of trials, {loop.conductor.lost_ns / 1e9:.1f} s of these lost")
+    assert 0.4 < loop.conductor.lost_ns / 1e9 < 2.0
     assert why == "--tune leaves the loader as it is: no other setting was measured to be faster"
 
 
@@ -152,7 +152,7 @@ def test_what_is_kept_stays_where_the_host_became_slower_for_all() -> None:
 def test_starts_count_as_cost_of_the_trials() -> None:
     loop = Loop({NONE: 90, TWO: 90}, candidates=workers(2), start_ms=5000)
     loop.run(600)
-    assert lost_ns(loop.conductor.searches) > 4 * SECOND
+    assert loop.conductor.lost_ns > 4 * SECOND
     assert loop.conductor.start_ns == pytest.approx(5 * SECOND, rel=0.1)
 
 

@@ -105,6 +105,10 @@ class Loop:
             self.conductor.taken_over(self.now_ns, self.step)
         self.conductor.pass_measured(self.now_ns, self.in_use.capacity)
 
+    def lost_ms(self, began_ns: int, began_step: int, step_ms: float) -> float:
+        """By what a stop watch shows since then, beside steps of this length."""
+        return (self.now_ns - began_ns) / MS - (self.step - began_step) * step_ms
+
     def _switch(self, setting: LoaderSetting) -> Order | None:
         """What was loaded ahead is handed out, then what is loaded ahead from here on is not counted. Returns what is
         ordered at once."""

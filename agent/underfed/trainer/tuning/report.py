@@ -11,7 +11,7 @@ from underfed.host.clock import to_us
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.tuning.blocks import Block, speed
 from underfed.trainer.tuning.conductor import ASKING, Conductor
-from underfed.trainer.tuning.costs import Gain, became_faster, gained, lost_ns
+from underfed.trainer.tuning.costs import Gain, became_faster, gained
 from underfed.trainer.tuning.nothing_kept import measured_so_far, why_nothing_kept
 from underfed.trainer.tuning.search import Search, Trial
 
@@ -46,7 +46,7 @@ def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> Tu
         gained_us=middle,
         gained_low_us=low,
         gained_high_us=high,
-        lost_us=round((lost_ns(conductor.searches) + _lost_since_ns(gain)) / 1000),
+        lost_us=round((conductor.lost_ns + _lost_since_ns(gain)) / 1000),
         searches=len(conductor.searches),
         lines=list(script_lines(conductor)),
         trials=trials[-tuning.MOST_TRIALS :],
@@ -120,7 +120,8 @@ def end_lines(conductor: Conductor, source: SourceLine | None) -> Iterator[str]:
 def _spent(conductor: Conductor) -> str:
     """What was gained is left out where it is not measured."""
     steps = sum(search.used_steps for search in conductor.searches)
-    spent = f"{steps} steps and {conductor.trial_ns / 1e9:.1f} s of trials"
+    trials, lost = conductor.trial_ns / 1e9, conductor.lost_ns / 1e9
+    spent = f"{steps} steps and {trials:.1f} s of trials, {lost:.1f} s of these lost"
     gain = gained(conductor.searches, conductor.began_with, conductor.since)
     if gain is None and conductor.since.steps and became_faster(conductor.searches, conductor.began_with):
         return (

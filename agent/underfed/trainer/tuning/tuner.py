@@ -334,6 +334,7 @@ class Tuner:
                 changed=self._telling.write,
                 concluded=self._telling.kept,
                 left_steps=self._chosen.left_steps,
+                left_of_pass=self._chosen.left_of_pass,
                 start_ns=start_ns(loader),
                 starting=lambda: self._skip,
                 pass_steps=self._chosen.pass_steps,
@@ -479,7 +480,7 @@ class Tuner:
         if order.is_end:
             return
         if order.setting == switched.setting:
-            switched.drop(iterator, {order.setting, order.keep})
+            self._end_workers(iterator, switched, {order.setting, order.keep})
         elif self._can_switch(iterator):
             if self._interrupted_starts == MOST_STARTS:
                 self._loads_here(switched.own.setting, INTERRUPTED)
@@ -554,19 +555,29 @@ class Tuner:
             setting = switched.setting
             switched.feeders.end(before)
             switched.feeders.begin(switched.state.active, iterator, sees_arrivals=switched.sees_arrivals)
-            switched.drop(iterator, {setting, self._keep or setting})
+            self._end_workers(iterator, switched, {setting, self._keep or setting})
             self._skip = setting.capacity + 1
             self._report(setting)
         except Exception as error:
             let_through(error)
             self._fail(error)
 
+    def _end_workers(self, iterator: Any, switched: Switched, kept: set[LoaderSetting]) -> int:
+        """Of all others. Returns the nanoseconds that it took."""
+        began_ns = self._now()
+        switched.drop(iterator, kept)
+        took_ns = self._now() - began_ns
+        if self.conductor is not None:
+            self.conductor.workers_ended(took_ns)
+        return took_ns
+
     def _pass_ended(self, iterator: Any, switched: Switched) -> None:
         try:
-            switched.drop(iterator, {switched.setting})
+            dropped_ns = self._end_workers(iterator, switched, {switched.setting})
             is_current = self._current is not None and self._current() is iterator
-            if self.conductor is not None and is_current and self.conductor.setting == switched.setting:
-                self.conductor.pass_ended(self._now() - self._entered_ns)
+            if self.conductor is not None and is_current:
+                is_switching = self.conductor.setting != switched.setting
+                self.conductor.pass_ended(self._now() - self._entered_ns, dropped_ns, is_switching=is_switching)
         except Exception as error:
             let_through(error)
             self._fail(error)
