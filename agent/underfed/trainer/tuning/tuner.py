@@ -279,6 +279,7 @@ class Tuner:
             self._errors.watch(iterator)
         attach(iterator, HELD, switched.held)
         attach(iterator, TUNED, switched)
+        self._edges.asked_once(loader, iterator)
         self._current = weakref.ref(iterator)
         self._tuned = [*(known for known in self._tuned if known() is not None), self._current]
         self._skip = setting.capacity + 1
