@@ -24,7 +24,7 @@ from underfed.trainer.tuning.conductor import (
     steps_for_trials,
 )
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.report import end_lines, kept_line, script_lines
+from underfed.trainer.tuning.report import LONGER, end_lines, kept_line, script_lines
 from underfed.trainer.tuning.search import BEATEN, PICKED, SLOWER, TIE, TOO_NOISY, USED_UP, Candidate, Search, Trial
 
 
@@ -180,6 +180,7 @@ def test_nothing_is_tried_shortly_before_the_end_but_in_a_job_for_its_trials_alo
     loop.run(38)
     assert loop.orders == []
     assert loop.conductor.reason == NEARLY_OVER
+    assert list(end_lines(loop.conductor, None)) == [f"--tune leaves the loader as it is: {NEARLY_OVER}", LONGER]
     alone = Loop({NONE: 90, TWO: 1}, candidates=workers(2), length=38, ends_after=True)
     alone.run(38)
     assert alone.orders
@@ -260,7 +261,6 @@ def test_a_candidate_without_workers_comes_first() -> None:
     [
         (Loop({TWO: 0.1}), 400, HEALTHY),
         (Loop({NONE: 90}), 20, "too few steps were measured, 1 step more would be needed"),
-        (Loop({TWO: 90}, candidates=None), 40, "the program ended before anything was tried"),
         (
             Loop({LoaderSetting(64, 2): 90}),
             10,
@@ -272,6 +272,28 @@ def test_a_candidate_without_workers_comes_first() -> None:
 def test_something_is_said_at_the_end_whatever_was_done(loop: Loop, steps: int, why: str) -> None:
     loop.run(steps)
     assert list(end_lines(loop.conductor, None)) == [f"--tune leaves the loader as it is: {why}"]
+
+
+@pytest.mark.parametrize(
+    ("loop", "why"),
+    [
+        (Loop({TWO: 90}, candidates=None), "the program ended before anything was tried"),
+        (Loop({NONE: 90, TWO: 1}, candidates=workers(2), length=40), NEARLY_OVER),
+        (Loop({NONE: 90, TWO: 1}, candidates=workers(2), length=70, start_ns=30 * SECOND), "trials would lose 30.0 s"),
+    ],
+)
+def test_a_run_that_waits_and_is_too_short_to_try_anything_is_told_what_would_help(loop: Loop, why: str) -> None:
+    loop.run(40)
+    assert loop.orders == []
+    first, last = end_lines(loop.conductor, None)
+    assert first.startswith(f"--tune leaves the loader as it is: {why}")
+    assert last == LONGER
+
+
+def test_a_longer_run_is_no_help_where_nothing_may_gain() -> None:
+    loop = Loop({NONE: 90}, candidates=[], why_none="no setting may gain", length=40)
+    loop.run(40)
+    assert list(end_lines(loop.conductor, None)) == ["--tune leaves the loader as it is: no setting may gain"]
 
 
 def left(loop: Loop, steps: int = 1200) -> list[str]:

@@ -422,3 +422,19 @@ def test_a_pass_that_ends_before_a_switch_is_over_is_told_so(monkeypatch: pytest
     monkeypatch.setattr(tuner, "_carry_out", lambda *_: None)
     list(iterator)
     assert told == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("given", "passes"),
+    [({"num_workers": 1}, 2), ({"num_workers": 1, "persistent_workers": True}, 0), ({}, 0)],
+)
+def test_each_pass_that_starts_workers_tells_what_that_took(
+    given: dict[str, Any], passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[LoaderSetting, int, int]] = []
+    monkeypatch.setattr(conductor.Conductor, "pass_began_with", lambda _, *args: told.append(args))
+    loader = tuned(DataLoader(Indices(4), **given))
+    for _ in range(2):
+        list(loader)
+    assert [setting.num_workers for setting, _, _ in told] == [1] * passes
+    assert all(construct_ns > 0 and waited_ns > 0 for _, construct_ns, waited_ns in told)

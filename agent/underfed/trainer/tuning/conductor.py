@@ -17,7 +17,7 @@ from underfed.trainer.tuning.candidates import Surroundings, candidates_in, is_f
 from underfed.trainer.tuning.costs import SinceKept
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.pace import Pace, Recent
-from underfed.trainer.tuning.passes import Passes
+from underfed.trainer.tuning.passes import Passes, Starts
 from underfed.trainer.tuning.search import LEAST_GAIN, USED_UP, Candidate, Search, Trial, surely
 
 SECOND = 1_000_000_000
@@ -121,6 +121,8 @@ class Conductor:
     trial_ns: int = 0
     speedup: float = 1.0
     interval: tuple[float, float] | None = None
+    lacks_time: bool = False
+    """There is something to try, and what is known of the run is too short for it."""
     went_back: bool = False
     """The last search was of what was kept, and ended with what was in use before."""
     steps: int = 0
@@ -186,6 +188,24 @@ class Conductor:
         if self._search is not None and self._allowance.rest is not None:
             start = self._search.trials[0]
             self._allowance.widen(self._rest(start.blocks, start.stall_fraction or 0.0, now_ns, self._first_step))
+
+    def pass_began_with(self, setting: LoaderSetting, construct_ns: int, first_wait_ns: int) -> None:
+        """Torch began a pass under this setting: how long its iterator took to be constructed, and the first batch to
+        come."""
+        self._passes.began_with(setting, construct_ns, first_wait_ns)
+
+    @property
+    def starts(self) -> Starts | None:
+        """What starting and ending the workers of the setting in use took in this run; ``None``: there was nothing to
+        start, or it is not known."""
+        recent = self._pace.recent()
+        return self._passes.starts(self.setting, recent.step_ns) if recent is not None else None
+
+    @property
+    def step_ns(self) -> float:
+        """Of the newest steps; 0: too few."""
+        recent = self._pace.recent()
+        return recent.step_ns if recent is not None else 0.0
 
     def pass_measured(self, now_ns: int, steps: int) -> None:
         """The setting in use has loaded so many steps of a pass, and the next one may be measured."""
@@ -260,7 +280,8 @@ class Conductor:
         self._search.failed(reason)
         return self._go_on(self._search, now_ns, first_step)
 
-    def refuse(self, reason: str, status: str = tuning.REFUSED) -> None:
+    def refuse(self, reason: str, status: str = tuning.REFUSED, *, lacks_time: bool = False) -> None:
+        self.lacks_time = lacks_time
         if (self.status, self.reason) != (status, reason):
             self.status, self.reason = status, reason
             self.changed()
@@ -320,14 +341,14 @@ class Conductor:
         """Unless the run is too short for it, as far as it is known."""
         wanted, left = min(round(BLOCK_NS / recent.step_ns), self.most_steps // 4), self.left_steps()
         if left is not None and left < LEAST_REST * wanted and not self.ends_after:
-            self.refuse(NEARLY_OVER, tuning.WAITING)
+            self.refuse(NEARLY_OVER, tuning.WAITING, lacks_time=True)
             return None
         self._wanted = wanted
         rest = self._rest_now(recent, now_ns, first_step)
         lost_ns = self._allowance.lost_by(self._clock_ns(now_ns), first_step)
         too_dear = [self._why_too_dear(each.setting, rest, lost_ns) for each in candidates]
         if all(too_dear):
-            self.refuse(str(too_dear[0]), tuning.WAITING)
+            self.refuse(str(too_dear[0]), tuning.WAITING, lacks_time=True)
             return None
         return self._begin(candidates, recent.stall_fraction, now_ns, first_step)
 
@@ -363,7 +384,7 @@ class Conductor:
         for trial in search.cut:
             if not trial.blocks:
                 trial.reason = why[trial.setting]
-        self.refuse(str(why[search.cut[0].setting]), tuning.WAITING)
+        self.refuse(str(why[search.cut[0].setting]), tuning.WAITING, lacks_time=True)
 
     def _is_worth_trials(self, recent: Recent, now_ns: int) -> bool:
         """Whether enough of the time is waiting; after a search, whether it is so again for long enough."""
@@ -379,7 +400,7 @@ class Conductor:
             return False
         if self._asked_ns is None:
             self._asked_ns = now_ns
-            self.refuse(ASKING, tuning.WAITING)
+            self.refuse(ASKING, tuning.WAITING, lacks_time=True)
         elif self.steps <= JUDGED_STEPS:
             self._asked_ns = now_ns
         return True
@@ -449,6 +470,7 @@ class Conductor:
         self._search, self._began_ns, self._cut = self.searches[-1], now_ns, None
         self._asked_ns = self._stalled_ns = self._known_ns = None
         self.status, self.reason, self.kept_from_step = tuning.SEARCHING, None, None
+        self.lacks_time = False
 
     def _is_enough(self, search: Search, block: Block, first_step: int) -> bool:
         """Whether the block is as long as was wanted or as it may be, or tells already."""
@@ -618,7 +640,7 @@ class Conductor:
         self.went_back = is_check and is_other
         is_cut = bool(search.cut) and not is_other
         if is_cut:
-            self._cut = search
+            self._cut, self.lacks_time = search, True
         elif not is_check:
             self._residual = best.stall_fraction or 0.0
         if is_other and (ratio := search.ratio()) is not None:

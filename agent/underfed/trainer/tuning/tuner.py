@@ -98,6 +98,8 @@ class Tuner:
         self._entered_ns = 0
         self._pass_began_ns = 0
         """Before its iterator was constructed."""
+        self._construct_ns: int | None = None
+        """What that took, where torch started the workers of the setting in use; ``None`` also once it is told."""
         self._waited_ns = 0
         self._batch: BatchSize | None = None
         self._files = FilesWatch()
@@ -283,6 +285,8 @@ class Tuner:
         self._current = weakref.ref(iterator)
         self._tuned = [*(known for known in self._tuned if known() is not None), self._current]
         self._skip = setting.capacity + 1
+        starts = setting.num_workers and not setting.persistent_workers and setting == self._setting
+        self._construct_ns = self._now() - self._pass_began_ns if starts else None
         if self.conductor is not None:
             self.conductor.pass_began(self._pass_began_ns, self._entered_ns)
         if self._setting is not None and setting != self._setting and self._can_switch(iterator):
@@ -369,6 +373,7 @@ class Tuner:
             self._chosen.requested()
             if self._chosen.has_begun:
                 self._look_at_data_set(switched)
+                self._tell_start(switched)
             order = self._order(now, switched)
             if order is not None:
                 is_end = order.is_end
@@ -378,6 +383,11 @@ class Tuner:
             self._fail(error)
         if is_end:
             self._end_program()
+
+    def _tell_start(self, switched: Switched) -> None:
+        if self._construct_ns is not None and self.conductor is not None and not switched.is_switching:
+            self.conductor.pass_began_with(switched.setting, self._construct_ns, self._waited_ns)
+        self._construct_ns = None
 
     def _used_at_once(self) -> None:
         """One that began before the newest is still taken from: a step is not one request, and no pace can be told."""
