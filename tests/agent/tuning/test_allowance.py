@@ -215,6 +215,24 @@ def test_workers_that_were_never_started_are_expected_to_cost_something_each() -
     assert Allowance().why_no_trial(eight, 1, 0, Rest(39 * SECOND, 0), 0) is None
 
 
+def test_workers_are_expected_to_cost_as_much_each_as_at_the_last_start() -> None:
+    one, rest = LoaderSetting(1, 2), Rest(50 * SECOND, 0)
+    allowance = Allowance()
+    assert allowance.why_no_trial(FOUR, 1, 0, rest, 0) is None
+    allowance.candidate_began(0, 0, SECOND)
+    allowance.started(one, 0.3 * SECOND)
+    assert str(allowance.why_no_trial(FOUR, 1, 0, rest, 0)).startswith("trials would lose 1.2 s, by a start of workers")
+    assert allowance.why_no_trial(TWO, 1, 0, rest, 0) is None
+
+
+def test_a_start_that_was_cut_short_tells_what_workers_cost_at_least() -> None:
+    allowance = Allowance()
+    allowance.candidate_began(0, 0, SECOND)
+    allowance.candidate_was_cut(TWO, SECOND, 0)
+    assert allowance.why_no_trial(FOUR, 1, 0, Rest(99 * SECOND, 0), 0) is not None
+    assert allowance.why_no_trial(FOUR, 1, 0, Rest(101 * SECOND, 0), 0) is None
+
+
 def test_the_more_there_is_to_gain_the_more_may_be_lost() -> None:
     assert Allowance().why_no_trial(TWO, 1, 3 * SECOND, Rest(50 * SECOND, 20 * SECOND), 0) is None
     why = Allowance().why_no_trial(TWO, 1, 3 * SECOND, Rest(50 * SECOND, 19 * SECOND), 0)

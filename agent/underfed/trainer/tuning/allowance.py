@@ -22,9 +22,8 @@ MOST_STAKED = 0.1
 """Of the wait in that, which is gained at most: the more there may be to gain, the more may be lost."""
 
 FORKED_NS = 50_000_000
-"""A forked worker is taken to cost at least so much, from its start to its end: 60 to 100 ms where other processes use
-all cores."""
-
+"""A forked worker is taken to cost at least so much, from its start to its end, until one was started: 60 to 100 ms
+where other processes use all cores."""
 
 ONCE_MORE = 2.0
 """Times as much as a turn had lost when it was cut short it is expected to lose the next time: nobody knows how much of
@@ -96,6 +95,10 @@ class Allowance:
     """By steps under the setting in use."""
     _candidate_lost_ns: float = 0.0
     """Before the candidate that is measured."""
+    _has_started: bool = False
+    """Its start-up is over."""
+    _worker_ns: float = FORKED_NS
+    """What a worker cost at the last start, or costs at least."""
     _back_lost_ns: float | None = None
     """As the setting in use was ordered again, which does not load yet."""
     _back_ns: float = 0.0
@@ -119,13 +122,21 @@ class Allowance:
 
     def candidate_began(self, now_ns: int, first_step: int, usual_ns: float) -> None:
         """It is switched to, from the setting in use or from another candidate."""
-        self._back_lost_ns = None
+        self._back_lost_ns, self._has_started = None, False
         self._candidate_lost_ns = self.lost_by(now_ns, first_step)
         if self._turn is None:
             self._turn = Turn(self._at(now_ns), first_step, usual_ns)
 
     def candidate_was_cut(self, setting: LoaderSetting, now_ns: int, first_step: int) -> None:
-        self._cut_ns[setting] = self.lost_by(now_ns, first_step) - self._candidate_lost_ns
+        self._cut_ns[setting] = lost_ns = self.lost_by(now_ns, first_step) - self._candidate_lost_ns
+        if not self._has_started:
+            self.started(setting, lost_ns)
+
+    def started(self, setting: LoaderSetting, took_ns: float) -> None:
+        """The start-up of the candidate took so long, beside its steps."""
+        self._has_started = True
+        if setting.num_workers:
+            self._worker_ns = max(FORKED_NS, took_ns / setting.num_workers)
 
     def goes_back(self, now_ns: int, first_step: int) -> None:
         """The setting in use is ordered again."""
@@ -210,7 +221,7 @@ class Allowance:
     ) -> str | None:
         """Of so many starts of its workers, of which one was seen to take ``start_ns``; ``None``: it may be.
         ``lost_ns``: by now."""
-        of_starts = starts * max(start_ns, setting.num_workers * FORKED_NS)
+        of_starts = starts * max(start_ns, setting.num_workers * self._worker_ns)
         expected_ns = lost_ns + max(of_starts, ONCE_MORE * self._cut_ns.get(setting, 0.0))
         if rest is None or expected_ns <= rest.limit_ns:
             return None

@@ -271,6 +271,7 @@ class Conductor:
             usual_ns = (first_step - block.first_step) * (mean_ns(search.best.blocks) or 0.0)
             self.start_ns = max(0, round(now_ns - block.start_ns - usual_ns))
             self._passes.started(self.setting, self.start_ns)
+            self._allowance.started(self.setting, self.start_ns)
 
     def failed(self, present: LoaderSetting, reason: str, now_ns: int, first_step: int) -> Order | None:
         """The setting that was ordered cannot be used, and this one still is."""
