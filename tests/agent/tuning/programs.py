@@ -148,11 +148,14 @@ class Program:
     seed: int
     plan: Plan
     found: Seen = field(default_factory=list)
+    has_workers: bool = False
+    """Of the script."""
 
     def run(self, watch: Callable[[DataLoader[Any]], object]) -> Seen:
         """``watch``: of the first loader, before it is read."""
         choose = random.Random(self.seed)
         loaders = [a_loader(choose), *(another_loader(choose) for _ in range(choose.choice([0, 1])))]
+        self.has_workers = any(loader.num_workers for loader in loaders)
         watch(loaders[0])
         for _ in range(3):
             how = choose.choice([self._through, self._through, self._some, self._first, self._nested, self._anew])
@@ -167,9 +170,8 @@ class Program:
         except StopIteration:
             return False
         except ValueError as error:
-            # Ends a generator; an iterator of torch's goes on. One of a worker of the script's says where it was, too.
-            is_of_worker = str(error).startswith("Caught")
-            self.found.append((type(error), str(error).split()[-1] if is_of_worker else error.args))
+            # Ends a generator; an iterator of torch's goes on. What workers raise says where it was, too.
+            self.found.append((type(error), str(error).split()[-1] if self.has_workers else error.args))
             traceback.clear_frames(error.__traceback__)
             return True
         self.found.append(plain(batch))
