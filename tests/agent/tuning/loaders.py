@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from underfed.exchange.tuning import Proposed
+from underfed.trainer.tuning.allowance import MOST_LOST, MOST_STAKED
 from underfed.trainer.tuning.conductor import SECOND, Conductor, Order, steps_for_trials
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.plain_rule import plain_candidates
@@ -338,6 +339,42 @@ class Whole:
     best: float
     """Of the fastest setting, from the beginning on."""
     is_kept: bool
+
+
+CROWDED = [
+    Program(
+        cpu=load, send=load, work=load / 3, work_cpu=load / 3, receive=load / 3, pass_steps=steps, fork=fork, noise=0.08
+    )
+    for load in (5.0, 20.0, 40.0)
+    for steps in (20, 40, 60)
+    for fork in (25.0, 60.0)
+]
+"""Workers gain nothing: handing over a batch takes as long as loading it, on the same cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Milliseconds of a run that kept nothing, all that it tried being slower than was predicted."""
+
+    untuned: float
+    truly: float
+    told: float
+    promised: float
+    """At most: 2 % of the run, and a tenth of its wait."""
+
+
+def lost_in(program: Program, passes: int, seed: int) -> Lost | None:
+    """``None``: something was kept."""
+    first, steps = LoaderSetting(0), passes * (program.pass_steps or STEPS)
+    wrong = [_proposal(LoaderSetting(count, 2), 2.0 - 0.1 * count) for count in (1, 3, 4)]
+    training, untuned = (Training(program, first, random.Random(seed), wrong) for _ in range(2))
+    training.train(steps)
+    untuned.train(steps, is_tuned=False)
+    if training.conductor.setting != first:
+        return None
+    took = (untuned.now_ns - SECOND) / MS
+    promised = MOST_LOST * took + MOST_STAKED * (took - steps * program.work)
+    return Lost(took, (training.now_ns - untuned.now_ns) / MS, training.conductor.lost_ns / MS, promised)
 
 
 def whole(program: Program, passes: int, seed: int) -> Whole:

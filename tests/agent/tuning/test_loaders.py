@@ -7,7 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from tests.agent.tuning.loaders import PROGRAMS, SHORT, Training, fastest_ms, starts, step_ms, tuned, whole
+from tests.agent.tuning.loaders import (
+    CROWDED,
+    PROGRAMS,
+    SHORT,
+    Training,
+    fastest_ms,
+    lost_in,
+    starts,
+    step_ms,
+    tuned,
+    whole,
+)
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 
 NONE, ONE_LONG = LoaderSetting(0), LoaderSetting(1, 8)
@@ -74,3 +85,13 @@ def test_a_run_of_many_short_passes_is_tuned_over_several_of_them() -> None:
     found = [whole(program, 20, seed=0) for program in SHORT]
     assert statistics.fmean(each.tuned / each.untuned for each in found) < 0.65
     assert max(each.tuned / each.untuned for each in found) < 1.02
+
+
+def test_what_trials_lose_is_told_and_is_less_than_they_may() -> None:
+    """In runs of 40 short passes of which nothing can be gained."""
+    found = [lost for program in CROWDED if (lost := lost_in(program, 40, 3)) is not None]
+    assert len(found) > len(CROWDED) // 2
+    for lost in found:
+        assert lost.truly < lost.promised
+        assert lost.told == pytest.approx(lost.truly, abs=0.02 * lost.untuned)
+    assert sum(lost.told for lost in found) == pytest.approx(sum(lost.truly for lost in found), rel=0.1)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.agent.tuning.training_loop import FOUR, MS, NONE, TWO, Loop, workers
 from underfed.exchange import tuning
+from underfed.exchange.facts import SourceLine
 from underfed.trainer.tuning.conductor import WENT_BACK
 from underfed.trainer.tuning.costs import gained
 from underfed.trainer.tuning.loader_setting import LoaderSetting
@@ -100,7 +101,29 @@ def test_who_has_workers_that_each_pass_starts_is_told_how_to_keep_them(pass_ms:
     loop.run(600)
     assert loop.conductor.status == tuning.LEFT_ALONE
     *_, last = end_lines(loop.conductor, None)
-    told = re.search(r"up to (\d+) % of a pass of 25 steps .* --set persistent_workers=true starts them once$", last)
+    told = re.search(
+        r"^--tune: starting and ending workers took (\d+\.\d) s, 2 s in each of (\d+) passes; if the program does not "
+        r"change its data set between passes, to write into the script: persistent_workers=True,$",
+        last,
+    )
     assert (told is not None) == is_told
     if told is not None:
-        assert float(told[1]) == pytest.approx(100 * 2000 / (2000 + 25 * 60), abs=5)
+        assert float(told[1]) == pytest.approx(2 * float(told[2]), abs=0.1)
+        assert int(told[2]) >= 15
+
+
+def test_who_keeps_workers_is_told_what_starting_them_takes_beside_what_was_kept() -> None:
+    one = LoaderSetting(1, 2)
+    loop = Loop({one: 50, TWO: 10}, candidates=workers(2), pass_steps=25, pass_ms={one: 200, TWO: 200}, start_ms=200)
+    loop.run(800)
+    assert loop.in_use == TWO
+    *_, kept, starts = end_lines(loop.conductor, SourceLine("DataLoader", "train.py", 8))
+    assert kept == "--tune, to write into the script (train.py:8): num_workers=2,"
+    assert starts.endswith("to write into the script (train.py:8): persistent_workers=True,")
+
+
+def test_workers_that_persist_are_not_told_to_take_time_in_each_pass() -> None:
+    stays = LoaderSetting(1, 2, persistent_workers=True)
+    loop = Loop({stays: 50}, candidates=[], pass_steps=25, pass_ms={stays: 200})
+    loop.run(800)
+    assert not any("persistent_workers=True" in line for line in end_lines(loop.conductor, None))

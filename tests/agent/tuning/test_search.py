@@ -23,9 +23,8 @@ from underfed.trainer.tuning.conductor import (
     WENT_BACK,
     steps_for_trials,
 )
-from underfed.trainer.tuning.costs import lost_ns
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.report import end_lines, kept_line, script_lines
+from underfed.trainer.tuning.report import LONGER, end_lines, kept_line, script_lines
 from underfed.trainer.tuning.search import BEATEN, PICKED, SLOWER, TIE, TOO_NOISY, USED_UP, Candidate, Search, Trial
 
 
@@ -41,7 +40,7 @@ def test_the_setting_that_is_measured_to_be_fastest_stays() -> None:
     costs, lines = end_lines(loop.conductor, None)
     steps = sum(search.used_steps for search in loop.conductor.searches)
     seconds = loop.conductor.trial_ns / 1e9
-    assert costs.startswith(f"--tune: {steps} steps and {seconds:.1f} s of trials; ")
+    assert costs.startswith(f"--tune: {steps} steps and {seconds:.1f} s of trials, 0.0 s of these lost; ")
     assert re.search(r"\d+ s \(95 % \d+–\d+\) gained since: the steps since then took \d+ s instead of \d+ s$", costs)
     assert lines == "--tune, to write into the script: num_workers=4,"
 
@@ -67,7 +66,8 @@ def test_what_is_not_faster_gives_way_to_what_was_in_use() -> None:
     assert loop.conductor.status == tuning.LEFT_ALONE
     assert loop.conductor.kept_from_step is not None
     costs, why, _ = end_lines(loop.conductor, None)
-    assert costs.endswith(" s of trials")
+    assert costs.endswith(f" s of trials, {loop.conductor.lost_ns / 1e9:.1f} s of these lost")
+    assert 0.4 < loop.conductor.lost_ns / 1e9 < 2.0
     assert why == "--tune leaves the loader as it is: no other setting was measured to be faster"
 
 
@@ -152,7 +152,7 @@ def test_what_is_kept_stays_where_the_host_became_slower_for_all() -> None:
 def test_starts_count_as_cost_of_the_trials() -> None:
     loop = Loop({NONE: 90, TWO: 90}, candidates=workers(2), start_ms=5000)
     loop.run(600)
-    assert lost_ns(loop.conductor.searches) > 4 * SECOND
+    assert loop.conductor.lost_ns > 4 * SECOND
     assert loop.conductor.start_ns == pytest.approx(5 * SECOND, rel=0.1)
 
 
@@ -180,6 +180,7 @@ def test_nothing_is_tried_shortly_before_the_end_but_in_a_job_for_its_trials_alo
     loop.run(38)
     assert loop.orders == []
     assert loop.conductor.reason == NEARLY_OVER
+    assert list(end_lines(loop.conductor, None)) == [f"--tune leaves the loader as it is: {NEARLY_OVER}", LONGER]
     alone = Loop({NONE: 90, TWO: 1}, candidates=workers(2), length=38, ends_after=True)
     alone.run(38)
     assert alone.orders
@@ -260,7 +261,6 @@ def test_a_candidate_without_workers_comes_first() -> None:
     [
         (Loop({TWO: 0.1}), 400, HEALTHY),
         (Loop({NONE: 90}), 20, "too few steps were measured, 1 step more would be needed"),
-        (Loop({TWO: 90}, candidates=None), 40, "the program ended before anything was tried"),
         (
             Loop({LoaderSetting(64, 2): 90}),
             10,
@@ -272,6 +272,28 @@ def test_a_candidate_without_workers_comes_first() -> None:
 def test_something_is_said_at_the_end_whatever_was_done(loop: Loop, steps: int, why: str) -> None:
     loop.run(steps)
     assert list(end_lines(loop.conductor, None)) == [f"--tune leaves the loader as it is: {why}"]
+
+
+@pytest.mark.parametrize(
+    ("loop", "why"),
+    [
+        (Loop({TWO: 90}, candidates=None), "the program ended before anything was tried"),
+        (Loop({NONE: 90, TWO: 1}, candidates=workers(2), length=40), NEARLY_OVER),
+        (Loop({NONE: 90, TWO: 1}, candidates=workers(2), length=70, start_ns=30 * SECOND), "trials would lose 30.0 s"),
+    ],
+)
+def test_a_run_that_waits_and_is_too_short_to_try_anything_is_told_what_would_help(loop: Loop, why: str) -> None:
+    loop.run(40)
+    assert loop.orders == []
+    first, last = end_lines(loop.conductor, None)
+    assert first.startswith(f"--tune leaves the loader as it is: {why}")
+    assert last == LONGER
+
+
+def test_a_longer_run_is_no_help_where_nothing_may_gain() -> None:
+    loop = Loop({NONE: 90}, candidates=[], why_none="no setting may gain", length=40)
+    loop.run(40)
+    assert list(end_lines(loop.conductor, None)) == ["--tune leaves the loader as it is: no setting may gain"]
 
 
 def left(loop: Loop, steps: int = 1200) -> list[str]:

@@ -17,8 +17,19 @@ from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, Weig
 
 import underfed
 from tests.agent.test_signal_handlers import Handler, Interrupting
-from tests.agent.tuning.switching_plans import Indices, Pairs, Plan, alike, seen, switch, tuned, use_from_now_on
+from tests.agent.tuning.switching_plans import (
+    Indices,
+    Pairs,
+    Plan,
+    alike,
+    facts_now,
+    seen,
+    switch,
+    tuned,
+    use_from_now_on,
+)
 from tests.fakes.traces import wait_for_collectors
+from underfed.exchange import tuning
 from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import HELD, switched_of
@@ -337,3 +348,44 @@ def test_torch_alone_loses_a_batch_that_it_has_loaded_when_a_handler_raises() ->
         sys.settrace(previous)
         signal.signal(signal.SIGUSR1, before)
     assert found == [2, 4, 6, 8]
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_sampler_draws_as_a_pass_begins_where_the_script_has_workers(*, persistent: bool) -> None:
+    """Also in a pass that is loaded without."""
+
+    def read(watch: Any) -> list[Any]:
+        torch.manual_seed(0)
+        loader = watch(DataLoader(Indices(6), shuffle=True, num_workers=1, persistent_workers=persistent))
+        found: list[Any] = [list(map(int, loader))]
+        if control._state.tuner is not None:
+            use_from_now_on(control._state.tuner, LoaderSetting(0))
+        iter(loader)
+        for _ in range(2):
+            iterator = iter(loader)
+            found.append(float(torch.rand(())))
+            found.append(list(map(int, iterator)))
+        return found
+
+    plain = read(lambda loader: loader)
+    assert read(tuned) == plain
+
+
+def test_what_a_sampler_raises_as_a_pass_begins_reaches_the_program() -> None:
+    class Broken(RandomSampler):
+        def __iter__(self) -> Iterator[int]:
+            if torch.initial_seed() == 1:
+                raise LookupError("no order")
+            return super().__iter__()
+
+    torch.manual_seed(0)
+    loader = tuned(DataLoader(Indices(4), sampler=Broken(Indices(4)), num_workers=1))
+    assert len(list(loader)) == 4
+    assert control._state.tuner is not None
+    use_from_now_on(control._state.tuner, LoaderSetting(0))
+    torch.manual_seed(1)
+    with pytest.raises(LookupError, match="no order"):
+        next(iter(loader))
+    torch.manual_seed(0)
+    assert len(list(loader)) == 4
+    assert facts_now().status != tuning.FAILED

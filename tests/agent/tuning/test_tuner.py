@@ -26,6 +26,7 @@ from underfed.trainer.settings.tunable import NAMES
 from underfed.trainer.tuning import conductor
 from underfed.trainer.tuning.feeders import Feeders
 from underfed.trainer.tuning.loader_setting import TRIED, LoaderSetting
+from underfed.trainer.tuning.switching import switched_of
 from underfed.trainer.tuning.tuner import INTERRUPTED, MOST_STARTS, TuneOptions, Tuner, read_tuner
 
 
@@ -379,3 +380,61 @@ def test_batches_that_are_loaded_and_not_handed_out_are_counted() -> None:
     for _ in range(4):
         next(iterator)
     assert tuner._ahead() == 0
+
+
+def test_the_end_of_a_pass_tells_what_workers_of_other_settings_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[int, ...]] = []
+    ended: list[int] = []
+    monkeypatch.setattr(
+        conductor.Conductor, "pass_ended", lambda _, *args, **named: told.append((*args, *named.values()))
+    )
+    monkeypatch.setattr(conductor.Conductor, "workers_ended", lambda _, took_ns: ended.append(took_ns))
+    loader = tuned(DataLoader(Indices(12)))
+    iterator = iter(loader)
+    tuner = control._state.tuner
+    assert tuner is not None
+    none, two = LoaderSetting(0), LoaderSetting(2, 1)
+    for place in range(12):
+        next(iterator)
+        if place in (2, 6):
+            switched = switched_of(iterator)
+            assert switched is not None
+            switched.begin(iterator, two if place == 2 else none)
+            tuner._keep = two
+    assert next(iterator, None) is None
+    ((took_ns, of_others_ns, is_switching),) = told
+    assert 0 < of_others_ns <= took_ns
+    assert of_others_ns == ended[-1]
+    assert not is_switching
+
+
+def test_a_pass_that_ends_before_a_switch_is_over_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[bool] = []
+    monkeypatch.setattr(conductor.Conductor, "pass_ended", lambda *_, is_switching: told.append(is_switching))
+    iterator = iter(tuned(DataLoader(Indices(4))))
+    list(iterator)
+    iterator = iter(tuned(DataLoader(Indices(4))))
+    next(iterator)
+    tuner = control._state.tuner
+    assert tuner is not None
+    assert tuner.conductor is not None
+    tuner.conductor.setting = LoaderSetting(2, 2)
+    monkeypatch.setattr(tuner, "_carry_out", lambda *_: None)
+    list(iterator)
+    assert told == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("given", "passes"),
+    [({"num_workers": 1}, 2), ({"num_workers": 1, "persistent_workers": True}, 0), ({}, 0)],
+)
+def test_each_pass_that_starts_workers_tells_what_that_took(
+    given: dict[str, Any], passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[LoaderSetting, int, int]] = []
+    monkeypatch.setattr(conductor.Conductor, "pass_began_with", lambda _, *args: told.append(args))
+    loader = tuned(DataLoader(Indices(4), **given))
+    for _ in range(2):
+        list(loader)
+    assert [setting.num_workers for setting, _, _ in told] == [1] * passes
+    assert all(construct_ns > 0 and waited_ns > 0 for _, construct_ns, waited_ns in told)

@@ -98,12 +98,20 @@ class Loop:
             self.in_use = order.setting
         self.conductor.pass_began(self.now_ns, self.now_ns - ends_ns)
         self._pass_began = self.step
-        self.now_ns += round(self.pass_ms.get(self.in_use, 0.0) * MS)
+        start_ns = round(self.pass_ms.get(self.in_use, 0.0) * MS)
+        self.now_ns += start_ns
+        # Half of it is in the construction of the iterator, half of it has the first batch wait.
+        waits_ns = round(self.in_use.num_workers * (self.wait_ms[self.in_use] + self.work_ms) * MS)
+        self.conductor.pass_began_with(self.in_use, start_ns // 2, waits_ns + start_ns // 2)
         for _ in range(self.in_use.capacity):
             self._pass(self.in_use)
         if order is not None:
             self.conductor.taken_over(self.now_ns, self.step)
         self.conductor.pass_measured(self.now_ns, self.in_use.capacity)
+
+    def lost_ms(self, began_ns: int, began_step: int, step_ms: float) -> float:
+        """By what a stop watch shows since then, beside steps of this length."""
+        return (self.now_ns - began_ns) / MS - (self.step - began_step) * step_ms
 
     def _switch(self, setting: LoaderSetting) -> Order | None:
         """What was loaded ahead is handed out, then what is loaded ahead from here on is not counted. Returns what is

@@ -22,9 +22,8 @@ MOST_STAKED = 0.1
 """Of the wait in that, which is gained at most: the more there may be to gain, the more may be lost."""
 
 FORKED_NS = 50_000_000
-"""A forked worker is taken to cost at least so much, from its start to its end: 60 to 100 ms where other processes use
-all cores."""
-
+"""A forked worker is taken to cost at least so much, from its start to its end, until one was started: 60 to 100 ms
+where other processes use all cores."""
 
 ONCE_MORE = 2.0
 """Times as much as a turn had lost when it was cut short it is expected to lose the next time: nobody knows how much of
@@ -61,31 +60,57 @@ class Rest(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
+class Turn:
+    """Consecutive steps under others than the setting in use, from the switch to the first of them until that setting
+    loads again and its start-up is over."""
+
+    began_ns: int
+    first_step: int
+    usual_ns: float
+    """Of a step of the setting in use, with its part of what a pass costs: just before, and once it is measured again
+    the mean of before and after, since a host may have become slower or faster meanwhile."""
+
+    def lost_by(self, now_ns: int, first_step: int) -> float:
+        """Below 0: it was gained."""
+        return now_ns - self.began_ns - (first_step - self.first_step) * self.usual_ns
+
+
+@dataclass(slots=True, eq=False)
 class Allowance:
-    """All searches of a run together. Instants are of a clock that stops where the program pauses."""
+    """All searches of a run together. What the program does between its passes is left out. Instants are of a clock
+    that stops where the program pauses."""
 
     rest: Rest | None = None
-    """As the search began; ``None``: there is no limit."""
+    """Of the search that goes on; ``None``: there is no limit."""
     _lost_ns: float = 0.0
-    """By the searches before."""
-    _began_ns: int = 0
-    _first_step: int = 0
-    _usual_ns: float = 0.0
-    """Of a step, with its part of what a pass costs."""
+    """By turns before."""
+    _turn: Turn | None = None
+    _ended: tuple[Turn, int, int] | None = None
+    """The last turn and where it ended, until the setting in use is measured again."""
+    _began_ns: int | None = None
     _outside_ns: int = 0
-    """Since the search began: what the program did between its passes."""
+    """Since the run began: what the program did between its passes."""
     _end_ns: int = 0
-    _turn_lost_ns: float = 0.0
-    """Before the turn of the candidate that is measured."""
+    _waited_ns: int = 0
+    """By steps under the setting in use."""
+    _candidate_lost_ns: float = 0.0
+    """Before the candidate that is measured."""
+    _has_started: bool = False
+    """Its start-up is over."""
+    _worker_ns: float = FORKED_NS
+    """What a worker cost at the last start, or costs at least."""
+    _back_lost_ns: float | None = None
+    """As the setting in use was ordered again, which does not load yet."""
+    _back_ns: float = 0.0
+    """The most that the way back to it lost: workers end."""
     _cut_ns: dict[LoaderSetting, float] = field(default_factory=dict)
-    """What was lost by a turn that was cut short."""
+    """What was lost by the trial of a candidate that was cut short."""
 
-    def begin(self, now_ns: int, first_step: int, usual_ns: float, rest: Rest | None) -> None:
+    def begin(self, rest: Rest | None) -> None:
+        """A search begins, or goes on."""
         self.rest = rest
-        self._began_ns, self._first_step, self._usual_ns, self._outside_ns = now_ns, first_step, usual_ns, 0
 
-    def end(self, now_ns: int, first_step: int) -> None:
-        self._lost_ns = self.lost_by(now_ns, first_step)
+    def end(self) -> None:
         self.rest = None
 
     def widen(self, rest: Rest | None) -> None:
@@ -93,27 +118,110 @@ class Allowance:
         if rest is None or self.rest is None or rest.limit_ns > self.rest.limit_ns:
             self.rest = rest
 
-    def turn_began(self, now_ns: int, first_step: int) -> None:
-        self._turn_lost_ns = self.lost_by(now_ns, first_step)
+    # What was lost
 
-    def turn_was_cut(self, setting: LoaderSetting, now_ns: int, first_step: int) -> None:
-        self._cut_ns[setting] = self.lost_by(now_ns, first_step) - self._turn_lost_ns
+    def candidate_began(self, now_ns: int, first_step: int, usual_ns: float) -> None:
+        """It is switched to, from the setting in use or from another candidate."""
+        self._back_lost_ns, self._has_started = None, False
+        self._candidate_lost_ns = self.lost_by(now_ns, first_step)
+        if self._turn is None:
+            self._turn = Turn(self._at(now_ns), first_step, usual_ns)
+
+    def candidate_was_cut(self, setting: LoaderSetting, now_ns: int, first_step: int) -> None:
+        self._cut_ns[setting] = lost_ns = self.lost_by(now_ns, first_step) - self._candidate_lost_ns
+        if not self._has_started:
+            self.started(setting, lost_ns)
+
+    def started(self, setting: LoaderSetting, took_ns: float) -> None:
+        """The start-up of the candidate took so long, beside its steps."""
+        self._has_started = True
+        if setting.num_workers:
+            self._worker_ns = max(FORKED_NS, took_ns / setting.num_workers)
+
+    def goes_back(self, now_ns: int, first_step: int) -> None:
+        """The setting in use is ordered again."""
+        self._back_lost_ns = self.lost_by(now_ns, first_step)
+
+    def turn_ended(self, now_ns: int, first_step: int) -> None:
+        """The setting in use loads again, or another one stays."""
+        if self._turn is None:
+            return
+        if self._back_lost_ns is not None:
+            self._back_ns = max(self._back_ns, self.lost_by(now_ns, first_step) - self._back_lost_ns)
+        self._settle()
+        self._ended, self._turn, self._back_lost_ns = (self._turn, self._at(now_ns), first_step), None, None
+
+    def workers_ended(self, took_ns: int) -> None:
+        """Of candidates that are not needed any more. In a turn its own length has it."""
+        if self._turn is None:
+            self._lost_ns += took_ns
+
+    def usual_again(self, usual_ns: float) -> None:
+        """A step of the setting in use takes so long since the last turn."""
+        if self._ended is not None:
+            turn = self._ended[0]
+            turn.usual_ns = (turn.usual_ns + usual_ns) / 2
+            self._settle()
+
+    def _settle(self) -> None:
+        if self._ended is not None:
+            turn, ended_ns, first_step = self._ended
+            self._lost_ns += turn.lost_by(ended_ns, first_step)
+            self._ended = None
+
+    @property
+    def awaits_usual(self) -> bool:
+        return self._ended is not None
+
+    def lost_by(self, now_ns: int, first_step: int) -> float:
+        """By all searches together, what their steps gained off."""
+        lost_ns = self._lost_ns
+        if self._ended is not None:
+            turn, *end = self._ended
+            lost_ns += turn.lost_by(*end)
+        if self._turn is not None:
+            lost_ns += self._turn.lost_by(self._at(now_ns), first_step)
+        return max(0.0, lost_ns)
+
+    # How long the run is
+
+    def run_began(self, now_ns: int) -> None:
+        if self._began_ns is None:
+            self._began_ns = now_ns
+
+    def waited(self, wait_ns: int) -> None:
+        """By a step under the setting in use."""
+        self._waited_ns += wait_ns
 
     def pass_ended(self, took_ns: int) -> None:
         self._end_ns = took_ns
 
     def pass_began(self, now_ns: int, last_ns: int) -> None:
         """``last_ns``: the last request of the pass before."""
-        self._outside_ns += max(0, now_ns - last_ns - self._end_ns)
+        if self._began_ns is None:
+            self.run_began(now_ns)
+        else:
+            self._outside_ns += max(0, now_ns - last_ns - self._end_ns)
         self._end_ns = 0
 
+    def _at(self, now_ns: int) -> int:
+        return now_ns - self._outside_ns
+
+    def rest_of(self, estimated: Rest, sure_ns: float, now_ns: int, first_step: int) -> Rest:
+        """``estimated``: by how many passes there were. ``sure_ns``: of that what is left of this pass, which is sure.
+        However slow steps are just now, no more is known than that and as much as has passed without trials."""
+        passed_ns = self._at(now_ns) - (self._began_ns or 0) - self.lost_by(now_ns, first_step)
+        sure_wait_ns = sure_ns * estimated.wait_ns / estimated.left_ns if estimated.left_ns else 0.0
+        return Rest(min(estimated.left_ns, passed_ns + sure_ns), min(estimated.wait_ns, self._waited_ns + sure_wait_ns))
+
+    # What may be tried
+
     def why_no_trial(
-        self, setting: LoaderSetting, starts: int, start_ns: int, rest: Rest | None, lost_ns: float | None = None
+        self, setting: LoaderSetting, starts: int, start_ns: int, rest: Rest | None, lost_ns: float
     ) -> str | None:
         """Of so many starts of its workers, of which one was seen to take ``start_ns``; ``None``: it may be.
-        ``lost_ns``: by now; ``None``: by the searches before."""
-        lost_ns = self._lost_ns if lost_ns is None else lost_ns
-        of_starts = starts * max(start_ns, setting.num_workers * FORKED_NS)
+        ``lost_ns``: by now."""
+        of_starts = starts * max(start_ns, setting.num_workers * self._worker_ns)
         expected_ns = lost_ns + max(of_starts, ONCE_MORE * self._cut_ns.get(setting, 0.0))
         if rest is None or expected_ns <= rest.limit_ns:
             return None
@@ -122,16 +230,11 @@ class Allowance:
         return rest.why_exceeded(f"trials would lose {{}} s, by {count} of workers{so_far}", expected_ns)
 
     def why_no_further(self, now_ns: int, first_step: int) -> str | None:
-        """The search has lost what it may; ``None``: it may go on."""
-        lost_ns = self.lost_by(now_ns, first_step)
+        """The search has lost what it may, the way back included; ``None``: it may go on."""
+        lost_ns = self.lost_by(now_ns, first_step) + self._back_ns
         if self.rest is None or lost_ns <= self.rest.limit_ns:
             return None
         return self.rest.why_exceeded("trials had lost {} s", lost_ns)
-
-    def lost_by(self, now_ns: int, first_step: int) -> float:
-        """By all searches."""
-        took_ns = now_ns - self._began_ns - self._outside_ns
-        return self._lost_ns + max(0.0, took_ns - (first_step - self._first_step) * self._usual_ns)
 
 
 def starts_of(setting: LoaderSetting, block_steps: int, pass_steps: int | None) -> int:

@@ -81,12 +81,16 @@ class ChosenLoader:
         """Of a pass; ``None``: that is not known yet."""
         return self._pass_steps or self._length
 
+    def left_of_pass(self) -> int | None:
+        """Steps of this pass; ``None``: the length of a pass is not known."""
+        steps = self._pass_steps if self._length is None else min(self._length, self._pass_steps or self._length)
+        return max(0, steps - self._requests) if steps is not None else None
+
     def left_steps(self) -> int | None:
-        """Of this pass, and of as many more as there were before it: what is known of how long a program trains is how
-        long it has. ``None``: the length of a pass is not known."""
-        if self._length is None:
-            return None
-        return max(0, self._length - self._requests) + (self._passes - 1) * self._length
+        """Of this pass, and of as many more as there were before it, as long as the one before was: what is known of
+        how long a program trains is how long it has. ``None``: the length of a pass is not known."""
+        left, steps = self.left_of_pass(), self.pass_steps()
+        return left + (self._passes - 1) * steps if left is not None and steps is not None else None
 
 
 def start_ns(loader: Any) -> int:

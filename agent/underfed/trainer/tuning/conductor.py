@@ -17,7 +17,7 @@ from underfed.trainer.tuning.candidates import Surroundings, candidates_in, is_f
 from underfed.trainer.tuning.costs import SinceKept
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.pace import Pace, Recent
-from underfed.trainer.tuning.passes import Passes
+from underfed.trainer.tuning.passes import Passes, Starts
 from underfed.trainer.tuning.search import LEAST_GAIN, USED_UP, Candidate, Search, Trial, surely
 
 SECOND = 1_000_000_000
@@ -86,10 +86,10 @@ class Order:
 class Conductor:
     """``proposed``: asks for what the service proposes. ``plain``: candidates by the plain rule, of step and wait in
     nanoseconds. ``changed``: called when what it tells has changed. ``left_steps``: that are known to be left of the
-    run; ``None``: that is not known. ``start_ns``: what starting workers costs, as far as that is known.
-    ``starting``: requests to come whose steps are of a start, of which this is not told. ``pass_steps``: of a pass;
-    ``None``: that is not known. ``ahead``: batches that are loaded and not handed out; ``None``: that is not known.
-    ``batch_bytes``: of a batch; 0: that is not known."""
+    run; ``None``: that is not known. ``left_of_pass``: of these those of the pass that goes on. ``start_ns``: what
+    starting workers costs, as far as that is known. ``starting``: requests to come whose steps are of a start, of which
+    this is not told. ``pass_steps``: of a pass; ``None``: that is not known. ``ahead``: batches that are loaded and not
+    handed out; ``None``: that is not known. ``batch_bytes``: of a batch; 0: that is not known."""
 
     began_with: LoaderSetting
     most_steps: int
@@ -105,6 +105,7 @@ class Conductor:
     start_ns: int = 0
     starting: Callable[[], int] = lambda: 0
     pass_steps: Callable[[], int | None] = lambda: None
+    left_of_pass: Callable[[], int | None] = lambda: None
     ahead: Callable[[], int | None] = lambda: None
     batch_bytes: Callable[[], int] = lambda: 0
     is_limited: bool = True
@@ -120,6 +121,8 @@ class Conductor:
     trial_ns: int = 0
     speedup: float = 1.0
     interval: tuple[float, float] | None = None
+    lacks_time: bool = False
+    """There is something to try, and what is known of the run is too short for it."""
     went_back: bool = False
     """The last search was of what was kept, and ended with what was in use before."""
     steps: int = 0
@@ -141,6 +144,8 @@ class Conductor:
     """The search is of what was kept, against what was in use before."""
     _now_ns: int = 0
     """Of the last request."""
+    _first_step: int = 0
+    """The number of the step that it began."""
     _began_ns: int = 0
     _block: Block | None = None
     _wanted: int = 0
@@ -161,6 +166,11 @@ class Conductor:
         self.setting = self.began_with
 
     @property
+    def lost_ns(self) -> float:
+        """By all trials: what the steps in them took longer than those around them, under the setting in use."""
+        return self._allowance.lost_by(self._clock_ns(self._now_ns), self._first_step)
+
+    @property
     def is_searching(self) -> bool:
         return self._search is not None
 
@@ -177,7 +187,25 @@ class Conductor:
         self._allowance.pass_began(now_ns, last_ns)
         if self._search is not None and self._allowance.rest is not None:
             start = self._search.trials[0]
-            self._allowance.widen(self._rest(start.blocks, start.stall_fraction or 0.0))
+            self._allowance.widen(self._rest(start.blocks, start.stall_fraction or 0.0, now_ns, self._first_step))
+
+    def pass_began_with(self, setting: LoaderSetting, construct_ns: int, first_wait_ns: int) -> None:
+        """Torch began a pass under this setting: how long its iterator took to be constructed, and the first batch to
+        come."""
+        self._passes.began_with(setting, construct_ns, first_wait_ns)
+
+    @property
+    def starts(self) -> Starts | None:
+        """What starting and ending the workers of the setting in use took in this run; ``None``: there was nothing to
+        start, or it is not known."""
+        recent = self._pace.recent()
+        return self._passes.starts(self.setting, recent.step_ns) if recent is not None else None
+
+    @property
+    def step_ns(self) -> float:
+        """Of the newest steps; 0: too few."""
+        recent = self._pace.recent()
+        return recent.step_ns if recent is not None else 0.0
 
     def pass_measured(self, now_ns: int, steps: int) -> None:
         """The setting in use has loaded so many steps of a pass, and the next one may be measured."""
@@ -185,12 +213,19 @@ class Conductor:
         if took is not None and self._is_since_kept:
             self.since.add_edge(took, steps)
 
-    def pass_ended(self, took_ns: int) -> None:
-        """There were no more batches, which took so long to be known: workers end then."""
-        self._passes.ended(self.setting, took_ns)
+    def pass_ended(self, took_ns: int, of_others_ns: int = 0, *, is_switching: bool = False) -> None:
+        """There were no more batches, which took so long to be known: workers end then. ``of_others_ns``: of that for
+        workers of other settings. ``is_switching``: the setting in use did not load the pass to its end."""
         self._allowance.pass_ended(took_ns)
+        if is_switching:
+            return
+        self._passes.ended(self.setting, took_ns - of_others_ns)
         if self._is_since_kept:
             self.since.add_edge(took_ns)
+
+    def workers_ended(self, took_ns: int) -> None:
+        """Of settings that are not needed any more."""
+        self._allowance.workers_ended(took_ns)
 
     @property
     def _is_since_kept(self) -> bool:
@@ -199,7 +234,8 @@ class Conductor:
     def request(self, now_ns: int, waited_ns: int, first_step: int) -> Order | None:
         """A batch is requested, after one that was waited for so long. ``first_step``: the number of its step."""
         self.steps += 1
-        self._now_ns = now_ns
+        self._now_ns, self._first_step = now_ns, first_step
+        self._allowance.run_began(now_ns)
         took = self._pace.note(now_ns, waited_ns, is_bounded=self._search is None)
         if self._search is not None:
             block = self._block
@@ -211,6 +247,8 @@ class Conductor:
             if not self._is_enough(self._search, block, first_step):
                 return None
             return self._end_block(self._search, block, now_ns, first_step)
+        if took:
+            self._allowance.waited(min(waited_ns, took))
         if took and self._is_since_kept:
             self.since.add(took)
         if now_ns < self._due_ns:
@@ -223,6 +261,8 @@ class Conductor:
         self._pace.forget()
         self._ahead = self.ahead()
         search, block = self._search, self._block
+        if search is None or search.current is search.trials[0]:
+            self._allowance.turn_ended(self._clock_ns(now_ns), first_step)
         if search is None:
             if self.kept_from_step is None:
                 self.kept_from_step, self.kept_at_steps = first_step, self.steps
@@ -231,6 +271,7 @@ class Conductor:
             usual_ns = (first_step - block.first_step) * (mean_ns(search.best.blocks) or 0.0)
             self.start_ns = max(0, round(now_ns - block.start_ns - usual_ns))
             self._passes.started(self.setting, self.start_ns)
+            self._allowance.started(self.setting, self.start_ns)
 
     def failed(self, present: LoaderSetting, reason: str, now_ns: int, first_step: int) -> Order | None:
         """The setting that was ordered cannot be used, and this one still is."""
@@ -240,7 +281,8 @@ class Conductor:
         self._search.failed(reason)
         return self._go_on(self._search, now_ns, first_step)
 
-    def refuse(self, reason: str, status: str = tuning.REFUSED) -> None:
+    def refuse(self, reason: str, status: str = tuning.REFUSED, *, lacks_time: bool = False) -> None:
+        self.lacks_time = lacks_time
         if (self.status, self.reason) != (status, reason):
             self.status, self.reason = status, reason
             self.changed()
@@ -269,6 +311,8 @@ class Conductor:
         recent = self._pace.recent()
         if recent is None:
             return None
+        if self._allowance.awaits_usual and self.setting == self.searches[-1].trials[0].setting:
+            self._allowance.usual_again(mean_ns([self._of_now(recent)]) or recent.step_ns)
         if self._cut is not None and (order := self._resume(self._cut, recent, now_ns, first_step)) is not None:
             return order
         if not self._is_worth_trials(recent, now_ns):
@@ -298,28 +342,33 @@ class Conductor:
         """Unless the run is too short for it, as far as it is known."""
         wanted, left = min(round(BLOCK_NS / recent.step_ns), self.most_steps // 4), self.left_steps()
         if left is not None and left < LEAST_REST * wanted and not self.ends_after:
-            self.refuse(NEARLY_OVER, tuning.WAITING)
+            self.refuse(NEARLY_OVER, tuning.WAITING, lacks_time=True)
             return None
         self._wanted = wanted
-        rest = self._rest_now(recent)
-        too_dear = [self._why_too_dear(each.setting, rest) for each in candidates]
+        rest = self._rest_now(recent, now_ns, first_step)
+        lost_ns = self._allowance.lost_by(self._clock_ns(now_ns), first_step)
+        too_dear = [self._why_too_dear(each.setting, rest, lost_ns) for each in candidates]
         if all(too_dear):
-            self.refuse(str(too_dear[0]), tuning.WAITING)
+            self.refuse(str(too_dear[0]), tuning.WAITING, lacks_time=True)
             return None
         return self._begin(candidates, recent.stall_fraction, now_ns, first_step)
 
-    def _rest_now(self, recent: Recent) -> Rest | None:
+    def _rest_now(self, recent: Recent, now_ns: int, first_step: int) -> Rest | None:
+        return self._rest([self._of_now(recent)], recent.stall_fraction, now_ns, first_step)
+
+    def _of_now(self, recent: Recent) -> Block:
         known = Block(0, 0, unit_ns=[recent.step_ns])
         self._add_pass([known], self.setting)
-        return self._rest([known], recent.stall_fraction)
+        return known
 
     def _resume(self, search: Search, recent: Recent, now_ns: int, first_step: int) -> Order | None:
         """Go on with a search that was cut short, as far as trials may lose more by now. Passes that went by tell that
         as many more may come."""
         if recent.stall_fraction < LEAST_GAIN:
             return None
-        rest = self._rest_now(recent)
-        why = {trial.setting: self._why_too_dear(trial.setting, rest) for trial in search.cut}
+        rest = self._rest_now(recent, now_ns, first_step)
+        lost_ns = self._allowance.lost_by(self._clock_ns(now_ns), first_step)
+        why = {trial.setting: self._why_too_dear(trial.setting, rest, lost_ns) for trial in search.cut}
         trials = [trial for trial in search.cut if why[trial.setting] is None]
         if not trials:
             self._tell_cut(search, why)
@@ -327,7 +376,7 @@ class Conductor:
         start = search.trials[0]
         start.stall_fraction = recent.stall_fraction
         newest = self._pace.newest_block(max(self._wanted, self._known_steps), start.unit, now_ns, first_step)
-        self._begin_losing([newest], rest, now_ns, first_step)
+        self._begin_losing([newest], rest, now_ns)
         search.go_on(trials, newest, self.why_no_room)
         return self._go_on(search, now_ns, first_step)
 
@@ -336,7 +385,7 @@ class Conductor:
         for trial in search.cut:
             if not trial.blocks:
                 trial.reason = why[trial.setting]
-        self.refuse(str(why[search.cut[0].setting]), tuning.WAITING)
+        self.refuse(str(why[search.cut[0].setting]), tuning.WAITING, lacks_time=True)
 
     def _is_worth_trials(self, recent: Recent, now_ns: int) -> bool:
         """Whether enough of the time is waiting; after a search, whether it is so again for long enough."""
@@ -352,7 +401,7 @@ class Conductor:
             return False
         if self._asked_ns is None:
             self._asked_ns = now_ns
-            self.refuse(ASKING, tuning.WAITING)
+            self.refuse(ASKING, tuning.WAITING, lacks_time=True)
         elif self.steps <= JUDGED_STEPS:
             self._asked_ns = now_ns
         return True
@@ -407,21 +456,22 @@ class Conductor:
         began.blocks.append(self._pace.newest_block(known, began.unit, now_ns, first_step))
         self._add_pass(began.blocks, began.setting)
         search = Search(began, candidates[:MOST_CANDIDATES], self.most_steps, self.pass_steps())
-        rest = None if stall is None else self._rest(began.blocks, stall)
+        rest = None if stall is None else self._rest(began.blocks, stall, now_ns, first_step)
         for trial in search.trials[1:]:
             trial.reason = self._why_no_pass(trial.setting) or self.why_no_room(trial.setting)
         self.searches.append(search)
-        self._begin_losing(began.blocks, rest, now_ns, first_step)
+        self._begin_losing(began.blocks, rest, now_ns)
         search.begin()
         return self._go_on(search, now_ns, first_step)
 
-    def _begin_losing(self, known: Sequence[Block], rest: Rest | None, now_ns: int, first_step: int) -> None:
+    def _begin_losing(self, known: Sequence[Block], rest: Rest | None, now_ns: int) -> None:
         """The newest search begins, or goes on. ``known``: of the setting in use."""
         self._add_pass(known, self.setting)
-        self._allowance.begin(now_ns - self._pace.paused_ns, first_step, mean_ns(known) or 0.0, rest)
+        self._allowance.begin(rest)
         self._search, self._began_ns, self._cut = self.searches[-1], now_ns, None
         self._asked_ns = self._stalled_ns = self._known_ns = None
         self.status, self.reason, self.kept_from_step = tuning.SEARCHING, None, None
+        self.lacks_time = False
 
     def _is_enough(self, search: Search, block: Block, first_step: int) -> bool:
         """Whether the block is as long as was wanted or as it may be, or tells already."""
@@ -456,6 +506,8 @@ class Conductor:
         block.steps, block.end_ns = first_step - block.first_step, now_ns
         self._block = None
         self._add_passes(search, block)
+        if search.current is search.trials[0]:
+            self._allowance.usual_again(mean_ns([block]) or 0.0)
         search.measured(block, None if self._is_check else block.stall_fraction(self._pace.waits_ns))
 
     def _add_passes(self, search: Search, open_block: Block) -> None:
@@ -504,37 +556,47 @@ class Conductor:
         if turn.setting == self.setting:
             return None
         self.setting = turn.setting
-        self._allowance.turn_began(now_ns - self._pace.paused_ns, first_step)
+        if turn is search.trials[0]:
+            self._allowance.goes_back(self._clock_ns(now_ns), first_step)
+        else:
+            usual_ns = mean_ns(search.trials[0].blocks[-1:]) or 0.0
+            self._allowance.candidate_began(self._clock_ns(now_ns), first_step, usual_ns)
         return Order(turn.setting, search.beside.setting)
 
-    def _rest(self, known: Sequence[Block], stall_fraction: float) -> Rest | None:
+    def _rest(self, known: Sequence[Block], stall_fraction: float, now_ns: int, first_step: int) -> Rest | None:
         """At the pace of these blocks; ``None``: trials may lose any time."""
         left = self.left_steps()
         if left is None or self.ends_after or not self.is_limited:
             return None
-        left_ns = left * (mean_ns(known) or 0.0)
-        return Rest(left_ns, left_ns * stall_fraction)
+        step_ns, of_pass = mean_ns(known) or 0.0, self.left_of_pass()
+        rest = Rest(left * step_ns, left * step_ns * stall_fraction)
+        sure_ns = (left if of_pass is None else min(left, of_pass)) * step_ns
+        return self._allowance.rest_of(rest, sure_ns, self._clock_ns(now_ns), first_step)
 
-    def _why_too_dear(self, setting: LoaderSetting, rest: Rest | None, lost_ns: float | None = None) -> str | None:
+    def _why_too_dear(self, setting: LoaderSetting, rest: Rest | None, lost_ns: float) -> str | None:
         starts = starts_of(setting, self._wanted, self.pass_steps())
         return self._allowance.why_no_trial(setting, starts, self.start_ns, rest, lost_ns)
+
+    def _clock_ns(self, now_ns: int) -> int:
+        """Of a clock that stops where the program pauses within a pass."""
+        return now_ns - self._pace.paused_ns
 
     def _why_no_turn(self, search: Search, now_ns: int, first_step: int) -> str | None:
         """Whose turn it is would lose more time than trials may."""
         turn = search.current
         if turn is search.trials[0] or turn.setting == self.setting:
             return None
-        lost_ns = self._allowance.lost_by(now_ns - self._pace.paused_ns, first_step)
+        lost_ns = self._allowance.lost_by(self._clock_ns(now_ns), first_step)
         return self._why_too_dear(turn.setting, self._allowance.rest, lost_ns)
 
     def _is_too_dear(self, search: Search, block: Block, now_ns: int, first_step: int) -> bool:
         """Cuts a search short that turns out to be so."""
-        at_ns, turn = now_ns - self._pace.paused_ns, search.current
+        at_ns, turn = self._clock_ns(now_ns), search.current
         why = self._allowance.why_no_further(at_ns, first_step) if turn is not search.trials[0] else None
         if why is None:
             return False
         self._why_cut = why
-        self._allowance.turn_was_cut(turn.setting, at_ns, first_step)
+        self._allowance.candidate_was_cut(turn.setting, at_ns, first_step)
         if self._pace.steps >= turn.least_steps:
             self._note_block(search, block, now_ns, first_step)
         else:
@@ -573,13 +635,13 @@ class Conductor:
         is_check, self._search, self._is_check = self._is_check, None, False
         self._ended_ns = now_ns
         self.trial_ns += now_ns - self._began_ns
-        self._allowance.end(now_ns - self._pace.paused_ns, first_step)
+        self._allowance.end()
         best = search.best
         is_other = best is not search.trials[0]
         self.went_back = is_check and is_other
         is_cut = bool(search.cut) and not is_other
         if is_cut:
-            self._cut = search
+            self._cut, self.lacks_time = search, True
         elif not is_check:
             self._residual = best.stall_fraction or 0.0
         if is_other and (ratio := search.ratio()) is not None:
@@ -601,6 +663,10 @@ class Conductor:
             self._watch_steps = WATCHED * self._wanted
         is_switch = best.setting != self.setting
         self.setting = best.setting
+        if is_switch and not is_other:
+            self._allowance.goes_back(self._clock_ns(now_ns), first_step)
+        elif is_other:
+            self._allowance.turn_ended(self._clock_ns(now_ns), first_step)
         if not is_switch:
             self.kept_from_step, self.kept_at_steps = first_step, self.steps
         if is_other or not is_check:

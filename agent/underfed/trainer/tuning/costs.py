@@ -99,22 +99,6 @@ def _blocks_of(searches: Sequence[Search], setting: LoaderSetting) -> list[Block
     return sorted((block for trial in trials for block in trial.blocks), key=lambda block: block.start_ns)
 
 
-def lost_ns(searches: Sequence[Search]) -> int:
-    """By all blocks together, the starts of their workers and the block that ended its search among them, against what
-    each search began with."""
-    lost = 0.0
-    for search in searches:
-        usual = mean_ns(search.trials[0].blocks) or 0.0
-        blocks = [
-            block
-            for trial in search.trials
-            for block in (*trial.blocks, *trial.cut_blocks, trial.open_block)
-            if block is not None
-        ]
-        lost += max(0.0, sum(block.end_ns - block.start_ns - block.steps * usual for block in blocks if block.steps))
-    return round(lost)
-
-
 def _spread(searches: Sequence[Search]) -> float:
     sides: list[Sequence[Block]] = [trial.blocks for search in searches for trial in search.trials]
     return spread_of(sides)

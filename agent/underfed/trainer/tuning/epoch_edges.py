@@ -10,12 +10,14 @@ random numbers then. So such a pass begins as the script has it, and the workers
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.settings.loader_parts import attributes_of
 from underfed.trainer.tuning.feeders import Feeder, attributes_for, close, hand_over
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
+from underfed.trainer.tuning.own_errors import copied
 from underfed.trainer.tuning.switching import Switched, forget, switched_of
 
 WARNS = "check_worker_number_rationality"
@@ -40,6 +42,31 @@ class _Own:
         """Its first pass: from then on torch uses persistent workers again."""
 
 
+class AskedOnce:
+    """A sampler's iterator that was asked once already. What it raised by that it raises at the first request."""
+
+    def __init__(self, sampler: Iterator[Any]) -> None:
+        self._sampler = sampler
+        self._given: list[Any] = []
+        self._raised: Exception | None = None
+        try:
+            self._given.append(copied(next(sampler)))
+        except Exception as error:
+            let_through(error)
+            self._raised = error
+
+    def __iter__(self) -> AskedOnce:
+        return self
+
+    def __next__(self) -> Any:
+        if self._given:
+            return self._given.pop()
+        raised, self._raised = self._raised, None
+        if raised is not None:
+            raise raised
+        return next(self._sampler)
+
+
 class EpochEdges:
     """Of one tuned loader, and those that the program constructs in its place."""
 
@@ -52,6 +79,12 @@ class EpochEdges:
     def iterating(self) -> Any:
         """The loader that began a pass last; ``None``: it is gone."""
         return self._iterating() if self._iterating is not None else None
+
+    def asked_once(self, loader: Any, iterator: Any) -> None:
+        """Where the script has workers torch asks the sampler ahead as a pass begins, and a sampler draws its random
+        numbers then. So it does where the pass begins without workers."""
+        if self._own_of(loader).workers and not iterator._num_workers and iterator._dataset_kind == MAP_STYLE:
+            iterator._sampler_iter = AskedOnce(iterator._sampler_iter)
 
     def begin(self, loader: Any, setting: LoaderSetting | None) -> None:
         """Before torch creates or resets an iterator. ``setting`` ``None``: as the program has it."""

@@ -6,13 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 from underfed.trainer.settings.tunable import format_settings
-from underfed.trainer.tuning.blocks import Ratio, mean_ns
+from underfed.trainer.tuning.blocks import Ratio
 from underfed.trainer.tuning.conductor import ASKING, NOTHING_FASTER, Conductor
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.search import PICKED, UNPROVEN, USED_UP, WORTH, Search, Trial, start_steps
-
-LARGE_PART = 0.1
-"""Of a pass, from which it is told what its beginning and its end cost."""
 
 
 def why_nothing_kept(conductor: Conductor) -> list[str]:
@@ -29,7 +26,7 @@ def why_nothing_kept(conductor: Conductor) -> list[str]:
     if not measured and len(others) == 1:
         return [_why(why, trials, began) for why, trials in others.items()]
     said = [*measured, *(_of_unmeasured(why, trials, began) for why, trials in others.items())]
-    return [*_why_at_all(conductor, said), *said, *_of_steps(conductor), *_of_starts(conductor)]
+    return [*_why_at_all(conductor, said), *said, *_of_steps(conductor)]
 
 
 def measured_so_far(conductor: Conductor) -> list[str]:
@@ -71,22 +68,6 @@ def _missing_in_all(search: Search, trial: Trial) -> int:
     ratio = search.against_start(trial)
     missing = _missing_steps(trial, ratio) if ratio is not None else 0
     return starts + missing if missing else 0
-
-
-def _of_starts(conductor: Conductor) -> Iterator[str]:
-    """Workers that persist are not tried, since they keep the data set as it was: who knows it may ask for them."""
-    steps, trials = conductor.pass_steps(), [trial for search in conductor.searches for trial in search.trials]
-    shares = [
-        sum(block.pass_ns for block in trial.blocks) / len(trial.blocks) / mean
-        for trial in trials
-        if trial.setting.num_workers and not trial.setting.persistent_workers and (mean := mean_ns(trial.blocks))
-    ]
-    most = max(shares, default=0.0)
-    if steps is not None and conductor.began_with.num_workers and most >= LARGE_PART:
-        yield (
-            f"up to {100 * most:.0f} % of a pass of {steps} steps goes into starting and ending workers: if the "
-            "program does not change its data set between passes, --set persistent_workers=true starts them once"
-        )
 
 
 def _known(conductor: Conductor) -> list[tuple[Search, Trial]]:

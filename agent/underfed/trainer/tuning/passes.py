@@ -6,12 +6,21 @@ import statistics
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from underfed.trainer.tuning.blocks import Block
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 
 REMEMBERED = 16
 """Passes under one setting."""
+
+
+class Starts(NamedTuple):
+    """Of workers, each time that a pass began."""
+
+    passes: int
+    pass_ns: float
+    """Of one, with their end."""
 
 
 @dataclass(slots=True, eq=False)
@@ -24,6 +33,10 @@ class Edges:
     """Of the requests that found no more batches."""
     start_ns: int = 0
     """Of its workers, as it was first switched to: what a pass costs as long as none began with it."""
+    firsts: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    """Nanoseconds for which the iterator was constructed, and the first batch waited for."""
+    passes: int = 0
+    """That torch began under it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -57,6 +70,20 @@ class Passes:
 
     def ended(self, setting: LoaderSetting, took_ns: int) -> None:
         self._of(setting).ends_ns.append(took_ns)
+
+    def began_with(self, setting: LoaderSetting, construct_ns: int, first_wait_ns: int) -> None:
+        edges = self._of(setting)
+        edges.firsts.append((construct_ns, first_wait_ns))
+        edges.passes += 1
+
+    def starts(self, setting: LoaderSetting, step_ns: float) -> Starts | None:
+        """``step_ns``: of a step in the midst of a pass. ``None``: of no pass, or workers persist."""
+        edges, workers = self._of(setting), setting.num_workers
+        if not edges.firsts or not workers or setting.persistent_workers:
+            return None
+        # All workers load at once, and none faster than one batch in as many steps: more than that is of their start.
+        began = [construct + max(0.0, waited - workers * step_ns) for construct, waited in edges.firsts]
+        return Starts(edges.passes, statistics.fmean(began) + statistics.fmean(edges.ends_ns or [0]))
 
     def cost_ns(self, setting: LoaderSetting, step_ns: float) -> float:
         """Of a pass, beside its steps of this length."""

@@ -11,12 +11,21 @@ from underfed.host.clock import to_us
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.tuning.blocks import Block, speed
 from underfed.trainer.tuning.conductor import ASKING, Conductor
-from underfed.trainer.tuning.costs import Gain, became_faster, gained, lost_ns
+from underfed.trainer.tuning.costs import Gain, became_faster, gained
 from underfed.trainer.tuning.nothing_kept import measured_so_far, why_nothing_kept
 from underfed.trainer.tuning.search import Search, Trial
 
 OTHER_ORDER = "its data set is iterable, so its records now come in another order"
 """Each worker yields its own part of such a data set, and the parts take turns."""
+
+
+STARTS_PART, STARTS_NS = 0.02, 1_000_000_000
+"""Of the time of a pass, and in all, from which it is told what starting workers in each of them took."""
+
+LONGER = (
+    "--tune: what would help: a longer run, or --tune --trial-only, which spends a run like this one on trials alone "
+    "and finds a setting to write into the script"
+)
 
 
 def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> TuningFacts:
@@ -46,7 +55,7 @@ def facts_of(conductor: Conductor, watched: WatchedLoader, origin_ns: int) -> Tu
         gained_us=middle,
         gained_low_us=low,
         gained_high_us=high,
-        lost_us=round((lost_ns(conductor.searches) + _lost_since_ns(gain)) / 1000),
+        lost_us=round((conductor.lost_ns + _lost_since_ns(gain)) / 1000),
         searches=len(conductor.searches),
         lines=list(script_lines(conductor)),
         trials=trials[-tuning.MOST_TRIALS :],
@@ -106,8 +115,7 @@ def end_lines(conductor: Conductor, source: SourceLine | None) -> Iterator[str]:
         yield f"--tune: {_spent(conductor)}"
     lines = list(script_lines(conductor))
     if lines:
-        where = f" ({source.shown}:{source.line})" if source is not None and source.shown else ""
-        yield tuning.to_write(lines, where)
+        yield tuning.to_write(lines, _where(source))
     elif conductor.is_searching:
         yield tuning.ENDED_WITHIN
         yield from (f"--tune: {each}" for each in measured_so_far(conductor))
@@ -115,12 +123,34 @@ def end_lines(conductor: Conductor, source: SourceLine | None) -> Iterator[str]:
         first, *others = why_nothing_kept(conductor) or [_why_not(conductor)]
         yield tuning.left_as_it_is(first)
         yield from (f"--tune: {each}" for each in others)
+        if conductor.lacks_time and not any(search.used_steps for search in conductor.searches):
+            yield LONGER
+    yield from _of_starts(conductor, source)
+
+
+def _of_starts(conductor: Conductor, source: SourceLine | None) -> Iterator[str]:
+    """Workers that persist are not tried, since they keep the data set as it was: who knows it may write so."""
+    starts, steps = conductor.starts, conductor.pass_steps()
+    if starts is None or steps is None or conductor.status in (tuning.REFUSED, tuning.FAILED):
+        return
+    in_all_ns = starts.passes * starts.pass_ns
+    if in_all_ns >= STARTS_NS and starts.pass_ns >= STARTS_PART * (starts.pass_ns + steps * conductor.step_ns):
+        yield (
+            f"--tune: starting and ending workers took {in_all_ns / 1e9:.1f} s, {starts.pass_ns / 1e9:.2g} s in each "
+            f"of {starts.passes} passes; if the program does not change its data set between passes, to write into the "
+            f"script{_where(source)}: persistent_workers=True,"
+        )
+
+
+def _where(source: SourceLine | None) -> str:
+    return f" ({source.shown}:{source.line})" if source is not None and source.shown else ""
 
 
 def _spent(conductor: Conductor) -> str:
     """What was gained is left out where it is not measured."""
     steps = sum(search.used_steps for search in conductor.searches)
-    spent = f"{steps} steps and {conductor.trial_ns / 1e9:.1f} s of trials"
+    trials, lost = conductor.trial_ns / 1e9, conductor.lost_ns / 1e9
+    spent = f"{steps} steps and {trials:.1f} s of trials, {lost:.1f} s of these lost"
     gain = gained(conductor.searches, conductor.began_with, conductor.since)
     if gain is None and conductor.since.steps and became_faster(conductor.searches, conductor.began_with):
         return (

@@ -98,6 +98,8 @@ class Tuner:
         self._entered_ns = 0
         self._pass_began_ns = 0
         """Before its iterator was constructed."""
+        self._construct_ns: int | None = None
+        """What that took, where torch started the workers of the setting in use; ``None`` also once it is told."""
         self._waited_ns = 0
         self._batch: BatchSize | None = None
         self._files = FilesWatch()
@@ -279,9 +281,12 @@ class Tuner:
             self._errors.watch(iterator)
         attach(iterator, HELD, switched.held)
         attach(iterator, TUNED, switched)
+        self._edges.asked_once(loader, iterator)
         self._current = weakref.ref(iterator)
         self._tuned = [*(known for known in self._tuned if known() is not None), self._current]
         self._skip = setting.capacity + 1
+        starts = setting.num_workers and not setting.persistent_workers and setting == self._setting
+        self._construct_ns = self._now() - self._pass_began_ns if starts else None
         if self.conductor is not None:
             self.conductor.pass_began(self._pass_began_ns, self._entered_ns)
         if self._setting is not None and setting != self._setting and self._can_switch(iterator):
@@ -334,6 +339,7 @@ class Tuner:
                 changed=self._telling.write,
                 concluded=self._telling.kept,
                 left_steps=self._chosen.left_steps,
+                left_of_pass=self._chosen.left_of_pass,
                 start_ns=start_ns(loader),
                 starting=lambda: self._skip,
                 pass_steps=self._chosen.pass_steps,
@@ -367,6 +373,7 @@ class Tuner:
             self._chosen.requested()
             if self._chosen.has_begun:
                 self._look_at_data_set(switched)
+                self._tell_start(switched)
             order = self._order(now, switched)
             if order is not None:
                 is_end = order.is_end
@@ -376,6 +383,11 @@ class Tuner:
             self._fail(error)
         if is_end:
             self._end_program()
+
+    def _tell_start(self, switched: Switched) -> None:
+        if self._construct_ns is not None and self.conductor is not None and not switched.is_switching:
+            self.conductor.pass_began_with(switched.setting, self._construct_ns, self._waited_ns)
+        self._construct_ns = None
 
     def _used_at_once(self) -> None:
         """One that began before the newest is still taken from: a step is not one request, and no pace can be told."""
@@ -479,7 +491,7 @@ class Tuner:
         if order.is_end:
             return
         if order.setting == switched.setting:
-            switched.drop(iterator, {order.setting, order.keep})
+            self._end_workers(iterator, switched, {order.setting, order.keep})
         elif self._can_switch(iterator):
             if self._interrupted_starts == MOST_STARTS:
                 self._loads_here(switched.own.setting, INTERRUPTED)
@@ -554,19 +566,29 @@ class Tuner:
             setting = switched.setting
             switched.feeders.end(before)
             switched.feeders.begin(switched.state.active, iterator, sees_arrivals=switched.sees_arrivals)
-            switched.drop(iterator, {setting, self._keep or setting})
+            self._end_workers(iterator, switched, {setting, self._keep or setting})
             self._skip = setting.capacity + 1
             self._report(setting)
         except Exception as error:
             let_through(error)
             self._fail(error)
 
+    def _end_workers(self, iterator: Any, switched: Switched, kept: set[LoaderSetting]) -> int:
+        """Of all others. Returns the nanoseconds that it took."""
+        began_ns = self._now()
+        switched.drop(iterator, kept)
+        took_ns = self._now() - began_ns
+        if self.conductor is not None:
+            self.conductor.workers_ended(took_ns)
+        return took_ns
+
     def _pass_ended(self, iterator: Any, switched: Switched) -> None:
         try:
-            switched.drop(iterator, {switched.setting})
+            dropped_ns = self._end_workers(iterator, switched, {switched.setting})
             is_current = self._current is not None and self._current() is iterator
-            if self.conductor is not None and is_current and self.conductor.setting == switched.setting:
-                self.conductor.pass_ended(self._now() - self._entered_ns)
+            if self.conductor is not None and is_current:
+                is_switching = self.conductor.setting != switched.setting
+                self.conductor.pass_ended(self._now() - self._entered_ns, dropped_ns, is_switching=is_switching)
         except Exception as error:
             let_through(error)
             self._fail(error)

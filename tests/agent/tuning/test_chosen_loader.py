@@ -1,0 +1,36 @@
+"""How much of a run is known to be left, by its loader and the passes so far."""
+
+from __future__ import annotations
+
+from underfed.trainer.tuning.chosen_loader import ChosenLoader
+
+
+def after(passes: list[int], length: int | None) -> ChosenLoader:
+    """``passes``: requests in each; the last one goes on. ``length``: batches of a whole one."""
+    chosen = ChosenLoader()
+    for requests in passes:
+        chosen.pass_begun(length)
+        for _ in range(requests):
+            chosen.requested()
+    return chosen
+
+
+def test_as_many_passes_are_left_as_there_were_before_this_one() -> None:
+    chosen = after([41, 41, 10], 40)
+    assert chosen.left_of_pass() == 30
+    assert chosen.left_steps() == 30 + 2 * 40
+
+
+def test_passes_that_the_program_leaves_early_are_expected_to_be_left_again() -> None:
+    chosen = after([50, 50, 10], 10_000)
+    assert chosen.left_of_pass() == 40
+    assert chosen.left_steps() == 40 + 2 * 50
+
+
+def test_in_the_first_pass_its_rest_is_all_that_is_known() -> None:
+    chosen = after([10], 40)
+    assert chosen.left_of_pass() == chosen.left_steps() == 30
+
+
+def test_without_a_length_nothing_is_known() -> None:
+    assert after([10], None).left_steps() is None
