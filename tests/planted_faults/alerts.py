@@ -56,8 +56,8 @@ ALERTS = (
     Fault(
         "the same cause is told of again as soon as it comes back",
         DUE,
-        "subject not in state.told or (not state.is_raised and _is_cool(rule, state, subject, now))",
-        "subject not in state.told or not state.is_raised",
+        "subject not in state.told or (may_come_back and _is_cool(rule, state, subject, now))",
+        "subject not in state.told or may_come_back",
         RULES,
         FOLLOWING,
     ),

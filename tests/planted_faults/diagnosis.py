@@ -550,7 +550,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "a line of a library stands for the line of the program that calls it",
-        "app/underfed_server/facts/costly_lines.py",
+        "app/underfed_server/facts/called_names.py",
         "if places[at][1] in own_files), default=None)",
         "if places[at][1] in own_files and at == last), default=None)",
         ("tests/app/facts/test_costly_lines.py",),
