@@ -45,12 +45,15 @@ def _at_present(one: Advice, now: Anatomy, could_be: Ceiling, changed: float, *,
     high = None if one.high is None else min(one.high, could_be.highest)
     # What a part of loading may save was measured then; it has no share in what more instant data would gain by now.
     grown = changed if is_of_all else min(1.0, changed)
-    ceiling = None if one.ceiling is None else min(one.ceiling * grown, could_be.speedup)
+    ceiling = None
+    if one.ceiling is not None:
+        known = one.ceiling * grown
+        ceiling = above(min(known, could_be.speedup), high, min(known, could_be.highest))
     ends = {
         name: None if end is None else min(end * grown, could_be.speedup)
         for name, end in (("ceiling_low", one.ceiling_low), ("ceiling_high", one.ceiling_high))
     }
-    figures = {"predicted_speedup": gain, "low": low, "high": high, "ceiling": above(ceiling, high), **ends}
+    figures = {"predicted_speedup": gain, "low": low, "high": high, "ceiling": ceiling, **ends}
     anatomy = _step(now, gain) if one.anatomy and gain else None
     return Advice.model_validate(dict(one) | figures | {"anatomy": anatomy})
 
