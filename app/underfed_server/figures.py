@@ -164,7 +164,7 @@ def gain_beside(found: Diagnosis) -> str:
     """Of what is to be done outside the loader: an estimate, of all of it."""
     if found.beside_speedup is None:
         return "gain not known"
-    return f"about {factor(found.beside_speedup)} for the run, if all of it went away"
+    return f"{factor(found.beside_speedup)} at most for the run"
 
 
 def size(value: float | None) -> str:

@@ -365,7 +365,26 @@ def test_what_to_do_first_is_about_the_cause_that_is_told_first(runs: JudgedRuns
     with console.capture() as capture:
         console.print(render_diagnosis(found))
     printed = capture.get()
-    assert 0 < printed.index("Outside the loader: Move the other jobs") < printed.index("Raise num_workers")
+    assert (
+        0
+        < printed.index("Move the other jobs off these 2 cores   × 2.35 at most for the run")
+        < printed.index("Raise num_workers")
+    )
+
+
+def test_what_others_take_comes_before_a_worker_that_may_gain_nothing(runs: JudgedRuns) -> None:
+    found = runs.diagnosis("with_trainer")
+    assert [each.title for each in found.beside] == ["Move the other jobs off these 2 cores"]
+    assert found.is_beside_first and not found.advice[0].is_promised
+
+
+def test_each_act_outside_the_loader_has_a_gain_of_its_own(runs: JudgedRuns) -> None:
+    found, (truth,) = runs.diagnosis("checkpoints"), truth_of("checkpoints")
+    save, move = found.beside
+    assert (save.title, move.title) == ("Save checkpoints less often", "Move the other jobs off these 2 cores")
+    saving_s = sum(each["lasted_s"] for each in truth["pauses"] if each["what"] == "checkpoint")
+    assert (save.hours_saved or 0.0) * 3600 == pytest.approx(saving_s, rel=CLOCKS)
+    assert move.speedup is not None and save.speedup is not None and 1 < move.speedup < save.speedup
 
 
 def test_starts_of_workers_that_a_fix_is_about_are_told_beside_what_others_take(runs: JudgedRuns) -> None:

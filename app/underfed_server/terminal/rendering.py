@@ -18,6 +18,7 @@ from underfed_server.diagnosis.slowest_samples import NAMED, named, took
 from underfed_server.model import (
     Advice,
     Anatomy,
+    BesideAction,
     BestAdvice,
     Caller,
     Diagnosis,
@@ -94,9 +95,8 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     parts += _hotspots(diagnosis)
     fixes: list[RenderableType] = [_advice(advice, diagnosis) for advice in diagnosis.advice]
     if diagnosis.beside_loader:
-        gain = figures.gain_beside(diagnosis)
-        beside = Text.assemble(("Outside the loader: ", LOUD), f"{diagnosis.beside_loader} ({gain})")
-        fixes.insert(0 if diagnosis.is_beside_first else len(fixes), beside)
+        place = 0 if diagnosis.is_beside_first else len(fixes)
+        fixes[place:place] = _beside(diagnosis)
     for fix in fixes:
         parts += ["", fix]
     for refusal in diagnosis.refusals:
@@ -104,6 +104,22 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     if diagnosis.ledger:
         parts += ["", render_ledger(diagnosis.ledger)]
     return Group(*parts)
+
+
+def _beside(diagnosis: Diagnosis) -> list[RenderableType]:
+    """What to do outside the loader, as the page has it. A diagnosis of an earlier version has sentences alone."""
+    if not diagnosis.beside:
+        gain = figures.gain_beside(diagnosis)
+        return [Text.assemble(("Outside the loader: ", LOUD), f"{diagnosis.beside_loader} ({gain})")]
+    return [_action(each) for each in diagnosis.beside]
+
+
+def _action(action: BesideAction) -> RenderableType:
+    gain = "gain not known" if action.speedup is None else f"{figures.factor(action.speedup)} at most for the run"
+    return Group(
+        Text.assemble((action.title, LOUD), "   ", (gain, QUIET if action.speedup is None else LOUD)),
+        Padding(Text(action.detail), (0, 0, 0, 2)),
+    )
 
 
 def _hotspots(diagnosis: Diagnosis) -> list[RenderableType]:

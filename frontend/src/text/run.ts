@@ -90,6 +90,8 @@ export const run = {
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
     `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured in a replay of ${batches} batches`,
   saved: (fix: string) => `saved over the same steps if you ${continued(fix)}`,
+  savedAtMost: (fix: string) => `saved over the same steps if you ${continued(fix)}`,
+  upTo: (amount: string) => `up to ${amount}`,
   ahead: (lastStep: string) => `more will be lost by step ${lastStep}`,
   aheadAnHour: 'will be lost per further hour of training',
   sooner: (fix: string) => `earlier finish, if you restart now and ${continued(fix)}`,
@@ -150,15 +152,14 @@ export const advice = {
   originOfDiff: (file: string | null, sketch: string | null | undefined, diff: string) =>
     sketch ? `A sketch${file ? ` of ${file}` : ''}: ${sketch}.` : `${file ?? ''}${unread(diff)}`,
   title: 'What to do',
-  crash: 'First, the crash',
-  crashedAt: (file: string, line: string, scope: string) => `Raised at ${file}:${line}, in ${scope}.`,
+  crash: 'First, mend what ended the run',
+  crashedAt: (file: string, line: string, scope: string) =>
+    `Look at line ${line} of ${file}, in ${scope}, and at what it was called with: repair that sample or leave it out.`,
   none: 'None needed',
   noneYet: 'None yet',
   noneYetDetail: 'Advice is computed from the measured steps, as soon as there are enough.',
   noneDetail: 'No change of the loader would make this run noticeably faster.',
-  notTheLoader: 'Outside the loader',
-  about: (gain: string) => `about ${gain}`,
-  ifAllWent: 'for the run, if all of it went away',
+  atMost: (gain: string) => `${gain} at most`,
   gainUnknown: 'gain not known',
   noneFound: 'No setting helps',
   noneFoundDetail:

@@ -311,9 +311,14 @@ describe('advice', () => {
     expect(seen()).toContain('No setting helps')
     const elsewhere = { advice: [], beside_loader: 'Other jobs use the cores: move them.' }
     rerender(<AdviceList run={run()} diagnosis={diagnosis(elsewhere)} />)
-    expect(seen()).toContain('Outside the loadergain not knownOther jobs use the cores: move them.')
+    expect(seen()).toContain('What to doOther jobs use the cores: move them.gain not known')
     rerender(<AdviceList run={run()} diagnosis={diagnosis({ ...elsewhere, beside_speedup: 1.583 })} />)
-    expect(seen()).toContain('about × 1.58for the run, if all of it went awayOther jobs')
+    expect(seen()).toContain('Other jobs use the cores: move them.× 1.58 at mostgain of the whole run')
+    const title = 'Move the other jobs off these 2 cores'
+    const beside = [{ title, detail: 'Or give this run its own.', speedup: 2.35, hours_saved: 0.5 }]
+    const outside = diagnosis({ ...elsewhere, beside_speedup: 2.35, is_beside_first: true, beside })
+    rerender(<AdviceList run={run()} diagnosis={outside} />)
+    expect(seen()).toContain(`${title}× 2.35 at mostgain of the whole runOr give this run its own.`)
     expect(seen()).not.toContain('No setting helps')
     rerender(<AdviceList run={run()} diagnosis={undecided()} />)
     expect(seen()).toContain('None yet')
@@ -328,7 +333,7 @@ describe('advice', () => {
     ].join('\n')
     render(<AdviceList run={run({ status: 'crashed', exit_reason })} diagnosis={diagnosis()} />)
     expect(seen()).toMatch(
-      /^What to doFirst, the crashOSError: image file is truncatedRaised at train.py:14, in __getitem__.Raise/,
+      /^What to doFirst, mend what ended the runOSError: image file is truncatedLook at line 14 of train.py, in __getitem__, and at what it was called with: repair that sample or leave it out.Raise/,
     )
     expect(document.querySelector('.fix.first')).toBeNull()
   })

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from underfed_server import figures
 from underfed_server.advice.catalogue import all_changes
+from underfed_server.advice.free_cores import LEAST_COST
 from underfed_server.advice.save_less import SAVE_LESS
 from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.causes import all_causes
@@ -399,7 +400,9 @@ def the_sentence_has_the_figure_of_its_field(said: Diagnosis) -> Iterator[str]:
 def the_speed_is_that_of_the_step(said: Diagnosis) -> Iterator[str]:
     """Without waits the loop gets a batch in what is left of the mean step, or what is more is said to be an estimate;
     at most it gets what instant data may give."""
-    told = re.search(r"; ([\d,.]+) if no step waited for .*?(?:, up to ([\d,.]+) if|$)", figures.speed(said) or "")
+    told = re.search(
+        r"; ([\d,.]+) if no step waited for .*?(?:, up to ([\d,.]+) (?:if|by)|$)", figures.speed(said) or ""
+    )
     if told is None or said.anatomy is None or not said.steps_per_s or not said.instant_data_steps_per_s:
         return
     per_step = (said.samples_per_s or said.steps_per_s) / said.steps_per_s
@@ -423,6 +426,19 @@ def every_gain_has_its_ceiling_and_is_below_it(said: Diagnosis) -> Iterator[str]
                 yield f"{each.change} may gain × {high}, and has no ceiling"
             if high is not None and ceiling is not None and round(high, 2) > round(ceiling, 2) + NEARLY:
                 yield f"{each.change} may gain × {high} under a ceiling of × {ceiling}"
+
+
+@invariant
+def what_others_give_back_has_one_gain(said: Diagnosis) -> Iterator[str]:
+    """What is to be done outside the loader is told with what it gains at most, in hours as in factors, and no more
+    than the run has."""
+    if said.beside and (bool(said.beside_loader) is False or said.beside[0].speedup != said.beside_speedup):
+        yield f"{said.beside[0]} under {said.beside_loader!r}, × {said.beside_speedup}"
+    for each in said.beside:
+        if each.speedup is None or each.hours_saved is None or not said.hours_used:
+            continue
+        if abs(each.hours_saved / said.hours_used - (1 - 1 / each.speedup)) > NEARLY:
+            yield f"{each.title} saves {each.hours_saved} of {said.hours_used} hours, × {each.speedup}"
 
 
 @invariant
@@ -500,17 +516,20 @@ def what_is_advised_follows_from_a_cause_that_is_told(said: Diagnosis) -> Iterat
 
 @invariant
 def what_others_take_is_for_them_to_give_back(said: Diagnosis) -> Iterator[str]:
-    """What is to be done outside the run is told where the leading cause lies there, or its checkpoints take more of
-    its time than waiting, and only there."""
-    is_outside = bool(said.causes) and re.match(
-        r"Other jobs use [\d.]+ of .*, so its processes", said.causes[0].sentence
-    )
+    """What is to be done outside the run is told where full cores of others are a cause worth it, or its checkpoints
+    take more of its time than waiting, and only there."""
+    crowded = [
+        each
+        for each in said.causes
+        if each.cost_fraction >= LEAST_COST and re.match(r"Other jobs use [\d.]+ of the ", each.sentence)
+    ]
+    is_outside = any(each.cause == "cpu_limited" for each in crowded)
     paused = re.match(PAUSES, said.why or "")
     saves = paused is not None and paused["saving"] is not None
     told = (said.beside_loader or "").removeprefix(SAVE_LESS).strip()
     if bool(saves) != (said.beside_loader or "").startswith(SAVE_LESS):
         yield f"{said.beside_loader!r}, and of pauses it is said: {said.why!r}"
-    if bool(is_outside) != bool(told) and said.bound == "data":
+    if is_outside != bool(told) and said.bound == "data":
         yield f"{said.beside_loader!r} beside {[each.sentence for each in said.causes[:1]]}"
 
 

@@ -22,7 +22,7 @@ from underfed_server.diagnosis.chosen_loader import of_run
 from underfed_server.diagnosis.judge import judge
 from underfed_server.diagnosis.overview import overview_of
 from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts, WorkerFacts
-from underfed_server.model import Anatomy, Diagnosis, Evidence, HoursSaved, LoaderLine, Role, Signal
+from underfed_server.model import Anatomy, BesideAction, Diagnosis, Evidence, HoursSaved, LoaderLine, Role, Signal
 
 STEPS = 48
 MILLISECONDS = st.sampled_from([0.0, 0.3, 5.0, 40.0, 90.0, 400.0])
@@ -290,6 +290,9 @@ BROKEN: dict[str, Diagnosis] = {
     "evidence_of_one_name_has_one_value": said(causes=[SOUND.causes[0].model_copy(update={"evidence": [
         Evidence(what="Load", value=1, unit="us"), Evidence(what="Load", value=2, unit="us")]})]),
     "the_sentence_has_the_figure_of_its_field": said(sentence="The training loop waits for data 41% of every step."),
+    "what_others_give_back_has_one_gain": said(
+        beside_loader="Move the other jobs.", beside_speedup=2.0, hours_used=2.0, is_beside_first=False,
+        beside=[BesideAction(title="Move the other jobs", detail="", speedup=2.0, hours_saved=1.5)]),
     "the_speed_is_that_of_the_step": said(instant_data_steps_per_s=40.0, instant_data_high_steps_per_s=30.0),
     "every_gain_has_its_ceiling_and_is_below_it": advised(ceiling=1.2, high=1.6),
     "costs_add_up_to_the_wait_or_the_rest_is_told": said(data_stall_fraction=0.5),

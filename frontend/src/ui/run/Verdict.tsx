@@ -5,12 +5,13 @@ import {
   asSentence,
   capital,
   formatAge,
+  formatFactor,
   formatFraction,
   formatHours,
   formatNumber,
   formatRange,
 } from '../../format'
-import { besideFirst, besideGain, firstOf, runGainOf } from '../../gain'
+import { besideFirst, besideOf, firstOf, runGainOf } from '../../gain'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
 import { run as say, advice as sayAdvice, shared as sayShared } from '../../text/run'
@@ -87,19 +88,18 @@ export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }:
 /** Where fixes stand below the fold: what to do, leading there. */
 function FirstFix({ diagnosis }: { diagnosis: Diagnosis }) {
   const { advice } = diagnosis
-  const beside = besideFirst(diagnosis)
-  const best = beside === null ? firstOf(advice) : null
-  const gain = besideGain(diagnosis)
-  if (!best && beside === null) return null
+  const [beside] = besideFirst(diagnosis) === null ? [] : besideOf(diagnosis)
+  const best = beside ? null : firstOf(advice)
+  if (!best && !beside) return null
   const loader = oneOfSeveral(diagnosis)
   return (
     <a class="first-fix framed" href={`#${best ? fixId(0) : FIXES}`}>
       <span>
-        {best?.title ?? <Sentences text={beside ?? ''} />}
+        {best?.title ?? <Sentences text={beside?.title ?? ''} />}
         {best && loader !== null && <small> {sayAdvice.ofLoader(best.loader ?? loader)}</small>}
       </span>
       {best && <b>{runGainOf(best) ?? say.toTry}</b>}
-      {beside !== null && gain !== null && <b>{sayAdvice.about(gain)}</b>}
+      {beside?.speedup && <b>{sayAdvice.atMost(formatFactor(beside.speedup))}</b>}
     </a>
   )
 }
@@ -194,6 +194,7 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
   const loader = isOfRun ? oneOfSeveral(diagnosis) : null
   const since = lostSince(diagnosis)
+  const [action] = isOfRun && besideFirst(diagnosis) !== null ? besideOf(diagnosis) : []
   const isAllCopies = lost !== null && (diagnosis.copy_hours_lost ?? 0) >= NEARLY_ALL * lost
   return (
     <div class="cost">
@@ -236,6 +237,13 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
           <b>{formatRange(formatHours(saved.low / each, noun), formatHours(saved.high / each, noun))}</b>
           {each > 1 && say.onEachRank}
           {say.saved(fix)}
+        </p>
+      )}
+      {action?.hours_saved && (
+        <p>
+          <b>{say.upTo(formatHours(action.hours_saved / each, noun))}</b>
+          {each > 1 && say.onEachRank}
+          {say.savedAtMost(action.title)}
         </p>
       )}
       {best && !best.is_promised && !diagnosis.beside_loader && (
@@ -369,18 +377,16 @@ function rateDetail(diagnosis: Diagnosis, now: number, paused: number): string {
   const { status, steps_per_s, anatomy, clock, replay } = diagnosis
   const inUnit = (perS: number) => formatNumber((now * perS) / (steps_per_s ?? perS))
   const could = withoutWaits(diagnosis)
+  const [least, most] = could === null ? [null, null] : could.map(inUnit)
+  const isAlike = could === null || could[1] < MORE_THAN_ALIKE * could[0]
   if (replay) {
-    const computed = could?.map(inUnit).reduce(formatRange) ?? null
+    const computed = least && most && !isAlike ? formatRange(least, most) : (least ?? null)
     return say.measuredRate(computed, inUnit(replay.instant_steps_per_s), formatNumber(replay.batches))
   }
   const waited = anatomy?.others_wait_us ? 'loader' : diagnosis.copy_hours_lost ? 'copies' : 'data'
-  const ideal =
-    could &&
-    say.ideal(
-      inUnit(could[0]),
-      waited,
-      could[1] < MORE_THAN_ALIKE * could[0] ? null : inUnit(could[1]),
-      diagnosis.causes.some(({ cause }) => cause === 'no_workers') ? 'within' : clock,
-    )
+  const isWithin = diagnosis.causes.some(({ cause }) => cause === 'no_workers')
+  const ideal = least
+    ? say.ideal(least, waited, isAlike ? null : (most ?? null), isWithin ? 'within' : clock)
+    : null
   return say.rate(status === 'running', paused > 0 ? formatNumber(now) : null, ideal)
 }
