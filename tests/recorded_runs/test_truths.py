@@ -372,6 +372,12 @@ def test_what_to_do_first_is_about_the_cause_that_is_told_first(runs: JudgedRuns
     )
 
 
+@pytest.mark.parametrize(("name", "is_told"), [("three_loaders", True), ("with_lightning", True), ("paired", False)])
+def test_a_wait_beyond_the_pace_of_the_workers_is_explained(name: str, is_told: bool, runs: JudgedRuns) -> None:
+    best = runs.diagnosis(name).best_advice
+    assert best is not None and ("Each pass begins with an empty queue" in best.why) is is_told
+
+
 def test_what_others_take_comes_before_a_worker_that_may_gain_nothing(runs: JudgedRuns) -> None:
     found = runs.diagnosis("with_trainer")
     assert [each.title for each in found.beside] == ["Move the other jobs off these 2 cores"]

@@ -101,8 +101,9 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
         parts += ["", fix]
     for refusal in diagnosis.refusals:
         parts += ["", _refusal(refusal)]
-    if diagnosis.ledger:
-        parts += ["", render_ledger(diagnosis.ledger)]
+    # What a run gained by tuning itself is told with its trials.
+    if ledger := [each for each in diagnosis.ledger if not diagnosis.tuning or each.run_id != each.advice_of]:
+        parts += ["", render_ledger(ledger)]
     return Group(*parts)
 
 

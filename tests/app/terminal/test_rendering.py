@@ -402,8 +402,8 @@ def test_how_fast_a_loop_is_has_its_pauses_and_what_more_than_without_waits_rest
     said = figures.speed(made_diagnosis(**{"status": "finished", "anatomy": step, **SPEEDS, **changes})) or ""
     assert told in said
     assert said.endswith(told)
-    others = made_diagnosis(**{"anatomy": step, "causes": [], **SPEEDS, "instant_data_high_steps_per_s": 18.0})
-    assert "up to 576 if loading slowed nothing else any more" in (figures.speed(others) or "")
+    slowed: dict[str, Any] = {"anatomy": step, "causes": [], **SPEEDS, "instant_data_high_steps_per_s": 18.0}
+    assert "up to 576 if loading slowed nothing else any more" in (figures.speed(made_diagnosis(**slowed)) or "")
 
 
 def test_what_a_run_ran_on_is_told_in_a_few_lines_of_80_columns() -> None:
@@ -645,3 +645,7 @@ def test_why_a_run_is_not_tuned_is_said() -> None:
 def test_a_run_that_tuned_itself_carries_its_own_proof() -> None:
     entry = made_entry("run-1", 1.6).model_copy(update={"advice_of": "run-1"})
     assert "  run-1 tuned itself" in shown(render_diagnosis(made_diagnosis(ledger=[entry])))
+    trials = made_diagnosis(ledger=[entry], tuning=made_tuning())
+    assert "  run-1 tuned itself" not in shown(render_diagnosis(trials)), (
+        "its trials tell the one gain that was measured"
+    )
