@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from underfed_server.advice.action import Action
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.call_less import call_less
 from underfed_server.advice.free_cores import free_cores
@@ -48,7 +49,7 @@ from underfed_server.errors import NotFoundError
 from underfed_server.facts.hotspots import read_hotspots
 from underfed_server.facts.loading import LoaderHotspots
 from underfed_server.facts.record import RankFacts, RunFacts
-from underfed_server.model import Diagnosis, LedgerEntry, Verdict
+from underfed_server.model import BesideAction, Diagnosis, LedgerEntry, Verdict
 from underfed_server.store.store import Store
 from underfed_server.team.shared_causes import read_shared
 
@@ -194,15 +195,28 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     return found.model_copy(update={"loader": loader, "judged_at": store.now()})
 
 
-def _beside_loader(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> tuple[str | None, float | None]:
-    """What to do, most of the time first, and what the first gains the run if all of that goes away."""
+def _beside_loader(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> dict[str, object]:
+    """What to do, most of the time first, and what each gains the run if all of that goes away."""
     asked = (save_less(facts, rank, verdict), call_less(facts, rank, verdict), free_cores(facts, rank, verdict.causes))
     actions = [each for each in asked if each is not None]
     if not actions:
-        return None, None
+        return {}
     own = facts.judged_loader
-    gone = actions[0].of_loop * (1.0 if own is None else loop_share(own, facts.loaders))
-    return " ".join(each.sentence for each in actions), 1 / (1 - gone) if 0 < gone < 1 else None
+    share = 1.0 if own is None else loop_share(own, facts.loaders)
+    beside = [_gaining(each, each.of_loop * share, verdict.hours_used) for each in actions]
+    sentences = " ".join(each.sentence for each in actions)
+    return {"beside_loader": sentences, "beside_speedup": beside[0].speedup, "beside": beside}
+
+
+def _gaining(action: Action, of_run: float, hours_used: float | None) -> BesideAction:
+    """``of_run``: share of the run's time that goes away at most."""
+    is_known = 0 < of_run < 1
+    return BesideAction(
+        title=action.title,
+        detail=action.detail,
+        speedup=1 / (1 - of_run) if is_known else None,
+        hours_saved=of_run * hours_used if is_known and hours_used is not None else None,
+    )
 
 
 def name_of(facts: RunFacts) -> str | None:
@@ -225,9 +239,9 @@ def diagnosis_of(
     most = most_of_one_loader(slow.judged, facts.host, verdict.bound, slow.late_in_turn) if verdict.anatomy else None
     present = at_present(recommendation, verdict.anatomy, most, verdict.causes)
     advice = with_run_gains(present, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0)
-    beside, beside_speedup = _beside_loader(facts, slow.judged, verdict) if verdict.anatomy else (None, None)
+    beside = _beside_loader(facts, slow.judged, verdict) if verdict.anatomy else {}
     found = Diagnosis(
-        **dict(verdict),
+        **(dict(verdict) | beside),
         run_id=facts.run_id,
         status=facts.status,
         steps=facts.steps,
@@ -242,8 +256,6 @@ def diagnosis_of(
         trials=list(facts.tuned.trials) if facts.tuned else [],
         tuning=as_it_ended(facts.tuned.tuning if facts.tuned else None, facts.status),
         candidates=recommendation.candidates,
-        beside_loader=beside,
-        beside_speedup=beside_speedup,
         ledger=list(ledger),
         judged_at=None,
     )

@@ -5,7 +5,6 @@ The page writes them alike (``frontend/src/format.ts``); ``tests/contract/figure
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from underfed_server.diagnosis import sentence
@@ -31,12 +30,16 @@ def hours(value: float | None) -> str:
     """Time lost or used: ``80.4 h``, ``31 min``, ``22 s``."""
     if value is None:
         return NOT_MEASURED
-    if value * 3_600 < 99.5:
-        return f"{float(f'{value * 3_600:.2g}'):g} s"
+    if value * 3_600 < 99.95:
+        return f"{_three_digits(value * 3_600)} s"
     if value < 1:
-        # One digit more where whole minutes would hide what a share beside them is of.
-        return f"{math.floor(value * 600 + 0.5) / 10:g} min" if value * 60 < 9.95 else f"{value * 60:.0f} min"
-    return f"{value:,.1f} h" if value < 100 else f"{value:,.0f} h"
+        return f"{_three_digits(value * 60)} min"
+    return f"{_three_digits(value)} h" if value < 99.95 else f"{value:,.0f} h"
+
+
+def _three_digits(value: float) -> str:
+    """As many as a share beside it is checked with, by dividing the two."""
+    return f"{float(f'{value:.3g}'):g}"
 
 
 def fraction(value: float | None) -> str:
@@ -85,11 +88,83 @@ def _gain(advice: BestAdvice, figures: tuple[float | None, float | None, float |
     return factor(predicted) if low is None or high is None else factors(low, high)
 
 
+def speed(found: Diagnosis) -> str | None:
+    """Of the loop, pauses included, and what it would be; the page says the same. ``None``: it was not measured.
+
+    Without waits the rest of the step is left as it was. More than that is an estimate: loading takes cores and memory
+    from the training beside it.
+    """
+    now = found.steps_per_s if found.samples_per_s is None else found.samples_per_s
+    if not now or not found.steps_per_s:
+        return None
+    unit, each = "steps/s" if found.samples_per_s is None else "samples/s", now / found.steps_per_s
+    on_ranks = " on each rank" if len(found.ranks) > 1 else ""
+    loop = f" in the loop over {found.loader}" if len(found.loaders) > 1 else ""
+    paused = shown_pauses(found)
+    between = f", {amount(now)} between pauses" if paused else ""
+    ran = "now" if found.status == "running" else "as it ran"
+    said = f"{amount(now * (1 - paused))} {unit}{on_ranks}{loop} {ran}{between}"
+    could = _without_waits(found)
+    if could is None or found.anatomy is None:
+        return said
+    least, most = amount(each * could[0]), amount(each * could[1])
+    waited = "any loader" if found.anatomy.others_wait_us else "data or copies" if found.copy_hours_lost else "data"
+    more = "" if could[1] < MORE_THAN_ALIKE * could[0] else f", up to {most} {_most_if(found)}"
+    return f"{said}; {least} if no step waited for {waited}{more}"
+
+
+def _most_if(found: Diagnosis) -> str:
+    """Loading within the step takes nothing from its other work: then all that is not known is how that varies."""
+    if any(each.cause == "no_workers" for each in found.causes):
+        return "by how much steps vary"
+    return f"if {'waits delayed' if found.clock == 'gpu' else 'loading slowed'} nothing else any more"
+
+
+MORE_THAN_ALIKE = 1.01
+"""Factor between two speeds, below which both are the same to a reader."""
+
+LEAST_PAUSED = 0.05
+"""Of a run's time, from which what it did beside training is told."""
+
+
+def shown_pauses(found: Diagnosis) -> float:
+    """Share of the loop's time in pauses; 0 where that is too little to tell, or known of one of several loops only."""
+    paused = found.paused_fraction or 0.0
+    return paused if paused >= LEAST_PAUSED and len(found.loaders) < 2 else 0.0
+
+
+def _without_waits(found: Diagnosis) -> tuple[float, float] | None:
+    """Steps per second: of the step without what it waited for, and the most that instant data may give."""
+    step, instant = found.anatomy, found.instant_data_steps_per_s
+    if step is None or instant is None:
+        return None
+    copies = (step.h2d_exposed_us or 0) if found.bound == "transfer" else 0
+    rest_us = step.step_us - step.data_wait_us - (step.others_wait_us or 0) - copies
+    least = min(instant, 1e6 / rest_us) if rest_us > 0 else instant
+    return least, max(least, found.instant_data_high_steps_per_s or instant)
+
+
+def share_of_all(found: Diagnosis) -> str | None:
+    """What was lost of all the time that it is told beside. ``None``: the sentence has the same figure, or the waits
+    for copies are part of the one and not of the other."""
+    said = found.data_stall_fraction if found.headline_stall_fraction is None else found.headline_stall_fraction
+    if said is None or not found.hours_lost or not found.hours_used or found.copy_hours_lost:
+        return None
+    share = fraction(min(1.0, found.hours_lost / (found.hours_used * (1 - shown_pauses(found)))))
+    return None if share == fraction(said) else share
+
+
+def continued(title: str) -> str:
+    """In the middle of a sentence; a word with capitals in it is a name: ``Raise num_workers`` → ``raise …``."""
+    word = title.split(" ", maxsplit=1)[0]
+    return f"{word.lower()}{title[len(word) :]}" if word.istitle() else title
+
+
 def gain_beside(found: Diagnosis) -> str:
     """Of what is to be done outside the loader: an estimate, of all of it."""
     if found.beside_speedup is None:
         return "gain not known"
-    return f"about {factor(found.beside_speedup)} for the run, if all of it went away"
+    return f"{factor(found.beside_speedup)} at most for the run"
 
 
 def size(value: float | None) -> str:

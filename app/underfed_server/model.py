@@ -573,6 +573,17 @@ class HoursSaved(Model):
     high: float
 
 
+class BesideAction(Model):
+    """What to do about a run beside its loader's settings."""
+
+    title: str
+    detail: str
+    speedup: float | None
+    """Of the run at most: if all of it went away that this is about. ``None``: not known."""
+    hours_saved: float | None
+    """By that, over the same steps. In the unit of what was lost."""
+
+
 def _is_beside_first(_: object, info: ValidationInfo) -> bool:
     return info.data.get("beside_loader") is not None and not any(one.is_promised for one in info.data["advice"])
 
@@ -600,6 +611,8 @@ class Diagnosis(Verdict):
     beside_loader: str | None = None
     """Where the leading cause lies outside the run, or checkpoints take more of its time than waiting: what to do about
     it, a sentence each. ``None``: neither, or it is not known."""
+    beside: list[BesideAction] = []
+    """The same, each with its own gain. Diagnoses of earlier versions have none."""
     headline_stall_fraction: float | None = None
     """What the sentence says of all loaders: of the run's time, or, where one loop takes nearly all of it, of that of
     its steps. Lists and orders of runs have this one."""

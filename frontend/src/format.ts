@@ -122,16 +122,16 @@ export function formatFactors(low: number, high: number): string {
 export function formatHours(hours: number | null, noun: 'hour' | 'GPU-hour'): string {
   if (hours === null) return NOT_MEASURED
   const on = noun === 'GPU-hour' ? 'GPU-' : ''
-  if (hours * 3_600 < 99.5) return plural(Number((hours * 3_600).toPrecision(2)), `${on}second`)
-  if (hours < 1) return plural(shortMinutes(hours), `${on}minute`)
-  return plural(shortHours(hours), noun)
+  if (hours * 3_600 < 99.95) return plural(threeDigits(hours * 3_600), `${on}second`)
+  if (hours < 1) return plural(threeDigits(hours * 60), `${on}minute`)
+  return plural(hours < 99.95 ? threeDigits(hours) : Math.round(hours), noun)
 }
 
 /** The same for a table cell: `"80.4 h"`, `"31 min"`, `"22 s"`. */
 export function formatHoursCell(hours: number | null, digits = 1): string {
   if (hours === null) return NOT_MEASURED
-  if (hours * 3_600 < 99.5) return `${Number((hours * 3_600).toPrecision(2))} s`
-  if (hours < 1) return `${shortMinutes(hours)} min`
+  if (hours * 3_600 < 99.95) return `${threeDigits(hours * 3_600)} s`
+  if (hours < 1) return `${threeDigits(hours * 60)} min`
   return `${hours < 10 ? hours.toFixed(1) : hours < 100 ? hours.toFixed(digits) : formatNumber(Math.round(hours))} h`
 }
 
@@ -144,14 +144,9 @@ export function formatRange(low: string, high: string): string {
   return isSame && rest.length + others.length === 0 ? `${least}–${high}` : `${low} – ${high}`
 }
 
-/** One digit more where whole minutes would hide what a share beside them is of. */
-function shortMinutes(hours: number): number {
-  const minutes = hours * 60
-  return minutes < 9.95 ? Math.round(minutes * 10) / 10 : Math.round(minutes)
-}
-
-function shortHours(hours: number): number {
-  return hours < 100 ? Number(hours.toFixed(1)) : Math.round(hours)
+/** As many as a share beside them is checked with, by dividing the two. */
+function threeDigits(value: number): number {
+  return Number(value.toPrecision(3))
 }
 
 /** The service gives reasons as clauses; alone on a line they are sentences. */

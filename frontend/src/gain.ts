@@ -1,5 +1,5 @@
 /** What an advice gains, in the words of a cell. The service decides whether a gain is promised, and which is the run's. */
-import type { Advice, BestAdvice, Diagnosis } from './api/schema'
+import type { Advice, BesideAction, BestAdvice, Diagnosis } from './api/schema'
 import { formatFactor, formatFactors } from './format'
 
 type Gains = Pick<BestAdvice, 'predicted_speedup' | 'low' | 'high' | 'is_promised'> &
@@ -18,11 +18,10 @@ export function besideFirst({
   return is_beside_first ? (beside_loader ?? null) : null
 }
 
-/** Of what is to be done there, if all of it went away: an estimate. */
-export function besideGain({
-  beside_speedup: speedup = null,
-}: Pick<Diagnosis, 'beside_speedup'>): string | null {
-  return speedup === null ? null : formatFactor(speedup)
+/** What is to be done there, each with its own gain. A diagnosis of an earlier version has sentences and one gain. */
+export function besideOf({ beside = [], beside_loader, beside_speedup = null }: Diagnosis): BesideAction[] {
+  if (beside.length > 0 || !beside_loader) return beside
+  return [{ title: beside_loader, detail: '', speedup: beside_speedup, hours_saved: null }]
 }
 
 /** As predicted, at least, at most. */

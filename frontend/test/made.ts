@@ -307,6 +307,7 @@ export function diagnosis(changes: Partial<Diagnosis> = {}): Diagnosis {
     steps: 29_415,
     loader: 'train',
     trials: [],
+    beside: [],
     beside_training: [],
     bound: 'data',
     bound_label: 'data-bound',

@@ -83,7 +83,7 @@ def test_a_validation_that_costs_is_judged_where_training_is_healthy(store: Stor
         thread.run_through("val", 20, 90, 10)
     diagnosis = judged(store, Diagnoser(), thread)
     assert (diagnosis.loader, diagnosis.bound) == ("val", "data")
-    assert diagnosis.sentence == "36% of the run goes to waiting for a validation loader without workers."
+    assert diagnosis.sentence == "36% of the time in the loops goes to waiting for a validation loader without workers."
     found = lines(diagnosis)
     assert (found["train"].role, found["train"].bound, found["train"].steps) == ("train", "compute", 180)
     assert (found["val"].role, found["val"].bound, found["val"].steps) == ("validation", "data", 60)
@@ -107,9 +107,8 @@ def test_a_validation_that_costs_is_told_beside_a_verdict_on_training(
         thread.run_through("val", val_steps, 40, 10)
     diagnosis = judged(store, Diagnoser(), thread)
     assert (diagnosis.loader, diagnosis.bound) == ("train", "data")
-    told = (
-        "57% of the run goes to waiting for data: 37% for the training loader train, 20% for the validation loader val."
-    )
+    shares = "37% for the training loader train, 20% for the validation loader val"
+    told = f"57% of the time in the loops goes to waiting for data: {shares}."
     assert (diagnosis.sentence == told) is is_told
 
 

@@ -6,6 +6,10 @@ from typing import NamedTuple
 
 
 class Action(NamedTuple):
+    title: str
+    detail: str
+    """Sentences: why, and what else would do."""
     sentence: str
+    """Both in one, where there is no room for a title."""
     of_loop: float
     """Share of the loop's time that goes away at most. 0: it is not known."""

@@ -22,5 +22,10 @@ def call_less(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> Action | No
     for work in own_works(facts.between, between_fraction(rank))[:1]:
         if outweighs(work.of_loop, data):
             takes = f"it takes {percent(work.of_loop)} of the loop's time."
-            return Action(f"Make {work}, cheaper, or call it in fewer steps: {takes}", work.of_loop)
+            return Action(
+                f"Make {work.name} cheaper, or call it in fewer steps",
+                f"{work}, takes {percent(work.of_loop)} of the loop's time.",
+                f"Make {work}, cheaper, or call it in fewer steps: {takes}",
+                work.of_loop,
+            )
     return None

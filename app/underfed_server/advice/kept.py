@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from underfed_server.advice.advise import Recommendation
@@ -41,16 +42,18 @@ def _is_of_all(one: Advice, recommendation: Recommendation) -> bool:
 
 
 def _at_present(one: Advice, now: Anatomy, could_be: Ceiling, changed: float, *, is_of_all: bool) -> Advice:
-    gain, low = (None if value is None else min(value, could_be.speedup) for value in (one.predicted_speedup, one.low))
-    high = None if one.high is None else min(one.high, could_be.highest)
     # What a part of loading may save was measured then; it has no share in what more instant data would gain by now.
     grown = changed if is_of_all else min(1.0, changed)
-    ceiling = None if one.ceiling is None else min(one.ceiling * grown, could_be.speedup)
+    most = math.inf if one.ceiling is None else one.ceiling * grown
+    speedup, highest = min(most, could_be.speedup), min(most, could_be.highest)
+    gain, low = (None if value is None else min(value, speedup) for value in (one.predicted_speedup, one.low))
+    high = None if one.high is None else min(one.high, highest)
+    ceiling = None if one.ceiling is None else above(speedup, high, highest)
     ends = {
         name: None if end is None else min(end * grown, could_be.speedup)
         for name, end in (("ceiling_low", one.ceiling_low), ("ceiling_high", one.ceiling_high))
     }
-    figures = {"predicted_speedup": gain, "low": low, "high": high, "ceiling": above(ceiling, high), **ends}
+    figures = {"predicted_speedup": gain, "low": low, "high": high, "ceiling": ceiling, **ends}
     anatomy = _step(now, gain) if one.anatomy and gain else None
     return Advice.model_validate(dict(one) | figures | {"anatomy": anatomy})
 

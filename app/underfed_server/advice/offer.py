@@ -137,7 +137,7 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
     if changed is None and is_own:
         changed = {case.change: offer.to}
     diff, figures = _diff(case, offer), _figures(case, offer, gain)
-    ceiling, ends = above(_ceiling(case, offer), figures["high"]), offer.ceiling_ends
+    ceiling, ends = above(_ceiling(case, offer), figures["high"], _highest(case, offer)), offer.ceiling_ends
     return Advice(
         change=case.change,
         loader=case.loader.loader,
@@ -177,10 +177,17 @@ def _ceiling(case: Case, offer: Offer) -> float | None:
     return min([*known, *([factor_without(offer.saved.most)] if offer.saved else [])], default=None)
 
 
-def above(ceiling: float | None, high: float | None) -> float | None:
-    """The ceiling, if it is one: an estimate that lies within an interval is none."""
-    is_within = ceiling is not None and high is not None and ceiling < high * (1 - NEARLY)
-    return None if is_within else ceiling
+def _highest(case: Case, offer: Offer) -> float | None:
+    """What the ceiling may turn out to be."""
+    known = [each.highest for each in (case.could_be, offer.ceiling) if each is not None]
+    return min([*known, *([factor_without(offer.saved.most)] if offer.saved else [])], default=None)
+
+
+def above(ceiling: float | None, high: float | None, highest: float | None = None) -> float | None:
+    """The ceiling as estimated; where that lies within the interval, the ``highest`` that it may turn out to be.
+    ``None``: that one does, too."""
+    known = [each for each in (ceiling, highest) if each is not None and math.isfinite(each)]
+    return next((each for each in known if high is None or each >= high * (1 - NEARLY)), None)
 
 
 def _figures(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> dict[str, Any]:

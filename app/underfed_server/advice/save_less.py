@@ -18,4 +18,7 @@ def save_less(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> Action | No
     data = verdict.data_stall_fraction
     if data is None or not outweigh_waiting(rank, data):
         return None
-    return Action(SAVE_LESS, rank.checkpoint_fraction) if told_of_saving(rank, facts.between) else None
+    if not told_of_saving(rank, facts.between):
+        return None
+    while_training = f"Or save while training goes on, with torch.distributed.checkpoint.async_save ({HOW})."
+    return Action("Save checkpoints less often", while_training, SAVE_LESS, rank.checkpoint_fraction)

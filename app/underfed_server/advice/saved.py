@@ -14,7 +14,7 @@ from underfed_server.model import Advice, CauseFinding, Evidence
 
 Gained = TypeVar("Gained", bound="Prediction | Gain")
 
-OF_CAUSES = "Cost of {} at most, of step time"
+OF_CAUSES = "Saved without {} at most, of step time"
 """With the causes' labels."""
 OF_LOADING = "Saved at most, of load time"
 

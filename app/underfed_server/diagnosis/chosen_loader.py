@@ -175,12 +175,12 @@ def _of_the_run(own: LoaderFacts, costly: Sequence[LoaderFacts], facts: RunFacts
         [lost_share(each, facts.loaders) for each in named],
     )
     parts = [f"{share} for {_the_loader(each, facts.loaders)}" for share, each in zip(shares, named, strict=True)]
-    return f"{lost} of the run goes to waiting for data: {', '.join(parts)}."
+    return f"{lost} of the time in the loops goes to waiting for data: {', '.join(parts)}."
 
 
 def _of_one(each: LoaderFacts, facts: RunFacts, described: str) -> str:
     share = percent(lost_share(each, facts.loaders))
-    return f"{share} of the run goes to waiting for {described}{_with_workers(each)}."
+    return f"{share} of the time in the loops goes to waiting for {described}{_with_workers(each)}."
 
 
 def _a_loader(each: LoaderFacts, loaders: Sequence[LoaderFacts]) -> str:

@@ -18,7 +18,7 @@ READS = re.compile(
 CALLERS = 3
 """Of one line."""
 
-LOOKS = "Looks at what loading executes, when it was judged"
+LOOKS = "Stack samples of loading that the verdict is from"
 """While a run goes on there are more by now, and shares of more."""
 
 NOT_SEEN = "it was not seen there"

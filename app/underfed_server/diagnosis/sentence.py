@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -13,8 +14,7 @@ from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
 from underfed_server.diagnosis.ended_tuning import measured_by_trials
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.instant_data import with_instant_data
-from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction, work_us
+from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction
 from underfed_server.diagnosis.own_work import OwnWork, own_works
 from underfed_server.diagnosis.rounded import percent
 from underfed_server.diagnosis.slow_ranks import SlowWork
@@ -34,9 +34,6 @@ by cheaper loading."""
 UNEXPLAINED_FRACTION, UNEXPLAINED_OF_STEP = 0.10, 0.03
 """Of the wait and of a step, from which what no cause explains is said: what a cause costs is known to some 3 % of a
 step."""
-
-MORE_THAN_WORK = 1.05
-"""What the loop would get, than its work alone allows, from which it is said why."""
 
 OF_NUMBER = frozenset({"no_workers", "too_few_workers"})
 """Causes that cost what more workers would save, as far as there are cores for them."""
@@ -199,18 +196,17 @@ def _time(rank: RankFacts) -> str:
     return "the time between pauses" if rank.paused_fraction >= PAUSED_FRACTION else "the time"
 
 
-def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
-    """``samples``: in a step; ``None``: not known."""
+def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -> str | None:
     rank, between = examined.rank, examined.facts.between
     saving = _saving(rank, between, is_first=outweigh_waiting(rank, losses.data))
     pauses = _pauses(rank, losses, is_saving=saving is not None)
-    waits = _why(examined, losses, causes, samples)
+    waits = _why(examined, losses, causes)
     found = found_beside_training(rank, between)
     more = [each.full for each in found if outweighs(each.of_loop, losses.data)]
     less = [each.full for each in found if not outweighs(each.of_loop, losses.data)]
     line = costliest_line(between) if between and examined.bound == "host" and not found else None
     most = f"{LOOKS}, {percent(line.fraction)} found it in {line}: no other line took more." if line else None
-    told = [pauses, saving, *more, waits] if pauses else [*more, waits, saving]
+    told = [pauses, saving, *more, waits] if outweigh_waiting(rank, losses.data) else [*more, waits, saving]
     return " ".join(filter(None, [*told, *less, most])) or None
 
 
@@ -239,7 +235,7 @@ def _pauses(rank: RankFacts, losses: Losses, *, is_saving: bool) -> str | None:
         return None
     said = f"{percent(rank.paused_fraction)} of this loop's time goes to pauses, more than to waiting"
     if is_saving:
-        return f"{said}."
+        return None
     return f"{said}: the program does something else between steps, such as a validation or a checkpoint."
 
 
@@ -292,7 +288,7 @@ def _checkpoints(rank: RankFacts) -> Iterator[str]:
         yield f"{took}, {of_both}: in {each} about {size(beside.mean_bytes)} were written."
 
 
-def _why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], samples: float | None) -> str | None:
+def _why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -> str | None:
     cause = causes[0].sentence if causes else ""
     slow = examined.overview.slow.at_work
     if slow is not None:
@@ -300,12 +296,9 @@ def _why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], 
     if examined.bound == "data":
         if not cause:
             return _no_cause(examined)
-        return " ".join(
-            text
-            for text in (cause, *_further(losses, causes), _unexplained(examined, losses, causes),
-                         _rates(examined, samples))
-            if text
-        )  # fmt: skip
+        of = _of_steps(examined)
+        first = cause if not causes else cause.replace(causes[0].sentence, _with_share(causes[0], of))
+        return " ".join(filter(None, (first, *_further(losses, causes, of), _unexplained(examined, losses, causes))))
     if examined.bound == "transfer":
         return cause or "Copying batches to the device is not hidden behind the device's work."
     reason = (
@@ -319,18 +312,26 @@ def _why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding], 
     return f"{cause} {reason}".strip()
 
 
-def _further(losses: Losses, causes: Sequence[CauseFinding]) -> Iterator[str]:
+def _further(losses: Losses, causes: Sequence[CauseFinding], of: str) -> Iterator[str]:
     """Causes beside the leading one, which the fixes may be about; not those that it was told with."""
     for each in causes[1:]:
         is_part = each.cost_fraction >= TOLD_FRACTION * losses.data and not all_causes()[each.cause].is_of_copy
         if is_part and each.sentence not in causes[0].sentence:
-            yield f"A further {percent(each.cost_fraction)} of step time: {_continued(each.sentence)}"
+            yield _with_share(each, of)
 
 
-def _continued(sentence: str) -> str:
-    """After a colon; a word with capitals in it is a name."""
-    word = sentence.split(" ", maxsplit=1)[0]
-    return f"{word.lower()}{sentence[len(word) :]}" if word.istitle() else sentence
+def _of_steps(examined: Examination) -> str:
+    """What the cost of a cause is a share of; in a run with several loops whose steps these are."""
+    has_others = sum(bool(each.steps) for each in examined.facts.loaders) > 1
+    return f"of a step over {examined.loader.loader}" if examined.loader and has_others else "of step time"
+
+
+def _with_share(cause: CauseFinding, of: str) -> str:
+    """What it costs stands in its first sentence; of copies, which are no part of the wait, nothing is said."""
+    if all_causes()[cause.cause].is_of_copy or not cause.cost_fraction:
+        return cause.sentence
+    first, dot, rest = re.split(r"(\.(?= |$))", cause.sentence, maxsplit=1)
+    return f"{first} ({percent(cause.cost_fraction)} {of}){dot}{rest}"
 
 
 def _nothing_to_change(examined: Examination, losses: Losses) -> str:
@@ -359,16 +360,14 @@ def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFi
     share, usable = percent(rest / losses.data), examined.facts.host.usable_cores
     recoverable = recoverable_share(examined.facts, examined.rank, examined.wait.loading)
     if usable and OF_NUMBER & {each.cause for each in causes} and examined.wait.loading * (1 - recoverable) >= rest / 2:
-        return f"Of the wait {share} would stay with more workers: then the {usable:g} cores this run may use are full."
-    hidden = _hidden_delivery(examined, rest / 2)
-    return f"For {share} of the wait no cause was found{f': {hidden}' if hidden else ''}."
+        return f"With more workers {share} of the wait would stay, because they fill the {usable:g} cores of this run."
+    return "The rest of the wait has no known cause."
 
 
-def _hidden_delivery(examined: Examination, least: float = UNEXPLAINED_OF_STEP) -> str | None:
-    """``least``: share of step time from which it is said."""
+def _hidden_delivery(examined: Examination) -> str | None:
     crowd, usable = examined.crowd, examined.facts.host.usable_cores
     part = (examined.wait.delivery or 0.0) - crowd.delivery
-    if not crowd.hides_delivery or part < least:
+    if not crowd.hides_delivery or part < UNEXPLAINED_OF_STEP:
         return None
     return (
         f"handing loaded batches over takes {percent(part)} of step time, and while other jobs use {crowd.cores:.1f} "
@@ -539,29 +538,6 @@ def _shared_cores(examined: Examination) -> str | None:
         "No setting of the loader would help: all the cores this run may use are busy. Loading takes "
         f"{_figure(workers)} of {usable:g} cores; cheaper loading would leave more of them to the training."
     )
-
-
-def _rates(examined: Examination, samples: float | None) -> str:
-    instant = with_instant_data(examined.rank, examined.facts.host, examined.bound, examined.together)
-    unit, per_step = ("samples/s", samples) if samples else ("steps/s", 1.0)
-    if instant is None:
-        return ""
-    now = per_step / (examined.rank.step_us / 1e6)
-    has_others = sum(bool(each.steps) for each in examined.facts.loaders) > 1
-    loop = f"loop over {examined.loader.loader}" if examined.loader and has_others else "loop"
-    could, most = _figure(now * instant.speedup), _figure(now * instant.highest)
-    copies = " or copies" if examined.bound == "transfer" else ""
-    said = (
-        f"The {loop} gets {_figure(now)} {unit} and would get {could if could == most else f'{could} to {most}'} if no "
-        f"step waited for data{copies}"
-    )
-    alone = per_step / (work_us(examined.rank) / 1e6)
-    if now * instant.speedup <= MORE_THAN_WORK * alone:
-        return f"{said}."
-    slowed = (
-        "the waits also delay the other work" if examined.rank.has_device_clock else "loading also slows the other work"
-    )
-    return f"{said}: {slowed} of a step."
 
 
 def _figure(value: float) -> str:

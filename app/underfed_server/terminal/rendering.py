@@ -14,11 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from underfed_server import figures
-from underfed_server.diagnosis.sentence import PAUSED_FRACTION
 from underfed_server.diagnosis.slowest_samples import NAMED, named, took
 from underfed_server.model import (
     Advice,
     Anatomy,
+    BesideAction,
     BestAdvice,
     Caller,
     Diagnosis,
@@ -95,16 +95,32 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     parts += _hotspots(diagnosis)
     fixes: list[RenderableType] = [_advice(advice, diagnosis) for advice in diagnosis.advice]
     if diagnosis.beside_loader:
-        gain = figures.gain_beside(diagnosis)
-        beside = Text.assemble(("Outside the loader: ", LOUD), f"{diagnosis.beside_loader} ({gain})")
-        fixes.insert(0 if diagnosis.is_beside_first else len(fixes), beside)
+        place = 0 if diagnosis.is_beside_first else len(fixes)
+        fixes[place:place] = _beside(diagnosis)
     for fix in fixes:
         parts += ["", fix]
     for refusal in diagnosis.refusals:
         parts += ["", _refusal(refusal)]
-    if diagnosis.ledger:
-        parts += ["", render_ledger(diagnosis.ledger)]
+    # What a run gained by tuning itself is told with its trials.
+    if ledger := [each for each in diagnosis.ledger if not diagnosis.tuning or each.run_id != each.advice_of]:
+        parts += ["", render_ledger(ledger)]
     return Group(*parts)
+
+
+def _beside(diagnosis: Diagnosis) -> list[RenderableType]:
+    """What to do outside the loader, as the page has it. A diagnosis of an earlier version has sentences alone."""
+    if not diagnosis.beside:
+        gain = figures.gain_beside(diagnosis)
+        return [Text.assemble(("Outside the loader: ", LOUD), f"{diagnosis.beside_loader} ({gain})")]
+    return [_action(each) for each in diagnosis.beside]
+
+
+def _action(action: BesideAction) -> RenderableType:
+    gain = "gain not known" if action.speedup is None else f"{figures.factor(action.speedup)} at most for the run"
+    return Group(
+        Text.assemble((action.title, LOUD), "   ", (gain, QUIET if action.speedup is None else LOUD)),
+        Padding(Text(action.detail), (0, 0, 0, 2)),
+    )
 
 
 def _hotspots(diagnosis: Diagnosis) -> list[RenderableType]:
@@ -215,7 +231,7 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
         Text.assemble((f"{mark} {word[0].upper()}{word[1:]}", f"bold {style}"), "  ", (basis, QUIET)),
         Text(diagnosis.sentence, LOUD),
     ]
-    told = (diagnosis.why, diagnosis.reason, _lost(diagnosis), _saved(diagnosis))
+    told = (diagnosis.why, diagnosis.reason, _lost(diagnosis), _speed(diagnosis), _saved(diagnosis))
     lines += [Text(text) for text in told if text]
     return Group(*lines)
 
@@ -225,12 +241,24 @@ def _lost(diagnosis: Diagnosis) -> str | None:
     if diagnosis.hours_lost is None or diagnosis.hours_used is None or diagnosis.bound == "unknown":
         return None
     copies = " and copies" if diagnosis.copy_hours_lost else ""
-    lost, used = figures.hours(diagnosis.hours_lost), figures.hours(diagnosis.hours_used)
-    on_gpus = " of GPU time" if diagnosis.gpu_hours_lost is not None else ""
-    said = f"{lost}{on_gpus} lost to waiting for data{copies}, of {used} in {_over(diagnosis)}"
-    paused = diagnosis.paused_fraction or 0.0
-    of_pauses = paused >= PAUSED_FRACTION and len(diagnosis.loaders) < 2
-    return f"{said}; pauses took {figures.fraction(paused)} of that time." if of_pauses else f"{said}."
+    paused, ranks = figures.shown_pauses(diagnosis), len(diagnosis.ranks)
+    # Hours of GPUs are what is paid for: they are summed. Other time is told as it went by.
+    each = ranks if ranks > 1 and diagnosis.gpu_hours_lost is None else 1
+    lost, used = (figures.hours(hours / each) for hours in (diagnosis.hours_lost, diagnosis.hours_used))
+    on_gpus = " of GPU time" if diagnosis.gpu_hours_lost is not None else " on each rank" if each > 1 else ""
+    in_all = f" ({figures.hours(diagnosis.hours_lost)} on all {ranks})" if each > 1 else ""
+    pauses = f"pauses took {figures.hours(paused * diagnosis.hours_used / each)}, {figures.fraction(paused)} of {used}"
+    if paused:
+        used = f"{figures.hours((1 - paused) * diagnosis.hours_used / each)} between pauses"
+    share = figures.share_of_all(diagnosis)
+    found = "" if share is None else f": {share}{' over all steps' if len(diagnosis.loaders) > 1 else ''}"
+    said = f"{lost}{on_gpus}{in_all} lost to waiting for data{copies}, of {used} in {_over(diagnosis)}{found}"
+    return f"{said}; {pauses}." if paused else f"{said}."
+
+
+def _speed(diagnosis: Diagnosis) -> str | None:
+    speed = None if diagnosis.bound == "unknown" else figures.speed(diagnosis)
+    return speed and f"{speed}."
 
 
 def _saved(diagnosis: Diagnosis) -> str | None:
@@ -238,13 +266,17 @@ def _saved(diagnosis: Diagnosis) -> str | None:
     best, saved = diagnosis.best_advice, diagnosis.hours_saved
     if best is None or not best.is_promised or saved is None or diagnosis.status == "running":
         return None
-    return f"{figures.span((saved.low, saved.high), figures.hours)} saved over the same steps by: {best.title}."
+    ranks = len(diagnosis.ranks)
+    each = ranks if ranks > 1 and diagnosis.gpu_hours_lost is None else 1
+    hours = figures.span((saved.low / each, saved.high / each), figures.hours)
+    on_ranks = " on each rank" if each > 1 else ""
+    return f"{hours} saved{on_ranks} over the same steps if you {figures.continued(best.title)}."
 
 
 def _over(diagnosis: Diagnosis) -> str:
     """What hours are counted over: more than the newest steps, which are judged."""
     count, ranks = len(diagnosis.loaders), len(diagnosis.ranks)
-    by_ranks = f", summed over {ranks} ranks" if ranks > 1 else ""
+    by_ranks = f", summed over {ranks} ranks" if ranks > 1 and diagnosis.gpu_hours_lost is not None else ""
     if count > 1:
         return f"the loops over {'both' if count == 2 else f'all {count}'} loaders{by_ranks}"
     before = diagnosis.judged_from_step
@@ -285,7 +317,7 @@ def _loaders(diagnosis: Diagnosis) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style=QUIET)
     for name in ("loader", "for", "verdict"):
         table.add_column(name, overflow="fold")
-    for name in ("of run", "waiting, of run", "lost", "steps"):
+    for name in ("waiting", "lost", "its loop", "steps"):
         table.add_column(name, justify="right", no_wrap=True)
     for line in diagnosis.loaders:
         mark, style = mark_of(line)
@@ -293,13 +325,14 @@ def _loaders(diagnosis: Diagnosis) -> RenderableType:
             line.loader,
             {"train": "training", "validation": "validation", "other": "–"}[line.role],
             Text(f"{mark} {verdict_word(line.bound, line.level, diagnosis.status)}", style),
-            figures.fraction(line.share_of_run_fraction),
             figures.fraction(line.hours_lost / diagnosis.hours_used if diagnosis.hours_used else None),
             figures.hours(line.hours_lost),
+            figures.fraction(line.share_of_run_fraction),
             f"{line.steps:,}",
             style=LOUD if line.loader == diagnosis.loader else "",
         )
-    return Group(Text("Loaders", LOUD), Padding(table, (0, 0, 0, 2)))
+    title = Text.assemble(("Loaders", LOUD), ("  shares of the time in the loops", QUIET))
+    return Group(title, Padding(table, (0, 0, 0, 2)))
 
 
 def _instant_speeds(diagnosis: Diagnosis) -> RenderableType | None:

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 462f6be2576fce91b26b55daa5b66271f28e62fb2678ee651f638c6b48b2ba7e. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 e0e0cf4248794aecef93bf4eca831b6d3a26b69f54be00f7857fd6aa12eaea70. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1150,6 +1150,20 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * BesideAction
+         * @description What to do about a run beside its loader's settings.
+         */
+        BesideAction: {
+            /** Detail */
+            detail: string;
+            /** Hours Saved */
+            hours_saved: number | null;
+            /** Speedup */
+            speedup: number | null;
+            /** Title */
+            title: string;
+        };
+        /**
          * BestAdvice
          * @description A change and its gain, without its texts and evidence.
          */
@@ -1515,6 +1529,11 @@ export interface components {
             /** Agent Fraction */
             agent_fraction?: number | null;
             anatomy: components["schemas"]["Anatomy"] | null;
+            /**
+             * Beside
+             * @default []
+             */
+            beside: components["schemas"]["BesideAction"][];
             /** Beside Loader */
             beside_loader?: string | null;
             /** Beside Speedup */
@@ -3895,6 +3914,7 @@ export type AlertsPage = components['schemas']['AlertsPage'];
 export type Anatomy = components['schemas']['Anatomy'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditPage = components['schemas']['AuditPage'];
+export type BesideAction = components['schemas']['BesideAction'];
 export type BestAdvice = components['schemas']['BestAdvice'];
 export type Caller = components['schemas']['Caller'];
 export type Candidate = components['schemas']['Candidate'];

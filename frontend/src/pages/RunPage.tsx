@@ -27,7 +27,7 @@ import { FIXES } from '../ui/run/fixId'
 import { LoaderSwitch } from '../ui/run/LoaderSwitch'
 import { RunHead } from '../ui/run/RunHead'
 import { Verdict } from '../ui/run/Verdict'
-import { isOpen, isWell, oneOfSeveral, verdictWord } from '../verdict'
+import { isOpen, isWell, ledgerOf, oneOfSeveral, verdictWord } from '../verdict'
 import { MissingPage } from './MissingPage'
 import './RunPage.css'
 
@@ -157,7 +157,7 @@ const Hosts = memo(onDemand(async () => (await import('../ui/run/RunHosts')).Run
 
 /** Everything that needs a loader: without one all these panels would be empty. */
 function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diagnosis: Diagnosis | null }) {
-  const ledger = diagnosis?.ledger ?? []
+  const ledger = diagnosis ? ledgerOf(diagnosis) : []
   const isDrawn = isAnswered(store.series) && isAnswered(store.workers)
   const isUnexplained = diagnosis !== null && isWithoutFix(diagnosis)
   const hotspots = (

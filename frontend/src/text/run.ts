@@ -2,6 +2,23 @@
 import type { RunSummary } from '../api/schema'
 import { plural } from '../format'
 
+/** A title in the middle of a sentence; a word with capitals in it is a name. */
+function continued(title: string): string {
+  return title.replace(/^[A-Z](?=[a-z]* )/, first => first.toLowerCase())
+}
+
+/** From what a loop may get more than without its waits. */
+const MOST_IF = {
+  within: 'by how much steps vary',
+  gpu: 'if waits delayed nothing else any more',
+  host: 'if loading slowed nothing else any more',
+}
+
+/** Ranks that an amount is summed over; 1: it is that of each, or there is one. */
+export interface Each {
+  summed: number
+}
+
 export const run = {
   steps: (steps: string, isRunning: boolean, end: string | null, loader: string | null) =>
     `${isRunning ? `step ${steps}${end ? ` of ${end}` : ''}` : `${steps} steps`}${loader === null ? '' : ` of ${loader}`}`,
@@ -37,27 +54,49 @@ export const run = {
   clock: { gpu: 'device clock', host: 'host clock' },
   progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
   lost: (used: string, copies: string | null, isSoFar: boolean, isOfRun: boolean, base: string) =>
-    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}${copies ? `, ${copies} of it to copies` : ''}, of ${used} ${isOfRun ? `in ${base}` : 'in its loop'}`,
+    `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}${copies ? `, ${copies} of it to copies` : ''}, of ${used} ${isOfRun ? base : 'in its loop'}`,
   /** The headline is of these steps alone. */
   lostSince: (from: string, judged: string, used: string, all: string, whole: string) =>
-    `lost to waiting for data since step ${from}, of ${used} in the ${judged} steps that are judged; over all ${all} steps ${whole}`,
+    `lost to waiting for data since step ${from}, of ${used} in the ${judged} steps that are judged; over all ${all} steps ${whole} were lost`,
   paused: (share: string, used: string) => `in pauses, ${share} of ${used} in the training loop`,
   /** What hours are counted over: more than the newest steps, which are judged. No share: the verdict tells one, of these. */
-  base: (ranks: number, loaders: number, steps: string | null, atStart: string | null) =>
-    `${loaders > 1 ? `the loops over ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : 'the training loop'}${ranks > 1 ? `, summed over ${ranks} ranks` : ''}${loaders > 1 || steps === null ? '' : `, over all ${steps} steps`}${atStart === null ? '' : `, most of it in the first ${atStart}, before those judged`}`,
+  base: (
+    each: Each,
+    loaders: number,
+    steps: string | null,
+    atStart: string | null,
+    share: string | null,
+    isBetweenPauses: boolean,
+  ) =>
+    `${isBetweenPauses ? 'between pauses in ' : 'in '}${loaders > 1 ? `the loops over ${loaders === 2 ? 'both' : `all ${loaders}`} loaders` : 'the training loop'}${each.summed > 1 ? `, summed over ${each.summed} ranks` : ''}${loaders > 1 || steps === null ? '' : `, over all ${steps} steps`}${atStart === null ? '' : `, most of it in the first ${atStart}, before those judged`}${share === null ? '' : `: ${share}${loaders > 1 ? ' over all steps' : ''}`}`,
   nearlyAll: 'nearly all',
   toTry: 'Worth a try',
-  rate: (ideal: string, isRunning: boolean, hasCopies: boolean) =>
-    `${isRunning ? 'now' : 'as it ran'}; ${ideal} if no step waited for data${hasCopies ? ' or copies' : ''}`,
+  /** Beside an amount that is no sum. */
+  onEach: (all: string | null, ranks: number) =>
+    all === null ? '' : `on each rank (${all} on all ${ranks}) `,
+  /** The terminal says the same (`figures.speed`). */
+  rate: (isRunning: boolean, betweenPauses: string | null, ideal: string | null) =>
+    `${isRunning ? 'now' : 'as it ran'}${betweenPauses === null ? '' : `, ${betweenPauses} between pauses`}${ideal === null ? '' : `; ${ideal}`}`,
+  ideal: (
+    least: string,
+    waited: 'loader' | 'copies' | 'data',
+    most: string | null,
+    why: keyof typeof MOST_IF,
+  ) =>
+    `${least} if no step waited for ${{ loader: 'any loader', copies: 'data or copies', data: 'data' }[waited]}${most === null ? '' : `, up to ${most} ${MOST_IF[why]}`}`,
+  onEachRank: 'on each rank ',
   /** Whose speed it is, in a run with several loaders. */
   inLoop: (loader: string) => `in the loop over ${loader} `,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
     `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured in a replay of ${batches} batches`,
-  saved: (fix: string) => `saved over the same steps by: ${fix}`,
+  saved: (fix: string) => `saved over the same steps if you ${continued(fix)}`,
+  savedAtMost: (fix: string) => `saved over the same steps if you ${continued(fix)}`,
+  upTo: (amount: string) => `up to ${amount}`,
   ahead: (lastStep: string) => `more will be lost by step ${lastStep}`,
   aheadAnHour: 'will be lost per further hour of training',
-  sooner: (fix: string) => `earlier finish, if restarted now with: ${fix}`,
-  soonerAnHour: (fix: string) => `saved per further hour of training, if restarted now with: ${fix}`,
+  sooner: (fix: string) => `earlier finish, if you restart now and ${continued(fix)}`,
+  soonerAnHour: (fix: string) =>
+    `saved per further hour of training, if you restart now and ${continued(fix)}`,
   facts: 'The run',
   verdict: 'The verdict',
   loaderVerdict: 'The verdict on this loader',
@@ -71,8 +110,10 @@ export const loaders = {
   title: 'Loaders of this run',
   sharing: 'Loaders of this run; those that one loop asks share its time',
   roles: { train: 'training', validation: 'validation', other: null },
-  share: (share: string, wait: string | null) =>
-    wait === null ? `${share} of the run` : `${share} of the run, ${wait} lost to waiting`,
+  share: (share: string, lost: string, wait: string | null, used: string) =>
+    wait === null
+      ? `its loop takes ${share} of the time in the loops`
+      : `${lost} lost: ${wait} of ${used}; its loop takes ${share}`,
   ofRun: 'the run’s verdict',
   shown: (loader: string, own: string) =>
     `Verdict, figures, charts and fixes below are about ${loader} alone. The run’s verdict, above, is about ${own}.`,
@@ -111,15 +152,14 @@ export const advice = {
   originOfDiff: (file: string | null, sketch: string | null | undefined, diff: string) =>
     sketch ? `A sketch${file ? ` of ${file}` : ''}: ${sketch}.` : `${file ?? ''}${unread(diff)}`,
   title: 'What to do',
-  crash: 'First, the crash',
-  crashedAt: (file: string, line: string, scope: string) => `Raised at ${file}:${line}, in ${scope}.`,
+  crash: 'First, mend what ended the run',
+  crashedAt: (file: string, line: string, scope: string) =>
+    `Look at line ${line} of ${file}, in ${scope}, and at what it was called with: repair that sample or leave it out.`,
   none: 'None needed',
   noneYet: 'None yet',
   noneYetDetail: 'Advice is computed from the measured steps, as soon as there are enough.',
   noneDetail: 'No change of the loader would make this run noticeably faster.',
-  notTheLoader: 'Outside the loader',
-  about: (gain: string) => `about ${gain}`,
-  ifAllWent: 'for the run, if all of it went away',
+  atMost: (gain: string) => `${gain} at most`,
   gainUnknown: 'gain not known',
   noneFound: 'No setting helps',
   noneFoundDetail:

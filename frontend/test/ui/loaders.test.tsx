@@ -58,7 +58,7 @@ const OWN = diagnosis({
   loaders: [line(), VAL, NEW],
   hours_used: 10,
   status: 'finished',
-  sentence: '30% of the run goes to waiting for a validation loader.',
+  sentence: '30% of the time in the loops goes to waiting for a validation loader.',
 })
 
 function switchOf(chosen: string | null, shown: Diagnosis = OWN) {
@@ -72,9 +72,9 @@ describe('the switch between loaders', () => {
   test('has name, role, verdict, share of the run and wait of each, and says which of them decides', () => {
     switchOf(null)
     expect([...document.querySelectorAll('label')].map(one => one.textContent)).toEqual([
-      'traintraining, healthy60% of the run, 6 GPU-minutes lost to waiting',
-      'valthe run’s verdictvalidation, data-bound40% of the run, 3 GPU-hours lost to waiting',
-      'newno verdict0% of the run',
+      'traintraining, healthy1.0% lost: 6 min of 10 GPU-hours; its loop takes 60%',
+      'valthe run’s verdictvalidation, data-bound30% lost: 3.0 h of 10 GPU-hours; its loop takes 40%',
+      'newno verdictits loop takes 0% of the time in the loops',
     ])
     const bars = [...document.querySelectorAll('.share')].map(bar =>
       [...bar.querySelectorAll('i')].map(part => part.style.width),

@@ -72,8 +72,10 @@ describe('the verdict', () => {
     expect(seen()).toContain(
       '9.4 GPU-hourslost to waiting for data so far, of 21.9 GPU-hours in the training loop',
     )
-    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited for data')
-    expect(seen()).toContain('7.1–9.1 GPU-hourssaved over the same steps by: Raise num_workers from 4 to 8')
+    expect(seen()).toContain('621 samples/snow; 1,087 if no step waited for data')
+    expect(seen()).toContain(
+      '7.1–9.1 GPU-hourssaved over the same steps if you raise num_workers from 4 to 8',
+    )
   })
 
   test('names what the first fix saves, shows the step with that one, and none with another', () => {
@@ -87,7 +89,7 @@ describe('the verdict', () => {
     const { rerender } = render(
       <Verdict run={run()} diagnosis={diagnosis({ advice: [advice(), untried] })} />,
     )
-    expect(seen()).toContain('saved over the same steps by: Raise num_workers from 4 to 8')
+    expect(seen()).toContain('saved over the same steps if you raise num_workers from 4 to 8')
     expect(screen.getByLabelText(/With num_workers=8: 254 ms/)).toBeTruthy()
     rerender(
       <Verdict run={run()} diagnosis={diagnosis({ advice: [untried, advice()], hours_saved: null })} />,
@@ -158,7 +160,7 @@ describe('the verdict', () => {
       '10.6 GPU-hoursmore will be lost by step 56,25090 epochs of 625 steps: --epochs=90',
     )
     expect(seen()).toContain(
-      '1 h 04 min – 1 h 22 minearlier finish, if restarted now with: Raise num_workers from 4 to 8',
+      '1 h 04 min – 1 h 22 minearlier finish, if you restart now and raise num_workers from 4 to 8',
     )
     const open = {
       ...outlook,
@@ -169,7 +171,7 @@ describe('the verdict', () => {
       saved_s: null,
     }
     rerender(<Verdict run={run({ outlook: open })} diagnosis={diagnosis()} />)
-    expect(seen()).toContain('26 GPU-minuteswill be lost per further hour')
+    expect(seen()).toContain('25.8 GPU-minuteswill be lost per further hour')
     expect(seen()).toContain('19–24 minsaved per further hour')
   })
 
@@ -309,9 +311,14 @@ describe('advice', () => {
     expect(seen()).toContain('No setting helps')
     const elsewhere = { advice: [], beside_loader: 'Other jobs use the cores: move them.' }
     rerender(<AdviceList run={run()} diagnosis={diagnosis(elsewhere)} />)
-    expect(seen()).toContain('Outside the loadergain not knownOther jobs use the cores: move them.')
+    expect(seen()).toContain('What to doOther jobs use the cores: move them.gain not known')
     rerender(<AdviceList run={run()} diagnosis={diagnosis({ ...elsewhere, beside_speedup: 1.583 })} />)
-    expect(seen()).toContain('about × 1.58for the run, if all of it went awayOther jobs')
+    expect(seen()).toContain('Other jobs use the cores: move them.× 1.58 at mostgain of the whole run')
+    const title = 'Move the other jobs off these 2 cores'
+    const beside = [{ title, detail: 'Or give this run its own.', speedup: 2.35, hours_saved: 0.5 }]
+    const outside = diagnosis({ ...elsewhere, beside_speedup: 2.35, is_beside_first: true, beside })
+    rerender(<AdviceList run={run()} diagnosis={outside} />)
+    expect(seen()).toContain(`${title}× 2.35 at mostgain of the whole runOr give this run its own.`)
     expect(seen()).not.toContain('No setting helps')
     rerender(<AdviceList run={run()} diagnosis={undecided()} />)
     expect(seen()).toContain('None yet')
@@ -326,7 +333,7 @@ describe('advice', () => {
     ].join('\n')
     render(<AdviceList run={run({ status: 'crashed', exit_reason })} diagnosis={diagnosis()} />)
     expect(seen()).toMatch(
-      /^What to doFirst, the crashOSError: image file is truncatedRaised at train.py:14, in __getitem__.Raise/,
+      /^What to doFirst, mend what ended the runOSError: image file is truncatedLook at line 14 of train.py, in __getitem__, and at what it was called with: repair that sample or leave it out.Raise/,
     )
     expect(document.querySelector('.fix.first')).toBeNull()
   })
@@ -690,9 +697,9 @@ describe('what stands beside a verdict', () => {
   test('a measured speed with instant data stands beside the computed one', () => {
     const replay = { run_id: 'run-1', batches: 20, real_steps_per_s: 2.4, instant_steps_per_s: 4.05 }
     const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis()} />)
-    expect(seen()).toContain('621 samples/snow; 1,089 if no step waited for data')
+    expect(seen()).toContain('621 samples/snow; 1,087 if no step waited for data')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ replay })} />)
-    expect(seen()).toContain('with instant data 1,089 computed, 1,035 measured in a replay of 20 batches')
+    expect(seen()).toContain('with instant data 1,087 computed, 1,035 measured in a replay of 20 batches')
   })
 })
 

@@ -119,7 +119,7 @@ describe('the week', () => {
       'as in the week before',
     )
     expect(sentence({ hours_lost: 0.007, hours_used: 0.5, on_gpu: false })).toContain(
-      '25 seconds of 30 minutes',
+      '25.2 seconds of 30 minutes',
     )
     expect(sentence({ hours_lost: 0, hours_used: 0 })).toBe('No training was judged in the last seven days.')
   })

@@ -240,7 +240,7 @@ def test_a_fix_of_a_part_gains_no_more_than_its_cause_costs() -> None:
     best = of("sharing_strategy", recommend(case))
     assert best.predicted_speedup == pytest.approx(1 / 0.9)
     assert best.high is not None and best.high <= 1 / (1 - 0.11)
-    assert any(row.what == "Cost of slow hand-over at most, of step time" for row in best.evidence)
+    assert any(row.what == "Saved without slow hand-over at most, of step time" for row in best.evidence)
 
 
 def test_a_command_that_is_not_known_is_left_to_the_user() -> None:

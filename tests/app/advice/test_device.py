@@ -48,7 +48,6 @@ def test_instant_data_gains_what_the_device_lets_it_gain() -> None:
     assert best.high is not None and best.ceiling is not None and best.high <= best.ceiling
     # Two workers load one every 45 ms: more would only wait for the device.
     assert best.to == 2
-    assert verdict.why is not None and "gets 320 samples/s and would get 533" in verdict.why
 
 
 @pytest.mark.parametrize(("host_ms", "load_ms", "work_ms"), [(2, 40, 20), (10, 90, 60), (8, 30, 30), (20, 60, 10)])

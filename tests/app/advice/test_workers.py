@@ -392,7 +392,7 @@ def test_batches_out_of_order_are_advised_where_slow_samples_hold_back_ready_one
     best = of("in_order", recommend(case))
     assert (best.to, best.changes_batch_order, best.predicted_speedup) == (False, True, 1.15)
     assert "+    in_order=False," in best.diff
-    (most,) = [row.value for row in best.evidence if row.what == "Cost of slow samples at most, of step time"]
+    (most,) = [row.value for row in best.evidence if row.what == "Saved without slow samples at most, of step time"]
     assert isinstance(most, float) and best.ceiling is not None and best.high is not None
     assert best.high <= best.ceiling + 1e-9
     assert best.ceiling == pytest.approx(1 / (1 - most)), "not what instant data would gain"

@@ -48,8 +48,8 @@ def ranks(*slow: int) -> dict[str, Any]:
 HOLDS: list[tuple[Condition, dict[str, Any], str, dict[str, Any]]] = [
     ("data_bound", {}, "resnet waits for data 40% of its step time", FED),
     ("hours_lost", {"hours_lost": 9.5}, "resnet has lost 9.5 h to its input", {"hours_lost": 7.9}),
-    ("memory", memory(3.0), "resnet runs out of memory in 3.0 h", memory(None)),
-    ("memory", memory(3.0), "resnet runs out of memory in 3.0 h", {"causes": []}),
+    ("memory", memory(3.0), "resnet runs out of memory in 3 h", memory(None)),
+    ("memory", memory(3.0), "resnet runs out of memory in 3 h", {"causes": []}),
     ("straggler", ranks(2), "resnet rank 2 keeps the others waiting", ranks()),
     ("straggler", ranks(0, 3), "resnet ranks 0, 3 keep the others waiting", ranks()),
 ]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from underfed_server import figures
 from underfed_server.advice.catalogue import all_changes
+from underfed_server.advice.free_cores import LEAST_COST
 from underfed_server.advice.save_less import SAVE_LESS
 from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.causes import all_causes
@@ -269,8 +270,11 @@ def there_is_one_could_be(said: Diagnosis) -> Iterator[str]:
         if each.ceiling is None or could_be is None:
             continue
         near = WHOLE_US if said.anatomy and said.anatomy.others_wait_us else NEARLY
-        is_of_all = each.change in OF_ALL_LOADING and abs(each.ceiling - could_be) > near * could_be
-        if is_of_all or each.ceiling > could_be * (1 + near):
+        highest = _of_one_loader(said, _could_be(said, said.instant_data_high_steps_per_s)) or could_be
+        is_within = each.high is not None and each.high > could_be * (1 + NEARLY)
+        most = highest if is_within else could_be
+        is_of_all = each.change in OF_ALL_LOADING and abs(each.ceiling - most) > near * most
+        if is_of_all or each.ceiling > most * (1 + near):
             yield f"{each.change} could be × {each.ceiling}, the verdict × {could_be}"
 
 
@@ -384,7 +388,7 @@ def the_sentence_has_the_figure_of_its_field(said: Diagnosis) -> Iterator[str]:
     shares = re.findall(r"(?:less than )?\d+(?:\.\d+)?%", said.sentence)
     if said.bound == "transfer":
         expected = percent(_copy_share(said.anatomy))
-    elif said.bound == "data" and "of the run goes" not in said.sentence:
+    elif said.bound == "data" and "of the time in the loops goes" not in said.sentence:
         expected = percent(said.data_stall_fraction)
     else:
         return
@@ -393,33 +397,48 @@ def the_sentence_has_the_figure_of_its_field(said: Diagnosis) -> Iterator[str]:
 
 
 @invariant
-def the_rates_are_the_fields(said: Diagnosis) -> Iterator[str]:
-    """What the loop gets and would get is said as the fields have it."""
-    could = r"would get ([\d,.]*\d)(?: to ([\d,.]*\d))? if"
-    told = re.search(rf"The loop.*? gets ([\d,.]+) (samples|steps)/s and {could}", said.why or "")
-    if not told or not said.steps_per_s:
+def the_speed_is_that_of_the_step(said: Diagnosis) -> Iterator[str]:
+    """Without waits the loop gets a batch in what is left of the mean step, or what is more is said to be an estimate;
+    at most it gets what instant data may give."""
+    told = re.search(
+        r"; ([\d,.]+) if no step waited for .*?(?:, up to ([\d,.]+) (?:if|by)|$)", figures.speed(said) or ""
+    )
+    if told is None or said.anatomy is None or not said.steps_per_s or not said.instant_data_steps_per_s:
         return
-    per_step = (said.samples_per_s or 0.0) / said.steps_per_s if told[2] == "samples" else 1.0
-    instant, high = said.instant_data_steps_per_s or 0.0, said.instant_data_high_steps_per_s or 0.0
-    pairs = [(told[1], said.steps_per_s * per_step), (told[3], instant * per_step)]
-    pairs.append((told[4] or told[3], (high if told[4] else min(high, 1.01 * instant)) * per_step))
-    for text, value in pairs:
-        if abs(float(text.replace(",", "")) - value) > 0.006 * value + 0.5 * (value >= 100):
-            yield f"{told[0]!r}, and the field says {value}"
+    per_step = (said.samples_per_s or said.steps_per_s) / said.steps_per_s
+    least, most = (float((each or told[1]).replace(",", "")) / per_step for each in told.groups())
+    waits = said.anatomy.data_wait_us + (said.anatomy.others_wait_us or 0)
+    rest = said.anatomy.step_us - waits - ((said.anatomy.h2d_exposed_us or 0) if said.bound == "transfer" else 0)
+    near = 0.006 + 0.5 / per_step / least
+    if rest > 0 and least * rest / 1e6 > 1 + near + ROUNDED / rest:
+        yield f"{told[0]!r}, and {rest} µs are left of the step"
+    if abs(most / max(least, said.instant_data_high_steps_per_s or 0.0) - 1) > near + 0.01:
+        yield f"{told[0]!r}, and instant data may give {said.instant_data_high_steps_per_s} steps/s"
 
 
 @invariant
-def a_rate_above_that_of_the_work_says_why(said: Diagnosis) -> Iterator[str]:
-    """Where more is said to be possible than the step's own work allows, that is said, and of less it is not."""
-    if " would get " not in (said.why or "") or said.anatomy is None or not said.instant_data_steps_per_s:
-        return
-    work_us = said.anatomy.compute_us + (said.anatomy.h2d_exposed_us or 0)
-    factor, is_told = (
-        said.instant_data_steps_per_s * work_us / 1e6,
-        bool(re.search("also (slows|delay) the other work", said.why or "")),
-    )
-    if abs(factor - 1.05) > 1e-3 and is_told != (factor > 1.05):
-        yield f"instant data gives × {factor} of what the work allows, and it is said: {said.why!r}"
+def every_gain_has_its_ceiling_and_is_below_it(said: Diagnosis) -> Iterator[str]:
+    """A gain with an interval has a ceiling, wherever one is known, and its upper end is not above that as written."""
+    could_be = _could_be(said, said.instant_data_high_steps_per_s)
+    for each in said.advice:
+        for high, ceiling in ((each.high, each.ceiling), (each.run_high, each.run_ceiling)):
+            if could_be is not None and each.is_promised and high is not None and ceiling is None:
+                yield f"{each.change} may gain × {high}, and has no ceiling"
+            if high is not None and ceiling is not None and round(high, 2) > round(ceiling, 2) + NEARLY:
+                yield f"{each.change} may gain × {high} under a ceiling of × {ceiling}"
+
+
+@invariant
+def what_others_give_back_has_one_gain(said: Diagnosis) -> Iterator[str]:
+    """What is to be done outside the loader is told with what it gains at most, in hours as in factors, and no more
+    than the run has."""
+    if said.beside and (bool(said.beside_loader) is False or said.beside[0].speedup != said.beside_speedup):
+        yield f"{said.beside[0]} under {said.beside_loader!r}, × {said.beside_speedup}"
+    for each in said.beside:
+        if each.speedup is None or each.hours_saved is None or not said.hours_used:
+            continue
+        if abs(each.hours_saved / said.hours_used - (1 - 1 / each.speedup)) > NEARLY:
+            yield f"{each.title} saves {each.hours_saved} of {said.hours_used} hours, × {each.speedup}"
 
 
 @invariant
@@ -429,10 +448,12 @@ def costs_add_up_to_the_wait_or_the_rest_is_told(said: Diagnosis) -> Iterator[st
         return
     waits = sum(each.cost_fraction for each in said.causes if not all_causes()[each.cause].is_of_copy)
     rest, limit = said.data_stall_fraction - waits, max(0.03, 0.1 * said.data_stall_fraction)
-    told = re.search(r"(?:For|Of the wait) ([\d.]+%) (?:of the wait no cause was found|would stay)", said.why or "")
+    told = re.search(
+        r"The rest of the wait has no known cause|With more workers ([\d.]+%) of the wait would", said.why or ""
+    )
     if abs(rest - limit) > 1e-6 and (told is not None) != (rest > limit):
         yield f"{rest:.4f} of {said.data_stall_fraction:.4f} are left, and it is said: {said.why!r}"
-    if told is not None and told[1] != percent(rest / said.data_stall_fraction):
+    if told is not None and told[1] is not None and told[1] != percent(rest / said.data_stall_fraction):
         yield f"{rest / said.data_stall_fraction:.4f} is left, and it is said: {said.why!r}"
 
 
@@ -448,8 +469,10 @@ def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[s
     """Why the run waits begins with its leading cause, or with the rank that works longer than the others."""
     works = any(each.works_longer for each in said.ranks)
     if said.causes and said.bound in ("data", "transfer") and not works:
-        sentence = said.causes[0].sentence
-        if not re.sub(PAUSES, "", said.why or "").startswith(sentence):
+        sentence, why = (
+            re.sub(COST, "", text) for text in (said.causes[0].sentence, re.sub(PAUSES, "", said.why or ""))
+        )
+        if not why.startswith(sentence):
             yield f"{said.why!r} does not begin with {sentence!r}"
 
 
@@ -458,9 +481,10 @@ SAVING = (
     r"The training thread was seen saving in .*?, in [^ ]+)\. ?)"
 )
 PAUSES = (
-    r"^([\d.]+%) of this loop's time goes to pauses, more than to waiting"
-    rf"(?:: .*? checkpoint\. ?|\. ?(?P<saving>{SAVING}+))"
+    r"^(?:([\d.]+%) of this loop's time goes to pauses, more than to waiting: .*? checkpoint\. ?"
+    rf"|(?P<saving>{SAVING}+))"
 )
+COST = r" \([\d.]+% of [^)]*\)"
 
 
 @invariant
@@ -470,11 +494,13 @@ def a_larger_loss_than_waiting_is_told_first(said: Diagnosis) -> Iterator[str]:
     if paused is None or waits is None:
         return
     told = re.match(PAUSES, said.why or "")
-    share = told[1] if told else None
-    headline = re.match(r"^(?:Since step [\d,]+ p|P)auses take ([\d.]+%) of the time; ", said.sentence)
-    if len(said.loaders) < 2 and share != (headline[1] if headline else None):
+    headline = re.search(r"^(?:Since step [^;]*? p|P)auses take ([\d.]+%) of the time; ", said.sentence)
+    share = percent(paused) if paused >= max(0.05, (1 - paused) * waits) else None
+    if len(said.loaders) < 2 and (headline[1] if headline else None) != share:
+        yield f"{paused:.4f} are pauses, {waits:.4f} of the rest is waiting, and it is said: {said.sentence!r}"
+    if share is not None and (told is None or told[1] not in (share, None)):
         yield f"{said.why!r} under {said.sentence!r}"
-    if share != (percent(paused) if paused >= max(0.05, (1 - paused) * waits) else None):
+    if share is None and told is not None and told[1] is not None:
         yield f"{paused:.4f} are pauses, {waits:.4f} of the rest is waiting, and it is said: {said.why!r}"
 
 
@@ -483,23 +509,27 @@ def what_is_advised_follows_from_a_cause_that_is_told(said: Diagnosis) -> Iterat
     """The first fix cures a cause that the paragraph tells, if it cures one."""
     for each in said.advice[:1]:
         cured = [cause for cause in said.causes if each.change in all_causes()[cause.cause].cured_by]
-        if cured and said.bound == "data" and not any(cause.sentence[1:] in (said.why or "") for cause in cured):
+        why = re.sub(COST, "", said.why or "")
+        if cured and said.bound == "data" and not any(re.sub(COST, "", cause.sentence) in why for cause in cured):
             yield f"{each.change} cures {[cause.cause for cause in cured]}, and it is said: {said.why!r}"
 
 
 @invariant
 def what_others_take_is_for_them_to_give_back(said: Diagnosis) -> Iterator[str]:
-    """What is to be done outside the run is told where the leading cause lies there, or its checkpoints take more of
-    its time than waiting, and only there."""
-    is_outside = bool(said.causes) and re.match(
-        r"Other jobs use [\d.]+ of .*: the run's processes", said.causes[0].sentence
-    )
+    """What is to be done outside the run is told where full cores of others are a cause worth it, or its checkpoints
+    take more of its time than waiting, and only there."""
+    crowded = [
+        each
+        for each in said.causes
+        if each.cost_fraction >= LEAST_COST and re.match(r"Other jobs use [\d.]+ of the ", each.sentence)
+    ]
+    is_outside = any(each.cause == "cpu_limited" for each in crowded)
     paused = re.match(PAUSES, said.why or "")
     saves = paused is not None and paused["saving"] is not None
     told = (said.beside_loader or "").removeprefix(SAVE_LESS).strip()
     if bool(saves) != (said.beside_loader or "").startswith(SAVE_LESS):
         yield f"{said.beside_loader!r}, and of pauses it is said: {said.why!r}"
-    if bool(is_outside) != bool(told) and said.bound == "data":
+    if is_outside != bool(told) and said.bound == "data":
         yield f"{said.beside_loader!r} beside {[each.sentence for each in said.causes[:1]]}"
 
 
@@ -538,13 +568,13 @@ def what_the_loop_takes_is_one_figure(said: Diagnosis) -> Iterator[str]:
 
 @invariant
 def shares_of_the_run_are_those_of_the_hours(said: Diagnosis) -> Iterator[str]:
-    """What of the run goes to waiting for a loader is its hours lost, of those used."""
+    """What of the time in the loops goes to waiting for a loader is its hours lost, of those used."""
     used = said.hours_used or math.inf
     parts = [line.hours_lost / used for line in said.loaders]
     shares = {percent(part) for part in parts}
     text = f"{said.sentence} {said.why or ''}"
-    of_all = re.findall(r"([\d.]+%) of the run goes to waiting for data:", text)
-    told = re.findall(r"([\d.]+%) of the run goes to waiting for (?!data:)", text)
+    of_all = re.findall(r"([\d.]+%) of the time in the loops goes to waiting for data:", text)
+    told = re.findall(r"([\d.]+%) of the time in the loops goes to waiting for (?!data:)", text)
     each = re.findall(r"([\d.]+%) for ", said.sentence) if of_all else []
     if of_all and len(each) == len([part for part in parts if part]) and said.hours_lost:
         whole = float(of_all[0].rstrip("%"))

@@ -91,7 +91,7 @@ def test_less_than_a_free_core_is_said_in_figures() -> None:
 def test_workers_that_wait_are_too_few_also_where_others_fill_the_cores() -> None:
     crowded = {"busy_cores": 1.95, "usable_cores": 2.0}
     found = finding(Played(load_ms=120, work_ms=20).facts(**crowded), "too_few_workers")
-    assert found.sentence.endswith("cannot keep up with the training loop; loading waits more than it computes.")
+    assert found.sentence.endswith(", because a load mostly waits for storage, the network or a lock, or sleeps.")
     computing = made_run(
         wait_ms=14.0, work_ms=20.0, num_workers=1, load_cpu_ms=33.0, usable_cores=2.0, busy_cores=1.95, queue_depth=0,
     )  # fmt: skip
@@ -106,7 +106,7 @@ def test_workers_that_wait_for_programs_of_their_own_on_full_cores_are_told_so()
     )  # fmt: skip
     decoding = with_batches(run, process_cpu_us=run.ranks[0].batches.cpu_us + 32_000.0)
     told = [finding(facts, "too_few_workers").sentence for facts in (run, decoding)]
-    assert told[0].endswith("; loading waits more than it computes.")
+    assert told[0].endswith(", because a load mostly waits for storage, the network or a lock, or sleeps.")
     assert "programs of their own that compute, on cores that are full" in told[1]
     gains = {each.change: each.predicted_speedup for each in advise(decoding, judge(decoding)).advice}
     assert gains["num_workers"] is None, "nothing is promised of more of them"
@@ -201,8 +201,8 @@ def test_a_hand_over_on_cores_that_others_fill_is_not_called_slow(others: float,
     }
     said = judge(TINY.facts(**measured, **cores))
     assert "ipc_copy" not in [each.cause for each in said.causes]
-    assert f"other jobs use {others:.1f} of 2 cores" in (said.why or "")
-    assert "cannot be told from waiting for a free core" in (said.why or "")
+    assert f"Other jobs use {others:.1f} of the 2 cores" in (said.why or "")
+    assert (said.why or "").endswith("The rest of the wait has no known cause.")
     assert "ipc_copy" not in [each.cause for each in said.causes]
 
 
@@ -233,7 +233,7 @@ def test_other_jobs_are_named_first_where_they_use_most_of_the_cores() -> None:
     assert [each.cause for each in said.causes] == ["cpu_limited", "too_few_workers"]
     assert "Other jobs use 1.1 of the 2 cores that this run may use" in said.causes[0].sentence
     assert said.causes[1].sentence.endswith(
-        "other jobs use 1.1 of the 2 cores, of which one more worker may get a share."
+        "of the 2 cores other jobs use 1.1, and one more worker may be given a part of that."
     )
     assert "no cause" not in (said.why or "")
     alone = run.facts(**loads, process_cores=1.2, workers_cores=0.8)
@@ -385,9 +385,7 @@ def test_waiting_for_a_core_says_nothing_of_collating() -> None:
     joining, other = (with_batches(shared, collate_us=share * 60e3) for share in (0.6, 0.2))
     found = finding(joining, "slow_collate")
     assert found.cost_fraction == pytest.approx(0.3 * 120 / 170, abs=0.01)
-    assert found.sentence.endswith(
-        "takes 60% of a load, waits for a free core left out, which are 50% of all its time."
-    )
+    assert found.sentence.endswith("takes 60% of the work of loading it.")
     assert "slow_collate" not in causes(other)
 
 

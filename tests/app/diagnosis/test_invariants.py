@@ -22,7 +22,7 @@ from underfed_server.diagnosis.chosen_loader import of_run
 from underfed_server.diagnosis.judge import judge
 from underfed_server.diagnosis.overview import overview_of
 from underfed_server.facts.record import LoaderFacts, RankFacts, RunFacts, WorkerFacts
-from underfed_server.model import Anatomy, Diagnosis, Evidence, HoursSaved, LoaderLine, Role, Signal
+from underfed_server.model import Anatomy, BesideAction, Diagnosis, Evidence, HoursSaved, LoaderLine, Role, Signal
 
 STEPS = 48
 MILLISECONDS = st.sampled_from([0.0, 0.3, 5.0, 40.0, 90.0, 400.0])
@@ -290,8 +290,11 @@ BROKEN: dict[str, Diagnosis] = {
     "evidence_of_one_name_has_one_value": said(causes=[SOUND.causes[0].model_copy(update={"evidence": [
         Evidence(what="Load", value=1, unit="us"), Evidence(what="Load", value=2, unit="us")]})]),
     "the_sentence_has_the_figure_of_its_field": said(sentence="The training loop waits for data 41% of every step."),
-    "the_rates_are_the_fields": said(why="The loop gets 320 samples/s and would get 634 if no step waits."),
-    "a_rate_above_that_of_the_work_says_why": said(anatomy=STEP.model_copy(update={"compute_us": 80_000})),
+    "what_others_give_back_has_one_gain": said(
+        beside_loader="Move the other jobs.", beside_speedup=2.0, hours_used=2.0, is_beside_first=False,
+        beside=[BesideAction(title="Move the other jobs", detail="", speedup=2.0, hours_saved=1.5)]),
+    "the_speed_is_that_of_the_step": said(instant_data_steps_per_s=40.0, instant_data_high_steps_per_s=30.0),
+    "every_gain_has_its_ceiling_and_is_below_it": advised(ceiling=1.2, high=1.6),
     "costs_add_up_to_the_wait_or_the_rest_is_told": said(data_stall_fraction=0.5),
     "what_comes_first_is_one_answer": said(is_beside_first=True),
     "a_leading_cause_is_what_the_sentence_is_about": said(why="The loop gets 320 samples/s."),
@@ -305,7 +308,8 @@ BROKEN: dict[str, Diagnosis] = {
         Evidence(what="Step without its data wait", value=60_000, unit="us")]),
     "what_the_loop_takes_is_one_figure": said(causes=[SOUND.causes[0].model_copy(update={"evidence": [
         Evidence(what="Step without its data wait", value=58_000, unit="us")]})]),
-    "shares_of_the_run_are_those_of_the_hours": said(sentence="41% of the run goes to waiting for the loader."),
+    "shares_of_the_run_are_those_of_the_hours": said(
+        sentence="41% of the time in the loops goes to waiting for the loader."),
     "sizes_have_one_unit": advised(why="Each batch has 200 MB."),
     "a_healthy_run_is_left_alone": said(bound="compute", causes=[]),
     "what_is_busy_does_not_wait": said(

@@ -86,7 +86,7 @@ def test_a_verdict_is_one_line_that_every_shell_and_database_takes(store: Store,
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"gpu_hours_lost": 12.0}, "12.0 h of GPU time lost"),
+        ({"gpu_hours_lost": 12.0}, "12 h of GPU time lost"),
         (
             {
                 "bound": "transfer",

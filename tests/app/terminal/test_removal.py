@@ -54,7 +54,7 @@ def test_runs_are_deleted_after_a_question_and_restored(
     assert delete(["alpha", "bet"]) == 0
     said = capsys.readouterr().out
     assert "2 runs, to be restored for 30 days" in said
-    assert "The 3.0 h that they lost stay in the figures" in said
+    assert "The 3 h that they lost stay in the figures" in said
     assert "Nothing was deleted." in said
     assert there(store) == {"alpha", "beta", "going"}
 

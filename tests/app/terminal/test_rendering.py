@@ -8,11 +8,13 @@ import pytest
 from rich.console import Console, RenderableType
 
 from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis, made_entry, made_trials, made_tuning
+from underfed_server import figures
 from underfed_server.model import (
     Advice,
     Anatomy,
     BestAdvice,
     CauseFinding,
+    Diagnosis,
     EpochInfo,
     Evidence,
     HotLine,
@@ -20,6 +22,7 @@ from underfed_server.model import (
     LoaderLine,
     Losses,
     MeasuredReplay,
+    RankDiagnosis,
     Refusal,
     Run,
     RunsPage,
@@ -167,11 +170,11 @@ def test_the_gain_of_one_loop_is_said_beside_that_of_the_run() -> None:
 
 def test_what_a_run_lost_is_said_with_what_it_used() -> None:
     lost = made_diagnosis(hours_lost=48 / 3600, hours_used=115 / 3600)
-    assert "48 s lost to waiting for data, of 1.9 min in the training loop, over all 100 steps." in " ".join(
+    assert "48 s lost to waiting for data, of 1.92 min in the training loop, over all 100 steps: 42%." in " ".join(
         shown(render_diagnosis(lost))
     )
     on_gpus = made_diagnosis(hours_lost=48 / 3600, gpu_hours_lost=48 / 3600, hours_used=115 / 3600)
-    assert "48 s of GPU time lost to waiting for data, of 1.9 min in the training loop" in "\n".join(
+    assert "48 s of GPU time lost to waiting for data, of 1.92 min in the training loop" in "\n".join(
         shown(render_diagnosis(on_gpus))
     )
     at_start = made_diagnosis(is_lost_at_start=True)
@@ -186,7 +189,7 @@ def saving(**said: Any) -> str:
 
 
 def test_what_the_first_fix_would_have_saved_is_said_of_an_ended_run() -> None:
-    assert "10 min to 20 min saved over the same steps by: Use workers." in saving()
+    assert "10 min to 20 min saved over the same steps if you use workers." in saving()
     assert "saved" not in saving(hours_saved=None)
     assert "saved" not in saving(status="running"), "its page tells what is ahead"
 
@@ -354,8 +357,53 @@ def run(**said: Any) -> Run:
 
 @pytest.mark.parametrize(("paused", "is_told"), [(0.3, True), (0.02, False), (None, False)])
 def test_what_pauses_took_is_told_beside_what_was_lost(paused: float | None, is_told: bool) -> None:
-    told = " ".join(shown(render_diagnosis(made_diagnosis(paused_fraction=paused))))
-    assert ("pauses took 30% of that time." in told) == is_told
+    hours: dict[str, Any] = {"hours_lost": 7 / 3600, "hours_used": 50 / 3600, "data_stall_fraction": 0.2}
+    told = " ".join(shown(render_diagnosis(made_diagnosis(paused_fraction=paused, **hours))))
+    assert ("lost to waiting for data, of 35 s between pauses in the" in told) == is_told
+    assert ("; pauses took 15 s, 30% of 50 s." in told) == is_told
+
+
+def test_what_was_lost_is_told_with_its_share_where_the_headline_has_another() -> None:
+    hours: dict[str, Any] = {"hours_lost": 2.04 / 3600, "hours_used": 6.84 / 3600}
+    alike, other = (made_diagnosis(data_stall_fraction=share, **hours) for share in (0.298, 0.26))
+    assert "2.04 s lost to waiting for data, of 6.84 s in the training loop, over all 100 steps." in lost_of(alike)
+    assert "2.04 s lost to waiting for data, of 6.84 s in the training loop, over all 100 steps: 30%." in lost_of(other)
+
+
+def test_what_ranks_lose_is_told_of_each_unless_they_are_gpus() -> None:
+    ranks = [RankDiagnosis(rank=rank, data_stall_fraction=0.4, straggler=False) for rank in range(8)]
+    hours: dict[str, Any] = {"hours_lost": 48 / 3600, "hours_used": 115.4 / 3600, "ranks": ranks}
+    told = lost_of(made_diagnosis(**hours))
+    assert "6 s on each rank (48 s on all 8) lost to waiting for data, of 14.4 s in the training loop" in told
+    on_gpus = lost_of(made_diagnosis(gpu_hours_lost=48 / 3600, **hours))
+    assert "48 s of GPU time lost to waiting for data, of 1.92 min in the training loop, summed over 8 ranks" in on_gpus
+
+
+def lost_of(found: Diagnosis) -> str:
+    return " ".join(shown(render_diagnosis(found), width=200))
+
+
+SPEEDS = {"steps_per_s": 10.0, "samples_per_s": 320.0, "instant_data_steps_per_s": 18.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"instant_data_high_steps_per_s": 18.0}, "533 if no step waited for data, up to 576 by how much steps vary"),
+        ({"instant_data_high_steps_per_s": 16.8, "instant_data_steps_per_s": 16.7}, "; 533 if no step waited for data"),
+        ({"paused_fraction": 0.5}, "160 samples/s as it ran, 320 between pauses; 533 if no step waited for data"),
+        ({"instant_data_steps_per_s": None}, "320 samples/s as it ran"),
+    ],
+)  # fmt: skip
+def test_how_fast_a_loop_is_has_its_pauses_and_what_more_than_without_waits_rests_on(
+    changes: dict[str, Any], told: str
+) -> None:
+    step = Anatomy(step_us=100_000, data_wait_us=40_000, h2d_exposed_us=None, compute_us=60_000)
+    said = figures.speed(made_diagnosis(**{"status": "finished", "anatomy": step, **SPEEDS, **changes})) or ""
+    assert told in said
+    assert said.endswith(told)
+    slowed: dict[str, Any] = {"anatomy": step, "causes": [], **SPEEDS, "instant_data_high_steps_per_s": 18.0}
+    assert "up to 576 if loading slowed nothing else any more" in (figures.speed(made_diagnosis(**slowed)) or "")
 
 
 def test_what_a_run_ran_on_is_told_in_a_few_lines_of_80_columns() -> None:
@@ -526,14 +574,14 @@ def test_the_loaders_of_a_run_with_several_are_listed() -> None:
         share_of_run_fraction=0.4,
     )
     lines = shown(render_diagnosis(made_diagnosis(loader="val", loaders=[line("train"), val])))
-    first = lines.index("Loaders") + 1
+    first = lines.index("Loaders  shares of the time in the loops") + 1
     assert [each.split() for each in lines[first : first + 3]] == [
-        ["loader", "for", "verdict", "of", "run", "waiting,", "of", "run", "lost", "steps"],
-        ["train", "training", "○", "healthy", "60%", "0.2%", "36", "s", "180"],
-        ["val", "validation", "◆", "data-bound", "40%", "30%", "1.5", "h", "180"],
+        ["loader", "for", "verdict", "waiting", "lost", "its", "loop", "steps"],
+        ["train", "training", "○", "healthy", "0.2%", "36", "s", "60%", "180"],
+        ["val", "validation", "◆", "data-bound", "30%", "1.5", "h", "40%", "180"],
     ]
     assert max(map(len, lines)) <= 80
-    assert "Loaders" not in shown(render_diagnosis(made_diagnosis(loaders=[line("train")])))
+    assert "Loaders" not in "".join(shown(render_diagnosis(made_diagnosis(loaders=[line("train")]))))
 
 
 def test_a_copy_that_is_not_hidden_is_a_part_of_the_step() -> None:
@@ -597,3 +645,7 @@ def test_why_a_run_is_not_tuned_is_said() -> None:
 def test_a_run_that_tuned_itself_carries_its_own_proof() -> None:
     entry = made_entry("run-1", 1.6).model_copy(update={"advice_of": "run-1"})
     assert "  run-1 tuned itself" in shown(render_diagnosis(made_diagnosis(ledger=[entry])))
+    trials = made_diagnosis(ledger=[entry], tuning=made_tuning())
+    assert "  run-1 tuned itself" not in shown(render_diagnosis(trials)), (
+        "its trials tell the one gain that was measured"
+    )

@@ -29,6 +29,7 @@ from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.examination import waits_only_at_first
 from underfed_server.diagnosis.sentence import duration
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.facts.record import epoch_starts
 from underfed_server.model import CauseFinding, Evidence, Refusal, Setting
 
 
@@ -133,8 +134,22 @@ def _why(case: Case, best: Prediction) -> str:
     if limit := _limit(case, best) if is_computed(case) else None:
         said.append(limit)
     elif step_us > SLOWER * fastest_us:
-        said.append("Handing batches over, and single long loads, come on top of that.")
+        said.append(
+            "Each pass begins with an empty queue, so that its first batches are waited for. That, handing batches "
+            "over, and single long loads come on top."
+            if _has_short_passes(case, number)
+            else "Handing batches over, and single long loads, come on top of that."
+        )
     return " ".join(said)
+
+
+SHORT_PASS = 5
+"""Batches of each worker in a pass, up to which those at its start, when none is ready, are worth telling."""
+
+
+def _has_short_passes(case: Case, number: int) -> bool:
+    starts = int(epoch_starts(case.rank.steps).sum())
+    return starts > 1 and len(case.rank.steps) <= SHORT_PASS * number * starts
 
 
 BESIDE = "while the training loop works"

@@ -53,8 +53,7 @@ def _sentence(examined: Examination, crowded: float, own: float) -> str:
     used, loads = _by_others(examined), examined.loads
     computes = (loads.cpu or 0.0) + (loads.runqueue or 0.0)
     if used and crowded > own:
-        ready = "the run's processes are ready to load and to hand over batches, and wait for a free core."
-        return f"{used}: {ready}"
+        return f"{used}, so its processes wait for a free core."
     limits = "the CPU limits how fast batches are loaded."
     if computes < MOSTLY:
         limits = f"{percent(computes)} of the load time that is waited for computes, or waits for one of them."

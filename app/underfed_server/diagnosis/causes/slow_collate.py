@@ -26,10 +26,9 @@ def find(examined: Examination) -> Found | None:
     working = _of_work(examined)
     if share is None or working is None or working < LEAST_SHARE:
         return None
-    collate = (loader.collate_type if loader else None) or "the collate function"
     return Found(
         min(examined.unexplained, examined.wait.loading * share),
-        f"Joining samples into a batch ({collate}) takes {percent(working)} of a load{_beside(examined)}.",
+        f"Joining samples into a batch takes {percent(working)} of {_whole(examined)}.",
         [
             Evidence(what=JOINING, value=working, unit="fraction", series="collate_us"),
             evidence.runqueue_share(examined.loads.runqueue),
@@ -51,11 +50,9 @@ def _waits_for_cores(examined: Examination) -> bool:
     return (examined.loads.runqueue or 0.0) >= THRESHOLDS.minor_cost_fraction
 
 
-def _beside(examined: Examination) -> str:
-    """What the share leaves out, where joining is most of a load without it only."""
-    if not _waits_for_cores(examined):
-        return ""
-    return f", waits for a free core left out, which are {percent(examined.loads.runqueue or 0.0)} of all its time"
+def _whole(examined: Examination) -> str:
+    """What that is a share of, where a load waits for cores besides."""
+    return "the work of loading it" if _waits_for_cores(examined) else "a load"
 
 
 def _only(examined: Examination) -> str:

@@ -68,12 +68,12 @@ def _what_for(examined: Examination) -> str:
     """Of workers that wait on full cores."""
     if (examined.loads.helped or 0.0) >= HELPED_FRACTION:
         return "; what they wait for are threads or programs of their own that compute, on cores that are full"
-    return "; loading waits more than it computes"
+    return ", because a load mostly waits for storage, the network or a lock, or sleeps"
 
 
 def _share_of_others(examined: Examination) -> str:
     others, usable = examined.crowd.cores or 0.0, examined.facts.host.usable_cores or 0.0
-    return f"; other jobs use {others:.1f} of the {usable:g} cores, of which one more worker may get a share"
+    return f"; of the {usable:g} cores other jobs use {others:.1f}, and one more worker may be given a part of that"
 
 
 def _are_behind(examined: Examination) -> bool:
@@ -97,7 +97,7 @@ def _busy(examined: Examination, is_found: bool) -> Signal | None:
 
 
 def _sentence(workers: int, free: str) -> str:
-    who = "1 worker loads without a pause and cannot" if workers == 1 else f"{workers} workers load and cannot"
+    who = "1 worker loads without a pause and cannot" if workers == 1 else f"{workers} workers load but cannot"
     return f"{who} keep up with the training loop{free}."
 
 

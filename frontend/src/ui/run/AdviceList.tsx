@@ -1,8 +1,8 @@
 /** What to do, the largest gain first and open; and what would not help, with the reason. */
 
 import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/schema'
-import { formatDuration, formatEvidence, formatFactors, formatRange } from '../../format'
-import { besideFirst, besideGain, isOfOneLoop, runCeiling, runFactors, runGainOf } from '../../gain'
+import { formatDuration, formatEvidence, formatFactor, formatFactors, formatRange } from '../../format'
+import { besideFirst, besideOf, isOfOneLoop, runCeiling, runFactors, runGainOf } from '../../gain'
 import type { Still } from '../../store/run'
 import { advice as say } from '../../text/run'
 import { isOpen } from '../../verdict'
@@ -81,25 +81,31 @@ function Crash({ error }: { error: string }) {
   )
 }
 
-/** Where the leading cause is none of the loader's. */
+/** What is to be done outside the loader. */
 function Beside({ diagnosis }: { diagnosis: Diagnosis }) {
-  if (!diagnosis.beside_loader) return null
-  const gain = besideGain(diagnosis)
   return (
-    <div class="fix">
-      <div class="beside-head">
-        <h3>{say.notTheLoader}</h3>
-        {gain === null ? (
-          <span class="detail">{say.gainUnknown}</span>
-        ) : (
-          <span class="gain">{say.about(gain)}</span>
-        )}
-      </div>
-      {gain !== null && <p class="detail">{say.ifAllWent}</p>}
-      <p>
-        <Sentences text={diagnosis.beside_loader} />
-      </p>
-    </div>
+    <>
+      {besideOf(diagnosis).map(({ title, detail, speedup }) => (
+        <div key={title} class="fix">
+          <div class="beside-head">
+            <h3>
+              <Sentences text={title} />
+            </h3>
+            {speedup === null ? (
+              <span class="detail">{say.gainUnknown}</span>
+            ) : (
+              <span class="gain">{say.atMost(formatFactor(speedup))}</span>
+            )}
+          </div>
+          {speedup !== null && <p class="detail">{say.forTheRun}</p>}
+          {detail !== '' && (
+            <p>
+              <Sentences text={detail} />
+            </p>
+          )}
+        </div>
+      ))}
+    </>
   )
 }
 

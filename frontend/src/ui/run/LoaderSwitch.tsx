@@ -3,7 +3,7 @@
  * Choosing one shows its own verdict, advice and charts below.
  */
 import type { Diagnosis, LoaderLine } from '../../api/schema'
-import { formatFraction, formatHours } from '../../format'
+import { formatFraction, formatHours, formatHoursCell } from '../../format'
 import { WHOLE } from '../../store/permalink'
 import type { RunStore } from '../../store/run'
 import { loaders as say } from '../../text/run'
@@ -61,7 +61,8 @@ function Choice({ line, own, isChosen, onChoose }: ChoiceProps) {
   const isKnown = line.data_stall_fraction !== null && Boolean(own.hours_used)
   const noun = hourNoun(own.gpu_hours_lost !== null)
   // As hours: these add up to what the run lost.
-  const wait = isKnown ? formatHours(line.hours_lost, noun) : null
+  const wait = isKnown ? formatHoursCell(line.hours_lost) : null
+  const lost = formatFraction(own.hours_used ? line.hours_lost / own.hours_used : null)
   return (
     <label class={verdictTone(judged)}>
       <input type="radio" name="loader" class="visually-hidden" checked={isChosen} onChange={onChoose} />
@@ -70,7 +71,9 @@ function Choice({ line, own, isChosen, onChoose }: ChoiceProps) {
       {line.loader === own.loader && <span class="tag">{say.ofRun}</span>}
       <small>{[say.roles[line.role], verdictWord(judged)].filter(Boolean).join(', ')}</small>
       <Share line={line} own={own} />
-      <small>{say.share(formatFraction(line.share_of_run_fraction), wait)}</small>
+      <small>
+        {say.share(formatFraction(line.share_of_run_fraction), lost, wait, formatHours(own.hours_used, noun))}
+      </small>
     </label>
   )
 }

@@ -5,12 +5,13 @@ import {
   asSentence,
   capital,
   formatAge,
+  formatFactor,
   formatFraction,
   formatHours,
   formatNumber,
   formatRange,
 } from '../../format'
-import { besideFirst, besideGain, firstOf, runGainOf } from '../../gain'
+import { besideFirst, besideOf, firstOf, runGainOf } from '../../gain'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
 import { run as say, advice as sayAdvice, shared as sayShared } from '../../text/run'
@@ -87,19 +88,18 @@ export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }:
 /** Where fixes stand below the fold: what to do, leading there. */
 function FirstFix({ diagnosis }: { diagnosis: Diagnosis }) {
   const { advice } = diagnosis
-  const beside = besideFirst(diagnosis)
-  const best = beside === null ? firstOf(advice) : null
-  const gain = besideGain(diagnosis)
-  if (!best && beside === null) return null
+  const [beside] = besideFirst(diagnosis) === null ? [] : besideOf(diagnosis)
+  const best = beside ? null : firstOf(advice)
+  if (!best && !beside) return null
   const loader = oneOfSeveral(diagnosis)
   return (
     <a class="first-fix framed" href={`#${best ? fixId(0) : FIXES}`}>
       <span>
-        {best?.title ?? <Sentences text={beside ?? ''} />}
+        {best?.title ?? <Sentences text={beside?.title ?? ''} />}
         {best && loader !== null && <small> {sayAdvice.ofLoader(best.loader ?? loader)}</small>}
       </span>
       {best && <b>{runGainOf(best) ?? say.toTry}</b>}
-      {beside !== null && gain !== null && <b>{sayAdvice.about(gain)}</b>}
+      {beside?.speedup && <b>{sayAdvice.atMost(formatFactor(beside.speedup))}</b>}
     </a>
   )
 }
@@ -175,11 +175,18 @@ interface CostProps {
   isSoFar: boolean
 }
 
+/** Of what was lost, from which a part is told as all of it. */
+const NEARLY_ALL = 0.99
+
 /** Figures of this run: what was lost, what more will be, how fast it is, what a fix saves. */
 function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const noun = hourNoun(diagnosis.gpu_hours_lost !== null)
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
   const { now, unit } = rates(diagnosis)
+  // Hours of GPUs are what is paid for: they are summed. Other time is told as it went by.
+  const ranks = diagnosis.ranks.length
+  const each = ranks > 1 && diagnosis.gpu_hours_lost === null ? ranks : 1
+  const paused = pausedShare(diagnosis) ?? 0
   const best = firstOf(diagnosis.advice)
   const fix = best?.title ?? ''
   // One that was judged by an earlier version may have the hours of another fix.
@@ -187,27 +194,31 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
   const loader = isOfRun ? oneOfSeveral(diagnosis) : null
   const since = lostSince(diagnosis)
-  const isAllCopies = lost !== null && copies === formatHours(lost, noun)
+  const [action] = isOfRun && besideFirst(diagnosis) !== null ? besideOf(diagnosis) : []
+  const isAllCopies = lost !== null && (diagnosis.copy_hours_lost ?? 0) >= NEARLY_ALL * lost
   return (
     <div class="cost">
-      {isOfRun && <Pauses diagnosis={diagnosis} noun={noun} />}
+      {isOfRun && <Pauses diagnosis={diagnosis} noun={noun} each={each} />}
       {lost !== null && since !== null && (
         <Since diagnosis={diagnosis} since={since} lost={lost} noun={noun} />
       )}
       {lost !== null && since === null && (
         <p>
-          <b>{formatHours(lost, noun)}</b>
+          <b>{formatHours(lost / each, noun)}</b>
+          {say.onEach(each > 1 ? formatHours(lost, noun) : null, ranks)}
           {diagnosis.hours_used !== null &&
             say.lost(
-              formatHours(diagnosis.hours_used, noun),
+              formatHours(((1 - paused) * diagnosis.hours_used) / each, noun),
               isAllCopies ? say.nearlyAll : copies,
               isSoFar,
               isOfRun,
               say.base(
-                diagnosis.ranks.length,
+                { summed: each > 1 ? 1 : ranks },
                 diagnosis.loaders.length,
                 diagnosis.steps > diagnosis.judged_steps ? formatNumber(diagnosis.steps) : null,
                 diagnosis.is_lost_at_start ? formatNumber(diagnosis.warmup_steps) : null,
+                shareOfAll(diagnosis, paused),
+                paused > 0,
               ),
             )}
         </p>
@@ -215,15 +226,24 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
       {outlook && diagnosis.bound === 'data' && <Ahead outlook={outlook} noun={noun} fix={fix} />}
       {now !== null && (!outlook?.saved_fraction || diagnosis.replay) && (
         <p>
-          <b>{`${formatNumber(now)} ${unit}`}</b>
+          <b>{`${formatNumber(now * (1 - paused))} ${unit}`}</b>
+          {ranks > 1 && say.onEachRank}
           {loader !== null && say.inLoop(loader)}
-          {rateDetail(diagnosis, now)}
+          {rateDetail(diagnosis, now, paused)}
         </p>
       )}
       {!outlook && saved && (
         <p>
-          <b>{formatRange(formatHours(saved.low, noun), formatHours(saved.high, noun))}</b>
+          <b>{formatRange(formatHours(saved.low / each, noun), formatHours(saved.high / each, noun))}</b>
+          {each > 1 && say.onEachRank}
           {say.saved(fix)}
+        </p>
+      )}
+      {action?.hours_saved && (
+        <p>
+          <b>{say.upTo(formatHours(action.hours_saved / each, noun))}</b>
+          {each > 1 && say.onEachRank}
+          {say.savedAtMost(action.title)}
         </p>
       )}
       {best && !best.is_promised && !diagnosis.beside_loader && (
@@ -293,14 +313,23 @@ function Since({ diagnosis: { judged_steps: judged, steps }, since, lost, noun }
 }
 
 /** What the headline begins with, where it is more than the waits. */
-function Pauses({ diagnosis, noun }: { diagnosis: Diagnosis; noun: ReturnType<typeof hourNoun> }) {
+function Pauses({
+  diagnosis,
+  noun,
+  each,
+}: {
+  diagnosis: Diagnosis
+  noun: ReturnType<typeof hourNoun>
+  /** Ranks among which the hours are divided. */
+  each: number
+}) {
   const { hours_used: used } = diagnosis
   const share = pausedShare(diagnosis)
   if (share === null || !used) return null
   return (
     <p>
-      <b>{formatHours(share * used, noun)}</b>
-      {say.paused(formatFraction(share), formatHours(used, noun))}
+      <b>{formatHours((share * used) / each, noun)}</b>
+      {say.paused(formatFraction(share), formatHours(used / each, noun))}
     </p>
   )
 }
@@ -321,23 +350,43 @@ function rates({ steps_per_s, samples_per_s }: Diagnosis) {
   }
 }
 
-/** What instant data would give: as computed, and beside it as a replay measured it. */
-function rateDetail(
-  {
-    status,
-    steps_per_s,
-    instant_data_steps_per_s: instant,
-    instant_data_high_steps_per_s: high = null,
-    replay,
-    copy_hours_lost,
-  }: Diagnosis,
-  now: number,
-): string {
-  const inUnit = (perS: number | null) =>
-    perS && steps_per_s ? formatNumber((now * perS) / steps_per_s) : null
-  const [least, most] = [inUnit(instant), inUnit(high)]
-  const computed = least === null || most === null ? least : formatRange(least, most)
-  const measured = replay ? inUnit(replay.instant_steps_per_s) : null
-  if (replay && measured) return say.measuredRate(computed, measured, formatNumber(replay.batches))
-  return computed === null ? '' : say.rate(computed, status === 'running', Boolean(copy_hours_lost))
+/** What was lost of all that it is told beside. `null`: the headline has the same figure, or has none of the copies. */
+function shareOfAll(diagnosis: Diagnosis, paused: number): string | null {
+  const { hours_lost: lost, hours_used: used, copy_hours_lost: copies } = diagnosis
+  const said = diagnosis.headline_stall_fraction ?? diagnosis.data_stall_fraction
+  if (said === null || !lost || !used || copies) return null
+  const share = formatFraction(Math.min(1, lost / (used * (1 - paused))))
+  return share === formatFraction(said) ? null : share
+}
+
+/** Factor between two speeds, below which both are the same to a reader. */
+const MORE_THAN_ALIKE = 1.01
+
+/** Steps per second: of the step without what it waited for, and the most that instant data may give. */
+function withoutWaits(diagnosis: Diagnosis): readonly [least: number, most: number] | null {
+  const { anatomy, bound, instant_data_steps_per_s: instant } = diagnosis
+  if (!anatomy || instant === null) return null
+  const copiesUs = bound === 'transfer' ? (anatomy.h2d_exposed_us ?? 0) : 0
+  const restUs = anatomy.step_us - anatomy.data_wait_us - (anatomy.others_wait_us ?? 0) - copiesUs
+  const least = restUs > 0 ? Math.min(instant, 1e6 / restUs) : instant
+  return [least, Math.max(least, diagnosis.instant_data_high_steps_per_s ?? instant)]
+}
+
+/** What the loop would get: as computed, and beside it as a replay measured it. The terminal says the same. */
+function rateDetail(diagnosis: Diagnosis, now: number, paused: number): string {
+  const { status, steps_per_s, anatomy, clock, replay } = diagnosis
+  const inUnit = (perS: number) => formatNumber((now * perS) / (steps_per_s ?? perS))
+  const could = withoutWaits(diagnosis)
+  const [least, most] = could === null ? [null, null] : could.map(inUnit)
+  const isAlike = could === null || could[1] < MORE_THAN_ALIKE * could[0]
+  if (replay) {
+    const computed = least && most && !isAlike ? formatRange(least, most) : (least ?? null)
+    return say.measuredRate(computed, inUnit(replay.instant_steps_per_s), formatNumber(replay.batches))
+  }
+  const waited = anatomy?.others_wait_us ? 'loader' : diagnosis.copy_hours_lost ? 'copies' : 'data'
+  const isWithin = diagnosis.causes.some(({ cause }) => cause === 'no_workers')
+  const ideal = least
+    ? say.ideal(least, waited, isAlike ? null : (most ?? null), isWithin ? 'within' : clock)
+    : null
+  return say.rate(status === 'running', paused > 0 ? formatNumber(now) : null, ideal)
 }
