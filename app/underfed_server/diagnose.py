@@ -16,7 +16,7 @@ from underfed_server.advice.action import Action
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.call_less import call_less
 from underfed_server.advice.free_cores import free_cores
-from underfed_server.advice.hours_saved import hours_saved
+from underfed_server.advice.hours_saved import hours_judged, hours_saved
 from underfed_server.advice.kept import at_present
 from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.advice.run_gain import with_run_gains
@@ -49,7 +49,7 @@ from underfed_server.errors import NotFoundError
 from underfed_server.facts.hotspots import read_hotspots
 from underfed_server.facts.loading import LoaderHotspots
 from underfed_server.facts.record import RankFacts, RunFacts
-from underfed_server.model import BesideAction, Diagnosis, LedgerEntry, Verdict
+from underfed_server.model import BesideAction, Diagnosis, LedgerEntry, LoaderLine, Verdict
 from underfed_server.store.store import Store
 from underfed_server.team.shared_causes import read_shared
 
@@ -195,7 +195,9 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     return found.model_copy(update={"loader": loader, "judged_at": store.now()})
 
 
-def _beside_loader(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> dict[str, object]:
+def _beside_loader(
+    facts: RunFacts, rank: RankFacts, verdict: Verdict, loaders: Sequence[LoaderLine]
+) -> dict[str, object]:
     """What to do, most of the time first, and what each gains the run if all of that goes away."""
     asked = (save_less(facts, rank, verdict), call_less(facts, rank, verdict), free_cores(facts, rank, verdict.causes))
     actions = [each for each in asked if each is not None]
@@ -203,7 +205,8 @@ def _beside_loader(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> dict[s
         return {}
     own = facts.judged_loader
     share = 1.0 if own is None else loop_share(own, facts.loaders)
-    beside = [_gaining(each, each.of_loop * share, verdict.hours_used) for each in actions]
+    hours = hours_judged(verdict, loaders)
+    beside = [_gaining(each, each.of_loop * share, hours.used if hours else None) for each in actions]
     sentences = " ".join(each.sentence for each in actions)
     return {"beside_loader": sentences, "beside_speedup": beside[0].speedup, "beside": beside}
 
@@ -239,7 +242,7 @@ def diagnosis_of(
     most = most_of_one_loader(slow.judged, facts.host, verdict.bound, slow.late_in_turn) if verdict.anatomy else None
     present = at_present(recommendation, verdict.anatomy, most, verdict.causes)
     advice = with_run_gains(present, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0)
-    beside = _beside_loader(facts, slow.judged, verdict) if verdict.anatomy else {}
+    beside = _beside_loader(facts, slow.judged, verdict, loaders) if verdict.anatomy else {}
     found = Diagnosis(
         **(dict(verdict) | beside),
         run_id=facts.run_id,

@@ -3,8 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.model import Advice, HoursSaved, LoaderLine, Verdict
+
+
+class Hours(NamedTuple):
+    """Of all ranks."""
+
+    lost: float
+    used: float
+
+
+def hours_judged(verdict: Verdict, loaders: Sequence[LoaderLine]) -> Hours | None:
+    """Those that the headline is of: since the settings of the loader are as they are, or all. ``None``: not known."""
+    if verdict.hours_lost is None or verdict.hours_used is None:
+        return None
+    share, anatomy = verdict.data_stall_fraction, verdict.anatomy
+    if verdict.judged_from_step is None or len(loaders) > 1 or anatomy is None or share is None:
+        return Hours(verdict.hours_lost, verdict.hours_used)
+    used = anatomy.step_us * verdict.judged_steps * max(1, len(verdict.ranks)) / US_PER_HOUR
+    return Hours(share * used, used)
 
 
 def saved_at(speedup: float, used: float, most: float) -> float:
@@ -21,12 +41,13 @@ def hours_saved(
     """By the first fix. ``is_of_run``: the verdict's hours are those of all loaders, of which the waits for others than
     ``judged`` stay. ``None``: it promises no gain, or no hours are known."""
     best = next(iter(advice), None)
-    if best is None or not best.is_promised or verdict.hours_lost is None or verdict.hours_used is None:
+    hours = hours_judged(verdict, loaders)
+    if best is None or not best.is_promised or hours is None:
         return None
     others = sum(line.hours_lost for line in loaders if line.loader != judged) if is_of_run else 0.0
     gain, low, high = best.gain_of_run if is_of_run else (best.predicted_speedup, best.low, best.high)
     if gain is None:
         return None
-    most = max(0.0, verdict.hours_lost - others)
-    least, greatest = (saved_at(gain if end is None else end, verdict.hours_used, most) for end in (low, high))
+    most = max(0.0, hours.lost - others)
+    least, greatest = (saved_at(gain if end is None else end, hours.used, most) for end in (low, high))
     return HoursSaved(low=least, high=greatest)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.app.made_diagnosis import made_advice, made_diagnosis
-from underfed_server.advice.hours_saved import hours_saved
+from underfed_server.advice.hours_saved import Hours, hours_judged, hours_saved
 from underfed_server.model import Advice, HoursSaved, LoaderLine
 
 
@@ -54,3 +54,15 @@ def test_nothing_is_saved_where_nothing_is_promised_or_known() -> None:
     assert saved(fix(low=0.9), fix()) is None, "not what another one than the first would save"
     assert saved(hours_lost=None) is None
     assert saved(hours_used=None) is None
+
+
+def test_of_a_run_whose_settings_changed_it_is_what_the_steps_since_would_take_less() -> None:
+    """The headline is of them, and what was lost before cannot be saved by what is advised now."""
+    since: dict[str, Any] = {"judged_from_step": 900, "judged_steps": 100, "data_stall_fraction": 0.3}
+    verdict = made_diagnosis(hours_lost=0.5, hours_used=1.0, **since)
+    assert verdict.anatomy is not None
+    used = 100 * verdict.anatomy.step_us * max(1, len(verdict.ranks)) / 3.6e9
+    assert hours_judged(verdict, ()) == Hours(0.3 * used, used)
+    assert saved(**since) == (used / 6, 0.3 * used)
+    several = (line("train", 0.3), line("val", 0.2))
+    assert hours_judged(verdict, several) == Hours(0.5, 1.0), "the headline of several loops is of the whole run"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from underfed_server import figures
 from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.free_cores import LEAST_COST
+from underfed_server.advice.hours_saved import hours_judged
 from underfed_server.advice.save_less import SAVE_LESS
 from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.causes import all_causes
@@ -400,20 +401,23 @@ def the_sentence_has_the_figure_of_its_field(said: Diagnosis) -> Iterator[str]:
 def the_speed_is_that_of_the_step(said: Diagnosis) -> Iterator[str]:
     """Without waits the loop gets a batch in what is left of the mean step, or what is more is said to be an estimate;
     at most it gets what instant data may give."""
+    least, most = said.instant_data_steps_per_s, said.instant_data_high_steps_per_s
+    if least is not None and most is not None and most < least:
+        yield f"without waits {least} steps/s, and at most {most}"
     told = re.search(
         r"; ([\d,.]+) if no step waited for .*?(?:, up to ([\d,.]+) (?:if|by)|$)", figures.speed(said) or ""
     )
     if told is None or said.anatomy is None or not said.steps_per_s or not said.instant_data_steps_per_s:
         return
     per_step = (said.samples_per_s or said.steps_per_s) / said.steps_per_s
-    least, most = (float((each or told[1]).replace(",", "")) / per_step for each in told.groups())
+    told_least, told_most = (float((each or told[1]).replace(",", "")) / per_step for each in told.groups())
     waits = said.anatomy.data_wait_us + (said.anatomy.others_wait_us or 0)
     rest = said.anatomy.step_us - waits - ((said.anatomy.h2d_exposed_us or 0) if said.bound == "transfer" else 0)
-    near = 0.006 + 0.5 / per_step / least
-    if rest > 0 and least * rest / 1e6 > 1 + near + ROUNDED / rest:
+    near = 0.006 + 0.5 / per_step / told_least
+    if rest > 0 and told_least * rest / 1e6 > 1 + near + ROUNDED / rest:
         yield f"{told[0]!r}, and {rest} µs are left of the step"
-    if abs(most / max(least, said.instant_data_high_steps_per_s or 0.0) - 1) > near + 0.01:
-        yield f"{told[0]!r}, and instant data may give {said.instant_data_high_steps_per_s} steps/s"
+    if abs(told_most / max(told_least, most or 0.0) - 1) > near + 0.01:
+        yield f"{told[0]!r}, and instant data may give {most} steps/s"
 
 
 @invariant
@@ -434,11 +438,12 @@ def what_others_give_back_has_one_gain(said: Diagnosis) -> Iterator[str]:
     than the run has."""
     if said.beside and (bool(said.beside_loader) is False or said.beside[0].speedup != said.beside_speedup):
         yield f"{said.beside[0]} under {said.beside_loader!r}, × {said.beside_speedup}"
+    hours = hours_judged(said, said.loaders)
     for each in said.beside:
-        if each.speedup is None or each.hours_saved is None or not said.hours_used:
+        if each.speedup is None or each.hours_saved is None or not hours or not hours.used:
             continue
-        if abs(each.hours_saved / said.hours_used - (1 - 1 / each.speedup)) > NEARLY:
-            yield f"{each.title} saves {each.hours_saved} of {said.hours_used} hours, × {each.speedup}"
+        if abs(each.hours_saved / hours.used - (1 - 1 / each.speedup)) > NEARLY:
+            yield f"{each.title} saves {each.hours_saved} of {hours.used} hours, × {each.speedup}"
 
 
 @invariant
