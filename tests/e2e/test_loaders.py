@@ -52,7 +52,7 @@ def test_one_choice_switches_verdict_advice_charts_and_address(page: Page, serve
         page.get_by_role("img", name=re.compile("^Mean step of val: 50 ms: 40 ms data wait, 10 ms compute"))
     ).to_be_visible()
     expect(page.locator(".fix summary").first).to_have_text(
-        re.compile("num_workers.*of val; gain of the whole run", re.DOTALL)
+        re.compile("num_workers.*of val; gain in the time of the loops", re.DOTALL)
     )
     expect(page.locator("#settings")).to_contain_text("val, as found")
 

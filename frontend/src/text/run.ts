@@ -172,7 +172,7 @@ export const advice = {
   tryIt: 'try it:',
   unpredicted: 'gain not known',
   possible: (interval: string) => `may be ${interval}`,
-  forTheRun: 'gain of the whole run',
+  forTheRun: 'gain in the time of the loops',
   whyUnpredicted: 'Not computed:',
   order: 'Changes the order of batches for the same seed.',
   risk: 'Risk:',

@@ -143,7 +143,7 @@ test('the gain of one loop is said beside that of the run', () => {
   const fixes = diagnosis({ advice: [advice({ loader: 'val', ...gain })] })
   render(<AdviceList run={both} diagnosis={fixes} />)
   expect(document.querySelector('.gain')?.textContent).toBe('× 1.15–1.22')
-  expect(seen()).toContain('of val; gain of the whole run')
+  expect(seen()).toContain('of val; gain in the time of the loops')
   expect(seen()).not.toContain('× 1.48–1.71')
 })
 
@@ -155,7 +155,7 @@ test('what one loop may gain names it once', () => {
   render(<AdviceList run={both} diagnosis={fixes} />)
   const summary = document.querySelector('summary')?.textContent ?? ''
   expect(summary).toContain('may be × 0.95–1.22')
-  expect(summary).toContain('of val; gain of the whole run')
+  expect(summary).toContain('of val; gain in the time of the loops')
   expect(summary).not.toContain('× 0.90–1.71')
 })
 

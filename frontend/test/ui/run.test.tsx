@@ -313,12 +313,14 @@ describe('advice', () => {
     rerender(<AdviceList run={run()} diagnosis={diagnosis(elsewhere)} />)
     expect(seen()).toContain('What to doOther jobs use the cores: move them.gain not known')
     rerender(<AdviceList run={run()} diagnosis={diagnosis({ ...elsewhere, beside_speedup: 1.583 })} />)
-    expect(seen()).toContain('Other jobs use the cores: move them.× 1.58 at mostgain of the whole run')
+    expect(seen()).toContain(
+      'Other jobs use the cores: move them.× 1.58 at mostgain in the time of the loops',
+    )
     const title = 'Move the other jobs off these 2 cores'
     const beside = [{ title, detail: 'Or give this run its own.', speedup: 2.35, hours_saved: 0.5 }]
     const outside = diagnosis({ ...elsewhere, beside_speedup: 2.35, is_beside_first: true, beside })
     rerender(<AdviceList run={run()} diagnosis={outside} />)
-    expect(seen()).toContain(`${title}× 2.35 at mostgain of the whole runOr give this run its own.`)
+    expect(seen()).toContain(`${title}× 2.35 at mostgain in the time of the loopsOr give this run its own.`)
     expect(seen()).not.toContain('No setting helps')
     rerender(<AdviceList run={run()} diagnosis={undecided()} />)
     expect(seen()).toContain('None yet')
