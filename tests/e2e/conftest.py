@@ -139,11 +139,15 @@ def quiet_page(browser: Browser, *, width: int, height: int) -> Iterator[Page]:
     )
     opened = context.new_page()
     complaints: list[str] = []
+    deleted: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+        # What is asked of a run in the moment in which it is deleted is not there any more.
+        is_gone = message.location["url"].startswith(tuple(deleted)) and "404" in message.text
+        if message.type in ("error", "warning") and not is_gone:
             complaints.append(message.text)
 
+    opened.on("request", lambda request: deleted.append(request.url) if request.method == "DELETE" else None)
     opened.on("console", note)
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     yield opened

@@ -117,7 +117,7 @@ def test_what_is_off_the_screen_is_drawn_when_scrolled_to_and_the_live_dot_blink
     )
     post(served, windows, 10)
     page = context.new_page()
-    page.set_viewport_size({"width": 1200, "height": 300})
+    page.set_viewport_size({"width": 1200, "height": 200})
     page.goto(f"{served.address}/runs/run-1")
     chart = page.locator(".time-panels canvas").first
     chart.wait_for()

@@ -38,9 +38,9 @@ def address(tmp_path: Path) -> Iterator[str]:
 def test_the_sentence_says_what_would_come_back_and_by_whom_to_start(address: str, page: Page) -> None:
     page.goto(f"{address}/team")
     expect(page.get_by_role("heading", level=1)).to_have_text(
-        "Of 6 hours lost this week, 55 minutes – 2.3 hours could be recovered with the best advice for each run."
+        "Of 6 hours lost this week, 54.5 minutes – 2.31 hours could be recovered with the best advice for each run."
     )
-    expect(page.get_by_text("Start with ada: 55 minutes – 2.3 hours of it. The range is")).to_be_visible()
+    expect(page.get_by_text("Start with ada: 54.5 minutes – 2.31 hours of it. The range is")).to_be_visible()
     expect(page.get_by_text("3 runs wait for storage at nas:/imagenet at the same time.")).to_be_visible()
     expect(page.get_by_role("row", name="number of workers 1")).to_be_visible()
     found = Axe().run(page)

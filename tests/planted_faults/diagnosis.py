@@ -218,8 +218,8 @@ DIAGNOSIS = (
     Fault(
         "a fix saves the waits for other loaders, too",
         "app/underfed_server/advice/hours_saved.py",
-        "verdict.hours_lost - others",
-        "verdict.hours_lost",
+        "hours.lost - others",
+        "hours.lost",
         ("tests/app/advice/test_hours_saved.py",),
     ),
     Fault(
@@ -614,8 +614,10 @@ DIAGNOSIS = (
     Fault(
         "a ceiling is that of instant data, whatever the evidence lets be saved",
         "app/underfed_server/advice/offer.py",
-        "[factor_without(offer.saved.most)] if offer.saved else []",
-        "[]",
+        "    known = [each.speedup for each in (case.could_be, offer.ceiling) if each is not None]\n"
+        "    return min([*known, *([factor_without(offer.saved.most)] if offer.saved else [])], default=None)",
+        "    known = [each.speedup for each in (case.could_be, offer.ceiling) if each is not None]\n"
+        "    return min(known, default=None)",
         ("tests/app/advice/test_workers.py",),
     ),
     Fault(
