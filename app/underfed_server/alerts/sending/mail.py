@@ -76,7 +76,8 @@ def _sent(server: MailServer, made: EmailMessage, context: ssl.SSLContext) -> di
                 with suppress(OSError, smtplib.SMTPException):
                     client.quit()
         except (OSError, smtplib.SMTPException) as error:
-            if client.is_cut:
+            # The library's own error for a connection that is lost hides that the socket's timeout came first.
+            if client.is_cut or isinstance(error.__context__, TimeoutError):
                 raise TimeoutError from error
             raise
     return refused
