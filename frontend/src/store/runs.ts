@@ -144,6 +144,12 @@ export function openRuns() {
     await reloading
   }
 
+  /** After a change: what is being read may have been answered before it. */
+  async function reloadAnew(): Promise<void> {
+    await reloading
+    await reload()
+  }
+
   /** Waits while the pointer is in the table, and for the answer: a slow one still arrives. */
   const reloadSoon = throttled(() => (isHeld ? null : reload()), RELOAD_MS)
   const settleSoon = throttled(settle, SETTLE_MS)
@@ -273,7 +279,7 @@ export function openRuns() {
       const left = new Set(gone)
       order.value = order.value.filter(id => !left.has(id))
       elsewhere.clear()
-      void reload()
+      void reloadAnew()
     },
     close() {
       for (const each of [week, total, projects, users]) each.close()
