@@ -27,19 +27,14 @@ def duration(us: float | None) -> str:
 
 
 def hours(value: float | None) -> str:
-    """Time lost or used: ``80.4 h``, ``31 min``, ``22 s``."""
+    """Time lost or used: ``80.4 h``, ``31 min``, ``22 s``; as many digits as a share beside it is checked with."""
     if value is None:
         return NOT_MEASURED
     if value * 3_600 < 99.95:
-        return f"{_three_digits(value * 3_600)} s"
+        return f"{amount(value * 3_600)} s"
     if value < 1:
-        return f"{_three_digits(value * 60)} min"
-    return f"{_three_digits(value)} h" if value < 99.95 else f"{value:,.0f} h"
-
-
-def _three_digits(value: float) -> str:
-    """As many as a share beside it is checked with, by dividing the two."""
-    return f"{float(f'{value:.3g}'):g}"
+        return f"{amount(value * 60)} min"
+    return f"{amount(value)} h" if value < 99.95 else f"{value:,.0f} h"
 
 
 def fraction(value: float | None) -> str:
@@ -123,14 +118,11 @@ def _most_if(found: Diagnosis) -> str:
 MORE_THAN_ALIKE = 1.01
 """Factor between two speeds, below which both are the same to a reader."""
 
-LEAST_PAUSED = 0.05
-"""Of a run's time, from which what it did beside training is told."""
-
 
 def shown_pauses(found: Diagnosis) -> float:
     """Share of the loop's time in pauses; 0 where that is too little to tell, or known of one of several loops only."""
     paused = found.paused_fraction or 0.0
-    return paused if paused >= LEAST_PAUSED and len(found.loaders) < 2 else 0.0
+    return paused if paused >= sentence.PAUSED_FRACTION and len(found.loaders) < 2 else 0.0
 
 
 def _without_waits(found: Diagnosis) -> tuple[float, float] | None:
@@ -162,9 +154,12 @@ def continued(title: str) -> str:
 
 def gain_beside(found: Diagnosis) -> str:
     """Of what is to be done outside the loader: an estimate, of all of it."""
-    if found.beside_speedup is None:
-        return "gain not known"
-    return f"{factor(found.beside_speedup)} at most for the run"
+    return gain_at_most(found.beside_speedup)
+
+
+def gain_at_most(speedup: float | None) -> str:
+    """Of the run."""
+    return "gain not known" if speedup is None else f"{factor(speedup)} at most for the run"
 
 
 def size(value: float | None) -> str:

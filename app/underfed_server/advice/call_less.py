@@ -21,11 +21,11 @@ def call_less(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> Action | No
         return None
     for work in own_works(facts.between, between_fraction(rank))[:1]:
         if outweighs(work.of_loop, data):
-            takes = f"it takes {percent(work.of_loop)} of the loop's time."
+            takes = f"takes {percent(work.of_loop)} of the loop's time."
             return Action(
                 f"Make {work.name} cheaper, or call it in fewer steps",
-                f"{work}, takes {percent(work.of_loop)} of the loop's time.",
-                f"Make {work}, cheaper, or call it in fewer steps: {takes}",
+                f"{work}, {takes}",
+                f"Make {work}, cheaper, or call it in fewer steps: it {takes}",
                 work.of_loop,
             )
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -85,12 +85,14 @@ def costly_lines(loading: LoaderHotspots, is_meant: IsMeant | None = None, *, mo
     return [_costly(line, chains[line], whole, loading.lines) for line in often]
 
 
-def looks_at(line: CostlyLine, part: Samples, loading: LoaderHotspots) -> Looks:
-    """How many found that line, of a ``part`` of the looks at this loading."""
-    place = _Line((line.function, line.file, line.line), line.called, line.below)
-    names, own_files = names_of_calls(loading.samples, loading.own_files), loading.own_files
-    found = (looks for (_, places), looks in part.items() if places and _line_of(places, own_files, names)[0] == place)
-    return sum(found, none_seen())
+def looks_at(lines: Sequence[CostlyLine], part: Samples, loading: LoaderHotspots) -> list[Looks]:
+    """How many found each of these lines, of a ``part`` of the looks at this loading."""
+    names = names_of_calls(loading.samples, loading.own_files)
+    found: dict[_Line, Looks] = defaultdict(none_seen)
+    for (_stage, places), looks in part.items():
+        if places:
+            found[_line_of(places, loading.own_files, names)[0]] += looks
+    return [found[_Line((line.function, line.file, line.line), line.called, line.below)] for line in lines]
 
 
 def lines_in_words(line: int, lines: Lines | None) -> str:

@@ -116,9 +116,9 @@ def _beside(diagnosis: Diagnosis) -> list[RenderableType]:
 
 
 def _action(action: BesideAction) -> RenderableType:
-    gain = "gain not known" if action.speedup is None else f"{figures.factor(action.speedup)} at most for the run"
+    gain = figures.gain_at_most(action.speedup), QUIET if action.speedup is None else LOUD
     return Group(
-        Text.assemble((action.title, LOUD), "   ", (gain, QUIET if action.speedup is None else LOUD)),
+        Text.assemble((action.title, LOUD), "   ", gain),
         Padding(Text(action.detail), (0, 0, 0, 2)),
     )
 
@@ -241,12 +241,10 @@ def _lost(diagnosis: Diagnosis) -> str | None:
     if diagnosis.hours_lost is None or diagnosis.hours_used is None or diagnosis.bound == "unknown":
         return None
     copies = " and copies" if diagnosis.copy_hours_lost else ""
-    paused, ranks = figures.shown_pauses(diagnosis), len(diagnosis.ranks)
-    # Hours of GPUs are what is paid for: they are summed. Other time is told as it went by.
-    each = ranks if ranks > 1 and diagnosis.gpu_hours_lost is None else 1
+    paused, each = figures.shown_pauses(diagnosis), _divided(diagnosis)
     lost, used = (figures.hours(hours / each) for hours in (diagnosis.hours_lost, diagnosis.hours_used))
     on_gpus = " of GPU time" if diagnosis.gpu_hours_lost is not None else " on each rank" if each > 1 else ""
-    in_all = f" ({figures.hours(diagnosis.hours_lost)} on all {ranks})" if each > 1 else ""
+    in_all = f" ({figures.hours(diagnosis.hours_lost)} on all {each})" if each > 1 else ""
     pauses = f"pauses took {figures.hours(paused * diagnosis.hours_used / each)}, {figures.fraction(paused)} of {used}"
     if paused:
         used = f"{figures.hours((1 - paused) * diagnosis.hours_used / each)} between pauses"
@@ -254,6 +252,12 @@ def _lost(diagnosis: Diagnosis) -> str | None:
     found = "" if share is None else f": {share}{' over all steps' if len(diagnosis.loaders) > 1 else ''}"
     said = f"{lost}{on_gpus}{in_all} lost to waiting for data{copies}, of {used} in {_over(diagnosis)}{found}"
     return f"{said}; {pauses}." if paused else f"{said}."
+
+
+def _divided(diagnosis: Diagnosis) -> int:
+    """Ranks among which hours are divided. Those of GPUs are what is paid for: they are summed. Other time is told as
+    it went by."""
+    return 1 if diagnosis.gpu_hours_lost is not None else max(1, len(diagnosis.ranks))
 
 
 def _speed(diagnosis: Diagnosis) -> str | None:
@@ -266,8 +270,7 @@ def _saved(diagnosis: Diagnosis) -> str | None:
     best, saved = diagnosis.best_advice, diagnosis.hours_saved
     if best is None or not best.is_promised or saved is None or diagnosis.status == "running":
         return None
-    ranks = len(diagnosis.ranks)
-    each = ranks if ranks > 1 and diagnosis.gpu_hours_lost is None else 1
+    each = _divided(diagnosis)
     hours = figures.span((saved.low / each, saved.high / each), figures.hours)
     on_ranks = " on each rank" if each > 1 else ""
     return f"{hours} saved{on_ranks} over the same steps if you {figures.continued(best.title)}."
