@@ -25,7 +25,7 @@ from underfed.trainer.tuning.conductor import (
 )
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.report import LONGER, end_lines, kept_line, script_lines
-from underfed.trainer.tuning.search import BEATEN, PICKED, SLOWER, TIE, TOO_NOISY, USED_UP, Candidate, Search, Trial
+from underfed.trainer.tuning.search import BEATEN, SLOWER, TIE, TOO_NOISY, USED_UP, Candidate, Search, Trial, picked
 
 
 def test_the_setting_that_is_measured_to_be_fastest_stays() -> None:
@@ -321,7 +321,7 @@ def test_how_many_more_steps_would_show_a_gain_follows_from_its_noise() -> None:
     assert found is not None and "not shown to be faster" in line
     speedup, low, more = map(float, found.groups())
     measured = loop.conductor.searches[0].trials[1].measured
-    noise = PICKED * math.log(speedup / low) * math.sqrt(measured / (measured + more))
+    noise = picked(1) * math.log(speedup / low) * math.sqrt(measured / (measured + more))
     assert noise == pytest.approx(math.log(speedup), rel=0.05)
 
 
@@ -368,9 +368,21 @@ def test_settings_of_one_reason_are_told_together() -> None:
 
 
 def test_steps_that_more_trials_would_need_are_told_where_they_were_used_up() -> None:
-    loop = Loop({NONE: 90, TWO: 90, FOUR: 90}, candidates=workers(2, 4), most_steps=40)
-    said = "\n".join(left(loop))
-    assert f"num_workers=4 was not tried: {USED_UP}, at least 21 more would be needed" in said
+    def loop_of(most_steps: int) -> Loop:
+        return Loop({NONE: 90, TWO: 90, FOUR: 90}, candidates=workers(2, 4), most_steps=most_steps)
+
+    steps = 40
+    for _ in range(3):
+        said = "\n".join(left(loop_of(steps)))
+        if "num_workers=4 was not tried" not in said:
+            break
+        found = re.search(f"num_workers=4 was not tried: {USED_UP}, at least (\\d+) more would be needed", said)
+        enough = re.search(r"about --tune-steps (\d+) would have been enough", said)
+        assert found is not None and enough is not None
+        assert int(enough[1]) == steps + int(found[1])
+        assert "num_workers=4 was not tried" in "\n".join(left(loop_of(int(enough[1]) - 1)))
+        steps = int(enough[1])
+    assert 40 < steps < 80 and "num_workers=4 was not tried" not in said
 
 
 def test_an_iterable_data_set_that_is_given_workers_is_told_to_come_in_another_order() -> None:
@@ -576,3 +588,26 @@ def test_a_search_that_was_cut_short_goes_on_once_far_more_of_the_run_is_known()
     loop.run(300)
     assert loop.conductor.searches == [search]
     assert loop.in_use == TWO
+
+
+def _search(candidates: int, noise: float) -> Search:
+    """All measured: the first candidate is 1.10 times as fast as what was in use, the others are half as fast."""
+
+    def blocks(step_ms: float) -> list[Block]:
+        return [Block(0, 0, unit_ns=[step_ms * (1 + sign * noise) * MS for sign in (1, -1) * 4]) for _ in range(2)]
+
+    search = Search(Trial(Candidate(NONE), blocks(110)), [Candidate(LoaderSetting(n, 2)) for n in (4, 5, 6, 7, 8)], 0)
+    del search.trials[1 + candidates :]
+    for trial, step_ms in zip(search.trials[1:], [100.0, *[220.0] * 4], strict=False):
+        trial.blocks = blocks(step_ms)
+    search.stop("over")
+    return search
+
+
+def test_the_more_were_measured_the_clearer_the_fastest_has_to_be() -> None:
+    """The luckiest of five that are as fast is faster by chance more often than one alone."""
+    for candidates, noise, kept in ((1, 0.1, FOUR), (5, 0.1, NONE), (5, 0.05, FOUR)):
+        search = _search(candidates, noise)
+        ratio = search.against_start(search.trials[1])
+        assert ratio is not None and ratio.low > 1.0
+        assert search.best.setting == kept

@@ -437,7 +437,7 @@ class Conductor:
         self._add_pass([newest], self.setting)
         self._add_pass(before.blocks, before.setting)
         slower = compare([newest], before.blocks)
-        if slower is None or surely(slower) <= 1.0:
+        if slower is None or surely(slower, self.searches[-1].measured_candidates) <= 1.0:
             return None
         self._is_check = True
         return self._begin([Candidate(before.setting)], None, now_ns, first_step)

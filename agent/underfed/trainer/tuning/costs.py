@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from underfed.trainer.tuning.blocks import NORMAL, Block, compare, mean_ns, speed, spread_of
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.search import PICKED, Search
+from underfed.trainer.tuning.search import Search, picked
 
 LEAST_PARTS = 4
 """Of the steps since something was kept: fewer do not tell how the host changes."""
@@ -76,7 +76,8 @@ def gained(searches: Sequence[Search], began_with: LoaderSetting, since: SinceKe
     # A host that is slower is so for many steps: a longer block tells no more of how it changes. And what is kept was
     # picked for being faster than just these blocks.
     blocks = max(1.0, sum(min(1.0, block.measured / since.part_steps) for block in before))
-    factor = max(pace.high / pace.speedup, math.exp(PICKED * NORMAL * spread / math.sqrt(blocks)))
+    width = picked(max(search.measured_candidates for search in searches)) * NORMAL
+    factor = max(pace.high / pace.speedup, math.exp(width * spread / math.sqrt(blocks)))
     gain = Gain(*(since.steps * each - since.ns for each in (mean, mean / factor, mean * factor)))
     if gain.low_ns <= 0 <= gain.high_ns or (gain.ns > 0 and became_faster(searches, began_with)):
         return None

@@ -9,7 +9,7 @@ from underfed.trainer.settings.tunable import format_settings
 from underfed.trainer.tuning.blocks import Ratio
 from underfed.trainer.tuning.conductor import ASKING, NOTHING_FASTER, Conductor
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.search import PICKED, UNPROVEN, USED_UP, WORTH, Search, Trial, start_steps
+from underfed.trainer.tuning.search import UNPROVEN, USED_UP, WORTH, Search, Trial, picked, start_steps
 
 
 def why_nothing_kept(conductor: Conductor) -> list[str]:
@@ -22,10 +22,9 @@ def why_nothing_kept(conductor: Conductor) -> list[str]:
     for _, trial in known:
         if not trial.blocks and trial.reason is not None:
             others.setdefault(trial.reason, []).append(trial)
-    began = conductor.began_with
     if not measured and len(others) == 1:
-        return [_why(why, trials, began) for why, trials in others.items()]
-    said = [*measured, *(_of_unmeasured(why, trials, began) for why, trials in others.items())]
+        return [_why(why, trials, conductor) for why, trials in others.items()]
+    said = [*measured, *(_of_unmeasured(why, trials, conductor) for why, trials in others.items())]
     return [*_why_at_all(conductor, said), *said, *_of_steps(conductor)]
 
 
@@ -46,28 +45,27 @@ def _why_at_all(conductor: Conductor, said: Sequence[str]) -> Iterator[str]:
 def _of_steps(conductor: Conductor) -> Iterator[str]:
     """What used the steps for trials, and how many would have been enough for what they did not suffice for."""
     for search in conductor.searches[-1:]:
-        needed = {trial: steps for trial in search.trials[1:] if (steps := _missing_in_all(search, trial))}
         # Of those that were measured one gain that is shown is enough.
-        measured_ones = [steps for trial, steps in needed.items() if trial.blocks]
-        missing = min(measured_ones) if measured_ones else sum(needed.values())
+        measured = [steps for trial in search.trials[1:] if trial.blocks and (steps := _missing_in_all(search, trial))]
+        unmeasured = [trial for trial in search.trials[1:] if not trial.blocks and trial.reason == USED_UP]
+        missing = min(measured) if measured else search.missing_steps(unmeasured) if unmeasured else 0
         if missing:
-            measured = sum(trial.measured for trial in search.trials[1:])
+            measured_steps = sum(trial.measured for trial in search.trials[1:])
             yield (
-                f"of {search.most_steps:,} steps for trials {search.used_steps:,} were used: {measured:,} were "
+                f"of {search.most_steps:,} steps for trials {search.used_steps:,} were used: {measured_steps:,} were "
                 f"measured, the others went into switches and into filling queues; about "
-                f"--tune-steps {_rounded(search.used_steps + missing)} would have been enough"
+                f"--tune-steps {_rounded(search.most_steps + missing)} would have been enough"
             )
 
 
 def _missing_in_all(search: Search, trial: Trial) -> int:
-    """Steps, those of its start included, until it would have been told whether it is faster. 0: not for want of
-    steps."""
-    starts = start_steps(search.trials[0].setting, trial.setting)
-    if not trial.blocks:
-        return starts + trial.least_steps if trial.reason == USED_UP else 0
+    """Steps, those of its start included, beside those that there were, until it would have been told whether a
+    measured one is faster. 0: not for want of steps."""
     ratio = search.against_start(trial)
-    missing = _missing_steps(trial, ratio) if ratio is not None else 0
-    return starts + missing if missing else 0
+    missing = _missing_steps(search, trial, ratio) if ratio is not None else 0
+    if not missing:
+        return 0
+    return max(1, start_steps(search.trials[0].setting, trial.setting) + missing - search.left_steps)
 
 
 def _known(conductor: Conductor) -> list[tuple[Search, Trial]]:
@@ -92,19 +90,20 @@ def _of_measured(search: Search, trial: Trial) -> str:
     if ratio is None:
         return f"{settings}: {trial.reason}"
     ends = f"95 % {ratio.low:.2f}–{ratio.high:.2f}"
-    more = _missing_steps(trial, ratio)
+    more = _missing_steps(search, trial, ratio)
     why = [
         each for each in (trial.reason, f"about {more:,} more steps of each would show it" if more else None) if each
     ]
     return f"{settings}: {ratio.speedup:.2f} × as fast ({ends}){', ' if why else ''}{': '.join(why)}"
 
 
-def _missing_steps(trial: Trial, ratio: Ratio) -> int:
+def _missing_steps(search: Search, trial: Trial, ratio: Ratio) -> int:
     """Measured steps until the same gain is larger than its noise, which narrows with the square root of their number.
     0: not for want of steps."""
     if trial.reason not in (None, UNPROVEN) or ratio.speedup < WORTH:
         return 0
-    noise, gain = PICKED * math.log(ratio.speedup / ratio.low), math.log(ratio.speedup)
+    noise = picked(search.measured_candidates) * math.log(ratio.speedup / ratio.low)
+    gain = math.log(ratio.speedup)
     return _rounded(trial.measured * ((noise / gain) ** 2 - 1))
 
 
@@ -116,7 +115,7 @@ def _rounded(steps: float) -> int:
     return math.ceil(steps / unit) * unit
 
 
-def _of_unmeasured(why: str, trials: Sequence[Trial], began: LoaderSetting) -> str:
+def _of_unmeasured(why: str, trials: Sequence[Trial], conductor: Conductor) -> str:
     """``num_workers=8 was begun, num_workers=6 and num_workers=4 were not tried: …``"""
     said = []
     for what, some in (
@@ -124,20 +123,19 @@ def _of_unmeasured(why: str, trials: Sequence[Trial], began: LoaderSetting) -> s
         ("not tried", [trial for trial in trials if not _has_begun(trial)]),
     ):
         if some:
-            said.append(
-                f"{_listed([_settings(began, each) for each in some])} {'was' if len(some) == 1 else 'were'} {what}"
-            )
-    return f"{', '.join(said)}: {_why(why, trials, began)}"
+            settings = _listed([_settings(conductor.began_with, each) for each in some])
+            said.append(f"{settings} {'was' if len(some) == 1 else 'were'} {what}")
+    return f"{', '.join(said)}: {_why(why, trials, conductor)}"
 
 
 def _listed(each: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(each[:-1]), each[-1]) if part)
 
 
-def _why(why: str, trials: Sequence[Trial], began: LoaderSetting) -> str:
+def _why(why: str, trials: Sequence[Trial], conductor: Conductor) -> str:
     if why != USED_UP:
         return why
-    more = sum(start_steps(began, trial.setting) + trial.least_steps for trial in trials)
+    more = conductor.searches[-1].missing_steps(trials)
     return f"{why}, at least {more:,} more would be needed (--tune-steps)"
 
 

@@ -53,9 +53,10 @@ MOST_BLOCKS = 4
 FIRST_SHARE = 0.5
 """Of the steps at most go to the first blocks: the others are for what is not told apart by then."""
 
-PICKED = 1.5
-"""So many times as wide as that of 95 % is the interval by which the fastest of several has to be faster than what was
-in use: 99.7 %, since of up to five that are as fast the luckiest is picked, and looked at again after each block."""
+PICKED = (1.22, 1.35, 1.41, 1.46, 1.5)
+"""So many times as wide as that of 95 % is the interval by which the fastest of one to five has to be faster than what
+was in use: by chance the luckiest is picked of those that are as fast, and looked at again after each of its three
+blocks (Bonferroni: the normal quantile of 0.025 / (3 x candidates), over 1.96)."""
 
 LEAST_NOISE = 0.01
 """Standard error of a gain at least, as a share of it: steps that hardly differ while few are measured do not show that
@@ -255,6 +256,17 @@ class Search:
         """How many times as fast a trial is as what the search began with. ``None``: too few steps."""
         return compare(self.trials[0].blocks, trial.blocks, self._spread)
 
+    @property
+    def measured_candidates(self) -> int:
+        return sum(1 for trial in self.trials[1:] if trial.blocks)
+
+    def missing_steps(self, trials: Sequence[Trial]) -> int:
+        """That would be needed beside those that there are until each of these had two blocks, whatever was in use
+        before them. At least 1: they had none."""
+        before = max((trial.setting for trial in self.trials if trial.blocks), key=lambda each: each.capacity)
+        blocks = sum(self._steps(trial, trial.least_steps) for trial in trials)
+        return max(1, _path_steps(before, trials) + blocks + self._held_back(trials) - self.left_steps)
+
     def block_steps(self, wanted: int, present: LoaderSetting) -> int:
         """Measured steps of the current one's next block, the switch from ``present`` off, in whole units; 0: too few.
 
@@ -283,7 +295,7 @@ class Search:
         least = FREE_BLOCKS * wanted
         if best is start or own is None or others is None or ratio is None or ratio.speedup < WORTH:
             return least
-        enough = (math.log(ratio.speedup) / (PICKED * NORMAL)) ** 2 - others**2
+        enough = (math.log(ratio.speedup) / (picked(self.measured_candidates) * NORMAL)) ** 2 - others**2
         more = (own**2 / enough - 1) * start.measured if enough > 0 else 0.0
         return min(LONGEST * wanted, max(least, more))
 
@@ -331,7 +343,9 @@ class Search:
         ratio = self.against_start(trial)
         if ratio is None or len(trial.blocks) < LEAST_ROUNDS or len(self.trials[0].blocks) < LEAST_ROUNDS:
             return False
-        return surely(ratio) > 1.0 and (ratio.speedup >= WORTH or _is_cheaper(trial, self.trials[0]))
+        return surely(ratio, self.measured_candidates) > 1.0 and (
+            ratio.speedup >= WORTH or _is_cheaper(trial, self.trials[0])
+        )
 
     def _why_not(self, rival: Trial, ratio: Ratio) -> str | None:
         """A candidate cannot be worth more than the best one; ``None``: it may be. ``ratio``: how many times as fast as
@@ -444,7 +458,7 @@ class Search:
         if error is None or rounds < LEAST_ROUNDS or stall is None:
             return False
         most_gain = -math.log(1 - min(stall, MOST_STALL))
-        return PICKED * NORMAL * error * math.sqrt(rounds / MOST_BLOCKS) > most_gain
+        return picked(self.measured_candidates) * NORMAL * error * math.sqrt(rounds / MOST_BLOCKS) > most_gain
 
     # The end
 
@@ -496,10 +510,15 @@ def _is_predicted_faster(trial: Trial, than: Trial) -> bool:
     return one is not None and other is not None and one >= (1 + LEAST_GAIN) * other
 
 
-def surely(ratio: Ratio) -> float:
-    """The lower end for the fastest of several."""
+def picked(candidates: int) -> float:
+    """The factor of ``PICKED`` for so many."""
+    return PICKED[min(max(candidates, 1), len(PICKED)) - 1]
+
+
+def surely(ratio: Ratio, candidates: int) -> float:
+    """The lower end for the fastest of so many."""
     noise = math.hypot(math.log(ratio.speedup / ratio.low), NORMAL * LEAST_NOISE)
-    return ratio.speedup * math.exp(-PICKED * noise)
+    return ratio.speedup * math.exp(-picked(candidates) * noise)
 
 
 def _mean(trial: Trial) -> float:
