@@ -51,7 +51,7 @@ SWITCH_US = (10, 100)
 each time that it is given back, so code that holds it for less than this, before a call that gives it back, is found at
 that call. The less, the more often the thread that looks wakes up while a call keeps the lock."""
 
-WAKES = (10, 40)
+WAKES = (5, 20)
 """Of the thread that looks, while one look waited for the lock: with fewer the next asks sooner, with more later."""
 
 HANDED_OVER = 4
