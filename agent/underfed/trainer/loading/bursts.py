@@ -62,8 +62,8 @@ MOST_MISSED = 10_000
 
 BUDGET, BUDGET_AT_FIRST_NS = 0.005, 2_000_000
 """Of elapsed time, and as looking begins: what the thread that looks may have taken of a core as a burst begins; else
-the burst is skipped. Beside calls that keep the interpreter lock for milliseconds a burst takes 9 % of a core, beside
-others less than 3 %."""
+the burst is skipped. Beside calls that keep the interpreter lock for milliseconds a burst takes 3 % of a core, beside
+others 1 to 2 %."""
 
 
 with suppress(ImportError):  # other systems have none, and no look is ever taken there

@@ -188,7 +188,7 @@ class _Among:
 
 
 def _slowest(samples: list[SlowSample]) -> tuple[SlowSample, ...]:
-    """Each once: another rank or incarnation may have loaded it too, and its file is not seen at every load. What waited
+    """Each once: another rank or incarnation may have loaded it too, whose file is not always seen. What waited
     for a core is not slow by itself."""
     ordered = sorted((each for each in samples if each.own_us >= LEAST_SLOW_US), key=lambda each: -each.own_us)
     files = {each.index: each for each in reversed(ordered) if each.index is not None and each.file is not None}
