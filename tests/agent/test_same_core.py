@@ -106,9 +106,18 @@ def test_it_goes_to_the_core_of_the_other_thread_and_stays_where_it_was_once_tha
     assert os.sched_getaffinity(0) == own, "that of other threads stays"
 
 
-def test_without_short_turns_it_runs_on_any_core(monkeypatch: pytest.MonkeyPatch) -> None:
+def forbid(_pid: int) -> int:
+    raise PermissionError
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "value"), [(same_core, "SET_AND_GET", {}), (os, "sched_getscheduler", forbid)]
+)
+def test_without_short_turns_it_runs_on_any_core(
+    where: Any, name: str, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Beside a busy thread with long ones it would come too late."""
-    monkeypatch.setattr(same_core, "SET_AND_GET", {})
+    monkeypatch.setattr(where, name, value)
 
     def follow() -> set[int]:
         with pinned(min(os.sched_getaffinity(0))) as native_id:

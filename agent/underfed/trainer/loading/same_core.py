@@ -37,9 +37,13 @@ class SameCore:
 
     def __init__(self, native_id: int) -> None:
         """``native_id``: of the other one."""
-        self._file = OwnFile(f"/proc/self/task/{native_id}/stat") if takes_short_turns() else None
-        self._allowed = os.sched_getaffinity(0)
+        self._file: OwnFile | None = None
+        self._allowed: set[int] = set()
         self._core = -1
+        with passing(OSError):  # forbidden, as in a sandbox
+            if takes_short_turns():
+                self._allowed = os.sched_getaffinity(0)
+                self._file = OwnFile(f"/proc/self/task/{native_id}/stat")
 
     def follow(self) -> None:
         """To where the other one ran last; once that has ended, anywhere again."""
@@ -59,7 +63,11 @@ class SameCore:
 
 
 def takes_short_turns() -> bool:
-    """Of the calling thread, from now on; its policy and its nice value stay. ``False``: this system has none."""
+    """Of the calling thread, from now on; its policy and its nice value stay. ``False``: this system has none.
+
+    Raises:
+        OSError: it is forbidden to ask for policy and nice value.
+    """
     numbers, policy = SET_AND_GET.get(os.uname().machine), os.sched_getscheduler(0)
     if numbers is None or policy not in (os.SCHED_OTHER, os.SCHED_BATCH):
         return False

@@ -191,7 +191,9 @@ def _slowest(samples: list[SlowSample]) -> tuple[SlowSample, ...]:
     """Each once: another rank or incarnation may have loaded it too, whose file is not always seen. What waited
     for a core is not slow by itself."""
     ordered = sorted((each for each in samples if each.own_us >= LEAST_SLOW_US), key=lambda each: -each.own_us)
-    files = {each.index: each for each in reversed(ordered) if each.index is not None and each.file is not None}
+    files: dict[int | None, SlowSample] = {
+        each.index: each for each in reversed(ordered) if each.index is not None and each.file is not None
+    }
     named = [_with_file(each, files.get(each.index)) for each in ordered]
     first = {(each.index, each.file): each for each in reversed(named)}
     return tuple([each for each in named if first[each.index, each.file] is each][:MOST_SLOW])
