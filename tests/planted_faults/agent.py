@@ -420,7 +420,7 @@ AGENT = (
         ("tests/agent/test_stack_sampler.py",),
     ),
     Fault(
-        "the thread that looks has short turns on any core, in place of that of the thread that it looks at",
+        "the thread that looks runs on any core, in place of that of the thread that it looks at",
         "agent/underfed/trainer/loading/same_core.py",
         "os.sched_setaffinity(0, {core})",
         "os.sched_setaffinity(0, self._allowed)",

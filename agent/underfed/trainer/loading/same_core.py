@@ -2,9 +2,9 @@
 
 Anywhere else it is woken on a core that was asleep, a tenth of a millisecond late, and as late again each time that it
 has waited for the interpreter lock: code that keeps the lock for less is over by then, and is found as what gives the
-lock away after it. On the same core it interrupts the other thread, and is there when it is due. But where turns are
-long it would get the core only once the other has run for milliseconds or has gone to sleep, and would find it asleep
-too often. So it asks for short turns, and stays where it likes if the system has none.
+lock away after it. On the same core it interrupts the other thread, and is there when it is due. For that it asks for
+short turns: where the system has none, it may get the core only once the other has run for milliseconds or has gone to
+sleep, and finds it asleep more often.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import struct
 from underfed.host.own_file import OwnFile
 from underfed.host.signal_handlers import let_through, passing
 
-SET_AND_GET = {"x86_64": (314, 315), "aarch64": (274, 275)}
-"""Numbers of ``sched_setattr(2)`` and ``sched_getattr(2)``, by machine: C libraries have had them only since 2025."""
+SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
+"""Number of ``sched_setattr(2)`` by machine: C libraries have it only since 2025."""
 
 ATTRIBUTES = struct.Struct("=IIQiIQQQ")
 """``linux/sched/types.h``, its first version: size, policy, flags, nice value, priority, runtime, deadline, period. Of
@@ -41,9 +41,10 @@ class SameCore:
         self._allowed: set[int] = set()
         self._core = -1
         with passing(OSError):  # forbidden, as in a sandbox
-            if takes_short_turns():
-                self._allowed = os.sched_getaffinity(0)
-                self._file = OwnFile(f"/proc/self/task/{native_id}/stat")
+            take_short_turns()
+        with passing(OSError):
+            self._allowed = os.sched_getaffinity(0)
+            self._file = OwnFile(f"/proc/self/task/{native_id}/stat")
 
     def follow(self) -> None:
         """To where the other one ran last; once that has ended, anywhere again."""
@@ -62,18 +63,14 @@ class SameCore:
                 os.sched_setaffinity(0, self._allowed)
 
 
-def takes_short_turns() -> bool:
-    """Of the calling thread, from now on; its policy and its nice value stay. ``False``: this system has none.
+def take_short_turns() -> None:
+    """Of the calling thread, from now on, where the system has them; its policy and its nice value stay.
 
     Raises:
         OSError: it is forbidden to ask for policy and nice value.
     """
-    numbers, policy = SET_AND_GET.get(os.uname().machine), os.sched_getscheduler(0)
-    if numbers is None or policy not in (os.SCHED_OTHER, os.SCHED_BATCH):
-        return False
-    libc, (set_, get), size = ctypes.CDLL(None), numbers, ATTRIBUTES.size
-    wanted = ATTRIBUTES.pack(size, policy, 0, os.getpriority(os.PRIO_PROCESS, 0), 0, TURN_NS, 0, 0)
-    given = ctypes.create_string_buffer(size)
-    if libc.syscall(set_, 0, wanted, 0) or libc.syscall(get, 0, given, size, 0):
-        return False
-    return bool(ATTRIBUTES.unpack(given.raw)[5] == TURN_NS)
+    number, policy = SCHED_SETATTR.get(os.uname().machine), os.sched_getscheduler(0)
+    if number is not None and policy in (os.SCHED_OTHER, os.SCHED_BATCH):
+        nice = os.getpriority(os.PRIO_PROCESS, 0)
+        attributes = ATTRIBUTES.pack(ATTRIBUTES.size, policy, 0, nice, 0, TURN_NS, 0, 0)
+        ctypes.CDLL(None).syscall(number, 0, attributes, 0)
