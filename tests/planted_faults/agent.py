@@ -420,6 +420,13 @@ AGENT = (
         ("tests/agent/test_stack_sampler.py",),
     ),
     Fault(
+        "the thread that looks runs on any core, in place of that of the thread that it looks at",
+        "agent/underfed/trainer/loading/same_core.py",
+        "os.sched_setaffinity(0, {core})",
+        "os.sched_setaffinity(0, self._allowed)",
+        ("tests/agent/test_same_core.py",),
+    ),
+    Fault(
         "a burst leaves threads of the worker asking for the interpreter lock as often as it does",
         "agent/underfed/trainer/loading/bursts.py",
         "def end(self) -> None:\n        self._ask_after(self._before_s)",

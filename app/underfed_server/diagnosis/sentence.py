@@ -35,6 +35,8 @@ UNEXPLAINED_FRACTION, UNEXPLAINED_OF_STEP = 0.10, 0.03
 """Of the wait and of a step, from which what no cause explains is said: what a cause costs is known to some 3 % of a
 step."""
 
+NOT_SHORT = "Saves shorter than two steps are not among them: they are measured with --profile alone."
+
 OF_NUMBER = frozenset({"no_workers", "too_few_workers"})
 """Causes that cost what more workers would save, as far as there are cores for them."""
 
@@ -243,6 +245,8 @@ def told_of_saving(rank: RankFacts, between: LoaderHotspots | None) -> list[str]
     """Sentences, where checkpoints take a part worth telling, by what was written, or by what the training thread was
     seen to execute: that finds the saves, too, that are too short to be told from steps."""
     told, seen = [*_checkpoints(rank)], _seen_saving(between)
+    if told and between is None:
+        return [*told, NOT_SHORT] if rank.checkpoints is not None else told
     if seen is None or seen.fraction < PAUSED_FRACTION:
         return told
     looks = f"{LOOKS}, {percent(seen.fraction)} found it saving"

@@ -296,7 +296,7 @@ def test_a_result_that_random_numbers_are_drawn_for_is_not_to_be_computed_once(d
     assert cheaper(waiting({**helped, beside: 1}))[0].why.endswith(each_time.why.partition(": ")[2])
     assert (once.to, each_time.to) == ("precomputing", "precomputing")
     assert "self.prepared" in once.diff and "only what has nothing random in it" in once.diff
-    assert "prepared" not in each_time.diff and "cannot be computed once" in each_time.why
+    assert "prepared" not in each_time.diff and "what depends on them cannot be computed once" in each_time.why
 
 
 def test_methods_of_tensors_are_operations_on_them_where_their_function_works_on_tensors() -> None:

@@ -158,6 +158,15 @@ def test_samples_of_less_than_a_tenth_of_a_second_are_not_named_as_slow(client: 
     assert [each.index for each in shown(client).slow_samples] == [8]
 
 
+def test_a_slow_sample_is_shown_once_though_its_file_was_not_seen_each_time(client: TestClient, store: Store) -> None:
+    """A load that nobody looked at while the file was open."""
+    file = {"file": "scans/0137.raw", "file_bytes": 60_000_000}
+    samples = [{"load_us": 1_600_000, "index": 137}, {"load_us": 1_000_000, "index": 137, **file}, {"load_us": 900_000}]
+    post(store, [made_window(0, stacks=[seen(slow_samples=samples)])])
+    slowest = [(each.load_us, each.index, each.file, each.file_bytes) for each in shown(client).slow_samples]
+    assert slowest == [(1_600_000, 137, "scans/0137.raw", 60_000_000), (900_000, None, None, None)]
+
+
 def test_what_loading_was_seen_to_do_is_not_told_of_the_step(client: TestClient, store: Store) -> None:
     size = {"decoded_width": 4000, "decoded_height": 3000, "used_width": 224, "used_height": 224, "count": 61}
     slow = {"index": 7, "load_us": 900_000}

@@ -65,6 +65,12 @@ def test_saves_that_are_too_short_to_be_pauses_are_found_by_looks() -> None:
     assert len(judge(pausing(0.28, between=SAVING)).beside_training) == 1, "the looks do not find more"
 
 
+def test_without_a_profile_it_is_said_that_short_saves_are_not_measured() -> None:
+    told = judge(pausing(0.28)).beside_training
+    assert "Saves shorter than two steps are not among them: they are measured with --profile alone." in told
+    assert judge(pausing(0.28, wrote=False)).beside_training == [], "nothing was seen of saving"
+
+
 def test_checkpoints_beside_a_longer_wait_are_told_after_it() -> None:
     why = judge(pausing(0.08, wait_ms=120.0, load_cpu_ms=120.0)).why or ""
     assert "more than to waiting" not in why

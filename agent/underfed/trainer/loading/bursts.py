@@ -51,7 +51,7 @@ SWITCH_US = (10, 100)
 each time that it is given back, so code that holds it for less than this, before a call that gives it back, is found at
 that call. The less, the more often the thread that looks wakes up while a call keeps the lock."""
 
-WAKES = (10, 40)
+WAKES = (5, 20)
 """Of the thread that looks, while one look waited for the lock: with fewer the next asks sooner, with more later."""
 
 HANDED_OVER = 4
@@ -62,8 +62,8 @@ MOST_MISSED = 10_000
 
 BUDGET, BUDGET_AT_FIRST_NS = 0.005, 2_000_000
 """Of elapsed time, and as looking begins: what the thread that looks may have taken of a core as a burst begins; else
-the burst is skipped. Beside calls that keep the interpreter lock for milliseconds a burst takes 9 % of a core, beside
-others less than 3 %."""
+the burst is skipped. Beside calls that keep the interpreter lock for milliseconds a burst takes 3 % of a core, beside
+others 1 to 2 %."""
 
 
 with suppress(ImportError):  # other systems have none, and no look is ever taken there

@@ -1,8 +1,8 @@
 """A thread that looks what another one executes, in short bursts, and which samples are slow.
 
-It takes the interpreter lock for some microseconds, reads where each frame is, and sleeps again. No signal is used, no
-system call is interrupted, and nothing of the program is called. It is not among ``threading.enumerate()``, and takes
-none of the program's signals.
+It takes the interpreter lock for some microseconds, reads where each frame is, and sleeps again. In a burst it stays on
+the core of the thread that it looks at. No signal is used, no system call is interrupted, and nothing of the program is
+called. It is not among ``threading.enumerate()``, and takes none of the program's signals.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from underfed.host.clock import now_ns
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.loading.bursts import Bursts
 from underfed.trainer.loading.caught_stack import Caught
+from underfed.trainer.loading.same_core import SameCore
 
 PR_SET_TIMERSLACK = 29
 """``linux/prctl.h``"""
@@ -63,7 +64,7 @@ class StackSampler:
         try:
             # A child that is forked in a burst has no such thread, which would end it.
             os.register_at_fork(after_in_child=self.bursts.end)
-            _thread.start_new_thread(self._run, ())
+            _thread.start_new_thread(self._run, (_thread.get_native_id(),))
         except Exception as error:
             self.guard.failed("stacks", error)
 
@@ -76,13 +77,16 @@ class StackSampler:
         except Exception as error:
             self.guard.failed("stacks", error)
 
-    def _run(self) -> None:
+    def _run(self, native_id: int) -> None:
+        """``native_id``: of the thread that is looked at."""
         try:
             # One that the program's threads block, to wait for it, would be delivered to this thread.
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
             wake_exactly()
+            core = SameCore(native_id)
             while self._look_once():
-                pass
+                if self.bursts.is_on:
+                    core.follow()
         except Exception as error:
             let_through(error)
             self.bursts.end()

@@ -72,8 +72,8 @@ ANY = Said(
 ANY_RANDOM = Said(
     ANY.name,
     ANY.title,
-    "No cheaper way of it is known. Random numbers are drawn for it, so it cannot be computed once, but it may be done "
-    "to a whole batch with one call.",
+    "No cheaper way of it is known. Random numbers are drawn beside it: what depends on them cannot be computed once, "
+    "but may be done to a whole batch with one call; the rest can be computed once, before training.",
     f" # the_call: of a whole batch, in place of what the data set does\n"
     f"{in_collate('the_call', 2, 'values of samples, not one number each')}",
     "Random numbers have to be drawn for each sample of a batch.",

@@ -188,10 +188,22 @@ class _Among:
 
 
 def _slowest(samples: list[SlowSample]) -> tuple[SlowSample, ...]:
-    """Each once: another rank or incarnation may have loaded it too. What waited for a core is not slow by itself."""
+    """Each once: another rank or incarnation may have loaded it too, whose file is not always seen. What waited
+    for a core is not slow by itself."""
     ordered = sorted((each for each in samples if each.own_us >= LEAST_SLOW_US), key=lambda each: -each.own_us)
-    first = {(each.index, each.file): each for each in reversed(ordered)}
-    return tuple([each for each in ordered if first[each.index, each.file] is each][:MOST_SLOW])
+    files: dict[int | None, SlowSample] = {
+        each.index: each for each in reversed(ordered) if each.index is not None and each.file is not None
+    }
+    named = [_with_file(each, files.get(each.index)) for each in ordered]
+    first = {(each.index, each.file): each for each in reversed(named)}
+    return tuple([each for each in named if first[each.index, each.file] is each][:MOST_SLOW])
+
+
+def _with_file(sample: SlowSample, known: SlowSample | None) -> SlowSample:
+    """``known``: the slowest load of the same index at which a file was seen."""
+    if sample.file is not None or known is None:
+        return sample
+    return sample.model_copy(update={"file": known.file, "file_bytes": known.file_bytes})
 
 
 def _picture_size(kind: tuple[int, int, int, int], count: int) -> PictureSize:
