@@ -27,7 +27,6 @@ from underfed_server.diagnosis.chosen_loader import (
     line_of,
     loop_share,
     of_run,
-    stall_of,
 )
 from underfed_server.diagnosis.ended_tuning import as_it_ended
 from underfed_server.diagnosis.instant_data import most_of_one_loader
@@ -187,7 +186,7 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     overview = overview_of(facts)
     read = partial(read_hotspots, store, run_id, loader)
     facts = _with_stacks(facts, None, overview, loading=read, between=partial(read, of="step"))
-    verdict = judge(facts, overview=overview)
+    verdict = judge(facts, overview=overview, is_of_run=False)
     if verdict.bound == "unknown" and facts.steps > facts.judged_steps and store.rows_deleted_at(run_id) is not None:
         verdict = without_figures(verdict.sentence, "retention deleted its single steps", facts.judged_steps)
     recommendation = advise(with_proven(store, facts), verdict, overview)
@@ -243,7 +242,7 @@ def diagnosis_of(
     present = at_present(recommendation, verdict.anatomy, most, verdict.causes)
     advice = with_run_gains(present, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0)
     beside = _beside_loader(facts, slow.judged, verdict, loaders) if verdict.anatomy else {}
-    found = Diagnosis(
+    return Diagnosis(
         **(dict(verdict) | beside),
         run_id=facts.run_id,
         status=facts.status,
@@ -262,5 +261,3 @@ def diagnosis_of(
         ledger=list(ledger),
         judged_at=None,
     )
-    stall = stall_of(found)
-    return found.model_copy(update={"headline_stall_fraction": stall.fraction if stall else None})

@@ -139,7 +139,7 @@ def _without_waits(found: Diagnosis) -> tuple[float, float] | None:
 def share_of_all(found: Diagnosis) -> str | None:
     """What was lost of all the time that it is told beside. ``None``: the sentence has the same figure, or the waits
     for copies are part of the one and not of the other."""
-    said = found.data_stall_fraction if found.headline_stall_fraction is None else found.headline_stall_fraction
+    said = found.told_stall_fraction
     if said is None or not found.hours_lost or not found.hours_used or found.copy_hours_lost:
         return None
     share = fraction(min(1.0, found.hours_lost / (found.hours_used * (1 - shown_pauses(found)))))

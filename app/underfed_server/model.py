@@ -433,6 +433,10 @@ class Verdict(Model):
     """Of a run whose program was started again with other settings of the loader: its first step with the present ones,
     which the verdict is about. ``None``: they were the same in all steps."""
     data_stall_fraction: float | None
+    headline_stall_fraction: float | None = None
+    """What the sentence says of all loaders: of all the time, ``hours_lost`` of ``hours_used``, as far as one is in
+    waits for data and the other in no pause. Where the judged steps wait for clearly another share, theirs, and the
+    sentence has both. Lists and orders of runs have this one."""
     steps_per_s: float | None
     samples_per_s: float | None
     instant_data_steps_per_s: float | None
@@ -613,9 +617,6 @@ class Diagnosis(Verdict):
     it, a sentence each. ``None``: neither, or it is not known."""
     beside: list[BesideAction] = []
     """The same, each with its own gain. Diagnoses of earlier versions have none."""
-    headline_stall_fraction: float | None = None
-    """What the sentence says of all loaders: of the run's time, or, where one loop takes nearly all of it, of that of
-    its steps. Lists and orders of runs have this one."""
     beside_speedup: float | None = None
     """Of the run, about, if all went away that ``beside_loader`` begins with. ``None``: not known."""
     is_lost_at_start: bool = False
@@ -665,6 +666,11 @@ class Diagnosis(Verdict):
     is_final: bool = False
     """The run has ended, and everything that it sent was judged; false of an ended run: its last windows are not in
     the figures yet."""
+
+    @property
+    def told_stall_fraction(self) -> float | None:
+        """As its sentence has it; an earlier version that told no other one has the share of its judged steps."""
+        return self.data_stall_fraction if self.headline_stall_fraction is None else self.headline_stall_fraction
 
     @property
     def best_advice(self) -> Advice | None:

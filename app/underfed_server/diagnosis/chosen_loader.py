@@ -24,6 +24,8 @@ MOST_OF_RUN = 0.9
 NUMBERED = re.compile(r"loader-\d+")
 """The agent's name of a loader that its program did not name."""
 
+NEARLY = 1e-9
+
 KEEP_FACTOR = 0.8
 """A loader that the verdict is about stays so until its loss is below this share of that limit."""
 
@@ -107,7 +109,10 @@ def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
     costly = [each for each in others if each.loop != own.loop and lost_share(each, facts.loaders) >= COSTLY_FRACTION]
     costly.sort(key=lost_us, reverse=True)
     told: list[str] = []
-    if verdict.bound == "data" and not is_said_of_steps(own.role, loop_share(own, facts.loaders)):
+    is_of_steps = is_said_of_steps(own.role, loop_share(own, facts.loaders))
+    if not is_of_steps:
+        found["headline_stall_fraction"] = min(1.0, sum(map(lost_us, facts.loaders)) / run_us(facts.loaders))
+    if verdict.bound == "data" and not is_of_steps:
         found["sentence"] = _of_the_run(own, costly, facts, lost)
     else:
         told = [_of_one(each, facts, _the_loader(each, facts.loaders)) for each in costly]
@@ -135,7 +140,7 @@ class Stall:
     of_loaders: Mapping[str, float]
     """Shares of one time, the largest first."""
     is_of_run: bool
-    """Of the whole run's time; false: of that of the steps of its loop, which take nearly all of the run."""
+    """Of the whole run's time; false: of that of its loop, which takes nearly all of the run."""
 
     @property
     def fraction(self) -> float:
@@ -143,17 +148,22 @@ class Stall:
 
 
 def stall_of(found: Diagnosis) -> Stall | None:
-    """``None``: that is not known. Of a run with one loop the share of its steps is told, of others that of the run."""
+    """``None``: that is not known. Of a run with one loop it is told of its time, of others of the run."""
     own = next((line for line in found.loaders if line.loader == found.loader), None)
-    if own is None or len(found.loaders) < 2 or is_said_of_steps(own.role, own.share_of_run_fraction):
-        mates = [line for line in found.loaders if own is not None and line.loop == own.loop and line is not own]
-        shares = {line.loader: line.data_stall_fraction for line in mates if line.data_stall_fraction}
-        known = found.data_stall_fraction
-        return None if known is None else Stall(_largest_first({found.loader or "": known, **shares}), is_of_run=False)
-    if not found.hours_used:
+    is_of_run = own is not None and len(found.loaders) > 1
+    is_of_run = is_of_run and own is not None and not is_said_of_steps(own.role, own.share_of_run_fraction)
+    lost = {line.loader: line.hours_lost / (found.hours_used or 1.0) for line in found.loaders if line.hours_lost}
+    if is_of_run:
+        return Stall(_largest_first({found.loader or "": 0.0, **lost}), is_of_run=True) if found.hours_used else None
+    mates = [line for line in found.loaders if own is not None and line.loop == own.loop and line is not own]
+    shares = {line.loader: line.data_stall_fraction for line in mates if line.data_stall_fraction}
+    judged, told = found.data_stall_fraction, found.told_stall_fraction
+    if judged is None or told is None:
         return None
-    lost = {line.loader: line.hours_lost / found.hours_used for line in found.loaders if line.hours_lost}
-    return Stall(_largest_first({own.loader: 0.0, **lost}), is_of_run=True)
+    stall = Stall(_largest_first({found.loader or "": judged, **shares}), is_of_run=False)
+    if abs(stall.fraction - told) < NEARLY:
+        return stall
+    return Stall(_largest_first(lost if len(lost) > 1 else {found.loader or "": told}), is_of_run=False)
 
 
 def is_said_of_steps(role: Role, share_of_run: float) -> bool:
