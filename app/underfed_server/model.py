@@ -455,6 +455,8 @@ class Verdict(Model):
     paused_fraction: float | None = None
     """Of its newest steps' time, in what the program did beside training: checkpoints, logs. Hours include it, and the
     shares of a step or of a loop's time do not. ``None``: no verdict."""
+    is_mostly_paused: bool | None = None
+    """More of the loop's time goes to pauses than to waiting. ``None``: no verdict."""
     anatomy: Anatomy | None
     causes: list[CauseFinding]
     signals: list[Signal]
@@ -577,6 +579,16 @@ class HoursSaved(Model):
     high: float
 
 
+class ToWrite(Model):
+    """What a run that tuned itself is to keep for the next one, which begins as slowly without it."""
+
+    title: str
+    gain: str
+    detail: str
+    lines: list[str]
+    """For the call of the loader."""
+
+
 class BesideAction(Model):
     """What to do about a run beside its loader's settings."""
 
@@ -615,6 +627,8 @@ class Diagnosis(Verdict):
     beside_loader: str | None = None
     """Where the leading cause lies outside the run, or checkpoints take more of its time than waiting: what to do about
     it, a sentence each. ``None``: neither, or it is not known."""
+    to_write: ToWrite | None = None
+    """The first thing to do, where ``tuning`` kept another setting than the run began with. ``None``: it did not."""
     beside: list[BesideAction] = []
     """The same, each with its own gain. Diagnoses of earlier versions have none."""
     beside_speedup: float | None = None

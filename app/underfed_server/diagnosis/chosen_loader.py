@@ -113,9 +113,11 @@ def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
     if not is_of_steps:
         found["headline_stall_fraction"] = min(1.0, sum(map(lost_us, facts.loaders)) / run_us(facts.loaders))
     if verdict.bound == "data" and not is_of_steps:
-        found["sentence"] = _of_the_run(own, costly, facts, lost)
+        found["sentence"] = _of_the_run(own, others, facts)
     else:
-        told = [_of_one(each, facts, _the_loader(each, facts.loaders)) for each in costly]
+        told = [
+            _of_one(each, percent(lost_share(each, facts.loaders)), _the_loader(each, facts.loaders)) for each in costly
+        ]
     if costly:
         alone = f"Causes and fixes are those of {own.loader}; each loader has a verdict of its own."
         found["why"] = " ".join(filter(None, (verdict.why, *told, alone)))
@@ -175,21 +177,28 @@ def _largest_first(shares: Mapping[str, float]) -> dict[str, float]:
     return dict(sorted(shares.items(), key=lambda one: -one[1]))
 
 
-def _of_the_run(own: LoaderFacts, costly: Sequence[LoaderFacts], facts: RunFacts, hours_lost: float) -> str:
+LEAST_REST = 0.005
+"""Share of the run that goes to waiting for loaders that are not named, from which it is told."""
+
+
+def _of_the_run(own: LoaderFacts, others: Sequence[LoaderFacts], facts: RunFacts) -> str:
     """All of the run's waits, as its hours lost have them, and whose they are."""
-    if not costly:
-        return _of_one(own, facts, _a_loader(own, facts.loaders))
-    named = (own, *costly)
-    lost, shares = percents(
-        min(1.0, hours_lost * US_PER_HOUR / run_us(facts.loaders)),
-        [lost_share(each, facts.loaders) for each in named],
-    )
-    parts = [f"{share} for {_the_loader(each, facts.loaders)}" for share, each in zip(shares, named, strict=True)]
-    return f"{lost} of the time in the loops goes to waiting for data: {', '.join(parts)}."
+    costly = [each for each in others if lost_share(each, facts.loaders) >= COSTLY_FRACTION]
+    named = [own, *sorted(costly, key=lost_us, reverse=True)]
+    shares = [lost_share(each, facts.loaders) for each in named]
+    whole = min(1.0, sum(map(lost_us, (own, *others))) / run_us(facts.loaders))
+    rest = whole - sum(shares)
+    if not costly and rest < LEAST_REST:
+        return _of_one(own, percent(whole), _a_loader(own, facts.loaders))
+    names = [_the_loader(each, facts.loaders) for each in named]
+    is_told = rest >= LEAST_REST
+    lost, parts = percents(whole, [*shares, *([rest] if is_told else [])])
+    told = zip(parts, [*names, *(["other loaders"] if is_told else [])], strict=True)
+    each = ", ".join(f"{part} for {name}" for part, name in told)
+    return f"{lost} of the time in the loops goes to waiting for data: {each}."
 
 
-def _of_one(each: LoaderFacts, facts: RunFacts, described: str) -> str:
-    share = percent(lost_share(each, facts.loaders))
+def _of_one(each: LoaderFacts, share: str, described: str) -> str:
     return f"{share} of the time in the loops goes to waiting for {described}{_with_workers(each)}."
 
 

@@ -89,6 +89,7 @@ def judge(
         gpu_hours_lost=lost if all(each.uses_gpu for each in facts.ranks) else None,
         hours_used=used,
         paused_fraction=rank.paused_fraction,
+        is_mostly_paused=sentence.outweigh_waiting(rank, losses.data),
         anatomy=anatomy_of(rank),
         causes=causes,
         signals=read_signals(examined, causes),

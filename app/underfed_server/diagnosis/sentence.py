@@ -157,8 +157,10 @@ def _apart(examined: Examination, told: ToldShare) -> str:
     if len({each.loop for each in facts.loaders if each.steps}) > 1:
         return f", and {share} of the time in all loops"
     is_start = 0 < facts.warmup_steps == facts.steps - facts.judged_steps and told.of_all > told.whole
-    return f", and {share} with its slow first {facts.warmup_steps} steps" if is_start else (
-        f", and {share} of the time over all {facts.steps:,} steps"
+    return (
+        f", and {share} with its slow first {facts.warmup_steps} steps"
+        if is_start
+        else (f", and {share} over all {facts.steps:,} steps")
     )
 
 
@@ -171,7 +173,9 @@ def _of_each(examined: Examination, told: ToldShare) -> str | None:
     own = examined.loader.loader if examined.loader else "this loader"
     mates = " and ".join(examined.facts.loop_mates) or "other loaders"
     both, parts = percents(told.whole, (told.own, told.others, *([told.beside] if told.beside else [])))
-    each = ", ".join(f"{part} for {name}" for part, name in zip(parts, (own, mates, "loaders of other loops"), strict=False))
+    each = ", ".join(
+        f"{part} for {name}" for part, name in zip(parts, (own, mates, "loaders of other loops"), strict=False)
+    )
     waits = "waits" if is_one else "wait"
     return f"{who} {waits} for data {both} of {_steps_or_time(examined)}: {each}{_apart(examined, told)}."
 
@@ -220,8 +224,9 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -
     less = [each.full for each in found if not outweighs(each.of_loop, losses.data)]
     line = costliest_line(between) if between and examined.bound == "host" and not found else None
     most = f"{LOOKS}, {percent(line.fraction)} found it in {line}: no other line took more." if line else None
-    told = [pauses, saving, *more, waits] if outweigh_waiting(rank, losses.data) else [*more, waits, saving]
-    return " ".join(filter(None, [*told, *less, most])) or None
+    others = None if saving is None else _other_pauses(rank, between, losses)
+    told = [pauses, saving, others, *more, waits] if outweigh_waiting(rank, losses.data) else [*more, waits, saving]
+    return " ".join(filter(None, [*told, *less, most, _restarts(examined.facts)])) or None
 
 
 def beside_training(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:
@@ -245,12 +250,44 @@ def outweigh_waiting(rank: RankFacts, data: float) -> bool:
 
 def _pauses(rank: RankFacts, losses: Losses, *, is_saving: bool) -> str | None:
     """``is_saving``: what the program does in them follows."""
-    if not outweigh_waiting(rank, losses.data):
+    if is_saving or not outweigh_waiting(rank, losses.data):
         return None
-    said = f"{percent(rank.paused_fraction)} of this loop's time goes to pauses, more than to waiting"
-    if is_saving:
+    took = f"{percent(rank.paused_fraction)} of this loop's time ({duration(rank.paused_us)}) goes to pauses"
+    return f"{took}, more than to waiting: the program does something else between steps, such as a validation."
+
+
+UNSEEN = "underfed run --profile"
+"""Looks at what the training thread executes."""
+
+
+def unseen_pauses_fraction(rank: RankFacts, between: LoaderHotspots | None, data: float) -> float:
+    """Of the loop's time, in pauses for no checkpoint, where that is more than the waits, which take ``data`` of the
+    rest; 0: it is not, or the training thread was looked at, so that what it did is told by that."""
+    unseen = rank.paused_fraction - rank.checkpoint_fraction
+    is_seen = between is not None and between.seen > 0
+    return 0.0 if is_seen or not outweighs(unseen, (1 - rank.paused_fraction) * data) else unseen
+
+
+def _other_pauses(rank: RankFacts, between: LoaderHotspots | None, losses: Losses) -> str | None:
+    """Beside checkpoints that are told; ``None``: they are few."""
+    unseen = unseen_pauses_fraction(rank, between, losses.data)
+    if not unseen or rank.checkpoints is None:
         return None
-    return f"{said}: the program does something else between steps, such as a validation or a checkpoint."
+    took = f"{percent(unseen)} ({duration(rank.paused_us - rank.checkpoints.us)})"
+    return f"Other pauses of the program take {took}; what it does in them was not seen."
+
+
+def _restarts(facts: RunFacts) -> str | None:
+    """``None``: there was none, or little time went by."""
+    again = facts.restarts
+    if again is None or not again.count:
+        return None
+    spent_us = sum(rank.total_step_us for rank in facts.ranks) / max(1, len(facts.ranks))
+    if again.us < PAUSED_FRACTION * (spent_us + again.us):
+        return None
+    times = "once" if again.count == 1 else f"{again.count:,} times"
+    between = "between the last step before that and the first one after it"
+    return f"The program was started again {times}: {duration(again.us)} went by {between}, in no share here."
 
 
 def told_of_saving(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:

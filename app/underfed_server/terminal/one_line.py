@@ -38,8 +38,8 @@ def _said(found: Diagnosis) -> Iterator[str]:
     yield f"{word}: {_share(found)}{cause}{_lost(found)}"
     for text in found.beside_training[:1]:
         yield text.partition(": ")[0].removesuffix(".")
-    if found.is_beside_first and found.beside_loader is not None:
-        yield f"outside the loader: {found.beside_loader.removesuffix('.')}"
+    if (beside := figures.first_beside(found)) is not None:
+        yield f"first fix: {beside}"
 
 
 def _share(found: Diagnosis) -> str:
