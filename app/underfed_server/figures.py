@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from underfed_server.diagnosis import sentence
 from underfed_server.diagnosis.rounded import percent, points
+from underfed_server.diagnosis.told_share import PAUSED_FRACTION
 from underfed_server.model import BestAdvice, Diagnosis, Evidence
 
 NOT_MEASURED = "–"
@@ -109,7 +110,7 @@ def speed(found: Diagnosis) -> str | None:
 def shown_pauses(found: Diagnosis) -> float:
     """Share of the loop's time in pauses; 0 where that is too little to tell, or known of one of several loops only."""
     paused = found.paused_fraction or 0.0
-    return paused if paused >= sentence.PAUSED_FRACTION and len(found.loaders) < 2 else 0.0
+    return paused if paused >= PAUSED_FRACTION and len(found.loaders) < 2 else 0.0
 
 
 def _without_waits(found: Diagnosis) -> float | None:

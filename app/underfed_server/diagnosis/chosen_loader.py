@@ -184,6 +184,8 @@ LEAST_REST = 0.005
 def _of_the_run(own: LoaderFacts, others: Sequence[LoaderFacts], facts: RunFacts) -> str:
     """All of the run's waits, as its hours lost have them, and whose they are."""
     costly = [each for each in others if lost_share(each, facts.loaders) >= COSTLY_FRACTION]
+    if len(others) == 1 and lost_share(others[0], facts.loaders) >= LEAST_REST:
+        costly = [*others]
     named = [own, *sorted(costly, key=lost_us, reverse=True)]
     shares = [lost_share(each, facts.loaders) for each in named]
     whole = min(1.0, sum(map(lost_us, (own, *others))) / run_us(facts.loaders))

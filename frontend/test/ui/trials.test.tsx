@@ -1,4 +1,4 @@
-import { cleanup, render, screen } from '@testing-library/preact'
+import { cleanup, render } from '@testing-library/preact'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { LedgerEntry } from '../../src/api/schema'
 import { Ledger } from '../../src/ui/parts/Ledger'

@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 
 from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis, made_entry, made_trials, made_tuning
 from underfed_server import figures
+from underfed_server.advice.to_write import to_write
 from underfed_server.model import (
     Advice,
     Anatomy,
@@ -620,7 +621,8 @@ def test_lines_are_the_programs_own_or_called_a_sketch(own: dict[str, str], orig
 
 
 def test_what_a_run_tried_is_a_table_under_what_it_kept() -> None:
-    tuned = made_diagnosis(trials=made_trials(), tuning=made_tuning(), advice=[], causes=[])
+    kept = made_tuning()
+    tuned = made_diagnosis(trials=made_trials(), tuning=kept, to_write=to_write(kept), advice=[], causes=[])
     lines = shown(render_diagnosis(tuned))
     begin = lines.index("Tuning  kept a faster setting")
     told = " ".join(line.strip() for line in lines[begin + 1 : begin + 3])
@@ -633,7 +635,8 @@ def test_what_a_run_tried_is_a_table_under_what_it_kept() -> None:
     assert table[1] == ["before", "0", "None", "30", "5", "(4.9–5.1)"]
     assert table[2] == ["kept", "3", "2", "30", "10.5", "(10.1–10.9)", "×", "2.10", "×", "1.90"]
     assert "  num_workers=0, prefetch_factor=None: it is slower" in lines
-    assert "  num_workers=3" in lines, "the line to write into the program"
+    first = lines.index("Write num_workers=3 into the program   × 2.10 measured")
+    assert "  num_workers=3" in lines[first:], "the line to write into the program"
 
 
 def test_why_a_run_is_not_tuned_is_said() -> None:
