@@ -16,18 +16,20 @@ from underfed_server.advice.action import Action
 from underfed_server.advice.advise import Recommendation, advise
 from underfed_server.advice.call_less import call_less
 from underfed_server.advice.free_cores import free_cores
-from underfed_server.advice.hours_saved import hours_judged, hours_saved
-from underfed_server.advice.kept import at_present
+from underfed_server.advice.hours_saved import hours_judged, hours_saved, within_lost
+from underfed_server.advice.kept import at_present, no_more_than
 from underfed_server.advice.proof.ledger import Pairing
+from underfed_server.advice.reason import reason_by_acts
 from underfed_server.advice.run_gain import with_run_gains
 from underfed_server.advice.save_less import save_less
+from underfed_server.advice.shorten_pauses import shorten_pauses
+from underfed_server.advice.to_write import to_write
 from underfed_server.diagnosis.chosen_loader import (
     choose_loader,
     is_lost_at_start,
     line_of,
     loop_share,
     of_run,
-    stall_of,
 )
 from underfed_server.diagnosis.ended_tuning import as_it_ended
 from underfed_server.diagnosis.instant_data import most_of_one_loader
@@ -187,7 +189,7 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     overview = overview_of(facts)
     read = partial(read_hotspots, store, run_id, loader)
     facts = _with_stacks(facts, None, overview, loading=read, between=partial(read, of="step"))
-    verdict = judge(facts, overview=overview)
+    verdict = judge(facts, overview=overview, is_of_run=False)
     if verdict.bound == "unknown" and facts.steps > facts.judged_steps and store.rows_deleted_at(run_id) is not None:
         verdict = without_figures(verdict.sentence, "retention deleted its single steps", facts.judged_steps)
     recommendation = advise(with_proven(store, facts), verdict, overview)
@@ -195,12 +197,21 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     return found.model_copy(update={"loader": loader, "judged_at": store.now()})
 
 
+def _outside(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> list[Action]:
+    """What to do outside the loader; of pauses first, which are told only where they take more than waiting."""
+    asked = (
+        save_less(facts, rank, verdict),
+        shorten_pauses(facts, rank, verdict),
+        call_less(facts, rank, verdict),
+        free_cores(facts, rank, verdict.causes),
+    )
+    return [each for each in asked if each is not None]
+
+
 def _beside_loader(
-    facts: RunFacts, rank: RankFacts, verdict: Verdict, loaders: Sequence[LoaderLine]
+    facts: RunFacts, actions: Sequence[Action], verdict: Verdict, loaders: Sequence[LoaderLine]
 ) -> dict[str, object]:
-    """What to do, most of the time first, and what each gains the run if all of that goes away."""
-    asked = (save_less(facts, rank, verdict), call_less(facts, rank, verdict), free_cores(facts, rank, verdict.causes))
-    actions = [each for each in asked if each is not None]
+    """What each gains the run if all of that goes away."""
     if not actions:
         return {}
     own = facts.judged_loader
@@ -241,9 +252,14 @@ def diagnosis_of(
     slow = overview.slow
     most = most_of_one_loader(slow.judged, facts.host, verdict.bound, slow.late_in_turn) if verdict.anatomy else None
     present = at_present(recommendation, verdict.anatomy, most, verdict.causes)
+    lost = within_lost(most, verdict, loaders, name_of(facts), is_of_run=is_of_run)
+    present = no_more_than(present, lost, verdict.anatomy)
     advice = with_run_gains(present, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0)
-    beside = _beside_loader(facts, slow.judged, verdict, loaders) if verdict.anatomy else {}
-    found = Diagnosis(
+    actions = _outside(facts, slow.judged, verdict) if verdict.anatomy else []
+    beside = _beside_loader(facts, actions, verdict, loaders)
+    tuning = as_it_ended(facts.tuned.tuning if facts.tuned else None, facts.status)
+    beside |= {"why": reason_by_acts(verdict.why, verdict.causes, actions, advice), "to_write": to_write(tuning)}
+    return Diagnosis(
         **(dict(verdict) | beside),
         run_id=facts.run_id,
         status=facts.status,
@@ -257,10 +273,8 @@ def diagnosis_of(
         hours_saved=hours_saved(advice, verdict, loaders, name_of(facts), is_of_run=is_of_run),
         refusals=list(recommendation.refusals),
         trials=list(facts.tuned.trials) if facts.tuned else [],
-        tuning=as_it_ended(facts.tuned.tuning if facts.tuned else None, facts.status),
+        tuning=tuning,
         candidates=recommendation.candidates,
         ledger=list(ledger),
         judged_at=None,
     )
-    stall = stall_of(found)
-    return found.model_copy(update={"headline_stall_fraction": stall.fraction if stall else None})

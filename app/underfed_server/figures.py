@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from underfed_server.diagnosis import sentence
 from underfed_server.diagnosis.rounded import percent, points
+from underfed_server.diagnosis.told_share import PAUSED_FRACTION
 from underfed_server.model import BestAdvice, Diagnosis, Evidence
 
 NOT_MEASURED = "–"
@@ -86,8 +87,8 @@ def _gain(advice: BestAdvice, figures: tuple[float | None, float | None, float |
 def speed(found: Diagnosis) -> str | None:
     """Of the loop, pauses included, and what it would be; the page says the same. ``None``: it was not measured.
 
-    Without waits the rest of the step is left as it was. More than that is an estimate: loading takes cores and memory
-    from the training beside it.
+    Without waits the rest of the step is left as it was. That it may then be shorter, as loading takes cores and memory
+    from the training beside it, is an estimate, and told with the ceiling of the fixes.
     """
     now = found.steps_per_s if found.samples_per_s is None else found.samples_per_s
     if not now or not found.steps_per_s:
@@ -102,44 +103,30 @@ def speed(found: Diagnosis) -> str | None:
     could = _without_waits(found)
     if could is None or found.anatomy is None:
         return said
-    least, most = amount(each * could[0]), amount(each * could[1])
     waited = "any loader" if found.anatomy.others_wait_us else "data or copies" if found.copy_hours_lost else "data"
-    more = "" if could[1] < MORE_THAN_ALIKE * could[0] else f", up to {most} {_most_if(found)}"
-    return f"{said}; {least} if no step waited for {waited}{more}"
-
-
-def _most_if(found: Diagnosis) -> str:
-    """Loading within the step takes nothing from its other work: then all that is not known is how that varies."""
-    if any(each.cause == "no_workers" for each in found.causes):
-        return "by how much steps vary"
-    return f"if {'waits delayed' if found.clock == 'gpu' else 'loading slowed'} nothing else any more"
-
-
-MORE_THAN_ALIKE = 1.01
-"""Factor between two speeds, below which both are the same to a reader."""
+    return f"{said}; {amount(each * could)} if no step waited for {waited}"
 
 
 def shown_pauses(found: Diagnosis) -> float:
     """Share of the loop's time in pauses; 0 where that is too little to tell, or known of one of several loops only."""
     paused = found.paused_fraction or 0.0
-    return paused if paused >= sentence.PAUSED_FRACTION and len(found.loaders) < 2 else 0.0
+    return paused if paused >= PAUSED_FRACTION and len(found.loaders) < 2 else 0.0
 
 
-def _without_waits(found: Diagnosis) -> tuple[float, float] | None:
-    """Steps per second: of the step without what it waited for, and the most that instant data may give."""
+def _without_waits(found: Diagnosis) -> float | None:
+    """Steps per second, of the step without what it waited for."""
     step, instant = found.anatomy, found.instant_data_steps_per_s
     if step is None or instant is None:
         return None
     copies = (step.h2d_exposed_us or 0) if found.bound == "transfer" else 0
     rest_us = step.step_us - step.data_wait_us - (step.others_wait_us or 0) - copies
-    least = min(instant, 1e6 / rest_us) if rest_us > 0 else instant
-    return least, max(least, found.instant_data_high_steps_per_s or instant)
+    return min(instant, 1e6 / rest_us) if rest_us > 0 else instant
 
 
 def share_of_all(found: Diagnosis) -> str | None:
     """What was lost of all the time that it is told beside. ``None``: the sentence has the same figure, or the waits
     for copies are part of the one and not of the other."""
-    said = found.data_stall_fraction if found.headline_stall_fraction is None else found.headline_stall_fraction
+    said = found.told_stall_fraction
     if said is None or not found.hours_lost or not found.hours_used or found.copy_hours_lost:
         return None
     share = fraction(min(1.0, found.hours_lost / (found.hours_used * (1 - shown_pauses(found)))))
@@ -152,9 +139,13 @@ def continued(title: str) -> str:
     return f"{word.lower()}{title[len(word) :]}" if word.istitle() else title
 
 
-def gain_beside(found: Diagnosis) -> str:
-    """Of what is to be done outside the loader: an estimate, of all of it."""
-    return gain_at_most(found.beside_speedup)
+def first_beside(found: Diagnosis) -> str | None:
+    """What to do first where that lies outside the loader, and its gain; ``None``: it does not. A diagnosis of an
+    earlier version has sentences alone."""
+    if not found.is_beside_first or found.beside_loader is None:
+        return None
+    title = found.beside[0].title if found.beside else found.beside_loader.removesuffix(".")
+    return f"{title}, {gain_at_most(found.beside_speedup)}"
 
 
 def gain_at_most(speedup: float | None) -> str:

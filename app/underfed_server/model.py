@@ -433,6 +433,10 @@ class Verdict(Model):
     """Of a run whose program was started again with other settings of the loader: its first step with the present ones,
     which the verdict is about. ``None``: they were the same in all steps."""
     data_stall_fraction: float | None
+    headline_stall_fraction: float | None = None
+    """What the sentence says of all loaders: of all the time, ``hours_lost`` of ``hours_used``, as far as one is in
+    waits for data and the other in no pause. Where the judged steps wait for clearly another share, theirs, and the
+    sentence has both. Lists and orders of runs have this one."""
     steps_per_s: float | None
     samples_per_s: float | None
     instant_data_steps_per_s: float | None
@@ -451,6 +455,8 @@ class Verdict(Model):
     paused_fraction: float | None = None
     """Of its newest steps' time, in what the program did beside training: checkpoints, logs. Hours include it, and the
     shares of a step or of a loop's time do not. ``None``: no verdict."""
+    is_mostly_paused: bool | None = None
+    """More of the loop's time goes to pauses than to waiting. ``None``: no verdict."""
     anatomy: Anatomy | None
     causes: list[CauseFinding]
     signals: list[Signal]
@@ -573,6 +579,16 @@ class HoursSaved(Model):
     high: float
 
 
+class ToWrite(Model):
+    """What a run that tuned itself is to keep for the next one, which begins as slowly without it."""
+
+    title: str
+    gain: str
+    detail: str
+    lines: list[str]
+    """For the call of the loader."""
+
+
 class BesideAction(Model):
     """What to do about a run beside its loader's settings."""
 
@@ -611,11 +627,10 @@ class Diagnosis(Verdict):
     beside_loader: str | None = None
     """Where the leading cause lies outside the run, or checkpoints take more of its time than waiting: what to do about
     it, a sentence each. ``None``: neither, or it is not known."""
+    to_write: ToWrite | None = None
+    """The first thing to do, where ``tuning`` kept another setting than the run began with. ``None``: it did not."""
     beside: list[BesideAction] = []
     """The same, each with its own gain. Diagnoses of earlier versions have none."""
-    headline_stall_fraction: float | None = None
-    """What the sentence says of all loaders: of the run's time, or, where one loop takes nearly all of it, of that of
-    its steps. Lists and orders of runs have this one."""
     beside_speedup: float | None = None
     """Of the run, about, if all went away that ``beside_loader`` begins with. ``None``: not known."""
     is_lost_at_start: bool = False
@@ -665,6 +680,11 @@ class Diagnosis(Verdict):
     is_final: bool = False
     """The run has ended, and everything that it sent was judged; false of an ended run: its last windows are not in
     the figures yet."""
+
+    @property
+    def told_stall_fraction(self) -> float | None:
+        """As its sentence has it; an earlier version that told no other one has the share of its judged steps."""
+        return self.data_stall_fraction if self.headline_stall_fraction is None else self.headline_stall_fraction
 
     @property
     def best_advice(self) -> Advice | None:

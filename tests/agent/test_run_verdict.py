@@ -69,7 +69,7 @@ def test_the_verdict_is_printed_once_the_run_has_ended_and_was_judged(
 @pytest.mark.parametrize("is_first", [True, False])
 def test_what_lies_outside_the_loader_comes_first_where_the_service_says_so(is_first: bool) -> None:
     judged = JUDGED | {"beside_loader": "Move the other jobs.", "is_beside_first": is_first}
-    assert ("outside the loader: Move the other jobs. (gain not known)" in lines_of(judged, "page")) == is_first
+    assert ("first fix: Move the other jobs, gain not known" in lines_of(judged, "page")) == is_first
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,10 @@ def test_a_validation_that_costs_is_judged_where_training_is_healthy(store: Stor
         thread.run_through("val", 20, 90, 10)
     diagnosis = judged(store, Diagnoser(), thread)
     assert (diagnosis.loader, diagnosis.bound) == ("val", "data")
-    assert diagnosis.sentence == "36% of the time in the loops goes to waiting for a validation loader without workers."
+    assert diagnosis.sentence == (
+        "37.2% of the time in the loops goes to waiting for data: 36.0% for the validation loader val, "
+        "1.2% for the training loader train."
+    )
     found = lines(diagnosis)
     assert (found["train"].role, found["train"].bound, found["train"].steps) == ("train", "compute", 180)
     assert (found["val"].role, found["val"].bound, found["val"].steps) == ("validation", "data", 60)
@@ -107,8 +110,8 @@ def test_a_validation_that_costs_is_told_beside_a_verdict_on_training(
         thread.run_through("val", val_steps, 40, 10)
     diagnosis = judged(store, Diagnoser(), thread)
     assert (diagnosis.loader, diagnosis.bound) == ("train", "data")
-    shares = "37% for the training loader train, 20% for the validation loader val"
-    told = f"57% of the time in the loops goes to waiting for data: {shares}."
+    shares = "37.5% for the training loader train, 20.0% for the validation loader val"
+    told = f"57.5% of the time in the loops goes to waiting for data: {shares}."
     assert (diagnosis.sentence == told) is is_told
 
 

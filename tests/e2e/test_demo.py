@@ -60,7 +60,7 @@ def test_once_shows_verdict_advice_and_proof_and_ends_well(directory: Path, free
     output, _ = demo.communicate(timeout=300)
     assert demo.returncode == 0, output
     assert f"http://127.0.0.1:{free_port}" in output
-    assert re.search(r"The training loop waits for data \d\d% of every step\.", output), output
+    assert re.search(r"The training loop waits for data \d\d% of every step(, and \d\d% with .*)?\.", output), output
     assert "no workers" in output
     assert "+    num_workers=" in output
     assert re.search(r"Predicted × \d\.\d\d, observed × \d\.\d\d\.", output), output

@@ -104,7 +104,7 @@ def _neutral(windows: Sequence[Window], folder: str, run: Recorded) -> list[Wind
     for window in found:
         if "run" in window:
             script = None if run.words == SHELL else run.program
-            window["run"] |= {"user": "ada", "hostname": "gpu-03", "command": run.command, "script": script}
+            window["run"] |= {"user": "ada", "hostname": "node-03", "command": run.command, "script": script}
     return found
 
 

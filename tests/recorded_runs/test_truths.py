@@ -88,8 +88,8 @@ def test_the_headline_is_the_loader_that_most_of_the_run_goes_to_waiting_for(run
     worst = max(shares, key=lambda name: shares[name])
     assert found.loader == worst == "held_out"
     told = re.fullmatch(
-        r"(\d+)% of the time in the loops goes to waiting for data: (\d+)% for the validation loader held_out, "
-        r"(\d+)% for the training loader captions, ([\d.]+)% for the training loader pictures\.",
+        r"([\d.]+)% of the time in the loops goes to waiting for data: ([\d.]+)% for the validation loader held_out, "
+        r"([\d.]+)% for the training loader captions, ([\d.]+)% for the training loader pictures\.",
         found.sentence,
     )
     assert told
@@ -116,7 +116,7 @@ def test_who_divides_what_was_lost_by_what_it_is_of_finds_a_share_that_is_told(n
     )
     assert told is not None
     lost, of = (float(number) * IN_SECONDS[unit] for number, unit in (told.group(1, 2), told.group(3, 4)))
-    shares = [int(told[5])] if told[5] else [int(share) for share in re.findall(r"(\d+)%", found.sentence)]
+    shares = [float(told[5])] if told[5] else [float(share) for share in re.findall(r"([\d.]+)%", found.sentence)]
     assert any(abs(100 * lost / of - share) <= 0.7 for share in shares), (told[0], found.sentence)
 
 
@@ -165,14 +165,14 @@ def test_a_straggler_costs_each_rank_what_it_waits_itself(runs: JudgedRuns) -> N
     assert found.hours_lost is not None and found.hours_used is not None
     assert found.hours_lost * 3600 == pytest.approx(len(told) * waited_s, rel=CLOCKS)
     assert found.hours_used * 3600 == pytest.approx(sum(each["loaders"][0]["spent_s"] for each in told), rel=CLOCKS)
-    assert found.sentence == "All 8 ranks lose 40% of every step to rank 5, which waits for data."
+    assert found.sentence == "All 8 ranks lose 42% of every step to rank 5, which waits for data."
     assert [advice.low for advice in found.advice] == sorted(
         (advice.low or 0.0 for advice in found.advice), reverse=True
     )
     first = found.advice[0]
     assert first.change == "fix_rank" and "on one of the others" not in first.diff, "all are here"
-    assert first.title == "Let rank 5 read as fast as the others", "what to do, and no host that all of them are on"
-    assert "gpu-03" not in f"{found.why} {first.why}"
+    assert first.title == "Copy the data of rank 5 to where the others read theirs", "no host that all of them are on"
+    assert "node-03" not in f"{found.why} {first.why}"
     assert first.why.startswith("It loads a batch in 92.9 ms, the median rank in 22.1 ms.")
     for advice in found.advice:
         assert advice.predicted_speedup is not None
@@ -247,7 +247,7 @@ def test_a_chart_opens_on_the_rank_and_the_loader_that_the_verdict_names(store: 
     [("short_run", "every step"), ("with_accelerate", "the time"), ("checkpoints", "the time between pauses")],
 )
 def test_of_every_step_is_said_where_every_step_waits(name: str, words: str, runs: JudgedRuns) -> None:
-    assert runs.diagnosis(name).sentence.endswith(f" of {words}.")
+    assert re.search(rf" of {words}(?:, and [\d.]+% over all \d+ steps)?\.$", runs.diagnosis(name).sentence)
 
 
 def predictor_of(runs: JudgedRuns, name: str) -> Predictor:
@@ -338,7 +338,7 @@ def test_joining_is_judged_without_its_waits_for_a_core_and_these_are_others(run
     assert costs["slow_collate"] == pytest.approx(computed * stall, abs=0.05)
     assert costs["cpu_limited"] == pytest.approx((1 - computed) * stall, abs=0.05)
     sentence = next(each.sentence for each in found.causes if each.cause == "slow_collate")
-    assert sentence.endswith(" of the work of loading it."), "its waits for a core are those of others"
+    assert sentence.startswith("Joining its samples is all of the work of loading a batch, about as fast as memory is ")
     assert "no known cause" not in (found.why or "")
     refused = {each.change: each.why for each in found.refusals}
     assert "copies no faster" in refused["vectorize_collate"]
@@ -386,17 +386,27 @@ def test_what_others_take_comes_before_a_worker_that_may_gain_nothing(runs: Judg
 
 def test_each_act_outside_the_loader_has_a_gain_of_its_own(runs: JudgedRuns) -> None:
     found, (truth,) = runs.diagnosis("checkpoints"), truth_of("checkpoints")
-    save, move = found.beside
-    assert (save.title, move.title) == ("Save checkpoints less often", "Move the other jobs off these 2 cores")
-    saving_s = sum(each["lasted_s"] for each in truth["pauses"] if each["what"] == "checkpoint")
-    assert (save.hours_saved or 0.0) * 3600 == pytest.approx(saving_s, rel=CLOCKS)
-    assert move.speedup is not None and save.speedup is not None and 1 < move.speedup < save.speedup
+    save, shorten, move = found.beside
+    assert save.title == "Save checkpoints less often"
+    assert (shorten.title, move.title) == (
+        "Shorten the program's other pauses",
+        "Move the other jobs off these 2 cores",
+    )
+    for act, what in ((save, "checkpoint"), (shorten, "program")):
+        took_s = sum(each["lasted_s"] for each in truth["pauses"] if each["what"] == what)
+        assert (act.hours_saved or 0.0) * 3600 == pytest.approx(took_s, rel=CLOCKS)
+    assert move.speedup is not None and shorten.speedup is not None and save.speedup is not None
+    assert 1 < move.speedup < shorten.speedup < save.speedup
+    assert "Other pauses of the program take 16% (4" in (found.why or ""), "with how long they took"
+    assert found.is_mostly_paused and not runs.diagnosis("crash").is_mostly_paused
 
 
 def test_starts_of_workers_that_a_fix_is_about_are_told_beside_what_others_take(runs: JudgedRuns) -> None:
     found = runs.diagnosis("with_accelerate")
     assert found.advice[0].change == "persistent_workers"
-    assert "An epoch has 36 steps, and new workers start with an empty queue (14% of step time)." in (found.why or "")
+    assert re.search(
+        r"An epoch has 36 steps, and new workers start with an empty queue \(\d+% of the wait\)\.", found.why or ""
+    )
 
 
 def test_pauses_that_take_more_than_waiting_are_told_first(runs: JudgedRuns) -> None:
@@ -455,6 +465,51 @@ def test_of_new_settings_with_few_steps_it_is_said_that_a_verdict_needs_more(sto
     assert found.bound == "unknown"
     since = "judged from step 180 on: num_workers was 1 before and is 3 since"
     assert found.reason == f"{since}; a verdict needs 25 steps, and there were 18"
+
+
+def test_what_went_by_while_a_program_was_started_again_is_told(runs: JudgedRuns) -> None:
+    why = runs.diagnosis("shell_loop").why or ""
+    told = re.search(r"The program was started again 2 times: ([\d.]+) s went by", why)
+    spans = [each for each in shown(runs, "shell_loop", "loader-1").pauses if each.kind == "restart"]
+    lasted_us = sum(each.end_us - each.start_us for each in spans)
+    assert told and float(told[1]) == pytest.approx(lasted_us / 1e6, abs=0.06), "as its chart has it"
+    assert "started again" not in (runs.diagnosis("crash").why or "")
+
+
+def test_what_a_run_kept_by_tuning_is_the_first_thing_to_do(runs: JudgedRuns) -> None:
+    found = runs.diagnosis("tuned")
+    assert found.to_write is not None and found.tuning is not None
+    assert found.to_write.title == "Write num_workers=2 into the program"
+    assert found.to_write.gain == "× 1.91 measured" and found.to_write.lines == found.tuning.lines
+    console = Console(width=140, highlight=False, force_terminal=False)
+    with console.capture() as capture:
+        console.print(render_diagnosis(found))
+    printed = capture.get()
+    assert printed.index(found.to_write.title) < printed.index("Move the other jobs off"), "before what gains less"
+    assert runs.diagnosis("crash").to_write is None
+
+
+def test_a_few_first_steps_are_in_the_share_that_is_told_or_it_is_told_with_them(runs: JudgedRuns) -> None:
+    crash, joined = runs.diagnosis("crash"), runs.diagnosis("joined_volumes")
+    assert crash.sentence == "The training loop waits for data 26% of the time, and 29% with its slow first 5 steps."
+    assert joined.sentence == "The training loop waits for data 51% of every step."
+    assert joined.data_stall_fraction is not None and joined.data_stall_fraction < 0.505, "which decides the level"
+
+
+def test_causes_are_told_in_the_order_of_what_is_done_about_them(runs: JudgedRuns) -> None:
+    why = runs.diagnosis("with_trainer").why or ""
+    assert 0 <= why.index("Other jobs use 2.0 of the 2 cores") < why.index("The training process loads every batch")
+    assert "Of loading, 36% ± 17 is Image.convert at crowded_pictures.py:38" in (
+        runs.diagnosis("crowded_pictures").why or ""
+    )
+
+
+def test_no_fix_gains_the_same_steps_more_than_they_lost(runs: JudgedRuns) -> None:
+    found = runs.diagnosis("paired")
+    (best,) = found.advice
+    assert best.high is not None and found.hours_used and found.hours_saved
+    assert found.hours_saved.high == pytest.approx(found.hours_used * (1 - 1 / best.high), rel=1e-6)
+    assert best.high == pytest.approx(found.hours_used / (found.hours_used - lines(found)["paintings"].hours_lost))
 
 
 def test_a_step_is_no_longer_for_the_pauses_of_its_program(runs: JudgedRuns) -> None:

@@ -147,7 +147,7 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
         yield from few_looks(diagnosis)
     is_beside_first = diagnosis.get("is_beside_first", False)
     if is_beside_first:
-        yield f"outside the loader: {diagnosis['beside_loader']} ({gain_beside(diagnosis)})"
+        yield f"first fix: {beside_of(diagnosis)}"
     yield from first_fix(diagnosis["advice"], "worth a try" if is_beside_first else "first fix")
     yield f"why, and all else: {page}"
 
@@ -189,10 +189,12 @@ def first_fix(advice: Sequence[Mapping[str, Any]], first_is: str = "first fix") 
             yield f"try it: {first['command']}"
 
 
-def gain_beside(diagnosis: Mapping[str, Any]) -> str:
-    """Of what is to be done there, all of it, as the page and ``underfed show`` have it."""
-    speedup = diagnosis.get("beside_speedup")
-    return "gain not known" if speedup is None else f"about × {speedup:.2f} for the run, if all of it went away"
+def beside_of(diagnosis: Mapping[str, Any]) -> str:
+    """What to do outside the loader and its gain, as the page and ``underfed show`` have it. A service of an earlier
+    version tells sentences alone."""
+    speedup, actions = diagnosis.get("beside_speedup"), diagnosis.get("beside") or []
+    title = actions[0]["title"] if actions else diagnosis["beside_loader"].removesuffix(".")
+    return f"{title}, {'gain not known' if speedup is None else f'× {speedup:.2f} at most for the run'}"
 
 
 def saving_of(advice: Mapping[str, Any]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from underfed_server.names import CauseName
+
 
 class Action(NamedTuple):
     title: str
@@ -13,3 +15,5 @@ class Action(NamedTuple):
     """Both in one, where there is no room for a title."""
     of_loop: float
     """Share of the loop's time that goes away at most. 0: it is not known."""
+    cause: CauseName | None = None
+    """What it cures; ``None``: none that a verdict names."""

@@ -28,4 +28,5 @@ def free_cores(facts: RunFacts, rank: RankFacts, causes: Sequence[CauseFinding])
         f"Move the other jobs, which use {others:.1f} of the {usable:g} cores that this run may use, or give this run "
         "cores of its own.",
         (1 - rank.paused_fraction) * full.cost_fraction,
+        full.cause,
     )

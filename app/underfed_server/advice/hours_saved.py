@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from underfed_server.advice.run_gain import NEARLY_ALL
+from underfed_server.diagnosis.instant_data import Ceiling
+from underfed_server.diagnosis.told_share import ALIKE
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.model import Advice, HoursSaved, LoaderLine, Verdict
 
@@ -25,6 +28,34 @@ def hours_judged(verdict: Verdict, loaders: Sequence[LoaderLine]) -> Hours | Non
         return Hours(verdict.hours_lost, verdict.hours_used)
     used = anatomy.step_us * verdict.judged_steps * max(1, len(verdict.ranks)) / US_PER_HOUR
     return Hours(share * used, used)
+
+
+DELAYED = 1.02
+"""Factor between what instant data would gain and what the waits take, from which these delay other work, too."""
+
+
+def within_lost(
+    most: Ceiling | None, verdict: Verdict, loaders: Sequence[LoaderLine], judged: str | None, *, is_of_run: bool
+) -> Ceiling | None:
+    """What a fix of the judged loader gains the same steps at most: by all that they lost to it, so that what it saves
+    is what its gain takes off. ``most``: by what instant data would gain, which stands where that is more than without
+    waits, and where the judged steps wait for clearly another share than all of them.
+    """
+    hours, share, paused = hours_judged(verdict, loaders), verdict.data_stall_fraction, verdict.paused_fraction or 0.0
+    own = next((line for line in loaders if line.loader == judged), None)
+    if most is None or hours is None or share is None or own is None or verdict.bound != "data":
+        return most
+    if verdict.clock == "gpu" or share >= 1 or most.speedup * (1 - share) > DELAYED:
+        return most
+    part = own.share_of_run_fraction if is_of_run else 1.0
+    part *= 1 - paused
+    lost = share * hours.used if verdict.judged_from_step is not None and len(loaders) < 2 else own.hours_lost
+    part = 1.0 if part >= NEARLY_ALL or verdict.judged_from_step is not None else part
+    of_all = lost / (part * hours.used) if hours.used > 0 else share
+    if abs(of_all - share) >= ALIKE:
+        return most
+    least = 1 / (1 - of_all)
+    return Ceiling(min(most.speedup, least), min(most.highest, least))
 
 
 def saved_at(speedup: float, used: float, most: float) -> float:

@@ -35,6 +35,25 @@ def at_present(
     )
 
 
+def no_more_than(advice: Sequence[Advice], most: Ceiling | None, now: Anatomy | None) -> tuple[Advice, ...]:
+    """Nothing is told to gain more. ``now``: the mean step; ``None`` of either: not known."""
+    return tuple(advice) if most is None or now is None else tuple(_no_more(one, most, now) for one in advice)
+
+
+def _no_more(one: Advice, most: Ceiling, now: Anatomy) -> Advice:
+    gain, low = (None if value is None else min(value, most.speedup) for value in (one.predicted_speedup, one.low))
+    high = None if one.high is None else min(one.high, most.highest)
+    ceiling = None if one.ceiling is None else above(min(one.ceiling, most.speedup), high, most.highest)
+    ends = {
+        name: None if end is None or ceiling is None else min(end, most.highest)
+        for name, end in (("ceiling_low", one.ceiling_low), ("ceiling_high", one.ceiling_high))
+    }
+    is_same = gain is None or gain == one.predicted_speedup
+    anatomy = one.anatomy if is_same or one.anatomy is None or gain is None else _step(now, gain)
+    figures = {"predicted_speedup": gain, "low": low, "high": high, "ceiling": ceiling, "anatomy": anatomy}
+    return Advice.model_validate(dict(one) | figures | ends)
+
+
 def _is_of_all(one: Advice, recommendation: Recommendation) -> bool:
     """It may gain as much as instant data, as it was computed."""
     most = recommendation.could_be

@@ -36,7 +36,7 @@ def message_of(
         status=run.status,
         bound=diagnosis.bound if diagnosis else None,
         cause=cause.cause if cause else None,
-        data_stall_fraction=diagnosis.data_stall_fraction if diagnosis else None,
+        data_stall_fraction=diagnosis.told_stall_fraction if diagnosis else None,
         hours_lost=diagnosis.hours_lost if diagnosis else None,
         fix=_fix(diagnosis) if is_advised else None,
         url=f"{url}/runs/{run.run_id}",
@@ -58,7 +58,7 @@ def test_message(channel: str, url: str, now: datetime) -> AlertMessage:
 def _fix(diagnosis: Diagnosis | None) -> AlertFix | None:
     advice = diagnosis.best_advice if diagnosis else None
     if diagnosis is not None and diagnosis.beside_loader is not None and diagnosis.is_beside_first:
-        return _beside(diagnosis, diagnosis.beside_loader)
+        return _beside(diagnosis, diagnosis.beside[0].title if diagnosis.beside else diagnosis.beside_loader)
     if diagnosis is None or advice is None:
         return None
     gain, low, high = advice.gain_of_run
@@ -77,7 +77,7 @@ def _beside(diagnosis: Diagnosis, what: str) -> AlertFix:
     """Outside the run, and its gain an estimate."""
     return AlertFix(
         title=_short(what.removesuffix(".")),
-        gain=figures.gain_beside(diagnosis),
+        gain=figures.gain_at_most(diagnosis.beside_speedup),
         predicted_speedup=None,
         low=None,
         high=None,

@@ -24,6 +24,8 @@ MOST_OF_RUN = 0.9
 NUMBERED = re.compile(r"loader-\d+")
 """The agent's name of a loader that its program did not name."""
 
+NEARLY = 1e-9
+
 KEEP_FACTOR = 0.8
 """A loader that the verdict is about stays so until its loss is below this share of that limit."""
 
@@ -107,10 +109,15 @@ def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
     costly = [each for each in others if each.loop != own.loop and lost_share(each, facts.loaders) >= COSTLY_FRACTION]
     costly.sort(key=lost_us, reverse=True)
     told: list[str] = []
-    if verdict.bound == "data" and not is_said_of_steps(own.role, loop_share(own, facts.loaders)):
-        found["sentence"] = _of_the_run(own, costly, facts, lost)
+    is_of_steps = is_said_of_steps(own.role, loop_share(own, facts.loaders))
+    if not is_of_steps:
+        found["headline_stall_fraction"] = min(1.0, sum(map(lost_us, facts.loaders)) / run_us(facts.loaders))
+    if verdict.bound == "data" and not is_of_steps:
+        found["sentence"] = _of_the_run(own, others, facts)
     else:
-        told = [_of_one(each, facts, _the_loader(each, facts.loaders)) for each in costly]
+        told = [
+            _of_one(each, percent(lost_share(each, facts.loaders)), _the_loader(each, facts.loaders)) for each in costly
+        ]
     if costly:
         alone = f"Causes and fixes are those of {own.loader}; each loader has a verdict of its own."
         found["why"] = " ".join(filter(None, (verdict.why, *told, alone)))
@@ -135,7 +142,7 @@ class Stall:
     of_loaders: Mapping[str, float]
     """Shares of one time, the largest first."""
     is_of_run: bool
-    """Of the whole run's time; false: of that of the steps of its loop, which take nearly all of the run."""
+    """Of the whole run's time; false: of that of its loop, which takes nearly all of the run."""
 
     @property
     def fraction(self) -> float:
@@ -143,17 +150,22 @@ class Stall:
 
 
 def stall_of(found: Diagnosis) -> Stall | None:
-    """``None``: that is not known. Of a run with one loop the share of its steps is told, of others that of the run."""
+    """``None``: that is not known. Of a run with one loop it is told of its time, of others of the run."""
     own = next((line for line in found.loaders if line.loader == found.loader), None)
-    if own is None or len(found.loaders) < 2 or is_said_of_steps(own.role, own.share_of_run_fraction):
-        mates = [line for line in found.loaders if own is not None and line.loop == own.loop and line is not own]
-        shares = {line.loader: line.data_stall_fraction for line in mates if line.data_stall_fraction}
-        known = found.data_stall_fraction
-        return None if known is None else Stall(_largest_first({found.loader or "": known, **shares}), is_of_run=False)
-    if not found.hours_used:
+    is_of_run = own is not None and len(found.loaders) > 1
+    is_of_run = is_of_run and own is not None and not is_said_of_steps(own.role, own.share_of_run_fraction)
+    lost = {line.loader: line.hours_lost / (found.hours_used or 1.0) for line in found.loaders if line.hours_lost}
+    if is_of_run:
+        return Stall(_largest_first({found.loader or "": 0.0, **lost}), is_of_run=True) if found.hours_used else None
+    mates = [line for line in found.loaders if own is not None and line.loop == own.loop and line is not own]
+    shares = {line.loader: line.data_stall_fraction for line in mates if line.data_stall_fraction}
+    judged, told = found.data_stall_fraction, found.told_stall_fraction
+    if judged is None or told is None:
         return None
-    lost = {line.loader: line.hours_lost / found.hours_used for line in found.loaders if line.hours_lost}
-    return Stall(_largest_first({own.loader: 0.0, **lost}), is_of_run=True)
+    stall = Stall(_largest_first({found.loader or "": judged, **shares}), is_of_run=False)
+    if abs(stall.fraction - told) < NEARLY:
+        return stall
+    return Stall(_largest_first(lost if len(lost) > 1 else {found.loader or "": told}), is_of_run=False)
 
 
 def is_said_of_steps(role: Role, share_of_run: float) -> bool:
@@ -165,21 +177,30 @@ def _largest_first(shares: Mapping[str, float]) -> dict[str, float]:
     return dict(sorted(shares.items(), key=lambda one: -one[1]))
 
 
-def _of_the_run(own: LoaderFacts, costly: Sequence[LoaderFacts], facts: RunFacts, hours_lost: float) -> str:
+LEAST_REST = 0.005
+"""Share of the run that goes to waiting for loaders that are not named, from which it is told."""
+
+
+def _of_the_run(own: LoaderFacts, others: Sequence[LoaderFacts], facts: RunFacts) -> str:
     """All of the run's waits, as its hours lost have them, and whose they are."""
-    if not costly:
-        return _of_one(own, facts, _a_loader(own, facts.loaders))
-    named = (own, *costly)
-    lost, shares = percents(
-        min(1.0, hours_lost * US_PER_HOUR / run_us(facts.loaders)),
-        [lost_share(each, facts.loaders) for each in named],
-    )
-    parts = [f"{share} for {_the_loader(each, facts.loaders)}" for share, each in zip(shares, named, strict=True)]
-    return f"{lost} of the time in the loops goes to waiting for data: {', '.join(parts)}."
+    costly = [each for each in others if lost_share(each, facts.loaders) >= COSTLY_FRACTION]
+    if len(others) == 1 and lost_share(others[0], facts.loaders) >= LEAST_REST:
+        costly = [*others]
+    named = [own, *sorted(costly, key=lost_us, reverse=True)]
+    shares = [lost_share(each, facts.loaders) for each in named]
+    whole = min(1.0, sum(map(lost_us, (own, *others))) / run_us(facts.loaders))
+    rest = whole - sum(shares)
+    if not costly and rest < LEAST_REST:
+        return _of_one(own, percent(whole), _a_loader(own, facts.loaders))
+    names = [_the_loader(each, facts.loaders) for each in named]
+    is_told = rest >= LEAST_REST
+    lost, parts = percents(whole, [*shares, *([rest] if is_told else [])])
+    told = zip(parts, [*names, *(["other loaders"] if is_told else [])], strict=True)
+    each = ", ".join(f"{part} for {name}" for part, name in told)
+    return f"{lost} of the time in the loops goes to waiting for data: {each}."
 
 
-def _of_one(each: LoaderFacts, facts: RunFacts, described: str) -> str:
-    share = percent(lost_share(each, facts.loaders))
+def _of_one(each: LoaderFacts, share: str, described: str) -> str:
     return f"{share} of the time in the loops goes to waiting for {described}{_with_workers(each)}."
 
 

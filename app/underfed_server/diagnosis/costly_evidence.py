@@ -18,7 +18,7 @@ READS = re.compile(
 CALLERS = 3
 """Of one line."""
 
-LOOKS = "Stack samples of loading that the verdict is from"
+LOOKS = "Stack samples of loading"
 """While a run goes on there are more by now, and shares of more."""
 
 NOT_SEEN = "it was not seen there"

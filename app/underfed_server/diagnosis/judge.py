@@ -17,6 +17,7 @@ from underfed_server.diagnosis.measures import anatomy_of, mean
 from underfed_server.diagnosis.overview import Overview, overview_of
 from underfed_server.diagnosis.slow_ranks import SlowRanks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.diagnosis.told_share import told_share
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.measurements import Column
@@ -45,12 +46,15 @@ class Before:
         return cls(known.bound, known.causes[0].cause if known.causes else None) if known else None
 
 
-def judge(facts: RunFacts, before: Before | None = None, overview: Overview | None = None) -> Verdict:
+def judge(
+    facts: RunFacts, before: Before | None = None, overview: Overview | None = None, *, is_of_run: bool = True
+) -> Verdict:
     """The verdict on ``facts``; ``unknown`` with its reason until enough steps were judged.
 
     Args:
         before: what the last verdict said. An ended run is judged without it, so that its verdict can be repeated.
         overview: of ``facts``, where it serves more than the verdict.
+        is_of_run: its headline tells a share of the time in all loops; false: in that of the judged loader.
     """
     if _is_early(facts):
         return _not_yet(facts)
@@ -60,6 +64,7 @@ def judge(facts: RunFacts, before: Before | None = None, overview: Overview | No
     examined = examine(facts, overview, _bound(facts, losses, before))
     causes = find_causes(examined, before.cause if before and facts.status == "running" else None)
     lost, copies, used = _hours(facts, overview.slow)
+    told = told_share(facts, overview.slow, losses, is_of_run=is_of_run)
     step_s, samples = rank.step_us / 1e6, _samples_per_step(facts, rank)
     instant = with_instant_data(rank, facts.host, examined.bound, together)
     return Verdict(
@@ -68,12 +73,13 @@ def judge(facts: RunFacts, before: Before | None = None, overview: Overview | No
         level=find_level(losses.loop),
         confidence=_confidence(facts, rank),
         reason="; ".join(filter(None, (_limitation(facts, rank), sentence.judged_since(rank)))) or None,
-        sentence=sentence.verdict(examined, losses),
+        sentence=sentence.verdict(examined, losses, told),
         why=sentence.why(examined, losses, causes),
         beside_training=sentence.beside_training(rank, facts.between),
         judged_steps=facts.judged_steps,
         judged_from_step=rank.changed.step_index if rank.changed else None,
         data_stall_fraction=losses.data,
+        headline_stall_fraction=told.whole,
         steps_per_s=1 / step_s,
         samples_per_s=samples / step_s if samples else None,
         instant_data_steps_per_s=instant.speedup / step_s if instant else None,
@@ -83,6 +89,7 @@ def judge(facts: RunFacts, before: Before | None = None, overview: Overview | No
         gpu_hours_lost=lost if all(each.uses_gpu for each in facts.ranks) else None,
         hours_used=used,
         paused_fraction=rank.paused_fraction,
+        is_mostly_paused=sentence.outweigh_waiting(rank, losses.data),
         anatomy=anatomy_of(rank),
         causes=causes,
         signals=read_signals(examined, causes),

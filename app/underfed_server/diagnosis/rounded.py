@@ -18,24 +18,19 @@ def percent(fraction: float) -> str:
 
 
 def percents(whole: float, parts: Sequence[float]) -> tuple[str, list[str]]:
-    """As `percent`, but parts that make up the whole add up as they are printed: those that rounding changes most give
-    way. Parts that leave a rest stay as they are."""
+    """As `percent`, where parts that make up the whole add up as they are printed; else all of them to a tenth, of
+    which those give way that rounding changes most: each is what it is wherever else it stands. Parts that leave a rest
+    stay as they are."""
     said, each = percent(whole), [percent(part) for part in parts]
-    figures = [float(text.rstrip("%")) if text[0].isdigit() else 0.0 for text in each]
-    is_whole = abs(whole - sum(parts)) < 1e-6 and "less" not in "".join(each)
-    surplus = sum(figures) - float(said.rstrip("%")) if is_whole and "less" not in said else 0.0
-    # A share is printed to a whole percent or, where it is small, to a tenth.
-    sizes = [0.1 if "." in text else 1.0 for text in each]
-    while abs(surplus) > 0.05:
-        sign = 1 if surplus > 0 else -1
-        fitting = [index for index, size in enumerate(sizes) if size <= abs(surplus) + 0.05]
-        if not fitting:
-            break
-        worst = max(fitting, key=lambda index: sign * (figures[index] - 100 * parts[index]) / sizes[index])
-        figures[worst] -= sign * sizes[worst]
-        surplus -= sign * sizes[worst]
-        each[worst] = f"{figures[worst]:.1f}%" if sizes[worst] < 1 else f"{figures[worst]:.0f}%"
-    return said, each
+    if abs(whole - sum(parts)) >= 1e-6 or "less" in "".join([said, *each]):
+        return said, each
+    if abs(sum(float(text.rstrip("%")) for text in each) - float(said.rstrip("%"))) < 0.05:
+        return said, each
+    tenths, floors = math.floor(1_000 * whole + 0.5), [math.floor(1_000 * part) for part in parts]
+    by_rest = sorted(range(len(parts)), key=lambda index: floors[index] - 1_000 * parts[index])
+    for index in by_rest[: tenths - sum(floors)]:
+        floors[index] += 1
+    return f"{tenths / 10:.1f}%", [f"{floor / 10:.1f}%" for floor in floors]
 
 
 def points(margin: float) -> str:

@@ -16,9 +16,10 @@ from underfed_server.diagnosis.ended_tuning import measured_by_trials
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction
 from underfed_server.diagnosis.own_work import OwnWork, own_works
-from underfed_server.diagnosis.rounded import percent
+from underfed_server.diagnosis.rounded import percent, percents
 from underfed_server.diagnosis.slow_ranks import SlowWork
 from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.diagnosis.told_share import PAUSED_FRACTION, ToldShare
 from underfed_server.facts.costly_lines import KnownShare, costliest_line, known_share_of
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.loading import LoaderHotspots
@@ -48,9 +49,6 @@ SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 TOLD_FRACTION = 0.10
 """Of the wait, from which a cause beside the leading one is told with it: what is advised may be to cure that one."""
-
-PAUSED_FRACTION = 0.05
-"""Of the loop's time, in what the program does beside training, from which a share that leaves it out says so."""
 
 NO_STEP = "no step yet: the first batch is still being loaded"
 
@@ -89,8 +87,8 @@ def size(value: float) -> str:
     return f"{three_digits(value / 1024**power)} {SIZE_UNITS[power]}"
 
 
-def verdict(examined: Examination, losses: Losses) -> str:
-    said, rank = _said_of_judged(examined, losses), examined.rank
+def verdict(examined: Examination, losses: Losses, told: ToldShare) -> str:
+    said, rank = _said_of_judged(examined, losses, told), examined.rank
     if outweigh_waiting(rank, losses.data):
         said = f"Pauses take {percent(rank.paused_fraction)} of the time; {said[0].lower()}{said[1:]}"
     for work in _own_works(examined)[:1]:
@@ -105,13 +103,14 @@ def _own_works(examined: Examination) -> list[OwnWork]:
     return [] if between is None else own_works(between, between_fraction(examined.rank))
 
 
-def _said_of_judged(examined: Examination, losses: Losses) -> str:
+def _said_of_judged(examined: Examination, losses: Losses, told: ToldShare) -> str:
     who, is_one = _who(examined.facts)
-    data, waits, is_idle = percent(losses.data), "waits" if is_one else "wait", "is idle" if is_one else "are idle"
-    if told := _read_ahead(examined, losses) or _of_each(examined, losses) or _of_all(examined, losses):
-        return told
+    data, waits, is_idle = percent(told.whole), "waits" if is_one else "wait", "is idle" if is_one else "are idle"
+    apart = _apart(examined, told)
+    if said := _read_ahead(examined, losses) or _of_each(examined, told) or _of_all(examined, told):
+        return said
     if examined.bound == "data" or _has_some_wait(examined, losses):
-        return f"{who} {waits} for data {data} of {_steps_or_time(examined)}."
+        return f"{who} {waits} for data {data} of {_steps_or_time(examined)}{apart}."
     if examined.bound == "transfer":
         copies = percent(losses.transfer or 0.0)
         often = _often(examined.rank, examined.rank.copies_us, examined.rank.steps.step_us)
@@ -121,9 +120,9 @@ def _said_of_judged(examined: Examination, losses: Losses) -> str:
     if examined.rank.has_device_clock and not losses.is_event:
         # More cannot be said: what the device does outside the wait was not timed in every step.
         fed = " well fed," if _is_well_fed(examined, losses) else ""
-        return f"{who} {'is' if is_one else 'are'}{fed} idle for data {data} of {_steps_or_time(examined)}."
+        return f"{who} {'is' if is_one else 'are'}{fed} idle for data {data} of {_steps_or_time(examined)}{apart}."
     is_busy = f"{who} {'is' if is_one else 'are'} kept busy"
-    spent = f": {data} of a step is spent waiting for data"
+    spent = f": {data} of a step is spent waiting for data{apart}"
     return f"{is_busy}, but for {_few(examined.rank, losses)}." if losses.is_event else f"{is_busy}{spent}."
 
 
@@ -152,7 +151,22 @@ def _read_ahead(examined: Examination, losses: Losses) -> str | None:
     return f"{thread} waits for data {percent(losses.data)} of the time, and never for {it}."
 
 
-def _of_each(examined: Examination, losses: Losses) -> str | None:
+def _apart(examined: Examination, told: ToldShare) -> str:
+    """The share of all the time, where that of the judged steps is another one; empty: it is the same."""
+    if told.of_all is None:
+        return ""
+    facts, share = examined.facts, percent(told.of_all)
+    if len({each.loop for each in facts.loaders if each.steps}) > 1:
+        return f", and {share} of the time in all loops"
+    is_start = 0 < facts.warmup_steps == facts.steps - facts.judged_steps and told.of_all > told.whole
+    return (
+        f", and {share} with its slow first {facts.warmup_steps} steps"
+        if is_start
+        else (f", and {share} over all {facts.steps:,} steps")
+    )
+
+
+def _of_each(examined: Examination, told: ToldShare) -> str | None:
     """How much of each step is waited for which loader; ``None``: for the judged one alone."""
     others = examined.rank.others_stall_fraction
     if others < THRESHOLDS.minor_cost_fraction or examined.bound not in ("data", "compute"):
@@ -160,18 +174,22 @@ def _of_each(examined: Examination, losses: Losses) -> str | None:
     who, is_one = _who(examined.facts)
     own = examined.loader.loader if examined.loader else "this loader"
     mates = " and ".join(examined.facts.loop_mates) or "other loaders"
-    each = f"{percent(losses.data)} for {own}, {percent(others)} for {mates}"
-    waits, both = "waits" if is_one else "wait", percent(losses.data + others)
-    return f"{who} {waits} for data {both} of {_steps_or_time(examined)}: {each}."
+    both, parts = percents(told.whole, (told.own, told.others, *([told.beside] if told.beside else [])))
+    each = ", ".join(
+        f"{part} for {name}" for part, name in zip(parts, (own, mates, "loaders of other loops"), strict=False)
+    )
+    waits = "waits" if is_one else "wait"
+    return f"{who} {waits} for data {both} of {_steps_or_time(examined)}: {each}{_apart(examined, told)}."
 
 
-def _of_all(examined: Examination, losses: Losses) -> str | None:
+def _of_all(examined: Examination, told: ToldShare) -> str | None:
     """What all ranks lose to the one whose input they wait for; ``None``: there is none, or there are more."""
     stragglers, ranks = examined.overview.slow.stragglers, len(examined.facts.ranks)
     if examined.bound != "data" or len(stragglers) != 1:
         return None
     who, often = "Both" if ranks == 2 else f"All {ranks}", _steps_or_time(examined)
-    return f"{who} ranks lose {percent(losses.data)} of {often} to rank {stragglers[0].rank}, which waits for data."
+    lose = f"{who} ranks lose {percent(told.whole)} of {often}{_apart(examined, told)}"
+    return f"{lose} to rank {stragglers[0].rank}, which waits for data."
 
 
 def _steps_or_time(examined: Examination) -> str:
@@ -208,8 +226,9 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -
     less = [each.full for each in found if not outweighs(each.of_loop, losses.data)]
     line = costliest_line(between) if between and examined.bound == "host" and not found else None
     most = f"{LOOKS}, {percent(line.fraction)} found it in {line}: no other line took more." if line else None
-    told = [pauses, saving, *more, waits] if outweigh_waiting(rank, losses.data) else [*more, waits, saving]
-    return " ".join(filter(None, [*told, *less, most])) or None
+    others = None if saving is None else _other_pauses(rank, between, losses)
+    told = [pauses, saving, others, *more, waits] if outweigh_waiting(rank, losses.data) else [*more, waits, saving]
+    return " ".join(filter(None, [*told, *less, most, _restarts(examined.facts)])) or None
 
 
 def beside_training(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:
@@ -233,12 +252,44 @@ def outweigh_waiting(rank: RankFacts, data: float) -> bool:
 
 def _pauses(rank: RankFacts, losses: Losses, *, is_saving: bool) -> str | None:
     """``is_saving``: what the program does in them follows."""
-    if not outweigh_waiting(rank, losses.data):
+    if is_saving or not outweigh_waiting(rank, losses.data):
         return None
-    said = f"{percent(rank.paused_fraction)} of this loop's time goes to pauses, more than to waiting"
-    if is_saving:
+    took = f"{percent(rank.paused_fraction)} of this loop's time ({duration(rank.paused_us)}) goes to pauses"
+    return f"{took}, more than to waiting: the program does something else between steps, such as a validation."
+
+
+UNSEEN = "underfed run --profile"
+"""Looks at what the training thread executes."""
+
+
+def unseen_pauses_fraction(rank: RankFacts, between: LoaderHotspots | None, data: float) -> float:
+    """Of the loop's time, in pauses for no checkpoint, where that is more than the waits, which take ``data`` of the
+    rest; 0: it is not, or the training thread was looked at, so that what it did is told by that."""
+    unseen = rank.paused_fraction - rank.checkpoint_fraction
+    is_seen = between is not None and between.seen > 0
+    return 0.0 if is_seen or not outweighs(unseen, (1 - rank.paused_fraction) * data) else unseen
+
+
+def _other_pauses(rank: RankFacts, between: LoaderHotspots | None, losses: Losses) -> str | None:
+    """Beside checkpoints that are told; ``None``: they are few."""
+    unseen = unseen_pauses_fraction(rank, between, losses.data)
+    if not unseen or rank.checkpoints is None:
         return None
-    return f"{said}: the program does something else between steps, such as a validation or a checkpoint."
+    took = f"{percent(unseen)} ({duration(rank.paused_us - rank.checkpoints.us)})"
+    return f"Other pauses of the program take {took}; what it does in them was not seen."
+
+
+def _restarts(facts: RunFacts) -> str | None:
+    """``None``: there was none, or little time went by."""
+    again = facts.restarts
+    if again is None or not again.count:
+        return None
+    spent_us = sum(rank.total_step_us for rank in facts.ranks) / max(1, len(facts.ranks))
+    if again.us < PAUSED_FRACTION * (spent_us + again.us):
+        return None
+    times = "once" if again.count == 1 else f"{again.count:,} times"
+    between = "between the last step before that and the first one after it"
+    return f"The program was started again {times}: {duration(again.us)} went by {between}, in no share here."
 
 
 def told_of_saving(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:
@@ -300,8 +351,8 @@ def _why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) 
     if examined.bound == "data":
         if not cause:
             return _no_cause(examined)
-        of = _of_steps(examined)
-        first = cause if not causes else cause.replace(causes[0].sentence, _with_share(causes[0], of))
+        of = _of_wait(examined)
+        first = cause if not causes else cause.replace(causes[0].sentence, _with_share(causes[0], losses, of))
         return " ".join(filter(None, (first, *_further(losses, causes, of), _unexplained(examined, losses, causes))))
     if examined.bound == "transfer":
         return cause or "Copying batches to the device is not hidden behind the device's work."
@@ -321,21 +372,22 @@ def _further(losses: Losses, causes: Sequence[CauseFinding], of: str) -> Iterato
     for each in causes[1:]:
         is_part = each.cost_fraction >= TOLD_FRACTION * losses.data and not all_causes()[each.cause].is_of_copy
         if is_part and each.sentence not in causes[0].sentence:
-            yield _with_share(each, of)
+            yield _with_share(each, losses, of)
 
 
-def _of_steps(examined: Examination) -> str:
-    """What the cost of a cause is a share of; in a run with several loops whose steps these are."""
+def _of_wait(examined: Examination) -> str:
+    """What the cost of a cause is told as a share of, so that the causes of one wait add up, whatever it is of; in a
+    run with several loaders for which of them."""
     has_others = sum(bool(each.steps) for each in examined.facts.loaders) > 1
-    return f"of a step over {examined.loader.loader}" if examined.loader and has_others else "of step time"
+    return f"of the wait for {examined.loader.loader}" if examined.loader and has_others else "of the wait"
 
 
-def _with_share(cause: CauseFinding, of: str) -> str:
+def _with_share(cause: CauseFinding, losses: Losses, of: str) -> str:
     """What it costs stands in its first sentence; of copies, which are no part of the wait, nothing is said."""
-    if all_causes()[cause.cause].is_of_copy or not cause.cost_fraction:
+    if all_causes()[cause.cause].is_of_copy or not cause.cost_fraction or losses.data <= 0:
         return cause.sentence
     first, dot, rest = re.split(r"(\.(?= |$))", cause.sentence, maxsplit=1)
-    return f"{first} ({percent(cause.cost_fraction)} {of}){dot}{rest}"
+    return f"{first} ({percent(min(1.0, cause.cost_fraction / losses.data))} {of}){dot}{rest}"
 
 
 def _nothing_to_change(examined: Examination, losses: Losses) -> str:

@@ -19,6 +19,7 @@ from underfed_server.facts.record import (
     RunFacts,
     WorkerFacts,
 )
+from underfed_server.facts.restarts import read_restarts
 from underfed_server.measurements import (
     BatchRows,
     Column,
@@ -86,6 +87,7 @@ def _condensed(reader: Reader, run: Run, choose: Choose, warmup_steps: int, judg
         command=_command(run),
         not_measured={**run.not_measured, **(info.not_measured if info else {})},
         tuned=next((each for (_, loader), each in tunings.items() if loader == name), None),
+        restarts=read_restarts(reader, run.run_id, ranks[0].rank, name) if ranks and name else None,
     )
 
 

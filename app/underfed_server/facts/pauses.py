@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
-from sqlalchemy import select
 
 from underfed_server.facts.long_steps import (
     LEAST_PAUSE_US,
@@ -22,11 +20,11 @@ from underfed_server.facts.long_steps import (
     most_written,
 )
 from underfed_server.facts.record import between_epochs, is_read_ahead
+from underfed_server.facts.restarts import MOST_EPOCHS, restart_spans
 from underfed_server.measurements import Column, Columns
 from underfed_server.model import Diagnosis, EpochInfo, Pause, PauseKind
 from underfed_server.store.columns.ladder import Rollup, Stat
 from underfed_server.store.columns.lanes import steps_lane
-from underfed_server.store.databases import tables
 from underfed_server.store.reading.details import read_epochs
 from underfed_server.store.reading.instants import index_at
 from underfed_server.store.reading.rows import read_after
@@ -34,9 +32,6 @@ from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader, Track
 from underfed_server.store.runs.diagnoses import read_diagnosis
-
-MOST_EPOCHS = 1_000
-"""Of each loader, the newest."""
 
 MOST_LONG_STEPS, MOST_ROWS = 24, 4_096
 """Of a request, looked at one by one: all of so many steps; of more, the longest, in buckets of so many steps. In
@@ -85,7 +80,7 @@ def read_paused(reader: Reader, run_id: str, rank: int, loader: str, steps: Roll
     rows = _rows_of_long_steps(reader, run_id, rank, loader, steps, shortest)
     rests = [rest for single in rows for rest in _rests(single, passes, max(0.0, work), shortest)]
     long = [each for each in _named(reader, run_id, rank, rests) if each.kind == "checkpoint" or _us(each) >= least]
-    restarts = [_since_the_last(epochs, each) for each in _restarts(reader, run_id, rank, loader)]
+    restarts = _restarts(reader, run_id, rank, loader)
     between = [each for gap in _gaps(epochs) for each in _without(gap, [*passes, *restarts]) if _us(each) >= least]
     programs = [*long, *_named(reader, run_id, rank, between)]
     taken = np.minimum(_overlap(long, begin, np.append(begin[1:], np.inf)), np.maximum(0.0, step.sum - wait.sum))
@@ -146,24 +141,10 @@ def _program(start_us: float, end_us: float) -> Pause:
 
 def _restarts(reader: Reader, run_id: str, rank: int, loader: str) -> list[Pause]:
     """From what a process recorded last until the first step of the next one."""
-    tracks = reader.tracks(run_id, rank, steps_lane(loader))
-    stream = tables.stream.c
-    statement = select(stream.incarnation, stream.end_us).where(stream.run_id == run_id, stream.rank == rank)
-    ended = {row.incarnation: row.end_us for row in reader.connection.execute(statement)}
-    found = []
-    for before, after in pairwise(tracks):
-        rows = read_after(reader, after, -1, 1, ["start_us"])
-        end_us = float(rows[1]["start_us"][0]) if rows else float(after.shift_us)
-        start_us = before.shift_us + ended.get(before.key.incarnation, 0)
-        if end_us > start_us:
-            found.append(Pause(kind="restart", label="started again", start_us=int(start_us), end_us=int(end_us)))
-    return found
-
-
-def _since_the_last(epochs: Sequence[EpochInfo], restart: Pause) -> Pause:
-    """With what the process did after its last epoch: it was about to end."""
-    ended = [each.end_us for each in epochs if each.end_us is not None and each.end_us <= restart.start_us]
-    return restart.model_copy(update={"start_us": max(ended)}) if ended else restart
+    return [
+        Pause(kind="restart", label="started again", start_us=int(start_us), end_us=int(end_us))
+        for start_us, end_us in restart_spans(reader, run_id, rank, loader)
+    ]
 
 
 def _rows_of_long_steps(

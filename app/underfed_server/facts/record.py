@@ -107,6 +107,15 @@ class Checkpoints:
     """Written in one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    """Of a program that went on with the same run in another process."""
+
+    count: int
+    us: float
+    """From what a process recorded last until the first step of the next, together."""
+
+
 @dataclass(frozen=True, eq=False)
 class RankFacts:
     """One rank: its judged steps, the batches behind them, and what the whole run cost it."""
@@ -372,6 +381,8 @@ class RunFacts:
     loading: LoaderHotspots | None = None
     """What the workers of the judged loader were seen to execute, on all ranks. ``None``: it was not looked up, as
     nothing is explained by it."""
+    restarts: Restarts | None = None
+    """Of the judged loader's first rank; ``None``: not looked up."""
     between: LoaderHotspots | None = None
     """What its training threads were seen to execute between batches. ``None``: as of ``loading``."""
 

@@ -38,8 +38,8 @@ def _said(found: Diagnosis) -> Iterator[str]:
     yield f"{word}: {_share(found)}{cause}{_lost(found)}"
     for text in found.beside_training[:1]:
         yield text.partition(": ")[0].removesuffix(".")
-    if found.is_beside_first and found.beside_loader is not None:
-        yield f"outside the loader: {found.beside_loader.removesuffix('.')}"
+    if (beside := figures.first_beside(found)) is not None:
+        yield f"first fix: {beside}"
 
 
 def _share(found: Diagnosis) -> str:
@@ -47,7 +47,7 @@ def _share(found: Diagnosis) -> str:
     copies = None if found.anatomy is None else found.anatomy.copy_fraction
     if found.bound == "transfer" and copies is not None:
         return f"{figures.fraction(copies)} of step time lost to copies"
-    return f"{figures.fraction(found.data_stall_fraction)} of step time lost to input"
+    return f"{figures.fraction(found.told_stall_fraction)} of step time lost to input"
 
 
 def _fix(found: Diagnosis) -> str:

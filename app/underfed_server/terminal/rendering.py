@@ -30,6 +30,7 @@ from underfed_server.model import (
     RunsPage,
     RunSummary,
     SharedCause,
+    ToWrite,
 )
 from underfed_server.terminal.tuning import render_tuning
 from underfed_server.terminal.verdict import has_some_wait, is_well, verdict_word
@@ -97,6 +98,8 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     if diagnosis.beside_loader:
         place = 0 if diagnosis.is_beside_first else len(fixes)
         fixes[place:place] = _beside(diagnosis)
+    if diagnosis.to_write:
+        fixes.insert(0, _to_write(diagnosis.to_write))
     for fix in fixes:
         parts += ["", fix]
     for refusal in diagnosis.refusals:
@@ -110,9 +113,14 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
 def _beside(diagnosis: Diagnosis) -> list[RenderableType]:
     """What to do outside the loader, as the page has it. A diagnosis of an earlier version has sentences alone."""
     if not diagnosis.beside:
-        gain = figures.gain_beside(diagnosis)
+        gain = figures.gain_at_most(diagnosis.beside_speedup)
         return [Text.assemble(("Outside the loader: ", LOUD), f"{diagnosis.beside_loader} ({gain})")]
     return [_action(each) for each in diagnosis.beside]
+
+
+def _to_write(found: ToWrite) -> RenderableType:
+    body = [Text(found.detail), *(Text(line, "green") for line in found.lines)]
+    return Group(Text.assemble((found.title, LOUD), "   ", (found.gain, LOUD)), Padding(Group(*body), (0, 0, 0, 2)))
 
 
 def _action(action: BesideAction) -> RenderableType:
@@ -227,6 +235,7 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
     clock = {"gpu": "device clock", "host": "host clock"}[diagnosis.clock]
     basis = f"confidence {diagnosis.confidence}, from the last {_judged(diagnosis)}, {clock}" if known else ""
     word = verdict_word(diagnosis.bound, diagnosis.level, diagnosis.status)
+    word = f"paused, {word}" if diagnosis.is_mostly_paused else word
     lines = [
         Text.assemble((f"{mark} {word[0].upper()}{word[1:]}", f"bold {style}"), "  ", (basis, QUIET)),
         Text(diagnosis.sentence, LOUD),

@@ -20,8 +20,6 @@ def render_tuning(tuning: Tuning, trials: Sequence[Trial]) -> RenderableType:
     title = Text.assemble(("Tuning", LOUD), "  ", (tuning.status_label, GOOD if tuning.status == "kept" else QUIET))
     body: list[RenderableType] = [Text(line) for line in (_gained(tuning), tuning.reason) if line]
     body += [_table(trials)] if trials else []
-    if tuning.lines and tuning.status == "kept":
-        body += [Text("To write into the program:", QUIET), *(Text(line, GOOD) for line in tuning.lines)]
     return Group(title, Padding(Group(*body), (0, 0, 0, 2))) if body else title
 
 
@@ -31,7 +29,7 @@ def _gained(tuning: Tuning) -> str | None:
         return None
     interval = "" if tuning.low is None or tuning.high is None else f" ({tuning.low:.2f}–{tuning.high:.2f})"
     spent = f"{figures.duration(tuning.trial_us)} of trials{_since(tuning)}"
-    speed = f"{figures.factor(tuning.speedup)} as fast, measured{interval}"
+    speed = f"{figures.factor(tuning.speedup)} as fast, measured in turns{interval}"
     return f"{changes(tuning.began_with, tuning.kept)}: {speed}; {spent}"
 
 

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 e0e0cf4248794aecef93bf4eca831b6d3a26b69f54be00f7857fd6aa12eaea70. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 62f8690a854d69c7379a1850657ddd9adafa810c8b24a111df6b22bf1b9edc51. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1609,6 +1609,8 @@ export interface components {
              * @default false
              */
             is_lost_at_start: boolean;
+            /** Is Mostly Paused */
+            is_mostly_paused?: boolean | null;
             /** Judged At */
             judged_at: string | null;
             /** Judged From Step */
@@ -1707,6 +1709,7 @@ export interface components {
             steps: number;
             /** Steps Per S */
             steps_per_s: number | null;
+            to_write?: components["schemas"]["ToWrite"] | null;
             /**
              * Trials
              * @default []
@@ -3619,6 +3622,20 @@ export interface components {
             token_id: string;
         };
         /**
+         * ToWrite
+         * @description What a run that tuned itself is to keep for the next one, which begins as slowly without it.
+         */
+        ToWrite: {
+            /** Detail */
+            detail: string;
+            /** Gain */
+            gain: string;
+            /** Lines */
+            lines: string[];
+            /** Title */
+            title: string;
+        };
+        /**
          * TrackerRun
          * @description The same run in W&B, MLflow or TensorBoard.
          */
@@ -4005,6 +4022,7 @@ export type TimelineStep = components['schemas']['TimelineStep'];
 export type TokenInfo = components['schemas']['TokenInfo'];
 export type TokenList = components['schemas']['TokenList'];
 export type TokenMade = components['schemas']['TokenMade'];
+export type ToWrite = components['schemas']['ToWrite'];
 export type TrackerRun = components['schemas']['TrackerRun'];
 export type Trial = components['schemas']['Trial'];
 export type TrialBlock = components['schemas']['TrialBlock'];

@@ -77,18 +77,17 @@ export const trials = {
   columns: ['Setting', 'Mean step', 'Steps per s', 'Gain', 'Predicted', 'Steps'],
   interval: (low: string, high: string) => `${low} to ${high}`,
   gained: (factor: string, interval: string) =>
-    `${factor} as fast, measured${interval && ` (95%: ${interval})`}.`,
-  before: 'mean step before',
+    `${factor} as fast, measured in turns with the setting before${interval && ` (95%: ${interval})`}.`,
+  before: 'mean step before, in trials',
   during: (span: string) => `during ${span} of trials`,
   after: 'since then',
-  sinceThen: 'gained since then',
+  sinceThen: 'gained since then, against all steps before',
   all: (measured: number, others: number) =>
     `Each setting with its pace: ${measured} measured${others > 0 ? `, ${others} not` : ''}`,
   began: 'began with',
   stayed: 'began with, and stayed',
   search: (number: number) => `search ${number}: `,
   kept: 'kept',
-  lines: 'To write into the program:',
   band: 'trials',
   keeps: (settings: string) => `kept ${settings}`,
 }

@@ -7,13 +7,6 @@ function continued(title: string): string {
   return title.replace(/^[A-Z](?=[a-z]* )/, first => first.toLowerCase())
 }
 
-/** From what a loop may get more than without its waits. */
-const MOST_IF = {
-  within: 'by how much steps vary',
-  gpu: 'if waits delayed nothing else any more',
-  host: 'if loading slowed nothing else any more',
-}
-
 /** Ranks that an amount is summed over; 1: it is that of each, or there is one. */
 export interface Each {
   summed: number
@@ -52,6 +45,7 @@ export const run = {
     `confidence ${level}, from the last ${steps} steps${loader === null ? '' : ` of ${loader}`}${ranks > 1 ? ` on ${ranks === 2 ? 'both' : `all ${ranks}`} ranks` : ''}`,
   notFinal: 'not final: the last steps are still being judged',
   clock: { gpu: 'device clock', host: 'host clock' },
+  mostlyPaused: (word: string) => `paused, ${word}`,
   progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
   lost: (used: string, copies: string | null, isSoFar: boolean, isOfRun: boolean, base: string) =>
     `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}${copies ? `, ${copies} of it to copies` : ''}, of ${used} ${isOfRun ? base : 'in its loop'}`,
@@ -77,13 +71,8 @@ export const run = {
   /** The terminal says the same (`figures.speed`). */
   rate: (isRunning: boolean, betweenPauses: string | null, ideal: string | null) =>
     `${isRunning ? 'now' : 'as it ran'}${betweenPauses === null ? '' : `, ${betweenPauses} between pauses`}${ideal === null ? '' : `; ${ideal}`}`,
-  ideal: (
-    least: string,
-    waited: 'loader' | 'copies' | 'data',
-    most: string | null,
-    why: keyof typeof MOST_IF,
-  ) =>
-    `${least} if no step waited for ${{ loader: 'any loader', copies: 'data or copies', data: 'data' }[waited]}${most === null ? '' : `, up to ${most} ${MOST_IF[why]}`}`,
+  ideal: (least: string, waited: 'loader' | 'copies' | 'data') =>
+    `${least} if no step waited for ${{ loader: 'any loader', copies: 'data or copies', data: 'data' }[waited]}`,
   onEachRank: 'on each rank ',
   /** Whose speed it is, in a run with several loaders. */
   inLoop: (loader: string) => `in the loop over ${loader} `,

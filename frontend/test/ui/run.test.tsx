@@ -66,6 +66,11 @@ describe('the head of a run', () => {
 })
 
 describe('the verdict', () => {
+  test('says beside its word that pauses take more than the waits', () => {
+    render(<Verdict run={run()} diagnosis={diagnosis({ is_mostly_paused: true })} />)
+    expect(document.querySelector('.kind')?.textContent).toMatch(/^Paused, data-bound/)
+  })
+
   test('says what was lost, how fast it is, and what the first fix saves', () => {
     render(<Verdict run={run()} diagnosis={diagnosis()} />)
     expect(screen.getByRole('heading').textContent).toBe('The GPU waits for data 43% of every step.')
@@ -324,6 +329,17 @@ describe('advice', () => {
     expect(seen()).not.toContain('No setting helps')
     rerender(<AdviceList run={run()} diagnosis={undecided()} />)
     expect(seen()).toContain('None yet')
+  })
+
+  test('begin with the setting that the run found by itself, for the next one', () => {
+    const title = 'Write num_workers=2 into the program'
+    const to_write = { title, gain: '× 1.91 measured', detail: 'In use.', lines: ['num_workers=2,'] }
+    render(<AdviceList run={run()} diagnosis={diagnosis({ advice: [], to_write })} />)
+    expect(seen()).toContain(`What to do${title}× 1.91 measuredIn use.num_workers=2,`)
+    expect(seen()).not.toContain('No setting helps')
+    cleanup()
+    render(<Verdict run={run()} diagnosis={diagnosis({ to_write })} />)
+    expect(document.querySelector('.first-fix')?.textContent).toBe(`${title}× 1.91 measured`)
   })
 
   test('of a crashed run come after the crash, with its error and where in the program it was raised', () => {

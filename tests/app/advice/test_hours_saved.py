@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from tests.app.made_diagnosis import made_advice, made_diagnosis
-from underfed_server.advice.hours_saved import Hours, hours_judged, hours_saved
+from underfed_server.advice.hours_saved import Hours, hours_judged, hours_saved, within_lost
+from underfed_server.advice.kept import no_more_than
+from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.model import Advice, HoursSaved, LoaderLine
 
 
@@ -66,3 +68,36 @@ def test_of_a_run_whose_settings_changed_it_is_what_the_steps_since_would_take_l
     assert saved(**since) == (used / 6, 0.3 * used)
     several = (line("train", 0.3), line("val", 0.2))
     assert hours_judged(verdict, several) == Hours(0.5, 1.0), "the headline of several loops is of the whole run"
+
+
+MOST = Ceiling(1.66, 1.9)
+
+
+def within(most: Ceiling | None = MOST, hours_lost: float = 0.41, **said: Any) -> Ceiling | None:
+    verdict = made_diagnosis(**{"hours_lost": hours_lost, "hours_used": 1.0} | said)
+    whole = line("train", hours_lost).model_copy(update={"share_of_run_fraction": 1.0})
+    return within_lost(most, verdict, [whole], "train", is_of_run=True)
+
+
+def test_a_fix_gains_the_same_steps_no_more_than_they_lost() -> None:
+    found = within()
+    assert found is not None and (found.speedup, found.highest) == pytest.approx((1.66, 1 / 0.59))
+    assert within(None) is None
+    paused = within(hours_lost=0.205, paused_fraction=0.5)
+    assert paused is not None and paused.highest == pytest.approx(1 / 0.59), "of the time between pauses"
+
+
+@pytest.mark.parametrize("said", [{"clock": "gpu"}, {"bound": "transfer"}, {"hours_lost": 0.6}, {"hours_used": None}])
+def test_it_may_gain_more_where_the_waits_are_not_all_that_it_saves(said: dict[str, Any]) -> None:
+    assert within(**said) == MOST
+    assert within(Ceiling(2.4, 2.6)) == Ceiling(2.4, 2.6), "waits delay other work, too"
+
+
+def test_no_figure_of_a_fix_is_above_what_it_gains_at_most() -> None:
+    one = fix(predicted_speedup=1.7, low=1.2, high=1.9, ceiling=1.9, ceiling_low=1.5, ceiling_high=2.0)
+    verdict = made_diagnosis()
+    (found,) = no_more_than([one], Ceiling(1.6, 1.65), verdict.anatomy)
+    assert (found.predicted_speedup, found.low, found.high, found.ceiling) == (1.6, 1.2, 1.65, 1.65)
+    assert (found.ceiling_low, found.ceiling_high) == (1.5, 1.65)
+    assert no_more_than([one], None, verdict.anatomy) == (one,)
+    assert no_more_than([one], Ceiling(2.0, 2.5), verdict.anatomy) == (one,)

@@ -86,8 +86,11 @@ def ranks(*blocked_ms: float) -> RunFacts:
 def test_the_slow_rank_is_named_with_its_host_and_what_differs() -> None:
     facts = ranks(5.0, 5.0, 45.0, 5.0)
     best = of("fix_rank", advise(facts, made_verdict("data", (2,), slow_rank=0.4)))
-    assert best.title == "Let rank 2 (host node2) read as fast as the others" and "storage or network" in best.why
-    assert best.diff == " # on node2, and on one of the others:\n+underfed doctor /data"
+    assert (
+        best.title == "Copy the data of rank 2 (host node2) to where the others read theirs"
+        and "storage or network" in best.why
+    )
+    assert best.diff == " # Run it on node2, and on one of the others:\n+underfed doctor /data"
     # 40 of 100 ms go away where it waits as the others do.
     assert best.predicted_speedup == pytest.approx(100 / 60, rel=0.02)
     assert best.low and best.predicted_speedup and best.high and best.ceiling

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from underfed_server import figures
 from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.free_cores import LEAST_COST
-from underfed_server.advice.hours_saved import hours_judged
+from underfed_server.advice.hours_saved import DELAYED, hours_judged, within_lost
 from underfed_server.advice.save_less import SAVE_LESS
 from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.causes import all_causes
+from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.diagnosis.rounded import percent
 from underfed_server.model import Advice, Anatomy, CauseFinding, Diagnosis, Refusal
 from underfed_server.names import all_labels
@@ -272,8 +273,10 @@ def there_is_one_could_be(said: Diagnosis) -> Iterator[str]:
             continue
         near = WHOLE_US if said.anatomy and said.anatomy.others_wait_us else NEARLY
         highest = _of_one_loader(said, _could_be(said, said.instant_data_high_steps_per_s)) or could_be
-        is_within = each.high is not None and each.high > could_be * (1 + NEARLY)
-        most = highest if is_within else could_be
+        told = within_lost(Ceiling(could_be, highest), said, said.loaders, said.loader, is_of_run=True)
+        lowest, highest = (could_be, highest) if told is None else (told.speedup, told.highest)
+        is_within = each.high is not None and each.high > lowest * (1 + NEARLY)
+        most = highest if is_within else lowest
         is_of_all = each.change in OF_ALL_LOADING and abs(each.ceiling - most) > near * most
         if is_of_all or each.ceiling > most * (1 + near):
             yield f"{each.change} could be × {each.ceiling}, the verdict × {could_be}"
@@ -386,37 +389,98 @@ def the_sentence_has_the_figure_of_its_field(said: Diagnosis) -> Iterator[str]:
     """The share in the verdict's sentence is that of the field beside it."""
     if said.data_stall_fraction is None or said.anatomy is None:
         return
-    shares = re.findall(r"(?:less than )?\d+(?:\.\d+)?%", said.sentence)
+    shares = re.findall(SHARE, said.sentence)
     if said.bound == "transfer":
         expected = percent(_copy_share(said.anatomy))
-    elif said.bound == "data" and "of the time in the loops goes" not in said.sentence:
-        expected = percent(said.data_stall_fraction)
+    elif said.bound == "data" and said.told_stall_fraction is not None:
+        expected = percent(said.told_stall_fraction)
     else:
         return
-    if expected not in shares:
+    if expected not in shares and f"{100 * (said.told_stall_fraction or 0.0):.1f}%" not in shares:
         yield f"{said.sentence!r}, and the field says {expected}"
+
+
+SHARE = r"(?:less than )?\d+(?:\.\d+)?%"
+
+
+@invariant
+def who_divides_the_hours_finds_a_share_that_is_told(said: Diagnosis) -> Iterator[str]:
+    """What was lost to waiting for data, of the time between pauses, is a share in the sentence; but where that is of
+    the steps since a change, or of a thread that reads ahead."""
+    is_other = said.judged_from_step is not None or "reads ahead for" in said.sentence
+    if said.bound != "data" or said.hours_lost is None or not said.hours_used or is_other:
+        return
+    lost = said.hours_lost - (said.copy_hours_lost or 0.0)
+    share = min(1.0, lost / (said.hours_used * (1 - figures.shown_pauses(said))))
+    # The share of nearly all, by which a sum of rounded hours is off.
+    near = {percent(share), percent(max(0.0, share - 1e-4)), percent(min(1.0, share + 1e-4)), f"{100 * share:.1f}%"}
+    if not near & set(re.findall(SHARE, said.sentence)):
+        yield f"{lost} of {said.hours_used} hours are {percent(share)}, and it is said: {said.sentence!r}"
+
+
+@invariant
+def causes_are_told_with_their_part_of_the_wait(said: Diagnosis) -> Iterator[str]:
+    """A share behind a cause is that of the wait which would go away with it."""
+    for each in said.causes:
+        first = re.split(r"\.(?= |$)", each.sentence, maxsplit=1)[0]
+        told = re.search(rf"{re.escape(first)} \(({SHARE}) of the wait[^)]*\)", said.why or "")
+        expected = percent(min(1.0, each.cost_fraction / (said.data_stall_fraction or math.inf)))
+        if told is not None and told[1] != expected:
+            yield f"{each.cause} costs {expected} of it, and it is said: {said.why!r}"
+
+
+@invariant
+def causes_stand_in_the_order_of_what_is_done_about_them(said: Diagnosis) -> Iterator[str]:
+    """A cause that an earlier act is about is told before one that a later act is about."""
+    outside = ["cpu_limited" if each.title.startswith("Move the other jobs") else "" for each in said.beside]
+    inside = [each.change for each in said.advice]
+    acts = [*outside, *inside] if said.is_beside_first else [*inside, *outside]
+    places: list[tuple[int, int]] = []
+    for each in said.causes:
+        at = re.sub(COST, "", said.why or "").find(each.sentence)
+        about = {each.cause, *all_causes()[each.cause].cured_by}
+        if at >= 0 and said.bound == "data":
+            places.append((at, next((place for place, act in enumerate(acts) if act in about), len(acts))))
+    told = [place for _, place in sorted(places)]
+    if told != sorted(told):
+        yield f"the acts are {acts}, and it is said: {said.why!r}"
+
+
+@invariant
+def what_is_saved_is_what_the_gain_takes_off(said: Diagnosis) -> Iterator[str]:
+    """The hours that the first fix saves are those which its gain takes off the hours that it is of, no more than were
+    lost; but where instant data gains more than the waits, or the headline tells another share of the judged steps."""
+    hours, best, saved = hours_judged(said, said.loaders), said.best_advice, said.hours_saved
+    could_be = _of_one_loader(said, _could_be(said))
+    if hours is None or best is None or saved is None or said.bound != "data" or could_be is None:
+        return
+    is_more = could_be * (1 - (said.data_stall_fraction or 0.0)) > DELAYED
+    if is_more or said.clock == "gpu" or ", and " in said.sentence or len(said.loaders) > 1:
+        return
+    gain, low, high = best.gain_of_run
+    for end, told in ((low, saved.low), (high, saved.high)):
+        factor = gain if end is None else end
+        if factor is not None and abs(told - max(0.0, hours.used * (1 - 1 / factor))) > 0.01 * hours.used:
+            yield f"{told} of {hours.used} hours are saved by × {factor}"
 
 
 @invariant
 def the_speed_is_that_of_the_step(said: Diagnosis) -> Iterator[str]:
-    """Without waits the loop gets a batch in what is left of the mean step, or what is more is said to be an estimate;
-    at most it gets what instant data may give."""
+    """Without waits the loop gets a batch in what is left of the mean step, and no more than instant data may give."""
     least, most = said.instant_data_steps_per_s, said.instant_data_high_steps_per_s
     if least is not None and most is not None and most < least:
         yield f"without waits {least} steps/s, and at most {most}"
-    told = re.search(
-        r"; ([\d,.]+) if no step waited for .*?(?:, up to ([\d,.]+) (?:if|by)|$)", figures.speed(said) or ""
-    )
+    told = re.search(r"; ([\d,.]+) if no step waited for ", figures.speed(said) or "")
     if told is None or said.anatomy is None or not said.steps_per_s or not said.instant_data_steps_per_s:
         return
     per_step = (said.samples_per_s or said.steps_per_s) / said.steps_per_s
-    told_least, told_most = (float((each or told[1]).replace(",", "")) / per_step for each in told.groups())
+    told_least = float(told[1].replace(",", "")) / per_step
     waits = said.anatomy.data_wait_us + (said.anatomy.others_wait_us or 0)
     rest = said.anatomy.step_us - waits - ((said.anatomy.h2d_exposed_us or 0) if said.bound == "transfer" else 0)
     near = 0.006 + 0.5 / per_step / told_least
     if rest > 0 and told_least * rest / 1e6 > 1 + near + ROUNDED / rest:
         yield f"{told[0]!r}, and {rest} µs are left of the step"
-    if abs(told_most / max(told_least, most or 0.0) - 1) > near + 0.01:
+    if most is not None and told_least > most * (1 + near):
         yield f"{told[0]!r}, and instant data may give {most} steps/s"
 
 
@@ -471,22 +535,22 @@ def what_comes_first_is_one_answer(said: Diagnosis) -> Iterator[str]:
 
 @invariant
 def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[str]:
-    """Why the run waits begins with its leading cause, or with the rank that works longer than the others."""
+    """Why the run waits begins with one of its causes and has the leading one, or begins with the rank that works
+    longer than the others."""
     works = any(each.works_longer for each in said.ranks)
     if said.causes and said.bound in ("data", "transfer") and not works:
-        sentence, why = (
-            re.sub(COST, "", text) for text in (said.causes[0].sentence, re.sub(PAUSES, "", said.why or ""))
-        )
-        if not why.startswith(sentence):
-            yield f"{said.why!r} does not begin with {sentence!r}"
+        why = re.sub(COST, "", re.sub(PAUSES, "", said.why or ""))
+        told = [re.sub(COST, "", each.sentence) for each in said.causes]
+        if not any(map(why.startswith, told)) or told[0] not in why:
+            yield f"{said.why!r} is not of {told}"
 
 
 SAVING = (
     r"(?:(?:Checkpoints (?:take|between) .*? were written|Of the looks at the training thread .*? found it saving|"
-    r"The training thread was seen saving in .*?, in [^ ]+)\. ?)"
+    r"The training thread was seen saving in .*?, in [^ ]+|Other pauses of the program take .*? was not seen)\. ?)"
 )
 PAUSES = (
-    r"^(?:([\d.]+%) of this loop's time goes to pauses, more than to waiting: .*? checkpoint\. ?"
+    r"^(?:([\d.]+%) of this loop's time \([^)]*\) goes to pauses, more than to waiting: .*? validation\. ?"
     rf"|(?P<saving>{SAVING}+))"
 )
 COST = r" \([\d.]+% of [^)]*\)"
@@ -531,7 +595,8 @@ def what_others_take_is_for_them_to_give_back(said: Diagnosis) -> Iterator[str]:
     is_outside = any(each.cause == "cpu_limited" for each in crowded)
     paused = re.match(PAUSES, said.why or "")
     saves = paused is not None and paused["saving"] is not None
-    told = (said.beside_loader or "").removeprefix(SAVE_LESS).strip()
+    told = re.sub(r"Shorten the program's.*? shows what it does in them\.", "", said.beside_loader or "")
+    told = told.removeprefix(SAVE_LESS).strip()
     if bool(saves) != (said.beside_loader or "").startswith(SAVE_LESS):
         yield f"{said.beside_loader!r}, and of pauses it is said: {said.why!r}"
     if is_outside != bool(told) and said.bound == "data":
@@ -586,11 +651,16 @@ def shares_of_the_run_are_those_of_the_hours(said: Diagnosis) -> Iterator[str]:
         if abs(sum(float(one.rstrip("%")) for one in each) - whole) > 0.95:
             yield f"{each} are told, which make up {whole}%"
     for share in each:
-        if min(abs(float(share.rstrip("%")) / 100 - part) for part in parts) > 0.0101:
+        if (
+            min(abs(float(share.rstrip("%")) / 100 - part) for part in parts) > 0.0101
+            and "for other loaders" not in text
+        ):
             yield f"{share} is told, and the loaders take {sorted(shares)}"
+    lost = min(1.0, (said.hours_lost or 0.0) / used)
+    shares.add(percent(lost))  # of one loader and next to nothing for others
     yield from (f"{share} is told, and the loaders take {sorted(shares)}" for share in told if share not in shares)
-    lost = percent(min(1.0, (said.hours_lost or 0.0) / used))
-    yield from (f"{share} is told of all loaders, and {lost} is lost" for share in of_all if share != lost)
+    is_lost = (percent(lost), f"{100 * lost:.1f}%")
+    yield from (f"{share} is told of all loaders, and {is_lost[1]} is lost" for share in of_all if share not in is_lost)
 
 
 @invariant

@@ -290,6 +290,12 @@ BROKEN: dict[str, Diagnosis] = {
     "evidence_of_one_name_has_one_value": said(causes=[SOUND.causes[0].model_copy(update={"evidence": [
         Evidence(what="Load", value=1, unit="us"), Evidence(what="Load", value=2, unit="us")]})]),
     "the_sentence_has_the_figure_of_its_field": said(sentence="The training loop waits for data 41% of every step."),
+    "who_divides_the_hours_finds_a_share_that_is_told": said(hours_lost=1.5, loaders=[]),
+    "causes_are_told_with_their_part_of_the_wait": said(why="So (90% of the wait). The loop gets 320 samples/s."),
+    "causes_stand_in_the_order_of_what_is_done_about_them": said(
+        why="So. Slow.", causes=[made_cause(), made_cause("slow_sampler").model_copy(update={"sentence": "Slow."})],
+        advice=[made_advice().model_copy(update={"change": "faster_sampler"}), *SOUND.advice]),
+    "what_is_saved_is_what_the_gain_takes_off": said(hours_saved=HoursSaved(low=1.0, high=1.2)),
     "what_others_give_back_has_one_gain": said(
         beside_loader="Move the other jobs.", beside_speedup=2.0, hours_used=2.0, is_beside_first=False,
         beside=[BesideAction(title="Move the other jobs", detail="", speedup=2.0, hours_saved=1.5)]),

@@ -117,7 +117,7 @@ def test_a_line_has_the_first_fix_whatever_else_it_says(beside: str | None) -> N
     untold = made_advice(None).model_copy(update={"title": "Open the archive once in each worker"})
     line = line_of(made_diagnosis(run_id="train-7f3a9c2e", advice=[untold], beside_loader=beside))
     assert f"{'worth a try' if beside else 'first fix'}: Open the archive once in each worker, try it; run " in line
-    assert ("outside the loader: Other jobs fill the cores" in line) == bool(beside)
+    assert ("first fix: Other jobs fill the cores" in line) == bool(beside)
     assert len(line) <= LONGEST
 
 

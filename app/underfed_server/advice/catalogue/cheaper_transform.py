@@ -190,8 +190,8 @@ def _measured(cost: KnownCost, reduction: Reduction) -> Said:
     written = decoded_at(f"{most.used_width}, {most.used_height}", by)
     why = (
         f"Decoded at {decoded}, used at {used}: 1/{by} as wide and high as decoded now ({left}) is enough. Draft mode "
-        "decodes a JPEG at the smallest scale that is not below the size asked for, for a fraction of the work; copies "
-        "that were resized once avoid most of it."
+        "decodes a JPEG at the smallest scale that is not below the size asked for, for a fraction of the work. Copies "
+        "of the pictures that are resized once, before training, save most of the rest."
     )
     evidence = (
         Evidence(what=f"Looks at resizing {decoded} to {used}", value=most.count, unit="count"),
@@ -323,17 +323,12 @@ def _offer(
         at=None if line.below else line.at,
         evidence=[
             Evidence(
-                what=f"Of loading, replaced by {said.name}",
+                what=f"Of loading, what {said.name} takes the place of",
                 value=share.fraction,
                 unit="fraction",
                 margin_fraction=share.margin_fraction,
             ),
-            Evidence(
-                what=f"Replaced by {said.name}, at {line}",
-                value=line.fraction,
-                unit="fraction",
-                margin_fraction=line.margin_fraction,
-            ),
+            *_of_line(line, share, said),
             Evidence(what=LOOKS, value=loading.seen, unit="count"),
             *said.evidence,
             Evidence(what=f"Speed-up if {said.name} cost nothing", value=ceiling, unit="factor"),
@@ -346,6 +341,13 @@ def _offer(
         ceiling_ends=ends,
         ceiling_of=_whose(share, line, takes),
     )
+
+
+def _of_line(line: CostlyLine, share: KnownShare, said: Said) -> Iterator[Evidence]:
+    """Nothing where all of it is at that line: the same figure would stand under two names."""
+    if percent(line.fraction) != percent(share.fraction):
+        what = f"What {said.name} takes the place of at {line}"
+        yield Evidence(what=what, value=line.fraction, unit="fraction", margin_fraction=line.margin_fraction)
 
 
 def _ends(case: Case, share: KnownShare) -> tuple[float, float] | None:

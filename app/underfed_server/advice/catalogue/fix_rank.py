@@ -78,9 +78,9 @@ LATE = Reason("Look where {} waits for its batches", "They arrive later than tho
 
 REASONS = {
     "blocked_us": Reason(
-        "Let {} read as fast as the others",
-        "Its loading is blocked for longer: what it reads from, storage or network, is slower. The command below "
-        "compares both: let it read from where the others do, or copy its data there.",
+        "Copy the data of {} to where the others read theirs",
+        "Its loading is blocked for longer: what it reads from, storage or network, is slower. The command below tells "
+        "what each of them reads from.",
     ),
     "runqueue_us": Reason(
         "Free cores for {}",
@@ -104,8 +104,8 @@ def _diff(case: Case, slow: RankFacts) -> str:
     hosts = {each.hostname for each in case.facts.ranks}
     where = f"on {slow.hostname or 'its host'}, and on one of the others"
     if len(hosts) == 1:
-        where = f"of what rank {slow.rank} reads, and of what another rank reads"
-    return f" # {where}:\n+underfed doctor {path}"
+        where = f"with a path that rank {slow.rank} reads, and with one that another rank reads"
+    return f" # Run it {where}:\n+underfed doctor {path}"
 
 
 CHANGE = Change(

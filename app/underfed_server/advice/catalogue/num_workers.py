@@ -134,11 +134,12 @@ def _why(case: Case, best: Prediction) -> str:
     if limit := _limit(case, best) if is_computed(case) else None:
         said.append(limit)
     elif step_us > SLOWER * fastest_us:
+        in_all = f": a step is predicted to take {duration(step_us)}."
         said.append(
             "Each pass begins with an empty queue, so that its first batches are waited for. That, handing batches "
-            "over, and single long loads come on top."
+            f"over, and single long loads come on top{in_all}"
             if _has_short_passes(case, number)
-            else "Handing batches over, and single long loads, come on top of that."
+            else f"Handing batches over, and single long loads, come on top of that{in_all}"
         )
     return " ".join(said)
 

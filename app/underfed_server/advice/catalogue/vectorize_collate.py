@@ -15,14 +15,11 @@ from underfed_server.model import Evidence, Refusal
 
 FUNCTION = JOINING
 
-COPY_US_A_MB = 1_200.0
-"""To join samples, of which the copy into new memory is most (own study: 600 to 800 µs a megabyte)."""
-
 
 def consider(case: Case) -> Offer | Refusal:
     rank, name = case.rank, case.loader.collate_type or "the collate function"
     joining_us, size_bytes = measures.mean(rank.batches.collate_us), case.loader.batch_bytes
-    if size_bytes and joining_us and joining_us <= COPY_US_A_MB * size_bytes / 1e6:
+    if size_bytes and joining_us and slow_collate.copies_as_fast(rank, case.loader):
         rate = Evidence(what="Joined", value=size_bytes / joining_us * 1e6, unit="bytes_per_s")
         why = "Joining copies samples into new memory about as fast as memory is filled: one call copies no faster."
         return refuse(

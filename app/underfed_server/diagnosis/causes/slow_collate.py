@@ -6,10 +6,11 @@ from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, share_below
 from underfed_server.diagnosis.costly_evidence import costliest, is_joining
 from underfed_server.diagnosis.examination import Examination
-from underfed_server.diagnosis.measures import without_queueing
+from underfed_server.diagnosis.measures import mean, without_queueing
 from underfed_server.diagnosis.rounded import percent
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.model import Evidence, Signal
+from underfed_server.facts.record import RankFacts
+from underfed_server.model import Evidence, LoaderInfo, Signal
 
 LEAST_SHARE = 0.40
 """Share of load time, without waiting for a core, from which joining samples is the main part of a load, the rest being
@@ -28,7 +29,7 @@ def find(examined: Examination) -> Found | None:
         return None
     return Found(
         min(examined.unexplained, examined.wait.loading * share),
-        f"Joining samples into a batch takes {percent(working)} of {_whole(examined)}.",
+        f"{_takes(examined, working)}{AS_FAST if copies_as_fast(examined.rank, loader) else ''}.",
         [
             Evidence(what=JOINING, value=working, unit="fraction", series="collate_us"),
             evidence.runqueue_share(examined.loads.runqueue),
@@ -39,6 +40,24 @@ def find(examined: Examination) -> Found | None:
             evidence.batch_tensors(loader),
         ],
     )
+
+
+COPY_US_A_MB = 1_200.0
+"""To join samples, of which the copy into new memory is most (own study: 600 to 800 µs a megabyte)."""
+
+AS_FAST = ", about as fast as memory is filled: no other way of joining is faster, only smaller samples are"
+
+
+def copies_as_fast(rank: RankFacts, loader: LoaderInfo | None) -> bool:
+    """Joining takes no longer than the copy into new memory, which any way of joining does."""
+    joining_us, size_bytes = mean(rank.batches.collate_us), loader.batch_bytes if loader else None
+    return bool(size_bytes and joining_us) and (joining_us or 0.0) <= COPY_US_A_MB * (size_bytes or 0) / 1e6
+
+
+def _takes(examined: Examination, working: float) -> str:
+    if percent(working) == percent(1.0):
+        return f"Joining its samples is all of {_whole(examined).replace('loading it', 'loading a batch')}"
+    return f"Joining samples into a batch takes {percent(working)} of {_whole(examined)}"
 
 
 def _of_work(examined: Examination) -> float | None:

@@ -10,7 +10,7 @@ from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.cause import Cause, Found, share_signal
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.rounded import percent
-from underfed_server.diagnosis.sentence import host_of
+from underfed_server.diagnosis.sentence import duration, host_of
 from underfed_server.diagnosis.slow_ranks import STRAGGLER_FRACTION
 from underfed_server.facts.lockstep import Lockstep
 from underfed_server.model import Evidence
@@ -25,8 +25,8 @@ def find(examined: Examination) -> Found | None:
     where = host_of(rank, examined.facts.ranks)
     return Found(
         rank.stall_fraction - usual.stall_fraction,
-        f"Rank {rank.rank}{where} waits for its input {percent(rank.stall_fraction)} of every step, the median rank "
-        f"{percent(usual.stall_fraction)}; all other ranks wait for rank {rank.rank} when they synchronise.",
+        f"Rank {rank.rank}{where} waits {duration(rank.stall_us)} for its input in each step, the median rank "
+        f"{duration(usual.stall_us)}; all other ranks wait for rank {rank.rank} when they synchronise.",
         [
             Evidence(what=f"Rank {rank.rank} waits, of step time", value=rank.stall_fraction, unit="fraction"),
             Evidence(what="The median rank waits, of step time", value=usual.stall_fraction, unit="fraction"),

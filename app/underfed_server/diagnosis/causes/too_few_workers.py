@@ -68,12 +68,14 @@ def _what_for(examined: Examination) -> str:
     """Of workers that wait on full cores."""
     if (examined.loads.helped or 0.0) >= HELPED_FRACTION:
         return "; what they wait for are threads or programs of their own that compute, on cores that are full"
-    return ", because a load mostly waits for storage, the network or a lock, or sleeps"
+    if examined.loads.storage is None:
+        return ", because a load mostly waits outside its own code, for storage or a service"
+    return ", because a load mostly waits for something that is neither a core nor a disk, such as a service"
 
 
 def _share_of_others(examined: Examination) -> str:
     others, usable = examined.crowd.cores or 0.0, examined.facts.host.usable_cores or 0.0
-    return f"; of the {usable:g} cores other jobs use {others:.1f}, and one more worker may be given a part of that"
+    return f"; one more may be given a part of the {others:.1f} of {usable:g} cores that other jobs use"
 
 
 def _are_behind(examined: Examination) -> bool:

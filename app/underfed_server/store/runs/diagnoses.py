@@ -119,19 +119,13 @@ def _most(diagnosis: Diagnosis, name: str) -> Any:
 
 def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
     same = (
-        "loader", "bound", "level", "data_stall_fraction", "steps_per_s", "samples_per_s", "hours_lost",
-        "gpu_hours_lost", "hours_used",
+        "loader", "bound", "level", "steps_per_s", "samples_per_s", "hours_lost", "gpu_hours_lost", "hours_used",
     )  # fmt: skip
     best = diagnosis.best_advice
     gain, least, _ = best.gain_of_run if best else (None, None, None)
     carried = next((entry for entry in diagnosis.ledger if entry.run_id == diagnosis.run_id), None)
     return {name: getattr(diagnosis, name) for name in same} | {
-        # The share that the headline tells; one that an earlier version judged has only that of its own loader.
-        **(
-            {}
-            if diagnosis.headline_stall_fraction is None
-            else {"data_stall_fraction": diagnosis.headline_stall_fraction}
-        ),
+        "data_stall_fraction": diagnosis.told_stall_fraction,
         "cause": diagnosis.causes[0].cause if diagnosis.causes else None,
         **{f"max_{name}": _most(diagnosis, name) for name in OF_RANKS},
         "step_us": diagnosis.anatomy.step_us if diagnosis.anatomy else None,

@@ -26,14 +26,17 @@ export function AdviceList({ run, diagnosis }: { run: Still; diagnosis: Diagnosi
   return (
     <Panel title={say.title} class="advice">
       {crash !== null && <Crash error={crash} />}
-      {advice.length === 0 && !diagnosis.beside_loader && <None diagnosis={diagnosis} run={run} />}
+      {diagnosis.to_write && <ToWrite found={diagnosis.to_write} />}
+      {advice.length === 0 && !diagnosis.beside_loader && !diagnosis.to_write && (
+        <None diagnosis={diagnosis} run={run} />
+      )}
       {isBesideFirst && beside}
       {advice.map((one, index) => (
         <Card
           key={`${one.change}=${String(one.to)}`}
           advice={one}
           index={index}
-          isFirst={index === 0 && !isBesideFirst && crash === null}
+          isFirst={index === 0 && !isBesideFirst && crash === null && !diagnosis.to_write}
           loader={loaderOf(one)}
         />
       ))}
@@ -77,6 +80,20 @@ function Crash({ error }: { error: string }) {
         <code class="error-cause">{errorLine(error)}</code>
       </p>
       {place !== null && <p>{say.crashedAt(place.file, place.line, place.scope)}</p>}
+    </div>
+  )
+}
+
+/** What a run that tuned itself kept: without it the next one begins as slowly. */
+function ToWrite({ found: { title, gain, detail, lines } }: { found: NonNullable<Diagnosis['to_write']> }) {
+  return (
+    <div class="fix">
+      <div class="beside-head">
+        <h3>{title}</h3>
+        <span class="gain">{gain}</span>
+      </div>
+      <p>{detail}</p>
+      <Snippet code={lines.join('\n')} />
     </div>
   )
 }

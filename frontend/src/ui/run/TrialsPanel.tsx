@@ -6,7 +6,6 @@ import { trials as say } from '../../text/charts'
 import { DataTable } from '../parts/DataTable'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
-import { Snippet } from '../parts/Snippet'
 import { settingsOf, varying } from './trialSettings'
 import './TrialsPanel.css'
 
@@ -40,15 +39,7 @@ export function TrialsPanel({ diagnosis, tuning }: TrialsPanelProps) {
       figures={trials.length > 0 ? { file: figuresOf(FILED, trials).file } : undefined}
     >
       <Told tuning={tuning} />
-      <div class="trials-result">
-        {trials.length > 0 && <Paces tuning={tuning} trials={trials} now={diagnosis.steps_per_s} />}
-        {tuning.status === 'kept' && tuning.lines.length > 0 && (
-          <div>
-            <p class="detail">{say.lines}</p>
-            <Snippet code={tuning.lines.join('\n')} />
-          </div>
-        )}
-      </div>
+      {trials.length > 0 && <Paces tuning={tuning} trials={trials} now={diagnosis.steps_per_s} />}
       {trials.length > 0 && <Tried trials={trials} isOver={diagnosis.status !== 'running'} />}
     </Panel>
   )

@@ -41,7 +41,7 @@ export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }:
       <div>
         <p class={`kind row ${verdictTone(diagnosis)}`}>
           <VerdictGlyph judged={diagnosis} />
-          {capital(verdictWord(diagnosis))}
+          {capital(badge(diagnosis))}
           {run.no_loader === null && <span>{kindDetail(diagnosis)}</span>}
           {isPartial(run, diagnosis) && <span class="quiet">{say.notFinal}</span>}
         </p>
@@ -85,9 +85,22 @@ export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }:
   )
 }
 
+/** With the pauses, where these take more than the waits do. */
+function badge(diagnosis: Diagnosis): string {
+  const word = verdictWord(diagnosis)
+  return diagnosis.is_mostly_paused ? say.mostlyPaused(word) : word
+}
+
 /** Where fixes stand below the fold: what to do, leading there. */
 function FirstFix({ diagnosis }: { diagnosis: Diagnosis }) {
-  const { advice } = diagnosis
+  const { advice, to_write: kept = null } = diagnosis
+  if (kept)
+    return (
+      <a class="first-fix framed" href={`#${FIXES}`}>
+        <span>{kept.title}</span>
+        <b>{kept.gain}</b>
+      </a>
+    )
   const [beside] = besideFirst(diagnosis) === null ? [] : besideOf(diagnosis)
   const best = beside ? null : firstOf(advice)
   if (!best && !beside) return null
@@ -374,7 +387,7 @@ function withoutWaits(diagnosis: Diagnosis): readonly [least: number, most: numb
 
 /** What the loop would get: as computed, and beside it as a replay measured it. The terminal says the same. */
 function rateDetail(diagnosis: Diagnosis, now: number, paused: number): string {
-  const { status, steps_per_s, anatomy, clock, replay } = diagnosis
+  const { status, steps_per_s, anatomy, replay } = diagnosis
   const inUnit = (perS: number) => formatNumber((now * perS) / (steps_per_s ?? perS))
   const could = withoutWaits(diagnosis)
   const [least, most] = could === null ? [null, null] : could.map(inUnit)
@@ -384,9 +397,6 @@ function rateDetail(diagnosis: Diagnosis, now: number, paused: number): string {
     return say.measuredRate(computed, inUnit(replay.instant_steps_per_s), formatNumber(replay.batches))
   }
   const waited = anatomy?.others_wait_us ? 'loader' : diagnosis.copy_hours_lost ? 'copies' : 'data'
-  const isWithin = diagnosis.causes.some(({ cause }) => cause === 'no_workers')
-  const ideal = least
-    ? say.ideal(least, waited, isAlike ? null : (most ?? null), isWithin ? 'within' : clock)
-    : null
+  const ideal = least ? say.ideal(least, waited) : null
   return say.rate(status === 'running', paused > 0 ? formatNumber(now) : null, ideal)
 }
