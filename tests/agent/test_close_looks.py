@@ -9,6 +9,7 @@ import torch
 
 from underfed.exchange.guard import Guard
 from underfed.trainer.hooks import session as hook
+from underfed.trainer.hooks.sampler_timing import timing
 from underfed.trainer.hooks.session import EARLY_STEPS, MEASURING_SHARE, SAMPLED_OVERHEAD, Session
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.collate import CollateTimer, running
@@ -55,12 +56,25 @@ def test_later_ones_as_a_small_part_of_the_trainings_time_allows(
 
 
 def test_every_so_many_steps_one_is_looked_at_but_not_more_often_than_after_a_pause(session: Session) -> None:
-    session.due_ns, session.look_ns = hook.NEVER_NS, 1_000
+    session.due_ns, session.look_ns, session.look_step = hook.NEVER_NS, 1_000, 100
     assert not session.is_due(100, 999)
-    assert session.look_step == 100 + SAMPLED_OVERHEAD
-    assert session.is_due(session.look_step, 1_000)
+    assert session.next_look_ns == 1_000
+    assert not session.is_due(99, 1_000)
+    assert session.is_due(100, 1_000)
     session.due_ns = 500
-    assert session.is_due(101, 999), "its batch is to be measured"
+    assert session.is_due(99, 999), "its batch is to be measured"
+
+
+def test_nothing_is_asked_before_the_next_of_the_sample_comes_at_the_pace_of_the_steps_since_the_last(
+    session: Session,
+) -> None:
+    session.due_ns, session.look_ns, session.left_ns = hook.NEVER_NS, 1_000, 10_000
+    session.look_step = SAMPLED_OVERHEAD
+    assert not session.is_due(1, 11_000)
+    assert session.next_look_ns == 11_000 + (SAMPLED_OVERHEAD - 1) * 1_000
+    session.due_ns = 20_000
+    assert not session.is_due(2, 12_000)
+    assert session.next_look_ns == 20_000
 
 
 def test_a_pass_begins_with_a_look_also_where_the_one_before_was_broken_off(session: Session) -> None:
@@ -69,3 +83,19 @@ def test_a_pass_begins_with_a_look_also_where_the_one_before_was_broken_off(sess
     session.resetting()
     session.reset()
     assert session.is_inspected
+
+
+def test_iterators_are_asked_for_their_session_only_while_one_of_them_times_its_sampler(session: Session) -> None:
+    assert id(session) in timing
+    session.stopped(None, is_over=True, entered_ns=0, left_ns=0)
+    assert id(session) not in timing
+    session.resetting()
+    assert id(session) in timing
+
+
+def test_the_sampler_of_an_iterator_that_is_gone_is_timed_no_more(session: Session) -> None:
+    other = hook.open_session(session.loader)
+    identity = id(other)
+    assert identity in timing
+    del other
+    assert identity not in timing

@@ -164,6 +164,13 @@ class PairCalls(Calls):
         return result
 
 
+def test_a_method_is_looked_up_as_it_is_put_in_and_not_in_each_call(spliced: list[Spliced]) -> None:
+    calls = put(spliced, plain, AROUND, Calls())
+    vars(calls)["entered"] = None
+    assert plain(1) == 2
+    assert [each[0] for each in calls.seen] == ["entered", "left"]
+
+
 def test_a_call_is_timed_where_it_stands(spliced: list[Spliced]) -> None:
     calls = put(spliced, several, AtCall("helper", ("value",), "before", "after"), Calls())
     assert several(2) == [4, 0, 2]

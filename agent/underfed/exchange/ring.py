@@ -23,8 +23,7 @@ HEADER = struct.Struct("@8s7q")
 """magic, capacity, writer's pid, five reserved."""
 
 MAGIC = b"UFRING01"
-HEADER_BYTES = HEADER.size
-RECORD_SHIFT = 6
+HEADER_BYTES, RECORD_BYTES = HEADER.size, RECORD.size
 LAST = 7
 """Position of the number within a record."""
 
@@ -48,7 +47,7 @@ class RingWriter:
     __slots__ = ("mask", "memory", "next_number", "pack")
 
     def __init__(self, path: str | Path, capacity: int) -> None:
-        size = HEADER_BYTES + capacity * RECORD.size
+        size = HEADER_BYTES + capacity * RECORD_BYTES
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             _fill(file, HEADER.pack(MAGIC, capacity, os.getpid(), 0, 0, 0, 0, 0).ljust(size, b"\0"))
@@ -66,7 +65,7 @@ class RingWriter:
 
     def write(self, head: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, f: int = 0) -> None:
         number = self.next_number()
-        offset = HEADER_BYTES + ((number & self.mask) << RECORD_SHIFT)
+        offset = HEADER_BYTES + (number & self.mask) * RECORD_BYTES
         self.pack(self.memory, offset, head, a, b, c, d, e, f, number)
 
 
@@ -87,7 +86,7 @@ class RingReader:
         magic, capacity, pid, *_ = HEADER.unpack(self._memory[:HEADER_BYTES].ljust(HEADER_BYTES, b"\0"))
         self.capacity: int = capacity
         self.pid: int = pid
-        if magic != MAGIC or len(self._memory) != HEADER_BYTES + self.capacity * RECORD.size:
+        if magic != MAGIC or len(self._memory) != HEADER_BYTES + self.capacity * RECORD_BYTES:
             self._memory.close()
             raise RingError(f"{path} is not a ring of this version")
         self._words: memoryview[int] = memoryview(self._memory)[HEADER_BYTES:].cast("q")

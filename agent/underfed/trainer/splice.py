@@ -19,7 +19,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from underfed.host.signal_handlers import let_through
-from underfed.trainer.statements import HOOKS, PREFIX, Place, call, parsed, taken_over
+from underfed.trainer.statements import HOOKS, PREFIX, Place, bound, call, parsed, taken_over
 
 TOKEN, RESULT = f"{PREFIX}token", f"{PREFIX}result"
 FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -261,12 +261,10 @@ def _find_named(code: CodeType, name: str) -> CodeType | None:
 
 
 def _bind(template: CodeType, hooks: object) -> CodeType:
-    def bound(constant: object) -> object:
-        if isinstance(constant, CodeType):
-            return _bind(constant, hooks)
-        return hooks if isinstance(constant, str) and constant == HOOKS else constant
-
-    return template.replace(co_consts=tuple(map(bound, template.co_consts)))
+    constants = (
+        _bind(each, hooks) if isinstance(each, CodeType) else bound(each, hooks) for each in template.co_consts
+    )
+    return template.replace(co_consts=tuple(constants))
 
 
 def _put_around(function: ast.FunctionDef, seam: Around, hooks: object) -> bool:

@@ -14,7 +14,8 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 HOOKS = "<underfed>"
-"""Stands in the compiled code for the object whose methods are called."""
+"""Stands in the compiled code for the object whose methods are called; with a point and a name behind it, for what that
+object has under this name."""
 
 PREFIX = "_underfed_"
 """Begins the name of each variable of ours."""
@@ -35,7 +36,20 @@ def parsed(source: str, place: Place) -> list[Any]:
 
 
 def call(method: str, *arguments: str) -> str:
-    return f"{HOOKS!r}.{method}({', '.join(arguments)})"
+    return f"({_method(method)})({', '.join(arguments)})"
+
+
+def _method(name: str) -> str:
+    """It is looked up once, when the code is bound to the object: in each call that takes longer than most of what is
+    called. The condition is compiled to nothing; without one Python warns that a text is called."""
+    return f"{f'{HOOKS}.{name}'!r} if True else None"
+
+
+def bound(constant: object, hooks: object) -> object:
+    """What a constant of the compiled code stands for."""
+    if not isinstance(constant, str) or not constant.startswith(HOOKS):
+        return constant
+    return hooks if constant == HOOKS else getattr(hooks, constant.removeprefix(f"{HOOKS}."))
 
 
 def taken_over(method: FunctionType, given: Sequence[str], place: Place) -> list[Any]:
@@ -43,6 +57,7 @@ def taken_over(method: FunctionType, given: Sequence[str], place: Place) -> list
 
     ``given`` are the variables that stand for its parameters, last for what it returns: a method returns once, as its
     last statement, or nothing. It may use its variables, what ``self`` has, numbers and texts of its module, built-ins.
+    What it calls of ``self`` is what that has when the code is bound to it.
 
     Raises:
         TypeError: it is no such method.
@@ -72,6 +87,17 @@ class _TakingOver(ast.NodeTransformer):
         self.names = names
         self.result = result
         self.module = module
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        function = node.func
+        self.generic_visit(node)
+        if (
+            isinstance(function, ast.Attribute)
+            and isinstance(function.value, ast.Constant)
+            and function.value.value == HOOKS
+        ):
+            node.func = ast.parse(_method(function.attr), mode="eval").body
+        return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id == self.hooks:

@@ -134,11 +134,13 @@ class Training:
             changed=lambda: None,
             concluded=lambda: None,
             left_steps=self._left_steps,
+            left_of_pass=lambda: self._left_of_pass if self.program.pass_steps is not None else None,
             starting=lambda: self._skip,
             pass_steps=lambda: self.program.pass_steps,
             ahead=lambda: sum(due <= self.now_ns for due in self._queue.due_ns),
             batch_bytes=lambda: self.program.batch_bytes,
             is_limited=self.most_steps is None,
+            fork_ns=self._fork_ns,
         )
 
     def tune(self) -> LoaderSetting:
@@ -255,6 +257,12 @@ class Training:
         self._known.clear()
         self.conductor.pass_began(self.now_ns, ended_ns)
         self._begin(self.conductor.setting)
+
+    def _fork_ns(self) -> int:
+        """Of a process that ends at once."""
+        took_ns = round(self.program.fork * MS / 2)
+        self.now_ns += took_ns
+        return took_ns
 
     def _left_steps(self) -> int:
         if self.program.pass_steps is None:

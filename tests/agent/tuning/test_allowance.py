@@ -254,3 +254,27 @@ def test_workers_start_once_more_in_each_pass_that_a_block_takes() -> None:
     assert starts_of(TWO, 40, None) == 1
     assert starts_of(LoaderSetting(2, 2, persistent_workers=True), 40, 24) == 1
     assert starts_of(NONE, 40, 24) == 0
+
+
+def test_the_part_of_a_pass_that_is_left_may_be_too_short_for_a_block() -> None:
+    assert starts_of(TWO, 16, 24, left_of_pass=24) == 1
+    assert starts_of(TWO, 16, 24, left_of_pass=19) == 2
+    assert starts_of(TWO, 16, 24, left_of_pass=0) == 2
+
+
+def test_what_a_worker_costs_is_told_by_a_process_that_ends_at_once_which_is_lost_too() -> None:
+    allowance, rest = Allowance(), Rest(50 * SECOND, 0)
+    assert allowance.why_no_trial(FOUR, 1, 0, rest, 0) is None
+    allowance.probed(SECOND // 5)
+    assert allowance.lost_by(SECOND, 0) == SECOND // 5
+    why = allowance.why_no_trial(FOUR, 1, 0, rest, allowance.lost_by(SECOND, 0))
+    assert str(why).startswith("trials would lose 1.8 s, by a start of workers and the 0.2 s that they had lost before")
+
+
+def test_the_way_back_is_expected_to_cost_what_it_has_cost() -> None:
+    allowance = Allowance()
+    allowance.candidate_began(0, 0, 0.1 * SECOND)
+    allowance.goes_back(0, 0)
+    allowance.turn_ended(SECOND // 2, 0)
+    assert allowance.why_no_trial(TWO, 1, SECOND, Rest(99 * SECOND, 0), SECOND // 2) is not None
+    assert allowance.why_no_trial(TWO, 1, SECOND, Rest(101 * SECOND, 0), SECOND // 2) is None

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from underfed.trainer.tuning.chosen_loader import ChosenLoader
+import signal
+
+import psutil
+from torch.utils.data import DataLoader
+
+from underfed.host.clock import now_ns
+from underfed.trainer.tuning.chosen_loader import ChosenLoader, fork_ns
 
 
 def after(passes: list[int], length: int | None) -> ChosenLoader:
@@ -34,3 +40,24 @@ def test_in_the_first_pass_its_rest_is_all_that_is_known() -> None:
 
 def test_without_a_length_nothing_is_known() -> None:
     assert after([10], None).left_steps() is None
+
+
+def loader(start_method: str) -> DataLoader[int]:
+    return DataLoader(range(2), num_workers=1, multiprocessing_context=start_method)  # type: ignore[arg-type]
+
+
+def test_what_a_fork_takes_is_measured_and_no_process_stays() -> None:
+    children = psutil.Process().children()
+    began_ns = now_ns()
+    took_ns = fork_ns(loader("fork"))
+    assert 0 < took_ns <= now_ns() - began_ns
+    assert psutil.Process().children() == children
+
+
+def test_nothing_is_forked_where_workers_are_not_or_where_the_program_is_told_of_its_children() -> None:
+    assert fork_ns(loader("spawn")) == 0
+    before = signal.signal(signal.SIGCHLD, lambda *_: None)
+    try:
+        assert fork_ns(loader("fork")) == 0
+    finally:
+        signal.signal(signal.SIGCHLD, before)

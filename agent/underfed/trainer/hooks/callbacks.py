@@ -15,6 +15,7 @@ from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host.clock import Clock, now_ns
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.attached import attach, attached, detach
+from underfed.trainer.hooks.sampler_timing import timing
 from underfed.trainer.hooks.session import KEY, PINNING, Session, stop_recording
 from underfed.trainer.loading.batch_timer import is_no_batch
 from underfed.trainer.loading.worker import WorkerPlan, planned
@@ -46,6 +47,7 @@ class Callbacks:
     now: Clock = now_ns
     tuner: Tuner | None = None
     constructions: Constructions = field(default_factory=Constructions)
+    timing: set[int] = field(default_factory=lambda: timing)
     recorded: list[weakref.ref[Any]] = field(default_factory=list)
     """Iterators that were given a session. No set: its callback would run when one ends, within whatever ends it."""
 
@@ -144,15 +146,17 @@ class Callbacks:
     # _next_index: a map-style loader's sampler. Statements that stand in it, as those of _get_data do
 
     def sampler_entered(self, iterator: Any) -> Session | None:
-        try:
-            session: Session | None = iterator._underfed
-        except AttributeError:  # another thread calls finish()
-            session = None
-        if session is not None:
-            if session.times_sampler:
-                session.asked_ns = self.now()
-            else:
+        session: Session | None = None
+        if self.timing:
+            try:
+                session = iterator._underfed
+            except AttributeError:  # another thread calls finish()
                 session = None
+            if session is not None:
+                if session.times_sampler:
+                    session.asked_ns = self.now()
+                else:
+                    session = None
         return session
 
     def sampler_left(self, session: Session, iterator: Any, result: Any) -> None:
@@ -178,9 +182,11 @@ class Callbacks:
         received_ns = self.now()
         try:
             index, batch = result
-            if index == iterator._rcvd_idx or not session.in_order:
+            if not session.in_order:
                 session.received_ns = received_ns
                 session.batch_index = index
+            elif index == iterator._rcvd_idx:
+                session.received_ns = received_ns
             else:
                 session.came_early(index, received_ns)
             if session.is_map or self.is_batch(batch):

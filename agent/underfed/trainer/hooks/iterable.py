@@ -165,7 +165,7 @@ def _left(session: Session, batch: Any, index: int, entered_ns: int, is_timed: b
         step = session.handed_out(index, entered_ns, left_ns, NOT_MEASURED, session.device, is_timed)
         if session.is_inspected:
             session.end_inspection(batch, index, entered_ns, left_ns, now_ns())
-        elif step >= session.look_step:
+        elif left_ns >= session.next_look_ns:
             session.is_inspected = session.is_due(step, left_ns)
     except Exception as error:
         session.loader.guard.failed("step", error)

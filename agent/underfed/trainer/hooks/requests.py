@@ -1,7 +1,8 @@
 """What runs where torch's ``next()`` begins and ends: two clock reads and one record a step, for watched loaders only.
 
 The statements of ``entered`` and ``left`` stand in torch's function. They are few, and what few steps need is behind a
-call: between two steps the processor's caches lose all of it, and to fetch it again is most of what it costs.
+call: between two steps the processor's caches lose all of it, and to fetch it again is most of what it costs. What is
+called of a session has a variable first: a method is looked for where ``session.pack(…)`` stands, each time anew.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from underfed.exchange.ring import HEADER_BYTES, RECORD_SHIFT
+from underfed.exchange.ring import HEADER_BYTES, RECORD_BYTES
 from underfed.exchange.ring_format import SAMPLER_SHIFT
 from underfed.host.clock import Clock, now_ns
-from underfed.trainer.hooks.session import Session, stop_recording
+from underfed.trainer.hooks.session import STEP_MASK, Session, stop_recording
 
 if TYPE_CHECKING:
     from underfed.trainer.replay import Replay
@@ -33,12 +34,16 @@ class Requests:
         try:
             session: Session | None = iterator._underfed
             if session is not None:
-                if session.is_inspected and not session.begin_inspection(self.now()):
-                    session = None
-                else:
-                    if session.asks_more:
-                        session.depth = session.ask(iterator)
+                if session.is_plain:
+                    if session.counts_queue:
+                        free_places = session.free_places
+                        waiting = session.most_waiting - free_places() + session.arrived - iterator._num_yielded
+                        session.request = (waiting if waiting > 0 else 0) + session.usual_request
                     session.entered_ns = self.now()
+                elif session.begin_request(iterator, self.now()):
+                    session.entered_ns = self.now()
+                else:
+                    session = None
         except Exception as error:
             self.failed(iterator, "request", error)
             session = None
@@ -47,36 +52,33 @@ class Requests:
     def left(self, session: Session, iterator: Any, batch: Any) -> None:
         left_ns = self.now()
         try:
-            if session.probe is not None:
-                index = iterator._num_yielded - 1
-            elif session.in_order:
-                index = iterator._rcvd_idx - 1
-            else:
-                index = session.batch_index
-            loader = session.loader
-            step = loader.steps
             if session.is_apart:
-                session.left_apart(index, left_ns)
+                session.left_apart(iterator, left_ns)
             else:
+                loader = session.loader
+                step = loader.steps
                 loader.steps = step + 1
-                number = session.next_number()
-                session.pack(
+                next_number = session.next_number
+                pack = session.pack
+                number = next_number()
+                request = session.request
+                if session.times_sampler:
+                    request += session.sampler_ns << SAMPLER_SHIFT
+                    session.sampler_ns = 0
+                pack(
                     session.memory,
-                    HEADER_BYTES + ((number & session.mask) << RECORD_SHIFT),
+                    HEADER_BYTES + (number & STEP_MASK) * RECORD_BYTES,
                     session.step_head,
                     session.entered_ns,
                     left_ns,
-                    session.depth | session.sampler_ns << SAMPLER_SHIFT,
-                    index,
+                    request,
+                    (iterator._rcvd_idx if session.has_workers else iterator._num_yielded) - 1,
                     step,
                     session.received_ns,
                     number,
                 )
-                session.sampler_ns = session.usual_sampler_ns
-            if session.is_inspected:
-                session.end_inspection(batch, index, session.entered_ns, left_ns, self.now())
-            elif left_ns >= session.due_ns or step >= session.look_step:
-                session.is_inspected = session.is_due(step, left_ns)
+            if left_ns >= session.next_look_ns:
+                session.look(iterator, batch, left_ns, self.now())
         except Exception as error:
             self.failed(iterator, "step", error)
 

@@ -10,6 +10,10 @@ SHORT_STEP_NS = 250_000
 SMALL_SHARE = 1 / 16
 """Of the time of short steps: a sampler that takes less is not timed in each of them."""
 
+timing: set[int] = set()
+"""Identities of the sessions whose samplers are timed now. In most short steps there is none, and then no iterator is
+asked for its session."""
+
 TIMED, FEWEST = 5, 61
 """One block of steps in so many is timed then, and stands for the others: what a sampler does now and then is in them
 as often. A block has so many steps, or more."""

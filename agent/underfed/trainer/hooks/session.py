@@ -11,14 +11,23 @@ from typing import Any
 
 from underfed.exchange import ring_format, run_files
 from underfed.exchange.ring import RingWriter
-from underfed.exchange.ring_format import DEEPEST, NOT_MEASURED, TIMED, head, pack_pass, pack_request
+from underfed.exchange.ring_format import (
+    DEEPEST,
+    NOT_MEASURED,
+    SAMPLER_SHIFT,
+    TIMED,
+    head,
+    pack_pass,
+    pack_request,
+    unpack_request,
+)
 from underfed.host.clock import now_ns
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.attached import attach, attached, detach
 from underfed.trainer.batch import BatchShape, measure_batch
 from underfed.trainer.device.device_clock import DeviceClock
 from underfed.trainer.hooks.gradients import GraphWatch, grad_enabled
-from underfed.trainer.hooks.sampler_timing import SamplerTiming
+from underfed.trainer.hooks.sampler_timing import SamplerTiming, timing
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.collate import KEY as COLLATE
 from underfed.trainer.loading.collate import CollateTimer
@@ -28,6 +37,9 @@ from underfed.trainer.narrow_values import fits_uint8
 
 STEP_CAPACITY = 4096
 """Records in a step ring, 256 KB: a second of steps of 250 µs, and the collector drains four times a second."""
+
+STEP_MASK = STEP_CAPACITY - 1
+"""Gives the place of a record in it."""
 
 EARLY_STEPS = 32
 """A loader's first steps are all measured closely, so that a short run has evidence too."""
@@ -94,45 +106,46 @@ class EachStep:
     """
 
     loader: WatchedLoader = field(kw_only=False)
-    step_head: int = 0
-    is_constructed: bool = False
-    """The iterator is complete. Until then, and while it is reset, nothing that happens in it is a step."""
-    is_inspected: bool = True
-    """The next step is measured closely: it is its pass's first, one of a sample, or its batch is to be measured."""
-    due_ns: int = NEVER_NS
-    """When the next batch may be measured."""
-    look_step: int = 0
-    """The next step that may be looked at for the sample follows this one."""
+    is_plain: bool = False
+    """Before the next request nothing is done but what the statements in torch's function do."""
+    counts_queue: bool = False
+    """These count its queue."""
     entered_ns: int = 0
     """When the request in hand was recorded as entered."""
-    depth: int = 0
-    """Of the queue at that request, + 1, with ``TIMED`` where the device is timed."""
-    asks_more: bool = False
-    """Queue or device are asked at each request."""
     is_apart: bool = False
-    """Steps are not recorded by the statements in torch's function: there is a device, or they are the prefetcher's."""
-    times_sampler: bool = True
-    asked_ns: int = 0
-    """When the sampler was asked last."""
+    """Steps are not recorded by these statements: there is a device, batches come out of order, or the steps are the
+    prefetcher's."""
+    has_workers: bool = False
+    step_head: int = 0
+    request: int = 0
+    """Depth of the queue at the request in hand, + 1, with ``TIMED`` where the device is timed, and with the sampler
+    time where that is not timed in each step: see ``pack_request``."""
+    received_ns: int = 0
+    next_look_ns: int = 0
+    """A step that ends by then, or later, is looked at."""
+    times_sampler: bool = False
     sampler_ns: int = 0
     """Sampler time that is in no record yet."""
-    usual_sampler_ns: int = 0
-    """What it is taken for in the next step, before it is timed."""
-    qsize: Callable[[Any], int] | None = None
-    """Batches that wait in the iterator's queues. It must hold none of these: one holds the session, and a ring of
-    references would keep the batches in them after the iterator is gone."""
-    in_order: bool = True
-    is_map: bool = False
-    arrived: int = 0
-    """Batches of this pass that reached the training process."""
-    received_ns: int = 0
-    batch_index: int = NOT_MEASURED
-    probe: Probe | None = None
     memory: mmap = field(init=False)
-    mask: int = field(init=False)
     pack: Callable[..., None] = field(init=False)
     next_number: Callable[[], int] = field(init=False)
-    """The last four are the ring's, for the one place where a call of ``write`` would cost too much."""
+    """The last three are the ring's, for the one place where a call of ``write`` would cost too much."""
+    usual_request: int = 0
+    """What ``request`` is without a queue."""
+    most_waiting: int = 0
+    free_places: Callable[[], int] = int
+    """Of the queue that workers put batches into, and of how many, + 1. It belongs to a semaphore: the queue itself
+    would keep batches in it after the iterator is gone."""
+    arrived: int = 0
+    """Batches of this pass that reached the training process."""
+    is_constructed: bool = False
+    """The iterator is complete. Until then, and while it is reset, nothing that happens in it is a step."""
+    in_order: bool = True
+    is_map: bool = False
+    batch_index: int = NOT_MEASURED
+    """Of the batch that came last, where they come out of order."""
+    asked_ns: int = 0
+    """When the sampler was asked last."""
 
 
 @dataclass(slots=True, eq=False)
@@ -149,6 +162,18 @@ class Session(EachStep):
     pass_index: int = -1
     epoch: int = 0
     started_ns: int = field(default_factory=now_ns)
+    is_inspected: bool = True
+    """The next step is measured closely: it is its pass's first, one of a sample, or its batch is to be measured."""
+    due_ns: int = NEVER_NS
+    """When the next batch may be measured."""
+    look_step: int = 0
+    """The next step that may be looked at for the sample follows this one."""
+    usual_sampler_ns: int = 0
+    """What sampler time is taken for in a step in which it is not timed."""
+    qsize: Callable[[Any], int] | None = None
+    """Batches that wait in the iterator's queues. It must hold none of these: one holds the session, and a ring of
+    references would keep the batches in them after the iterator is gone."""
+    probe: Probe | None = None
     is_passive: bool = False
     """``underfed.prefetch`` records the steps: this loader's requests are not its consumer's."""
     has_waited: bool = True
@@ -163,6 +188,8 @@ class Session(EachStep):
     began_ns: int = 0
     looked_ns: int = 0
     """Of the request in hand: when we began to look closely, and when that was done."""
+    left_ns: int = 0
+    """When the step that was looked at last ended."""
     collate: CollateTimer | None = None
     device: DeviceClock | None = None
     is_between_passes: bool = False
@@ -174,8 +201,12 @@ class Session(EachStep):
 
     def __post_init__(self) -> None:
         ring, self.sampler = self.ring, self.loader.sampler
-        self.memory, self.mask, self.pack, self.next_number = ring.memory, ring.mask, ring.pack, ring.next_number
+        self.memory, self.pack, self.next_number = ring.memory, ring.pack, ring.next_number
         self._begin_pass()
+
+    def __del__(self, end_timing: Callable[[int], None] = timing.discard) -> None:
+        """As Python exits, names of this module may be gone."""
+        end_timing(id(self))
 
     def _begin_pass(self) -> None:
         self.epoch = self.loader.epochs
@@ -189,8 +220,8 @@ class Session(EachStep):
         self.batch_index = NOT_MEASURED
         self.graph = GraphWatch()
         self.sampler.begin_pass()
-        self.times_sampler, self.usual_sampler_ns = True, 0
-        self.is_inspected = True
+        self._time_sampler(is_on=True, usual_ns=0)
+        self._look_closely()
         self.loader.report_versions()
         self.loader.ensure_collector()
         self.time_device(self.loader.device_clock(), is_passive=self.is_passive)
@@ -198,9 +229,22 @@ class Session(EachStep):
     def time_device(self, device: DeviceClock | None, *, is_passive: bool = False) -> None:
         """Time steps on this device from now on. ``is_passive``: the prefetcher records them."""
         self.device, self.is_passive = device, is_passive
-        self.asks_more = device is not None or self.qsize is not None
-        self.is_apart = device is not None or is_passive
-        self.depth = 0
+        self.is_apart = device is not None or is_passive or not self.in_order
+        self.is_plain = False
+
+    def _time_sampler(self, *, is_on: bool, usual_ns: int) -> None:
+        """``usual_ns``: what is recorded where it is not timed."""
+        self.times_sampler = is_on and self.sampler_ns != NOT_MEASURED
+        self.usual_sampler_ns = usual_ns if self.sampler_ns != NOT_MEASURED else NOT_MEASURED
+        self.usual_request = self.request = usual_ns << SAMPLER_SHIFT
+        if self.times_sampler:
+            timing.add(id(self))
+        else:
+            timing.discard(id(self))
+
+    def _look_closely(self) -> None:
+        """At the next step."""
+        self.is_inspected, self.is_plain, self.next_look_ns = True, False, 0
 
     def constructed(self, iterator: Any, sees_arrivals: bool, constructed_ns: int) -> None:
         """The iterator is complete and its workers are started. ``NOT_MEASURED``: that was before its loader was
@@ -217,13 +261,15 @@ class Session(EachStep):
         self.is_constructed = True
         self._write_epoch(now_ns())
         self.sampler_ns = NOT_MEASURED
+        self._time_sampler(is_on=False, usual_ns=0)
 
     def resetting(self) -> None:
         """A persistent iterator begins another pass, with the workers it has. What comes while it does so belongs to
         the pass before, and torch throws it away."""
         self.started_ns = now_ns()
         self.is_constructed, self.is_between_passes = False, True
-        self.times_sampler, self.sampler_ns = True, 0
+        self._time_sampler(is_on=True, usual_ns=0)
+        self.sampler_ns = 0
 
     def reset(self) -> None:
         self._begin_pass()
@@ -249,12 +295,40 @@ class Session(EachStep):
                 depth |= TIMED
         return depth
 
+    def begin_request(self, iterator: Any, began_ns: int) -> bool:
+        """Where the next request is not plain. ``False``: it is none of the training loop's."""
+        if self.is_inspected and not self.begin_inspection(began_ns):
+            return False
+        self.request = self.ask(iterator) + self.usual_request
+        asks_each_time = self.device is not None or (self.qsize is not None and not self.counts_queue)
+        self.is_plain = not self.is_inspected and not asks_each_time
+        if self.is_inspected and not asks_each_time:
+            self.looked_ns = now_ns()  # a plain step has none of this
+        return True
+
+    def look(self, iterator: Any, batch: Any, left_ns: int, done_ns: int) -> None:
+        """After a request, where it is time: at this step, which was measured closely, or whether the next one is."""
+        if self.is_inspected:
+            self.end_inspection(batch, self._batch_index(iterator), self.entered_ns, left_ns, done_ns)
+        elif self.is_due(self.loader.steps - 1, left_ns):
+            self._look_closely()
+
+    def _batch_index(self, iterator: Any) -> int:
+        """Of the batch that was handed out last."""
+        index: int = self.batch_index
+        if self.in_order:
+            index = (iterator._rcvd_idx if self.has_workers else iterator._num_yielded) - 1
+        return index
+
     def is_due(self, step: int, left_ns: int) -> bool:
-        """Whether the step after this one is looked at closely. Asked where it is time, or the next of the sample."""
-        if left_ns >= self.due_ns:
+        """Whether the step after this one is looked at closely: a batch may be measured, or it is of the sample."""
+        if left_ns >= self.due_ns or (step >= self.look_step and left_ns >= self.look_ns):
             return True
-        self.look_step = step + SAMPLED_OVERHEAD
-        return left_ns >= self.look_ns
+        steps_left = max(0, self.look_step - step)
+        since = max(1, SAMPLED_OVERHEAD - steps_left)
+        sample_ns = left_ns + steps_left * (left_ns - self.left_ns) // since
+        self.next_look_ns = min(self.due_ns, max(self.look_ns, sample_ns))
+        return False
 
     def begin_inspection(self, began_ns: int) -> bool:
         """Before a request that is to be looked at closely. ``False``: it is none of the training loop's."""
@@ -290,17 +364,19 @@ class Session(EachStep):
         """
         loader, was_probed = self.loader, self.is_probing
         self.is_inspected = loader.steps < EARLY_STEPS
+        self.left_ns = left_ns
         if was_probed:
             self._end_probing(index, entered_ns, left_ns)
         if left_ns >= self.look_ns:
             self._look_around(batch)
             self.look_ns = left_ns + LOOK_PAUSE_NS
         self.sampler.look(loader.steps, left_ns)
-        self.times_sampler, self.usual_sampler_ns = self.sampler.is_on, self.sampler.usual_ns
+        self._time_sampler(is_on=self.sampler.is_on, usual_ns=self.sampler.usual_ns)
         # The second request of a pass is the first that shows what its batches are for.
         self.is_only_looking = self.graph.begin() and not self.is_inspected
         self.is_inspected = self.is_inspected or self.is_only_looking
         self.look_step = loader.steps + SAMPLED_OVERHEAD - 1
+        self.next_look_ns = 0 if self.is_inspected else min(self.due_ns, self.look_ns)
         plain_ns = (entered_ns - self.looked_ns) + (done_ns - left_ns)
         told_ns = plain_ns if self.device is not None else round(plain_ns / TIMED_SHARE)
         closely_ns = (self.looked_ns - self.began_ns) + (now_ns() - done_ns)
@@ -314,11 +390,12 @@ class Session(EachStep):
             self.loader.shape_is_known = True
             self._write_shape(measure_batch(batch))
 
-    def left_apart(self, index: int, left_ns: int) -> None:
+    def left_apart(self, iterator: Any, left_ns: int) -> None:
         """After a request, where ``is_apart``."""
+        index = self._batch_index(iterator)
         if not self.is_passive:
             self.has_waited = left_ns - self.entered_ns > LONG_WAIT_NS
-            depth, is_timed = (self.depth & ~TIMED) - 1, bool(self.depth & TIMED)
+            depth, is_timed, _ = unpack_request(self.request)
             self.handed_out(index, self.entered_ns, left_ns, depth, self.device, is_timed, self.received_ns)
         elif self.received_ns >= self.entered_ns:
             self.came_early(index, self.received_ns)
@@ -341,10 +418,10 @@ class Session(EachStep):
         step = self.loader.steps
         self.loader.steps = step + 1
         is_timed = is_timed and device is not None and device.left()
-        request = pack_request(depth, is_timed, self.sampler_ns)
+        sampler_ns = self.sampler_ns if self.times_sampler else self.usual_sampler_ns
+        request = pack_request(depth, is_timed, sampler_ns)
         self.ring.write(self.step_head, entered_ns, left_ns, request, index, step, received_ns)
-        if self.sampler_ns != NOT_MEASURED:
-            self.sampler_ns = self.usual_sampler_ns
+        self.sampler_ns = min(self.sampler_ns, 0)
         if device is not None:
             device.poll()
         return step
@@ -354,10 +431,13 @@ class Session(EachStep):
         self.look_for_graph()
         if not self.is_passive:
             self.ended(is_over, entered_ns, left_ns)
-        self.is_inspected, self.is_probing = True, False
+        self.is_probing = False
+        self._look_closely()
         if self.collate is not None:
             self.collate.stop()
         self.sampler_ns = min(self.sampler_ns, 0)
+        if is_over:
+            self._time_sampler(is_on=False, usual_ns=0)
         if not is_over and self.qsize is not None:
             # A failed batch arrived and was not handed out: recount the waiting ones.
             self.arrived = _arrived(iterator)
@@ -433,8 +513,8 @@ class Session(EachStep):
 
     def _read(self, iterator: Any, sees_arrivals: bool) -> None:
         """Read what the complete iterator has: a fetcher of its own, or queues and workers."""
-        self.is_constructed = True
-        if iterator._num_workers > 0:
+        self.is_constructed, self.has_workers = True, iterator._num_workers > 0
+        if self.has_workers:
             self._read_queues(iterator, sees_arrivals)
             return
         self.due_ns = 0
@@ -454,8 +534,14 @@ class Session(EachStep):
             return  # macOS has no way to count a queue
         except AttributeError:
             qsize = _as_told
-        if sees_arrivals:
-            self.qsize, self.asks_more = qsize, True
+        self.is_apart = self.is_apart or not self.in_order
+        if not sees_arrivals:
+            return
+        self.qsize = qsize
+        if qsize is _waiting and iterator._num_workers * iterator._prefetch_factor < DEEPEST:
+            queue = iterator._worker_result_queue
+            self.counts_queue = True
+            self.most_waiting, self.free_places = queue._maxsize + 1, queue._sem._semlock._get_value
 
 
 def _is_pinning(iterator: Any) -> bool:

@@ -25,6 +25,14 @@ FORKED_NS = 50_000_000
 """A forked worker is taken to cost at least so much, from its start to its end, until one was started: 60 to 100 ms
 where other processes use all cores."""
 
+PROBED = 2.0
+"""Times as much as a process that is forked and ends at once takes a worker: 0.5 to 3.6 times on a host of two cores
+that twenty processes wanted, with a training of 0.3 or 1.8 GB."""
+
+UNSURE = 10
+"""Times as much as it is taken to cost a worker may cost of which nothing was seen. Where that may be lost, no process
+is forked to see it."""
+
 ONCE_MORE = 2.0
 """Times as much as a turn had lost when it was cut short it is expected to lose the next time: nobody knows how much of
 it was to come."""
@@ -99,6 +107,8 @@ class Allowance:
     """Its start-up is over."""
     _worker_ns: float = FORKED_NS
     """What a worker cost at the last start, or costs at least."""
+    knows_workers: bool = False
+    """What one costs was seen, here or of another process."""
     _back_lost_ns: float | None = None
     """As the setting in use was ordered again, which does not load yet."""
     _back_ns: float = 0.0
@@ -136,7 +146,16 @@ class Allowance:
         """The start-up of the candidate took so long, beside its steps."""
         self._has_started = True
         if setting.num_workers:
-            self._worker_ns = max(FORKED_NS, took_ns / setting.num_workers)
+            self.worker_took(took_ns / setting.num_workers)
+
+    def worker_took(self, took_ns: float) -> None:
+        """One was started for so long."""
+        self._worker_ns, self.knows_workers = max(FORKED_NS, took_ns), True
+
+    def probed(self, took_ns: int) -> None:
+        """A process that is forked, and ends at once, takes so long, which is lost. 0: there was none."""
+        self._lost_ns += took_ns
+        self.worker_took(PROBED * took_ns)
 
     def goes_back(self, now_ns: int, first_step: int) -> None:
         """The setting in use is ordered again."""
@@ -222,12 +241,18 @@ class Allowance:
         """Of so many starts of its workers, of which one was seen to take ``start_ns``; ``None``: it may be.
         ``lost_ns``: by now."""
         of_starts = starts * max(start_ns, setting.num_workers * self._worker_ns)
-        expected_ns = lost_ns + max(of_starts, ONCE_MORE * self._cut_ns.get(setting, 0.0))
+        expected_ns = lost_ns + max(of_starts, ONCE_MORE * self._cut_ns.get(setting, 0.0)) + self._back_ns
         if rest is None or expected_ns <= rest.limit_ns:
             return None
         count = f"{starts} starts" if starts > 1 else "a start"
         so_far = f" and the {lost_ns / SECOND:.1f} s that they had lost before" if lost_ns else ""
         return rest.why_exceeded(f"trials would lose {{}} s, by {count} of workers{so_far}", expected_ns)
+
+    def is_unsure(self, setting: LoaderSetting, starts: int, rest: Rest | None, lost_ns: float) -> bool:
+        """Whether its trial may lose more than it may, as nothing was seen of what a worker costs."""
+        if self.knows_workers or rest is None:
+            return False
+        return lost_ns + UNSURE * starts * setting.num_workers * self._worker_ns > rest.limit_ns
 
     def why_no_further(self, now_ns: int, first_step: int) -> str | None:
         """The search has lost what it may, the way back included; ``None``: it may go on."""
@@ -237,10 +262,13 @@ class Allowance:
         return self.rest.why_exceeded("trials had lost {} s", lost_ns)
 
 
-def starts_of(setting: LoaderSetting, block_steps: int, pass_steps: int | None) -> int:
-    """Of its workers, in a block of so many measured steps: at the switch, and in each further pass that it takes."""
+def starts_of(setting: LoaderSetting, block_steps: int, pass_steps: int | None, left_of_pass: int | None = None) -> int:
+    """Of its workers, in a block of so many measured steps: at the switch, and in each further pass that it takes.
+    ``left_of_pass``: steps of the pass that goes on; ``None``: not known, it is taken to begin."""
     if not setting.num_workers:
         return 0
     if pass_steps is None or setting.persistent_workers:
         return 1
-    return ceil(block_steps / max(LEAST_UNIT, pass_steps - setting.capacity))
+    of_pass = max(LEAST_UNIT, pass_steps - setting.capacity)
+    here = of_pass if left_of_pass is None else max(0, min(of_pass, left_of_pass - setting.capacity))
+    return 1 + ceil(max(0, block_steps - here) / of_pass)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 import weakref
 from typing import Any
 
+from underfed.host.clock import now_ns
+from underfed.host.signal_handlers import let_through
 from underfed.trainer.hooks.registry import kind_of
 from underfed.trainer.settings.training_loaders import TrainingLoaders
+from underfed.trainer.tuning.first_workers import handles_children
 
 START_METHODS = {"fork": 0, "spawn": 2_000_000_000, "forkserver": 2_000_000_000}
 """What starting workers costs where none was started yet: one that is not forked imports torch, for about so long."""
@@ -95,7 +100,32 @@ class ChosenLoader:
 
 def start_ns(loader: Any) -> int:
     """What starting its workers costs, as far as their start method tells."""
+    return START_METHODS.get(_start_method(loader), 0)
+
+
+def fork_ns(loader: Any) -> int:
+    """Fork a process that ends at once, and return what that took: the more, the larger the training is, and the more
+    processes want this host's cores. 0: workers are not forked, or the program would be told of its end."""
+    if _start_method(loader) != "fork" or handles_children():
+        return 0
+    began_ns, parent = now_ns(), os.getpid()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of threads, which it does not need
+            if child := os.fork():
+                os.waitpid(child, 0)
+    except OSError as error:
+        let_through(error)
+        return 0
+    finally:
+        # Whatever a signal handler raises in it: nothing of the program runs there.
+        if os.getpid() != parent:
+            os._exit(0)
+    return now_ns() - began_ns
+
+
+def _start_method(loader: Any) -> str:
     import multiprocessing
 
     context = loader.multiprocessing_context or multiprocessing
-    return START_METHODS.get(context.get_start_method(), 0)
+    return str(context.get_start_method())

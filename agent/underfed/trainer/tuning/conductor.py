@@ -12,7 +12,7 @@ from underfed.exchange import tuning
 from underfed.exchange.config import Value
 from underfed.exchange.tuning import Proposed
 from underfed.trainer.tuning.allowance import Allowance, Rest, starts_of
-from underfed.trainer.tuning.blocks import LEAST_UNIT, Block, compare, mean_ns, unit_of
+from underfed.trainer.tuning.blocks import LEAST_UNIT, Block, compare, least_steps, mean_ns, unit_of
 from underfed.trainer.tuning.candidates import Surroundings, candidates_in, is_for, to_try
 from underfed.trainer.tuning.costs import SinceKept
 from underfed.trainer.tuning.loader_setting import LoaderSetting
@@ -87,9 +87,10 @@ class Conductor:
     """``proposed``: asks for what the service proposes. ``plain``: candidates by the plain rule, of step and wait in
     nanoseconds. ``changed``: called when what it tells has changed. ``left_steps``: that are known to be left of the
     run; ``None``: that is not known. ``left_of_pass``: of these those of the pass that goes on. ``start_ns``: what
-    starting workers costs, as far as that is known. ``starting``: requests to come whose steps are of a start, of which
-    this is not told. ``pass_steps``: of a pass; ``None``: that is not known. ``ahead``: batches that are loaded and not
-    handed out; ``None``: that is not known. ``batch_bytes``: of a batch; 0: that is not known."""
+    starting workers costs, as far as that is known. ``fork_ns``: forks a process that ends at once, and returns what
+    that took; 0: nothing is forked. ``starting``: requests to come whose steps are of a start, of which this is not
+    told. ``pass_steps``: of a pass; ``None``: that is not known. ``ahead``: batches that are loaded and not handed out;
+    ``None``: that is not known. ``batch_bytes``: of a batch; 0: that is not known."""
 
     began_with: LoaderSetting
     most_steps: int
@@ -103,6 +104,7 @@ class Conductor:
     concluded: Callable[[], None]
     left_steps: Callable[[], int | None]
     start_ns: int = 0
+    fork_ns: Callable[[], int] = lambda: 0
     starting: Callable[[], int] = lambda: 0
     pass_steps: Callable[[], int | None] = lambda: None
     left_of_pass: Callable[[], int | None] = lambda: None
@@ -345,11 +347,20 @@ class Conductor:
             self.refuse(NEARLY_OVER, tuning.WAITING, lacks_time=True)
             return None
         self._wanted = wanted
+        if not self._allowance.knows_workers and (starts := self.starts) is not None:
+            self._allowance.worker_took(starts.pass_ns / self.setting.num_workers)
         rest = self._rest_now(recent, now_ns, first_step)
         lost_ns = self._allowance.lost_by(self._clock_ns(now_ns), first_step)
         too_dear = [self._why_too_dear(each.setting, rest, lost_ns) for each in candidates]
         if all(too_dear):
             self.refuse(str(too_dear[0]), tuning.WAITING, lacks_time=True)
+            return None
+        if any(
+            self._allowance.is_unsure(each.setting, self._starts(each.setting), rest, lost_ns) for each in candidates
+        ):
+            # It is judged by that at the next look. The time goes into no step.
+            self._allowance.probed(self.fork_ns())
+            self._pace.gap()
             return None
         return self._begin(candidates, recent.stall_fraction, now_ns, first_step)
 
@@ -373,6 +384,7 @@ class Conductor:
         if not trials:
             self._tell_cut(search, why)
             return None
+        self._why_cut = next((each for each in why.values() if each is not None), self._why_cut)
         start = search.trials[0]
         start.stall_fraction = recent.stall_fraction
         newest = self._pace.newest_block(max(self._wanted, self._known_steps), start.unit, now_ns, first_step)
@@ -574,8 +586,12 @@ class Conductor:
         return self._allowance.rest_of(rest, sure_ns, self._clock_ns(now_ns), first_step)
 
     def _why_too_dear(self, setting: LoaderSetting, rest: Rest | None, lost_ns: float) -> str | None:
-        starts = starts_of(setting, self._wanted, self.pass_steps())
-        return self._allowance.why_no_trial(setting, starts, self.start_ns, rest, lost_ns)
+        return self._allowance.why_no_trial(setting, self._starts(setting), self.start_ns, rest, lost_ns)
+
+    def _starts(self, setting: LoaderSetting) -> int:
+        """Of its workers, in its next block."""
+        steps = max(self._wanted, least_steps(setting.num_workers))
+        return starts_of(setting, steps, self.pass_steps(), self.left_of_pass())
 
     def _clock_ns(self, now_ns: int) -> int:
         """Of a clock that stops where the program pauses within a pass."""

@@ -56,7 +56,7 @@ def why_no_first_workers(loader: Any) -> str | None:
     """``None``: nothing speaks against it."""
     if not getattr(loader, "in_order", True):
         return f"it has in_order=False, with which workers hand batches out in any order{IN_ORDER}"
-    if _handles_children():
+    if handles_children():
         return COUNTS_CHILDREN
     if _start_method(loader) == "fork":
         if (pool := _pool_of(loader.dataset)) is not None:
@@ -69,7 +69,7 @@ def why_no_first_workers(loader: Any) -> str | None:
     return None
 
 
-def _handles_children() -> bool:
+def handles_children() -> bool:
     """Whether what the program set for SIGCHLD is not the default. Torch's own handler calls the program's."""
     from torch.utils.data import _utils
 

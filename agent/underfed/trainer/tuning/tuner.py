@@ -27,7 +27,7 @@ from underfed.trainer.hooks.watched_loader import KEPT_IN_TRIALS, WatchedLoader
 from underfed.trainer.settings.loader_facts import inner_batches
 from underfed.trainer.settings.overrides import MAY_NOT_START, why_not_so_many
 from underfed.trainer.settings.verified_sharding import VerifiedSharding
-from underfed.trainer.tuning.chosen_loader import ChosenLoader, start_ns
+from underfed.trainer.tuning.chosen_loader import ChosenLoader, fork_ns, start_ns
 from underfed.trainer.tuning.conductor import Conductor, Order, steps_for_trials
 from underfed.trainer.tuning.epoch_edges import EpochEdges
 from underfed.trainer.tuning.feeders import Feeder, Feeders
@@ -341,6 +341,7 @@ class Tuner:
                 left_steps=self._chosen.left_steps,
                 left_of_pass=self._chosen.left_of_pass,
                 start_ns=start_ns(loader),
+                fork_ns=self._fork_ns,
                 starting=lambda: self._skip,
                 pass_steps=self._chosen.pass_steps,
                 ahead=self._ahead,
@@ -348,6 +349,10 @@ class Tuner:
                 is_limited=self.options.most_steps is None,
             )
         )
+
+    def _fork_ns(self) -> int:
+        loader = self._chosen.get()
+        return fork_ns(loader) if loader is not None else 0
 
     def _ahead(self) -> int | None:
         """Batches that are loaded and not handed out; ``None``: not known."""
