@@ -40,13 +40,13 @@ HERE = Path(__file__).parent
 ROOMS_OF_SQL = {"store", "ingest", "several", "operations", "hostile", "search"}
 """Whose tests are about what a database does: each runs on both."""
 
-OF_WHAT_IS_READ = Path("store/reading")
-"""Which rows are read is asked in a few ways; the many cases are about what is then computed of them."""
+OF_WHAT_IS_COMPUTED = (Path("store/reading"), Path("store/columns"), Path("store/writing/test_compaction.py"))
+"""Which rows are read and written is asked in a few ways; the many cases are about what is computed of them."""
 
 
 def is_about_sql(file: Path) -> bool:
     """``file``: from here."""
-    return file.parts[0] in ROOMS_OF_SQL and not file.is_relative_to(OF_WHAT_IS_READ)
+    return file.parts[0] in ROOMS_OF_SQL and not any(map(file.is_relative_to, OF_WHAT_IS_COMPUTED))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
