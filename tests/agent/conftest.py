@@ -65,7 +65,8 @@ def guest(run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, any_serv
     yield
     underfed.finish()
     assert patched_attributes() == []
-    wait_for_collectors(run_id)
+    if any(rings.iterdir()):  # else nothing was recorded there, and no process has to be looked for
+        wait_for_collectors(run_id)
     left = [str(path) for run in rings.glob("*/*") if run.is_dir() for path in (run, *run.rglob("*"))]
     shutil.rmtree(rings)
     assert left == []

@@ -185,8 +185,9 @@ def test_the_command_is_told_what_is_applied_and_so_is_the_user(known: Service) 
     ("wanted", "settings"),
     [
         ("threads-1", {**HAVING, "threads_per_worker": 1}),
-        ("kept-1", {**HAVING, "persistent_workers": True}),
-        ("order-1", {**HAVING, "in_order": False}),
+        # That each setting is applied to a loader is tried without a launcher.
+        pytest.param("kept-1", {**HAVING, "persistent_workers": True}, marks=pytest.mark.soak),
+        pytest.param("order-1", {**HAVING, "in_order": False}, marks=pytest.mark.soak),
     ],
 )
 def test_the_run_has_what_was_advised_and_tells_whose_advice_it_was(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.jobs import run_python, run_text
+from tests.fakes.forkserver import start
+from tests.fakes.jobs import end, environment, run_text
 from tests.fakes.service import Service, wait_until
 
 pytestmark = pytest.mark.long
@@ -18,7 +18,8 @@ QUIET = ["loop", "next", "outside", "loop listed", "loop generated", "outside ge
 """How it is iterated, and over what: warnings are errors there."""
 
 CASES = [*QUIET, "loop workers", "loop torchdata"]
-"""With those of which Dynamo itself warns, of multiprocessing. All in one process: to start one takes seconds."""
+"""With those of which Dynamo itself warns, of multiprocessing. All in one process, which is forked from one that has
+imported Dynamo: that takes seconds."""
 
 PROGRAM = (
     f"QUIET = {QUIET}"
@@ -121,8 +122,8 @@ class Compiled:
     warned: list[str]
 
 
-def compile_cases(program: Path, **variables: str) -> dict[str, Compiled]:
-    done = run_python(str(program), *CASES, **variables)
+def compile_cases(**variables: str) -> dict[str, Compiled]:
+    done = end(start("tests.fakes.text", [PROGRAM, *CASES], environment(**variables), imported="torch._dynamo"))
     assert done.returncode == 0, done.stderr
     at_start, *errors, at_end = done.stderr.split("case ")
     assert "Warning" not in at_start + at_end
@@ -149,13 +150,11 @@ def run_before() -> list[Programs]:
 
 
 @pytest.fixture
-def programs(run_before: list[Programs], service: Service, tmp_path: Path) -> Programs:
+def programs(run_before: list[Programs], service: Service) -> Programs:
     if not run_before:
-        program = tmp_path / "train.py"
-        program.write_text(PROGRAM)
-        watched = compile_cases(program)
+        watched = compile_cases()
         wait_until(service.ends, "the end arrives")
-        bare = compile_cases(program, UNDERFED_DISABLED="1")
+        bare = compile_cases(UNDERFED_DISABLED="1")
         run_before.append(Programs(watched, bare, {each: service.count_steps(each) for each in CASES}))
     return run_before[0]
 

@@ -93,11 +93,11 @@ for collector in found:
 @pytest.mark.parametrize(
     ("end", "code"),
     [
-        ("sys.exit(3)", 3),
+        pytest.param("sys.exit(3)", 3, marks=pytest.mark.soak),
         ("os._exit(5)", 5),
         ("os.kill(os.getpid(), signal.SIGTERM)", -15),
         ("pass", 0),
-        ("raise ValueError('last')", 1),
+        pytest.param("raise ValueError('last')", 1, marks=pytest.mark.soak),
     ],
 )
 def test_what_the_launcher_collected_is_told_where_no_kernel_can_be_asked(

@@ -20,7 +20,7 @@ import pytest
 from torch.utils.data import DataLoader, dataloader
 
 import underfed
-from tests.fakes.jobs import run_python
+from tests.fakes.jobs import run_text
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import collectors_of
 from underfed.exchange.facts import End
@@ -301,5 +301,5 @@ except RuntimeError as error:
 
 def test_what_torch_raises_of_a_killed_worker_reaches_the_loop() -> None:
     """While nearly all the time is spent in our code."""
-    done = run_python("-c", WORKER_DIES, UNDERFED_STRICT="0")
+    done = run_text(WORKER_DIES, UNDERFED_STRICT="0")
     assert "is killed by signal: Killed" in done.stdout, done.stderr

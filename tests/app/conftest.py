@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from copy import copy
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
@@ -16,8 +18,10 @@ from types import FunctionType
 from typing import Any
 
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 from starlette.datastructures import State
+from starlette.testclient import TestClient
 
 from tests.app.databases import Databases, Files, OnServer
 from tests.app.serving import application_in
@@ -36,13 +40,13 @@ HERE = Path(__file__).parent
 ROOMS_OF_SQL = {"store", "ingest", "several", "operations", "hostile", "search"}
 """Whose tests are about what a database does: each runs on both."""
 
-OF_WHAT_IS_READ = Path("store/reading")
-"""Which rows are read is asked in a few ways; the many cases are about what is then computed of them."""
+OF_WHAT_IS_COMPUTED = (Path("store/reading"), Path("store/columns"), Path("store/writing/test_compaction.py"))
+"""Which rows are read and written is asked in a few ways; the many cases are about what is computed of them."""
 
 
 def is_about_sql(file: Path) -> bool:
     """``file``: from here."""
-    return file.parts[0] in ROOMS_OF_SQL and not file.is_relative_to(OF_WHAT_IS_READ)
+    return file.parts[0] in ROOMS_OF_SQL and not any(map(file.is_relative_to, OF_WHAT_IS_COMPUTED))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -85,6 +89,24 @@ def _routes_made_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(api, "skeleton", skeleton)
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class _Portal:
+    """What a client uses that was not entered, which gives it one of its own."""
+
+    opened: Callable[[], BlockingPortal]
+
+    def __get__(self, client: TestClient, owner: type[TestClient]) -> BlockingPortal:
+        return self.opened()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_event_loop() -> Iterator[None]:
+    """Of all requests of a module, from the first one on: else each has a loop and threads of its own."""
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(TestClient, "portal", _Portal(cache(lambda: stack.enter_context(start_blocking_portal()))))
         yield
 
 

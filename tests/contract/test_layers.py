@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,12 @@ HEAVY_IN_TRAINING = {"psutil", "pynvml", "torch", "numpy", "json", "urllib", "ht
 def modules(package: Path) -> Iterator[tuple[str, ast.Module]]:
     for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(package).with_suffix("").parts
-        yield ".".join(parts), ast.parse(path.read_text(), filename=str(path))
+        yield ".".join(parts), parsed(path)
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), filename=str(path))
 
 
 def imported(tree: ast.Module) -> Iterator[str]:

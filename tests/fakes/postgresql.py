@@ -37,6 +37,9 @@ CARELESS = (
     "-c",
     "max_connections=300",
 )
+ROOM_BYTES = 4 << 30
+"""Several times what the databases of the tests' servers take at once: 8 MB each, until the end of a module."""
+
 QUIET = ("-c", "listen_addresses=", "-c", "logging_collector=off", "-c", "log_min_messages=fatal")
 
 
@@ -112,8 +115,7 @@ class Cluster:
     def __init__(self, *settings: str) -> None:
         """``settings``: more arguments of ``postgres``."""
         self._programs, self._owner = programs(), _owner()
-        # Short: the path of a Unix socket has a limit.
-        self._place = Path(tempfile.mkdtemp(prefix="underfed-pg-"))
+        self._place = _place()
         if self._owner is not None:
             shutil.chown(self._place, self._owner)
         socket = {"host": str(self._place)}
@@ -175,6 +177,14 @@ def _prepared(url: URL) -> Iterator[Server]:
     with closing(server):
         server.prepare()
         yield server
+
+
+def _place() -> Path:
+    """A directory in memory where there is room: each database is 300 files, to be copied and removed again."""
+    memory = Path("/dev/shm")
+    has_room = memory.is_dir() and shutil.disk_usage(memory).free > ROOM_BYTES
+    # Short: the path of a Unix socket has a limit.
+    return Path(tempfile.mkdtemp(prefix="underfed-pg-", dir=memory if has_room else None))
 
 
 def programs() -> Path:

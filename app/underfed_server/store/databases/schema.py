@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -28,6 +29,8 @@ def upgrade(engine: Engine) -> None:
     with engine.begin() as connection:
         _wait_for_others(connection)
         current = MigrationContext.configure(connection).get_current_revision()
+        if current == _scripts().get_current_head():
+            return
         config = configuration(connection)
         if current is not None:
             _require_known(current)
@@ -45,8 +48,13 @@ def _wait_for_others(connection: Connection) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(UPGRADING)))
 
 
+@cache
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory(str(MIGRATIONS))
+
+
 def _require_known(revision: str) -> None:
-    if revision not in {script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}:
+    if revision not in {script.revision for script in _scripts().walk_revisions()}:
         raise StartError(
             "the database was written by a newer version of underfed, or by one before its first release (its schema "
             f"is {revision}); install that version, or choose another database with --db"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
@@ -36,11 +37,12 @@ def test_a_database_has_exactly_the_tables_that_the_code_uses(tmp_path: Path, is
     engine.dispose()
 
 
-def test_upgrading_twice_changes_nothing(tmp_path: Path) -> None:
+def test_a_database_of_this_version_is_not_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = open_writer(tmp_path / "underfed.db")
     upgrade(engine)
     with engine.begin() as connection:
         connection.execute(text("INSERT INTO project (project) VALUES ('vision')"))
+    monkeypatch.setattr(command, "upgrade", lambda *_: pytest.fail("migrations are read"))
     upgrade(engine)
     with engine.begin() as connection:
         assert connection.execute(text("SELECT count(*) FROM project")).scalar() == 1
