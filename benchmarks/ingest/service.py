@@ -14,12 +14,13 @@ from tests.fakes.environment import clean_environment
 SERVICE = """
 import math
 import sys
-from underfed_server.__main__ import Server, collect_seldom, listen
+from underfed_server.__main__ import Server, listen
 from underfed_server.forked.answering import compact_streams, judge_runs
 from underfed_server.forked.asked import AskedProcess
 from underfed_server.forked.compaction import CompactionProcess
 from underfed_server.forked.forks import Forks
 from underfed_server.forked.judge import JudgeProcess
+from underfed_server.garbage import collect_and_look_seldom
 from underfed_server.main import create_app
 from underfed_server.settings import Settings
 # A thousand agents of one address: the limit for one token is not what is measured.
@@ -30,7 +31,7 @@ with Forks(judge_runs, compact_streams) as forks, listen(settings) as listening:
     application = create_app(
         settings, judge if sys.argv[2:] else None, curve=judge.curve, prepare=prepare, beside=[forks]
     )
-    collect_seldom()
+    collect_and_look_seldom()
     print(listening.getsockname()[1], flush=True)
     Server(application).run([listening])
 """

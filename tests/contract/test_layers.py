@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 SERVER_LINE = (
-    ("errors", "settings", "proxy_groups", "model", "names", "measurements", "logs", "counters", "budget"),
+    ("errors", "settings", "proxy_groups", "model", "names", "measurements", "logs", "counters", "budget", "garbage"),
     ("search",),
     ("ingest",),
     ("store",),
