@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from benchmarks.ingest.posts import post_on_time
 from benchmarks.judging import windows_of_ranks
-from benchmarks.service.pages import Asking, Client, Took, addresses
+from benchmarks.service.pages import Client, Took, addresses, asking
 from tests.fakes.environment import clean_environment
 
 EVERY_S = 2.0
@@ -76,18 +76,14 @@ def main(argv: Sequence[str] = ()) -> None:
     with tempfile.TemporaryDirectory() as directory:
         database = Path(directory, "underfed.db")
         with _serving(database) as (process, port):
-            seen, is_over = Seen(), threading.Event()
-            watching = threading.Thread(target=_watch, args=(database, len(runs), seen, is_over))
-            before = _cpu_s(process)
-            begun = time.monotonic()
-            watching.start()
-            asked = Asking(port, runs[0], PAGES_APART_S, first_s=_judgeable_s())
-            took = asyncio.run(post_on_time(port, streams, EVERY_S))
-            passed = time.monotonic() - begun
-            spent = [(now - then) / passed for now, then in zip(_cpu_s(process), before, strict=True)]
-            is_over.set()
-            watching.join()
-            pages = asked.end()
+            before, begun = _cpu_s(process), time.monotonic()
+            with (
+                _watched(database, len(runs)) as seen,
+                asking(port, runs[0], PAGES_APART_S, first_s=_judgeable_s()) as pages,
+            ):
+                took = asyncio.run(post_on_time(port, streams, EVERY_S))
+                passed = time.monotonic() - begun
+                spent = [(now - then) / passed for now, then in zip(_cpu_s(process), before, strict=True)]
         print(f"{arguments.runs} runs of {arguments.ranks} ranks for {passed:.0f} s; load {os.getloadavg()[0]:.1f}")
         _print_judged(seen, len(runs), begun + _judgeable_s())
         _print_posts(np.concatenate([np.array(each) for each in took]) * 1e3, passed, spent)
@@ -171,6 +167,19 @@ def _cpu_s(service: psutil.Process) -> tuple[float, float]:
     """Of the service itself, and of its children."""
     times = [sum(each.cpu_times()[:2]) for each in (service, *service.children(recursive=True))]
     return times[0], sum(times[1:])
+
+
+@contextmanager
+def _watched(database: Path, runs: int) -> Iterator[Seen]:
+    """What is seen while the block runs."""
+    seen, is_over = Seen(), threading.Event()
+    watching = threading.Thread(target=_watch, args=(database, runs, seen, is_over))
+    watching.start()
+    try:
+        yield seen
+    finally:
+        is_over.set()
+        watching.join()
 
 
 def _watch(database: Path, runs: int, seen: Seen, is_over: threading.Event) -> None:

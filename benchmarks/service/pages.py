@@ -58,33 +58,22 @@ class Client:
         self._connection.close()
 
 
-class Asking:
-    """A process that asks until :meth:`end`."""
-
-    def __init__(self, port: int, run_id: str, apart_s: float, *, first_s: float = 0.0) -> None:
-        """``first_s``: so long nothing is asked, since there is no run yet."""
-        told = [str(each) for each in (port, run_id, first_s, apart_s)]
-        command = [sys.executable, "-m", "benchmarks.service.pages", *told]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=clean_environment()
-        )
-
-    def end(self) -> Took:
-        """What it has measured."""
-        said, _ = self._process.communicate()
-        took: Took = json.loads(said)
-        return took
-
-
 @contextmanager
-def asking(port: int, run_id: str, apart_s: float) -> Iterator[Took]:
-    """Asks while the block runs; what it has measured is there after it."""
+def asking(port: int, run_id: str, apart_s: float, *, first_s: float = 0.0) -> Iterator[Took]:
+    """A process that asks while the block runs; what it has measured is there after it. ``first_s``: so long nothing is
+    asked, since there is no run yet.
+    """
     took: Took = {}
-    process = Asking(port, run_id, apart_s)
-    try:
-        yield took
-    finally:
-        took.update(process.end())
+    told = [str(each) for each in (port, run_id, first_s, apart_s)]
+    command = [sys.executable, "-m", "benchmarks.service.pages", *told]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=clean_environment()
+    ) as process:
+        try:
+            yield took
+        finally:
+            said, _ = process.communicate()
+    took.update(json.loads(said))
 
 
 def _ask_until_closed(client: Client, run_id: str, first_s: float, apart_s: float) -> Took:
