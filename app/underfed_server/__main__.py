@@ -15,10 +15,12 @@ from typing import Any, cast
 import uvicorn
 
 from underfed_server.api.admission.connections import BoundedProtocol, Connections, raise_file_limit
+from underfed_server.api.admission.rate_limits import MOST_EXPORTS
 from underfed_server.errors import StartError, UnderfedError
 from underfed_server.forked.answering import compact_streams, judge_runs
 from underfed_server.forked.asked import AskedProcess
 from underfed_server.forked.compaction import CompactionProcess
+from underfed_server.forked.exporting import ExportProcesses, works
 from underfed_server.forked.forks import Forks
 from underfed_server.forked.judge import JudgeProcess
 from underfed_server.garbage import collect_and_look_seldom
@@ -127,7 +129,8 @@ def run(settings: Settings, interruption: Interruption) -> None:
         SettingsError, StartError: it cannot start; the message says what to change.
     """
     database = name_of(settings.database_url)
-    with Forks(judge_runs, compact_streams) as forks, listen(settings) as listening:
+    exporting = works(MOST_EXPORTS)
+    with Forks(judge_runs, compact_streams, *exporting) as forks, listen(settings) as listening:
         judge = JudgeProcess(AskedProcess(forks, judge_runs, settings.database_url).ask)
         application = create_app(
             settings,
@@ -136,6 +139,7 @@ def run(settings: Settings, interruption: Interruption) -> None:
             judged_at_once=JUDGED_AT_ONCE,
             prepare=CompactionProcess(AskedProcess(forks, compact_streams, settings.database_url).ask, forks),
             beside=[forks],
+            export=ExportProcesses(forks, exporting, settings.database_url),
         )
         collect_and_look_seldom()
         tell(settings, application, listening.getsockname()[1], database)
