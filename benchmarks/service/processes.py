@@ -17,7 +17,7 @@ from benchmarks.ingest.service import serving
 from tests.fakes.postgresql import Cluster
 
 COUNTS = (1, 2, 4)
-WINDOWS = 150
+WINDOWS = 60
 WORKERS = 8
 
 
