@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from typing import cast
 
 from isal import isal_zlib
 
@@ -25,6 +26,7 @@ BYTES_A_VALUE = 40
 
 PIECE_BYTES = 2**16
 
+_BROKEN = cast("type[Exception]", isal_zlib.IsalError)
 _WINDOW_BITS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 
 
@@ -76,7 +78,7 @@ def _pieces(body: bytes, bits: int, encoding: str) -> Iterator[bytes]:
         while piece := stream.decompress(left, PIECE_BYTES):
             yield piece
             left = stream.unconsumed_tail
-    except isal_zlib.error as error:
+    except _BROKEN as error:
         raise MalformedError(f"the body is not {encoding}: {error}") from error
     if not stream.eof or stream.unused_data:
         raise MalformedError(f"the {encoding} body is cut short or followed by other bytes")

@@ -79,9 +79,9 @@ def _planes(column: Column) -> tuple[str, int, bytes]:
     whole = column.astype(np.int64)
     if not (whole == column).all():
         return _floats(column)
-    differences = whole.copy()
-    differences[1:] -= whole[:-1]
-    differences = _zigzag(differences)
+    grown = whole.copy()
+    grown[1:] -= whole[:-1]
+    differences = _zigzag(grown)
     plain = whole.astype(np.uint64) if whole.min() >= 0 else _zigzag(whole)
     if _bits(differences) < _bits(plain):
         width = _width(differences)
