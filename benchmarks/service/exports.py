@@ -16,10 +16,10 @@ from benchmarks.queries.build import Shape
 from benchmarks.queries.stores import build
 from benchmarks.service.pages import asking
 
-STEPS = 2_000_000
+STEPS = 1_000_000
 RUN = "long"
 TURNS = 4
-TURN_S = 8.0
+TURN_S = 6.0
 APART_S = 0.02
 
 
