@@ -23,43 +23,45 @@ class Exporting(NamedTuple):
     store: Store
     run: Run
     export: ExportProcesses
+    forks: psutil.Process
+    """The one that forks others."""
+
+    def writing(self) -> psutil.Process:
+        """The one that it has forked."""
+        (found,) = self.forks.children()
+        return found
 
 
 @pytest.fixture
 def exporting(tmp_path: Path) -> Iterator[Exporting]:
     """One process at a time."""
     of_one, url = works(1), f"sqlite:///{tmp_path}/underfed.db"
+    before = psutil.Process().children()
     with Forks(*of_one) as forks:
+        (process,) = set(psutil.Process().children()) - set(before)
         store = Store(url)
         post(store, made_stream(5))
-        yield Exporting(store, store.run("run-1"), ExportProcesses(forks, of_one, url))
+        yield Exporting(store, store.run("run-1"), ExportProcesses(forks, of_one, url), process)
         store.close()
-
-
-def forked() -> list[psutil.Process]:
-    """The one that forks, and those that it has forked."""
-    return psutil.Process().children(recursive=True)
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "trace"])
 def test_another_process_sends_what_this_one_would_write(exporting: Exporting, format: str) -> None:
-    store, run, export = exporting
-    (forks,) = forked()
+    store, run, export, forks = exporting
     pieces = export(store, run, format)  # type: ignore[arg-type]
-    (writing,) = [each for each in forked() if each != forks]
-    assert writing.nice() > forks.nice()
+    assert exporting.writing().nice() > forks.nice()
     assert b"".join(pieces) == b"".join(export_here(store, run, format))  # type: ignore[arg-type]
 
 
 def test_what_cannot_be_exported_is_refused_before_the_first_piece(exporting: Exporting) -> None:
-    store, run, export = exporting
+    store, run, export, _ = exporting
     with pytest.raises(InvalidError, match="nothing is known of what this run executes"):
         export(store, run, "collapsed")
     assert next(export(store, run, "csv")), "there is a process for the next one"
 
 
 def test_one_more_than_there_are_processes_is_asked_to_come_later(exporting: Exporting) -> None:
-    store, run, export = exporting
+    store, run, export, _ = exporting
     pieces = export(store, run, "csv")
     with pytest.raises(TryLaterError):
         export(store, run, "csv")
@@ -69,15 +71,13 @@ def test_one_more_than_there_are_processes_is_asked_to_come_later(exporting: Exp
 
 
 def test_a_file_whose_process_dies_ends_with_an_error_and_the_next_one_is_whole(exporting: Exporting) -> None:
-    store, run, export = exporting
+    store, run, export, _ = exporting
     post(store, made_stream(50, steps=100, rank=1))
     run = store.run("run-1")
-    forks, pieces = forked()[0], export(store, run, "csv")
+    pieces = export(store, run, "csv")
     # More than the kernel takes of it before it is read: the process is in the middle of it.
     assert len(b"".join(export_here(store, run, "csv"))) > 2**19
-    for each in forked():
-        if each != forks:
-            each.kill()
+    exporting.writing().kill()
     with pytest.raises(TryLaterError, match="has died"):
         list(pieces)
     assert b"".join(export(store, run, "csv")) == b"".join(export_here(store, run, "csv"))
