@@ -8,7 +8,6 @@ thread that writes what was found included; none of it is of the windows.
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from unittest.mock import patch
 from benchmarks.ingest.made import windows
 from underfed_server import diagnose
 from underfed_server.diagnose import Diagnoser
+from underfed_server.garbage import collect_and_look_seldom
 from underfed_server.ingest.decode import decode
 from underfed_server.ingest.posted import PostedWindow
 from underfed_server.store.reading.spark import read_spark
@@ -59,8 +59,7 @@ def main(argv: Sequence[str] = ()) -> None:
         store = Store(f"sqlite:///{Path(directory, 'underfed.db')}")
         try:
             _post(store, runs, made[: arguments.windows])
-            gc.collect()
-            gc.freeze()
+            collect_and_look_seldom()
             diagnoser = Diagnoser()
             rounds = [_round(store, diagnoser, runs, [each]) for each in made[arguments.windows :]]
         finally:

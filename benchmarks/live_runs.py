@@ -1,9 +1,11 @@
-"""Whether judging keeps up with runs that train, and what it costs those that post.
+"""Whether judging keeps up with runs that train, and what it costs those that post and those that look at pages.
 
-Run it as ``python -m benchmarks.live_runs``. A real ``underfed serve`` on SQLite is sent what the agents of all ranks
-send, a window of 20 steps each every two seconds, by this process, on the same cores. Beside it the database is asked
-once a second which runs have a verdict and of when. Times are only as good as the machine is idle; CPU is that of the
-service, which ingests, and of its children, which judge.
+Run it as ``python -m benchmarks.live_runs``; it takes three minutes. A real ``underfed serve`` on SQLite is sent what
+the agents of all ranks send, a window of 20 steps each every two seconds, by this process, on the same cores. Beside it
+the database is asked once a second which runs have a verdict and of when, and a third process asks what pages ask, one
+request after the other. At last the service is started again on the database as it was left, and asked for one page.
+Times are only as good as the machine is idle; CPU is that of the service, which ingests, and of its children, which
+judge and compact.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gzip
+import math
 import os
 import sqlite3
 import subprocess
@@ -26,9 +29,11 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+from numpy.typing import NDArray
 
 from benchmarks.ingest.posts import post_on_time
 from benchmarks.judging import windows_of_ranks
+from benchmarks.service.pages import Client, Took, addresses, asking
 from tests.fakes.environment import clean_environment
 
 EVERY_S = 2.0
@@ -38,6 +43,16 @@ JUDGEABLE_WINDOWS = 2
 """A verdict needs 25 steps."""
 
 IN_TIME_S = 20.0
+
+OLDEST_S = 10.0
+
+PAGES_APART_S = 0.1
+
+GOALS_MS = dict.fromkeys(("list", "run", "diagnosis", "workers", "team", "metrics"), 100) | {"hosts": 200}
+"""Of 95 requests in a hundred."""
+
+POST_GOAL_MS = 100
+FRESH_GOAL_MS = 300
 
 
 @dataclass(slots=True)
@@ -52,7 +67,7 @@ class Seen:
 
 def main(argv: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.live_runs", description=__doc__)
-    parser.add_argument("--runs", type=int, default=60, help="that train at once (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=300, help="that train at once (default: %(default)s)")
     parser.add_argument("--ranks", type=int, default=8, help="of each run, on one host (default: %(default)s)")
     parser.add_argument("--seconds", type=int, default=60, help="of training (default: %(default)s)")
     arguments = parser.parse_args(argv)
@@ -61,27 +76,60 @@ def main(argv: Sequence[str] = ()) -> None:
     with tempfile.TemporaryDirectory() as directory:
         database = Path(directory, "underfed.db")
         with _serving(database) as (process, port):
-            seen, is_over = Seen(), threading.Event()
-            watching = threading.Thread(target=_watch, args=(database, len(runs), seen, is_over))
-            before = _cpu_s(process)
-            begun = time.monotonic()
-            watching.start()
-            took = asyncio.run(post_on_time(port, streams, EVERY_S))
-            passed = time.monotonic() - begun
-            spent = [(now - then) / passed for now, then in zip(_cpu_s(process), before, strict=True)]
-            is_over.set()
-            watching.join()
-    judgeable = begun + 0.5 + JUDGEABLE_WINDOWS * EVERY_S
+            before, begun = _cpu_s(process), time.monotonic()
+            with (
+                _watched(database, len(runs)) as seen,
+                asking(port, runs[0], PAGES_APART_S, first_s=_judgeable_s()) as pages,
+            ):
+                took = asyncio.run(post_on_time(port, streams, EVERY_S))
+                passed = time.monotonic() - begun
+                spent = [(now - then) / passed for now, then in zip(_cpu_s(process), before, strict=True)]
+        print(f"{arguments.runs} runs of {arguments.ranks} ranks for {passed:.0f} s; load {os.getloadavg()[0]:.1f}")
+        _print_judged(seen, len(runs), begun + _judgeable_s())
+        _print_posts(np.concatenate([np.array(each) for each in took]) * 1e3, passed, spent)
+        _print_pages(pages)
+        _print_fresh(database, runs[0])
+
+
+def _judgeable_s() -> float:
+    """From the begin of the load until all runs have their 25th step."""
+    return 0.5 + JUDGEABLE_WINDOWS * EVERY_S
+
+
+def _print_judged(seen: Seen, runs: int, judgeable: float) -> None:
     in_time = sum(at - judgeable <= IN_TIME_S for at in seen.first_at.values())
-    waits = np.concatenate([np.array(each) for each in took]) * 1e3
-    print(f"{arguments.runs} runs of {arguments.ranks} ranks for {passed:.0f} s; load {os.getloadavg()[0]:.1f}")
-    print(f"with a verdict within {IN_TIME_S:.0f} s of the 25th step   {in_time} of {len(runs)}")
-    print(f"with a verdict at the end                    {len(seen.first_at)} of {len(runs)}")
-    oldest = f"{np.median(seen.oldest_s):.1f} s, at most {max(seen.oldest_s):.1f}" if seen.oldest_s else "–"
-    print(f"oldest judgement, second by second: median   {oldest}")
-    print(f"post answered: p50, p99                      {np.median(waits):.0f}, {np.percentile(waits, 99):.0f} ms")
-    print(f"posts a second                               {len(waits) / passed:.0f}")
-    print(f"cores of ingest, of judging                  {spent[0]:.2f}, {spent[1]:.2f}", flush=True)
+    _print(f"with a verdict within {IN_TIME_S:.0f} s of the 25th step", f"{in_time} of {runs}", "all")
+    _print("with a verdict at the end", f"{len(seen.first_at)} of {runs}", "all")
+    late_s = max(seen.first_at.values(), default=math.nan) - judgeable
+    _print("the last one after, s", f"{late_s:.1f}", f"{IN_TIME_S:.0f}")
+    oldest = f"{np.median(seen.oldest_s):.1f}, {max(seen.oldest_s):.1f}" if seen.oldest_s else "–"
+    _print("oldest verdict, second by second: median, most, s", oldest, f"{OLDEST_S:.0f}")
+
+
+def _print_posts(waits_ms: NDArray[np.float64], passed: float, spent: Sequence[float]) -> None:
+    figures = f"{np.median(waits_ms):.0f}, {np.percentile(waits_ms, 99):.0f}"
+    _print("post answered: p50, p99, ms", figures, str(POST_GOAL_MS))
+    _print("posts a second", f"{len(waits_ms) / passed:.0f}", "")
+    _print("cores of ingest, of judging and compacting", f"{spent[0]:.2f}, {spent[1]:.2f}", "")
+
+
+def _print_pages(pages: Took) -> None:
+    for page, took_ms in pages.items():
+        figures = f"{np.median(took_ms):.0f}, {np.percentile(took_ms, 95):.0f}"
+        _print(f"{page}, asked {len(took_ms)} times: p50, p95, ms", figures, str(GOALS_MS[page]))
+
+
+def _print_fresh(database: Path, run_id: str) -> None:
+    """Each page is asked of a process of its own, as soon as it takes connections."""
+    megabytes = sum(each.stat().st_size for each in database.parent.iterdir()) / 1e6
+    for page, path in addresses(run_id).items():
+        with _serving(database) as (_, port):
+            took_ms = Client(port).ask(path)
+        _print(f"{page}, first answer of a new process, {megabytes:.0f} MB, ms", f"{took_ms:.0f}", str(FRESH_GOAL_MS))
+
+
+def _print(what: str, figures: str, goal: str) -> None:
+    print(f"{what:<58}{figures:>14}{goal and f'   goal {goal}'}", flush=True)
 
 
 def _streams(runs: Sequence[str], ranks: int, windows: int) -> list[list[bytes]]:
@@ -119,6 +167,19 @@ def _cpu_s(service: psutil.Process) -> tuple[float, float]:
     """Of the service itself, and of its children."""
     times = [sum(each.cpu_times()[:2]) for each in (service, *service.children(recursive=True))]
     return times[0], sum(times[1:])
+
+
+@contextmanager
+def _watched(database: Path, runs: int) -> Iterator[Seen]:
+    """What is seen while the block runs."""
+    seen, is_over = Seen(), threading.Event()
+    watching = threading.Thread(target=_watch, args=(database, runs, seen, is_over))
+    watching.start()
+    try:
+        yield seen
+    finally:
+        is_over.set()
+        watching.join()
 
 
 def _watch(database: Path, runs: int, seen: Seen, is_over: threading.Event) -> None:

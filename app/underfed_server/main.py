@@ -29,6 +29,7 @@ from underfed_server.budget import Budget
 from underfed_server.counters import Counters
 from underfed_server.diagnose import LoaderDiagnoses
 from underfed_server.errors import ConflictError, RequestError, StartError
+from underfed_server.export.formats import Export, export_here
 from underfed_server.ingest.answers import Answers
 from underfed_server.ingest.asgi import PERMISSION, Receive, Scope, Send, bodies, refuse
 from underfed_server.ingest.endpoint import PATH, Ingest
@@ -145,14 +146,15 @@ def create_app(
     curve: CurveOf = lambda _: None,
     prepare: Prepare | None = None,
     beside: Sequence[Background] = (),
+    export: Export = export_here,
 ) -> Application:
     """Open the database and everything around it.
 
     ``judge`` reads a run from the store and saves its diagnosis there; it is called on ``judged_at_once`` threads, at
     most once a second a run, for runs whose windows arrived. ``curve`` is asked for the run's curve after that.
     ``clock``: in seconds, by which requests are limited. ``prepare`` computes the chunks of a stream in another
-    process; ``None``: this one does. ``beside`` runs until the application closes, and ends before the database is
-    closed.
+    process; ``None``: this one does. ``export`` writes a run into a file. ``beside`` runs until the application closes,
+    and ends before the database is closed.
 
     Raises:
         SettingsError: ``settings.database_url`` names no file of ours.
@@ -184,6 +186,7 @@ def create_app(
                 archive_after_us=settings.archive_after_us,
                 delete_after_us=settings.delete_after_us,
             ),
+            export,
         )
         background: list[Background] = [
             scheduler,

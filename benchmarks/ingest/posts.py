@@ -7,6 +7,9 @@ import time
 from collections.abc import Sequence
 
 ANSWERED = b"HTTP/1.1 200"
+LATER = b"HTTP/1.1 503"
+LATER_S = 2.0
+"""What the service asks for that takes no more for now."""
 
 
 class Connection:
@@ -16,20 +19,24 @@ class Connection:
         self._reader, self._writer = reader, writer
 
     async def post(self, request: bytes) -> float:
-        """Seconds until it was answered.
+        """Seconds until it was taken, as an agent that is told to come later does.
 
         Raises:
-            RuntimeError: the answer is not ``200``.
+            RuntimeError: it was refused for good.
         """
         begun = time.perf_counter()
+        while (answer := await self._answer(request)).startswith(LATER):
+            await asyncio.sleep(LATER_S)
+        if not answer.startswith((ANSWERED, b"HTTP/1.1 204")):
+            raise RuntimeError(answer.decode())
+        return time.perf_counter() - begun
+
+    async def _answer(self, request: bytes) -> bytes:
         self._writer.write(request)
         head = await self._reader.readuntil(b"\r\n\r\n")
         fields = head.lower()
         length = int(fields.split(b"content-length:")[1].split(b"\r\n")[0]) if b"content-length:" in fields else 0
-        body = await self._reader.readexactly(length)
-        if not head.startswith((ANSWERED, b"HTTP/1.1 204")):
-            raise RuntimeError((head + body).decode())
-        return time.perf_counter() - begun
+        return head + await self._reader.readexactly(length)
 
     def close(self) -> None:
         self._writer.close()

@@ -14,23 +14,28 @@ from tests.fakes.environment import clean_environment
 SERVICE = """
 import math
 import sys
-from underfed_server.__main__ import Server, collect_seldom, listen
+from underfed_server.__main__ import Server, listen
 from underfed_server.forked.answering import compact_streams, judge_runs
 from underfed_server.forked.asked import AskedProcess
 from underfed_server.forked.compaction import CompactionProcess
+from underfed_server.api.admission.rate_limits import MOST_EXPORTS
+from underfed_server.forked.exporting import ExportProcesses, works
 from underfed_server.forked.forks import Forks
 from underfed_server.forked.judge import JudgeProcess
+from underfed_server.garbage import collect_and_look_seldom
 from underfed_server.main import create_app
 from underfed_server.settings import Settings
 # A thousand agents of one address: the limit for one token is not what is measured.
 settings = Settings("127.0.0.1", 0, sys.argv[1], requests_per_s=math.inf, bytes_per_s=math.inf)
-with Forks(judge_runs, compact_streams) as forks, listen(settings) as listening:
+exporting = works(MOST_EXPORTS)
+with Forks(judge_runs, compact_streams, *exporting) as forks, listen(settings) as listening:
     judge = JudgeProcess(AskedProcess(forks, judge_runs, sys.argv[1]).ask)
     prepare = CompactionProcess(AskedProcess(forks, compact_streams, sys.argv[1]).ask, forks)
     application = create_app(
-        settings, judge if sys.argv[2:] else None, curve=judge.curve, prepare=prepare, beside=[forks]
+        settings, judge if sys.argv[2:] else None, curve=judge.curve, prepare=prepare, beside=[forks],
+        export=ExportProcesses(forks, exporting, sys.argv[1]),
     )
-    collect_seldom()
+    collect_and_look_seldom()
     print(listening.getsockname()[1], flush=True)
     Server(application).run([listening])
 """

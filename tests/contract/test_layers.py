@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 SERVER_LINE = (
-    ("errors", "settings", "proxy_groups", "model", "names", "measurements", "logs", "counters", "budget"),
+    ("errors", "settings", "proxy_groups", "model", "names", "measurements", "logs", "counters", "budget", "garbage"),
     ("search",),
     ("ingest",),
     ("store",),
@@ -23,9 +23,9 @@ SERVER_LINE = (
     ("figures", "team", "comparison"),
     ("earlier",),
     ("diagnose",),
+    ("export",),
     ("forked",),
     ("alerts",),
-    ("export",),
     ("api",),
     ("main",),
     ("terminal",),

@@ -137,6 +137,12 @@ class Cluster:
         self._process.wait()
         shutil.rmtree(self._place)
 
+    @property
+    def pid(self) -> int:
+        """Of the process whose children the connections are."""
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         """On return it takes connections."""
         self._launch()

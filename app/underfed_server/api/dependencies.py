@@ -19,6 +19,7 @@ from underfed_server.api.served_hotspots import ServedHotspots
 from underfed_server.counters import Counters
 from underfed_server.diagnose import LoaderDiagnoses
 from underfed_server.errors import InvalidError
+from underfed_server.export.formats import Export
 from underfed_server.ingest.asgi import PERMISSION
 from underfed_server.ingest.permission import NOTHING, Permission
 from underfed_server.model import Run
@@ -52,6 +53,7 @@ class Parts:
     started_at: datetime
     default_policy: RetentionPolicy
     """How long rows are kept, where a project sets nothing else."""
+    export: Export
 
 
 def parts_of(request: Request) -> Parts:

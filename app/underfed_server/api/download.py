@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
@@ -13,37 +13,10 @@ from underfed_server.api.admission.gate import address_of
 from underfed_server.api.dependencies import PartsDep
 from underfed_server.api.required_scope import needs
 from underfed_server.budget import Budget
-from underfed_server.export.stacks import Sampled, as_collapsed, as_speedscope, sampled_of
-from underfed_server.export.steps import Stretch, stretches
-from underfed_server.export.table import as_csv, as_json, as_parquet
-from underfed_server.export.trace import as_trace
-from underfed_server.model import Run
-from underfed_server.store.store import Store
+from underfed_server.export import formats
+from underfed_server.export.formats import ExportFormat
 
 router = APIRouter(tags=["runs"])
-
-ExportFormat = Literal["csv", "parquet", "json", "trace", "collapsed", "speedscope"]
-
-Write = Callable[[Store, Run], Iterator[bytes]]
-
-
-def _steps(write: Callable[[Run, Iterable[Stretch]], Iterator[bytes]]) -> Write:
-    return lambda store, run: write(run, stretches(store, run))
-
-
-def _stacks(write: Callable[[Iterable[Sampled]], Iterator[bytes]]) -> Write:
-    return lambda store, run: write(sampled_of(store, run))
-
-
-WRITTEN: Mapping[ExportFormat, tuple[Write, str, str]] = {
-    "csv": (_steps(as_csv), "text/csv; charset=utf-8", "csv"),
-    "parquet": (_steps(as_parquet), "application/vnd.apache.parquet", "parquet"),
-    "json": (_steps(as_json), "application/json", "json"),
-    "trace": (_steps(as_trace), "application/json", "trace.json"),
-    "collapsed": (_stacks(as_collapsed), "text/plain; charset=utf-8", "collapsed.txt"),
-    "speedscope": (_stacks(as_speedscope), "application/json", "speedscope.json"),
-}
-"""By format: its writer, media type and file extension."""
 
 
 class _Export(StreamingResponse):
@@ -72,6 +45,6 @@ def export(
 ) -> StreamingResponse:
     """Every step with the batch it was given, those that retention deleted left out; or the stacks that were seen."""
     run = parts.store.run(run_id)
-    write, media_type, ending = WRITTEN[format]
+    _, media_type, ending = formats.WRITTEN[format]
     headers = {"Content-Disposition": f'attachment; filename="{run_id}.{ending}"', "Cache-Control": "no-store"}
-    return _Export(write(parts.store, run), parts.limits.exports, media_type, headers)
+    return _Export(parts.export(parts.store, run, format), parts.limits.exports, media_type, headers)

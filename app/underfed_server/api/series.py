@@ -43,7 +43,7 @@ from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Kept, Reader
 from underfed_server.store.runs.diagnoses import read_named_rank
-from underfed_server.store.runs.summaries import run_row, shown_loader
+from underfed_server.store.runs.summaries import run_columns, shown_loader
 
 router = APIRouter(tags=["runs"])
 
@@ -145,7 +145,7 @@ def _choose(reader: Reader, run_id: str, rank: int | None, loader: str | None) -
     Raises:
         NotFoundError: there is no such run.
     """
-    started_at = run_row(reader.connection, run_id)["started_at"]
+    started_at = run_columns(reader.connection, run_id, "started_at")["started_at"]
     its_loader = loader or shown_loader(reader.connection, run_id)
     named = read_named_rank(reader.connection, run_id, its_loader) if rank is None else rank
     return started_at, min(reader.ranks(run_id), default=0) if named is None else named, its_loader

@@ -176,6 +176,8 @@ def _process(hosts: Hosts, rank: int, span: Span | None) -> ProcessShare:
 
 def _rate(samples: ProcessRows | WorkerRows, cumulative: Column, span: Span) -> float | None:
     """Growth of a cumulative amount per microsecond; a new process counts from 0 again, which is no growth."""
+    if len(cumulative) < 2:
+        return None
     inside = span.holds(samples.at_us) & np.isfinite(cumulative)
     at_us, values = samples.at_us[inside], cumulative[inside]
     if len(values) < 2:

@@ -42,6 +42,8 @@ class Growth:
 
 def growth_of(at_us: Column, values: Column, least_span_us: int = LEAST_SPAN_US) -> Growth | None:
     """``None``: less than ``least_span_us`` was sampled."""
+    if not len(at_us) or at_us[-1] - at_us[0] < least_span_us:
+        return None
     at_us, values = _known(at_us, values)
     if len(values) < 2 or at_us[-1] - at_us[0] < least_span_us:
         return None

@@ -6,6 +6,7 @@ accumulated gradients or a wait for queued kernels: it is a pause where the proc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -208,7 +209,8 @@ class Pauses:
 def pauses_in(rows: StepRows, read_written: ReadWritten) -> Pauses:
     """``rows``: consecutive steps of one loader. It is read what was written only where that may tell more."""
     rest_us = np.nan_to_num(rows.step_us - rows.data_wait_us)
-    is_pause, may_write = goes_on(rows), _may_write(rows)
+    usual_us = _usual_us(rows)
+    is_pause, may_write = _goes_on(rows, usual_us), _may_write(rows, usual_us)
     written = np.zeros(len(rows))
     if _beyond_us(rest_us, may_write)[may_write].sum() > ASKED_FRACTION * float(np.nansum(rows.step_us)):
         written[may_write] = _written_in(rows, may_write, read_written)
@@ -233,20 +235,30 @@ def checkpoints_in(
 
 def goes_on(rows: StepRows) -> Mask:
     """Which steps go on far beyond what is usual after their wait: nothing waits for data meanwhile, on any rank."""
-    return _longer(rows, LEAST_PAUSE_US, MANY_STEPS, RARE)
+    return _goes_on(rows, _usual_us(rows))
 
 
-def _may_write(rows: StepRows) -> Mask:
-    return _longer(rows, LEAST_WRITING_US, TWO_STEPS, OFTEN)
+def _goes_on(rows: StepRows, usual_us: float) -> Mask:
+    return _longer(rows, max(LEAST_PAUSE_US, MANY_STEPS * usual_us), RARE)
 
 
-def _longer(rows: StepRows, least_us: float, steps: float, often: float) -> Mask:
+def _may_write(rows: StepRows, usual_us: float) -> Mask:
+    return _longer(rows, max(LEAST_WRITING_US, TWO_STEPS * usual_us), OFTEN)
+
+
+def _usual_us(rows: StepRows) -> float:
+    """NaN: no step is known."""
+    known = rows.step_us[np.isfinite(rows.step_us)]
+    return float(np.median(known)) if len(known) else math.nan
+
+
+def _longer(rows: StepRows, least_us: float, often: float) -> Mask:
     """``often``: share of the steps up to which they are told from the usual ones; of more, none is."""
     rest_us = rows.step_us - rows.data_wait_us
     known = int(np.count_nonzero(np.isfinite(rest_us)))
     if not known:
         return np.zeros(len(rows), dtype=bool)
-    is_long = rest_us >= max(least_us, steps * float(np.nanmedian(rows.step_us)))
+    is_long = rest_us >= least_us
     return is_long if np.count_nonzero(is_long) <= max(1.0, often * known) else np.zeros(len(rows), dtype=bool)
 
 

@@ -58,12 +58,12 @@ def _answer_each(other_end: socket.socket, work: Callable[[Store], Callable[[Any
     try:
         answer = work(Store(asked.recv(), only_reads=True))
         while True:
-            asked.send(_answered(answer, asked.recv()))
+            asked.send(answered(answer, asked.recv()))
     except (EOFError, OSError):
         return  # the service has ended
 
 
-def _answered(answer: Callable[[Any], Any], request: Any) -> Any:
+def answered(answer: Callable[[Any], Any], request: Any) -> Any:
     """The answer, or an exception that can be sent."""
     try:
         return answer(request)

@@ -6,7 +6,6 @@ It does nothing but wait, so that it lives as long as the service.
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import socket
@@ -15,6 +14,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from underfed_server.errors import TryLaterError
+from underfed_server.garbage import look_seldom
 
 Work = Callable[[socket.socket], None]
 """All that a forked process does: until the other end of the socket is closed."""
@@ -93,7 +93,7 @@ def _wait_for_orders(control: socket.socket, works: Sequence[Work]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     # What is never looked at stays shared with the service.
-    gc.freeze()
+    look_seldom()
     children = [0] * len(works)
     try:
         while asked := control.recv(1):

@@ -171,13 +171,16 @@ def _samples(window: Window) -> Iterator[tuple[str, ProcessSamples | HostSamples
 
 
 def _check_lengths(place: str, part: Part, expected: int) -> None:
-    # All fields at once: a window has two hundred.
-    for index, column in enumerate(astuple(part)):
+    # All fields at once, and nothing for each but this: a window has two hundred.
+    for column in astuple(part):
         if type(column) is list and len(column) != expected:
-            name = part.__struct_fields__[index]
-            raise InvalidError(
-                f"{place}.{name}: {len(column)} values beside columns of {expected}", field=f"{place}.{name}"
-            )
+            raise _of_wrong_length(place, part, expected)
+
+
+def _of_wrong_length(place: str, part: Part, expected: int) -> InvalidError:
+    fields = zip(part.__struct_fields__, astuple(part), strict=True)
+    name, size = next((name, len(each)) for name, each in fields if type(each) is list and len(each) != expected)
+    return InvalidError(f"{place}.{name}: {size} values beside columns of {expected}", field=f"{place}.{name}")
 
 
 def _refused(field: str, message: str) -> InvalidError:

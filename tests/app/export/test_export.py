@@ -25,6 +25,7 @@ from tests.app.store.posting import post, post_split
 from underfed_server.api import download
 from underfed_server.api.admission.rate_limits import MOST_EXPORTS, MOST_EXPORTS_EACH
 from underfed_server.diagnose import Diagnoser
+from underfed_server.export import formats
 from underfed_server.export import steps as exporting
 from underfed_server.export.steps import stretches
 from underfed_server.export.table import as_csv
@@ -262,7 +263,7 @@ def test_exports_leave_threads_to_other_requests(
         assert may_end.wait(30)
         yield from as_csv(run, stretches(store, run))
 
-    monkeypatch.setattr(download, "WRITTEN", {"csv": (held, "text/csv", "csv")})
+    monkeypatch.setattr(formats, "WRITTEN", {"csv": (held, "text/csv", "csv")})
     assert MOST_EXPORTS < 40, "threads of the pool"
     with client, ThreadPoolExecutor(MOST_EXPORTS) as pool:
         address = "/api/v1/runs/run-1/export"

@@ -287,7 +287,12 @@ def _note_groups(store: Store, after: dict[str, str]) -> None:
         store.write(lambda connection: add_entry(connection, store.now(), START, changed))
 
 
+NO_CREDENTIALS = Credentials(None, None)
+
+
 def credentials_of(headers: Headers) -> Credentials:
+    if b"authorization" not in headers and b"cookie" not in headers:
+        return NO_CREDENTIALS
     scheme, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     bearer = token.strip() if scheme.lower() == "bearer" else ""
     cookie = cookie_parser(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE, "")

@@ -74,12 +74,14 @@ def _planes(column: Column) -> tuple[str, int, bytes]:
     known = np.isfinite(column)
     if not known.any():
         return ABSENT, 0, b""
-    whole = np.where(known, column, 0).astype(np.int64)
-    if not np.array_equal(whole[known], column[known]):
-        return FLOATS, 8, _split(column.view(np.uint64), 8)
     if not known.all():
-        return _nullable(whole, known)
-    differences = _zigzag(np.diff(whole, prepend=0))
+        return _nullable(column, known)
+    whole = column.astype(np.int64)
+    if not (whole == column).all():
+        return _floats(column)
+    grown = whole.copy()
+    grown[1:] -= whole[:-1]
+    differences = _zigzag(grown)
     plain = whole.astype(np.uint64) if whole.min() >= 0 else _zigzag(whole)
     if _bits(differences) < _bits(plain):
         width = _width(differences)
@@ -88,7 +90,14 @@ def _planes(column: Column) -> tuple[str, int, bytes]:
     return (PLAIN if whole.min() >= 0 else SIGNED), width, _split(plain, width)
 
 
-def _nullable(whole: NDArray[np.int64], known: NDArray[np.bool_]) -> tuple[str, int, bytes]:
+def _floats(column: Column) -> tuple[str, int, bytes]:
+    return FLOATS, 8, _split(column.view(np.uint64), 8)
+
+
+def _nullable(column: Column, known: NDArray[np.bool_]) -> tuple[str, int, bytes]:
+    whole = np.where(known, column, 0).astype(np.int64)
+    if not (whole == column)[known].all():
+        return _floats(column)
     kind = PLAIN if whole.min() >= 0 else SIGNED
     values = whole.astype(np.uint64) if kind == PLAIN else _zigzag(whole)
     width = _width(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,11 @@ from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from underfed_server.ingest.wire import Part, Recorded, Window
-from underfed_server.measurements import Column, Columns
+from underfed_server.measurements import RECORDED, Column, Columns
 from underfed_server.store.columns.lanes import (
     HOST,
     PROCESS,
     batches_lane,
-    columns_of,
     gpu_lane,
     kind_of,
     steps_lane,
@@ -30,7 +30,13 @@ def lanes_of(windows: Iterable[Window | Recorded]) -> dict[str, Columns]:
     for window in windows:
         for lane, part, _rows in _parts(window):
             gathered[lane].append(part)
-    return {lane: _columns(lane, parts) for lane, parts in gathered.items()}
+    alike: dict[str, list[str]] = defaultdict(list)
+    for lane in gathered:
+        alike[kind_of(lane)].append(lane)
+    found: dict[str, Columns] = {}
+    for kind, lanes in alike.items():
+        found |= _columns_of(kind, lanes, [gathered[lane] for lane in lanes])
+    return {lane: found[lane] for lane in gathered}
 
 
 def row_counts(window: Window) -> dict[str, int]:
@@ -61,12 +67,20 @@ def _parts(window: Window | Recorded) -> Iterator[tuple[str, Part, int]]:
             yield gpu_lane(gpu.gpu_index), gpu, len(gpu.at_us)
 
 
-def _columns(lane: str, parts: Sequence[Part]) -> Columns:
-    kind = kind_of(lane)
-    values = _by_field(parts)
+def _columns_of(kind: str, lanes: Sequence[str], parts: Sequence[Sequence[Part]]) -> Iterator[tuple[str, Columns]]:
+    """Of lanes of one kind, whose columns are built together: a rank has one of each of its workers, with two rows a
+    window.
+    """
+    values = _by_field([part for of_lane in parts for part in of_lane])
     rows = np.array(list(map(len, values[_COUNTED_BY.get(kind, "at_us")])), dtype=np.intp)
     derived = _derived(values, rows) if kind == "steps" else {}
-    return {name: derived[name] if name in derived else _column(values[name], rows) for name in columns_of(lane)}
+    columns = {name: derived[name] if name in derived else _column(values[name], rows) for name in RECORDED[kind]}
+    if len(lanes) == 1:
+        yield lanes[0], columns
+        return
+    ends = np.cumsum(rows)[np.cumsum(list(map(len, parts))) - 1].tolist()
+    for lane, begin, end in zip(lanes, [0, *ends], ends, strict=False):
+        yield lane, {name: column[begin:end] for name, column in columns.items()}
 
 
 _COUNTED_BY = {"steps": "step_us", "batches": "load_us"}
@@ -100,10 +114,15 @@ def _derived(values: Values, rows: NDArray[np.intp]) -> Columns:
 
 def _column(columns: Sequence[Any], rows: NDArray[np.intp]) -> Column:
     """The parts' values one after the other; a scalar of a part is repeated for each of its rows."""
+    lacking = columns.count(None)
+    if lacking == len(columns):
+        return np.full(int(rows.sum()), np.nan)
     if len(columns) == 1 and isinstance(columns[0], list):
         return np.array(columns[0], dtype=np.float64)
     if not any(isinstance(column, list) for column in columns):
         return np.repeat(np.array(columns, dtype=np.float64), rows)
+    if not lacking:
+        return np.array(list(chain.from_iterable(columns)), dtype=np.float64)
     values: list[float | None] = []
     for column, count in zip(columns, rows.tolist(), strict=True):
         values += column if column is not None else [None] * count

@@ -1,8 +1,8 @@
 """Keeps service processes that share a database from writing, or judging, one run at the same time.
 
 The locks are PostgreSQL's advisory ones, of a transaction: they can be taken before there is a row, all in one
-statement and in one order, so that two processes never wait for each other; and Citus, which cannot lock rows of
-several runs at once, has them too. SQLite has one writer, which needs none.
+statement and in one order, so that two processes never wait for each other; and where a database spreads runs over
+servers, whose rows cannot be locked together, too. SQLite has one writer, which needs none.
 """
 
 from __future__ import annotations

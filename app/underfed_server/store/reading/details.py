@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     BindParameter,
-    ColumnElement,
     Connection,
     RowMapping,
     Table,
@@ -49,6 +48,15 @@ _EPOCHS_OF = (
     .where(_AGED_OF.c.age <= bindparam("last"))
     .order_by(_AGED_OF.c.rank, _AGED_OF.c.loader, _AGED_OF.c.age)
 )
+_OF_RUN = {
+    table: select(table).where(table.c.run_id == bindparam("run_id")).order_by(*(table.c[name] for name in order))
+    for table, order in (
+        (tables.rank, ["rank"]),
+        (tables.stream, ["rank", "incarnation"]),
+        (tables.storage, ["incarnation"]),
+        (tables.loader, ["loader"]),
+    )
+}
 _OF_LOADER = select(_loader.info).where(_loader.run_id == bindparam("run_id"), _loader.loader == bindparam("loader"))
 
 
@@ -58,8 +66,8 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
     """
     row = run_row(connection, run_id)
     summary = summaries(connection, [row], now)[0]
-    ranks = _of_run(connection, tables.rank, run_id, tables.rank.c.rank)
-    streams = _of_run(connection, tables.stream, run_id, tables.stream.c.rank, tables.stream.c.incarnation)
+    ranks = _of_run(connection, tables.rank, run_id)
+    streams = _of_run(connection, tables.stream, run_id)
     same = [name for name in Run.model_fields.keys() - RunSummary.model_fields.keys() if name in row]
     steps = sum(stream["overhead_steps"] for stream in streams)
     return Run(
@@ -71,7 +79,7 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
         hosts=_hosts(ranks),
         devices=[Device(**device) for device in devices_by_host(ranks).values()],
         epochs=_epochs(connection, run_id),
-        storage=_storage(ranks, _of_run(connection, tables.storage, run_id, tables.storage.c.incarnation)),
+        storage=_storage(ranks, _of_run(connection, tables.storage, run_id)),
         died_workers=read_died(connection, run_id),
         losses=Losses(**{name: sum(stream[name] for stream in streams) for name in Losses.model_fields}),
         overhead_us=sum(stream["overhead_us_total"] for stream in streams) / steps if steps else None,
@@ -143,8 +151,8 @@ def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Map
     return told
 
 
-def _of_run(connection: Connection, table: Table, run_id: str, *order: ColumnElement[Any]) -> Sequence[RowMapping]:
-    return connection.execute(select(table).where(table.c.run_id == run_id).order_by(*order)).mappings().all()
+def _of_run(connection: Connection, table: Table, run_id: str) -> Sequence[RowMapping]:
+    return connection.execute(_OF_RUN[table], {"run_id": run_id}).mappings().all()
 
 
 def _hosts(ranks: Iterable[RowMapping]) -> list[HostFacts]:
@@ -171,6 +179,6 @@ def _storage(ranks: Iterable[RowMapping], rows: Iterable[RowMapping]) -> list[St
 
 
 def _loaders(connection: Connection, run_id: str) -> list[LoaderInfo]:
-    rows = _of_run(connection, tables.loader, run_id, tables.loader.c.loader)
+    rows = _of_run(connection, tables.loader, run_id)
     # An older agent did not send every field.
     return [LoaderInfo(**{name: row["info"].get(name) for name in LoaderInfo.model_fields}) for row in rows]

@@ -6,16 +6,24 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import or_, select
+from sqlalchemy import bindparam, or_, select
 
 from underfed_server.store.columns.lanes import HOST, gpu_lane
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.tracks import Reader
 
 _rank, _track = tables.rank.c, tables.track.c
-_RANKS = select(_rank.rank, _rank.hostname, _rank.local_rank)
-_SAMPLED = select(_track.rank, _track.lane).where(
-    _track.rows > 0, or_(_track.lane == HOST, _track.lane.startswith("gpu:", autoescape=True))
+# Built once: building a statement costs more than running it.
+_RANKS = (
+    select(_rank.rank, _rank.hostname, _rank.local_rank).where(_rank.run_id == bindparam("run_id")).order_by(_rank.rank)
+)
+_SAMPLED = (
+    select(_track.rank, _track.lane)
+    .where(
+        *(_track.run_id == bindparam("run_id"), _track.rows > 0),
+        or_(_track.lane == HOST, _track.lane.startswith("gpu:", autoescape=True)),
+    )
+    .distinct()
 )
 
 
@@ -61,8 +69,8 @@ class Samplers:
 
 
 def read_samplers(reader: Reader, run_id: str) -> Samplers:
-    ranks = reader.connection.execute(_RANKS.where(_rank.run_id == run_id).order_by(_rank.rank)).all()
-    lanes = reader.connection.execute(_SAMPLED.where(_track.run_id == run_id).distinct()).all()
+    ranks = reader.connection.execute(_RANKS, {"run_id": run_id}).all()
+    lanes = reader.connection.execute(_SAMPLED, {"run_id": run_id}).all()
     gpu_indices: dict[int, list[int]] = defaultdict(list)
     for rank, lane in lanes:
         if lane != HOST:

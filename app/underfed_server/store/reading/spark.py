@@ -6,7 +6,7 @@ from underfed_server.measurements import STALL
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader
-from underfed_server.store.runs.summaries import run_row, shown_loader
+from underfed_server.store.runs.summaries import run_columns, shown_loader
 
 Curve = list[float | None]
 """``None``: no step then."""
@@ -21,7 +21,7 @@ def read_spark(reader: Reader, run_id: str) -> Curve:
     Raises:
         NotFoundError: there is no such run.
     """
-    started_at = run_row(reader.connection, run_id)["started_at"]
+    started_at = run_columns(reader.connection, run_id, "started_at")["started_at"]
     loader, ranks = shown_loader(reader.connection, run_id), reader.ranks(run_id)
     if loader is None or not ranks:
         return []

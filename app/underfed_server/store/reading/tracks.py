@@ -65,6 +65,8 @@ _LANES = (
     .where(_track.run_id == bindparam("run_id"), _track.rank == bindparam("rank"), _track.rows > 0)
     .distinct()
 )
+_RANKS = select(_stream.rank).where(_stream.run_id == bindparam("run_id")).distinct().order_by(_stream.rank)
+_STREAM_ENDS = select(_stream.started_at, _stream.end_us).where(_stream.run_id == bindparam("run_id"))
 _ORDINAL_AT = (
     select(_chunk.ordinal)
     .where(at_place(tables.chunk), _chunk.first_index <= bindparam("index"))
@@ -179,14 +181,11 @@ class Reader:
 
     def ranks(self, run_id: str) -> list[int]:
         """Ranks that sent anything, in order."""
-        stream = tables.stream.c
-        statement = select(stream.rank).where(stream.run_id == run_id).distinct().order_by(stream.rank)
-        return list(self.connection.execute(statement).scalars())
+        return list(self.connection.execute(_RANKS, {"run_id": run_id}).scalars())
 
     def end_us(self, run_id: str, run_started_at: datetime) -> int:
         """When recording of the run ended, on its clock."""
-        stream = tables.stream.c
-        rows = self.connection.execute(select(stream.started_at, stream.end_us).where(stream.run_id == run_id))
+        rows = self.connection.execute(_STREAM_ENDS, {"run_id": run_id})
         return max(((row.started_at - run_started_at) // tables.MICROSECOND + row.end_us for row in rows), default=0)
 
     def chunk_places(self, track: Track, since: int = 0) -> list[ChunkPlace]:

@@ -34,6 +34,13 @@ _is_asked = and_(_life.run_id == bindparam("run_id"), _life.rank.in_(_ASKED), _l
 _AGE = func.row_number().over(partition_by=_life.rank, order_by=_newest_first).label("age")
 _AGED = with_starts(tables.worker_life).where(_is_asked).add_columns(_AGE).subquery()
 _LIVES = select(_AGED).where(_AGED.c.age <= NEWEST_LIVES).order_by(_AGED.c.rank, _AGED.c.age)
+# Workers that died at one instant are ordered by number.
+_DIED = (
+    with_starts(tables.worker_life)
+    .where(_life.run_id == bindparam("run_id"), _life.ended == "died")
+    .order_by(*_newest_first, _life.end_us.desc(), _life.rank.desc(), _life.worker.desc())
+    .limit(NEWEST_DIED)
+)
 _ENDED = (
     select(_life.rank, _life.worker, _life.ended, func.count())
     .where(_is_asked, _life.ended.is_not(None))
@@ -98,10 +105,7 @@ def newest_loader(connection: Connection, run_id: str, rank: int) -> str | None:
 
 def read_died(connection: Connection, run_id: str) -> list[DiedWorker]:
     """The newest deaths on all ranks and loaders, oldest first."""
-    statement = with_starts(tables.worker_life).where(_life.run_id == run_id, _life.ended == "died")
-    # Workers that died at one instant are ordered by number.
-    order = (*_newest_first, _life.end_us.desc(), _life.rank.desc(), _life.worker.desc())
-    rows = connection.execute(statement.order_by(*order).limit(NEWEST_DIED)).mappings().all()
+    rows = connection.execute(_DIED, {"run_id": run_id}).mappings().all()
     return [
         DiedWorker(rank=row["rank"], loader=row["loader"], worker=row["worker"], **_life_of(row))
         for row in reversed(rows)
@@ -112,7 +116,8 @@ def _lives(connection: Connection, place: Mapping[str, Any]) -> dict[tuple[int, 
     """By rank and worker, the newest first."""
     found: dict[tuple[int, int], list[WorkerLife]] = defaultdict(list)
     for row in connection.execute(_LIVES, place).mappings():
-        found[row["rank"], row["worker"]].append(WorkerLife(**_life_of(row)))
+        # Not checked again: a run of eight ranks has hundreds, which are read at each judgement.
+        found[row["rank"], row["worker"]].append(WorkerLife.model_construct(**_life_of(row)))
     return found
 
 

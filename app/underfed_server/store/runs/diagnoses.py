@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import Connection, bindparam, or_, select, update
 
 from underfed_server.ingest.posted import RunVerdict
 from underfed_server.model import BestAdvice, Diagnosis
@@ -16,7 +16,14 @@ from underfed_server.store.databases.dialects import upsert
 from underfed_server.store.runs.counted import count_run
 from underfed_server.store.runs.read_rates import save_read_rate
 from underfed_server.store.runs.status import LOST_AFTER, status_column
-from underfed_server.store.runs.summaries import is_final, run_row
+from underfed_server.store.runs.summaries import OF_FINAL, is_final, run_columns
+
+# Built once: building a statement costs more than running it.
+_known = tables.diagnosis.c
+_LAST = select(_known.body, _known.judged_at).where(_known.run_id == bindparam("run_id"))
+# Names other than the columns': those stand for what is set.
+_JUDGED_AGAIN = update(tables.diagnosis).where(_known.run_id == bindparam("of"), _known.body == bindparam("same"))
+_OF_RUN = update(tables.run).where(tables.run.c.run_id == bindparam("of"))
 
 
 def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) -> bool:
@@ -25,11 +32,10 @@ def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) 
     Raises:
         NotFoundError: there is no such run.
     """
-    row = run_row(connection, diagnosis.run_id)
+    row = run_columns(connection, diagnosis.run_id, "project", "user")
     body = diagnosis.model_dump_json(by_alias=True, exclude={"is_final"})
-    known = tables.diagnosis.c
-    same = update(tables.diagnosis).where(known.run_id == diagnosis.run_id, known.body == body)
-    changed = not connection.execute(same.values(judged_at=now)).rowcount
+    same = {"of": diagnosis.run_id, "same": body, "judged_at": now}
+    changed = not connection.execute(_JUDGED_AGAIN, same).rowcount
     if changed:
         save_read_rate(connection, now, diagnosis.run_id, diagnosis.read_rate)
         count_run(connection, row, diagnosis)
@@ -37,8 +43,7 @@ def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) 
         asked = {"candidates": [found.model_dump(mode="json")] if found else None}
         said = {"run_id": diagnosis.run_id, "body": body, **asked, "judged_at": now, "changed_at": now}
         connection.execute(upsert(connection, tables.diagnosis), said)
-    statement = update(tables.run).where(tables.run.c.run_id == diagnosis.run_id)
-    connection.execute(statement.values(changed_at=now, **_figures(diagnosis)))
+    connection.execute(_OF_RUN, {"of": diagnosis.run_id, "changed_at": now, **_figures(diagnosis)})
     return changed
 
 
@@ -54,9 +59,8 @@ def read_diagnosis(connection: Connection, run_id: str) -> Diagnosis | None:
     Raises:
         NotFoundError: there is no such run.
     """
-    run = run_row(connection, run_id)
-    found = select(tables.diagnosis.c.body, tables.diagnosis.c.judged_at).where(tables.diagnosis.c.run_id == run_id)
-    row = connection.execute(found).one_or_none()
+    run = run_columns(connection, run_id, *OF_FINAL)
+    row = connection.execute(_LAST, {"run_id": run_id}).one_or_none()
     if row is None:
         return None
     beside = {"judged_at": row.judged_at, "is_final": is_final(run)}
@@ -71,9 +75,9 @@ def note_judged(
     ``spark``: see :class:`RunSummary`. ``as_of``: when it began to be read for that, by default now; what came later
     is not in it.
     """
-    run, as_of = tables.run.c, as_of or now
+    as_of = as_of or now
     values = {"judged_at": as_of, "judged_status": status_column(as_of), "changed_at": now, "spark": list(spark)}
-    connection.execute(update(tables.run).where(run.run_id == run_id).values(values))
+    connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(values))
 
 
 MOST_ASKED = 500

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, RowMapping, bindparam, delete, func, insert, select
+from sqlalchemy import BindParameter, Connection, RowMapping, Select, bindparam, delete, func, insert, select
 
 from underfed_server.errors import NotFoundError
 from underfed_server.model import BestAdvice, RunSummary
@@ -55,6 +56,24 @@ def run_row(connection: Connection, run_id: str, *, also_deleted: bool = False) 
     return row
 
 
+def run_columns(connection: Connection, run_id: str, *names: str) -> RowMapping:
+    """Some columns of its row: all of them are sixty, with what the agents said of the run, however long.
+
+    Raises:
+        NotFoundError: as :func:`run_row`.
+    """
+    row = connection.execute(_row_with(names), {"run_id": run_id}).mappings().first()
+    if row is None:
+        raise NotFoundError(f"there is no run {run_id!r}", field="run_id")
+    return row
+
+
+@cache
+def _row_with(names: tuple[str, ...]) -> Select[Any]:
+    run = tables.run.c
+    return select(*(run[name] for name in names)).where(run.run_id == bindparam("run_id"), run.deleted_at.is_(None))
+
+
 def find_row(connection: Connection, run_id: str) -> RowMapping | None:
     """Also of a deleted run; ``None``: there is no such run, or no more."""
     return connection.execute(_ROW, {"run_id": run_id}).mappings().first()
@@ -63,6 +82,10 @@ def find_row(connection: Connection, run_id: str) -> RowMapping | None:
 def name_of(row: RowMapping) -> str:
     """As a person edited it, else as the agent sent it."""
     return str(row["name"] if row["edited_name"] is None else row["edited_name"])
+
+
+OF_FINAL = ("judged_at", "last_seen_at", "judged_status")
+"""What :func:`is_final` is told by."""
 
 
 def is_final(row: RowMapping) -> bool:
@@ -100,6 +123,30 @@ def index_tags(connection: Connection, run_id: str) -> None:
 def tags_of(sent: Mapping[str, str], edited: Mapping[str, str] | None) -> dict[str, str]:
     """Those by which a person replaced the agent's, else the agent's."""
     return dict(sent if edited is None else edited)
+
+
+_epoch = tables.epoch.c
+# Where settings were switched within an epoch it was recorded in parts, the last of which says which one it is.
+_EDGES = (
+    select(
+        *(_epoch.loader, _epoch.rank, func.count(), func.max(_epoch.program_epoch)),
+        *(func.coalesce(func.sum(column), 0) for column in (_epoch.iterator_us, _epoch.ending_us)),
+    )
+    .where(_epoch.run_id == bindparam("run_id"))
+    .group_by(_epoch.loader, _epoch.rank, _epoch.incarnation)
+)
+_TOTALS = (
+    select(
+        *(_track.lane, _track.rank),
+        *(func.sum(column) for column in (_track.rows, _track.step_us_total, _track.data_wait_us_total)),
+    )
+    .where(
+        *(_track.run_id == bindparam("run_id"), _track.rows > 0),
+        _track.lane.startswith(steps_lane(""), autoescape=True),
+    )
+    .group_by(_track.lane, _track.rank)
+    .order_by(_track.lane, _track.rank)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,25 +217,13 @@ class StepTotals:
 
 def step_totals(connection: Connection, run_id: str) -> list[StepTotals]:
     """Of all loaders that have a step, by loader and rank."""
-    track, epoch = tables.track.c, tables.epoch.c
-    edges = (func.coalesce(func.sum(column), 0) for column in (epoch.iterator_us, epoch.ending_us))
-    # Where settings were switched within an epoch it was recorded in parts, the last of which says which one it is.
-    numbers = (func.count(), func.max(epoch.program_epoch))
-    of_epochs = select(epoch.loader, epoch.rank, *numbers, *edges).where(epoch.run_id == run_id)
     epochs: dict[tuple[str, int], tuple[int, int]] = {}
-    for loader, rank, parts, last, constructed_us, ending_us in connection.execute(
-        of_epochs.group_by(epoch.loader, epoch.rank, epoch.incarnation)
-    ):
+    for loader, rank, parts, last, constructed_us, ending_us in connection.execute(_EDGES, {"run_id": run_id}):
         number, number_us = epochs.get((loader, rank), (0, 0))
         number += parts if last is None else last + 1
         epochs[loader, rank] = number, number_us + int(constructed_us) + int(ending_us)
-    sums = (func.sum(column) for column in (track.rows, track.step_us_total, track.data_wait_us_total))
-    statement = select(track.lane, track.rank, *sums).where(
-        track.run_id == run_id, track.rows > 0, track.lane.startswith(steps_lane(""), autoescape=True)
-    )
     found = []
-    rows = connection.execute(statement.group_by(track.lane, track.rank).order_by(track.lane, track.rank))
-    for lane, rank, steps, step_us, data_wait_us in rows:
+    for lane, rank, steps, step_us, data_wait_us in connection.execute(_TOTALS, {"run_id": run_id}):
         loader = lane.removeprefix(steps_lane(""))
         # PostgreSQL sums to its decimal type.
         totals = (int(steps), int(step_us), int(data_wait_us))
@@ -203,7 +238,7 @@ def shown_loader(connection: Connection, run_id: str) -> str | None:
     Raises:
         NotFoundError: there is no such run.
     """
-    judged: str | None = run_row(connection, run_id)["loader"]
+    judged: str | None = run_columns(connection, run_id, "loader")["loader"]
     return judged or next(iter(_steps(connection, [run_id]).get(run_id, {})), None)
 
 

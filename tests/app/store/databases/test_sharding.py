@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Table, event
@@ -23,8 +22,6 @@ from underfed_server.store.team.retention_policy import RetentionPolicy
 from underfed_server.store.upkeep.retention import Retention
 from underfed_server.store.writing.compact import compact
 from underfed_server.store.writing.streams import StreamKey
-
-CITUS = Path(__file__).parents[4] / "deploy" / "citus.sql"
 
 NAMES_THE_RUN = re.compile(r"\brun_id (=|IN \()|\(?\w+\.run_id, \w+\.rank, \w+\.incarnation\)? IN")
 OF_A_TABLE = re.compile(r"\b(?:FROM|JOIN|UPDATE) \"?(\w+)")
@@ -117,11 +114,3 @@ def test_every_page_of_one_run_names_it(application: Application, path: str) -> 
         assert client.get(f"/api/v1/runs/run-1{path}").status_code == 200
     asked = [each for each in unbound(seen) if "changed_at >= " not in each]  # the follower's, of every run
     assert asked == []
-
-
-def test_the_tables_of_runs_are_spread_and_the_others_are_everywhere() -> None:
-    said = CITUS.read_text()
-    spread = dict(re.findall(r"create_distributed_table\('(\w+)', '(\w+)'", said))
-    assert spread == dict.fromkeys(RUN_TABLES, "run_id")
-    everywhere = set(re.findall(r"create_reference_table\('(\w+)'\)", said))
-    assert everywhere == set(tables.metadata.tables) - RUN_TABLES
