@@ -230,7 +230,6 @@ def test_on_a_phone_the_cause_the_first_fix_and_what_the_table_is_sorted_by_are_
 @pytest.mark.parametrize(
     "run_id",
     [
-        "resnet50-in1k-base",
         "vit-b16-in1k-aug2",
         "recorded-crowded-pictures",
         "recorded-with-trainer",
