@@ -49,7 +49,7 @@ const NARROW_FOR_NAMES = 560
 
 /** The same for all charts of a page, so that their time axes line up. */
 export function gutters(width: number): Gutters {
-  return width < NARROW ? { left: 46, right: 92 } : { left: 54, right: 84 }
+  return width < NARROW ? { left: 46, right: 96 } : { left: 54, right: 100 }
 }
 
 export function guttersForNames(width: number): Gutters {

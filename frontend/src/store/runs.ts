@@ -5,6 +5,7 @@ import type { RunEvent, RunSummary, RunsPage, StatusCounts, Week } from '../api/
 import { formatTags } from '../format'
 import { subscribe } from './connection'
 import { isFiltered, MOST, type RunsFilter, requested } from './filter'
+import { inTurn } from './inTurn'
 import { movedRows, sortedIds } from './order'
 import { onlyNewest, openResource } from './resource'
 import { openSelection } from './selection'
@@ -54,8 +55,9 @@ export function openRuns() {
   const users = openResource(stop => get('/api/v1/users', {}, stop))
 
   let filter: RunsFilter | null = null
+  /** The list from its beginning, while it is asked for. */
+  let reading: Promise<void> | null = null
   let readingOn: Promise<void> | null = null
-  let reloading: Promise<void> | null = null
   let isHeld = false
   /** Only the service knows the order: a run ended, or events were missed. */
   let isStale = false
@@ -125,9 +127,17 @@ export function openRuns() {
     else if (row.peek().last_seen_at <= run.last_seen_at) row.value = run
   }
 
+  function readFromStart(limit: number): Promise<void> {
+    const mine = read(false, limit).finally(() => {
+      if (reading === mine) reading = null
+    })
+    reading = mine
+    return mine
+  }
+
   /** Reads what comes after the rows that were read. Requests of one list wait for each other, and none cancels another. */
   async function readOn(limit: number): Promise<void> {
-    await reloading
+    await reading
     if (!cursor.value) return
     readingOn ??= read(true, limit).finally(() => {
       readingOn = null
@@ -136,19 +146,10 @@ export function openRuns() {
   }
 
   /** Reads again what is shown; beyond what one answer holds, scrolling reads on. */
-  async function reload(): Promise<void> {
+  const reload = inTurn(async () => {
     await readingOn
-    reloading ??= read(false, Math.min(MOST, Math.max(PAGE, order.value.length))).finally(() => {
-      reloading = null
-    })
-    await reloading
-  }
-
-  /** After a change: what is being read may have been answered before it. */
-  async function reloadAnew(): Promise<void> {
-    await reloading
-    await reload()
-  }
+    await readFromStart(Math.min(MOST, Math.max(PAGE, order.value.length)))
+  })
 
   /** Waits while the pointer is in the table, and for the answer: a slow one still arrives. */
   const reloadSoon = throttled(() => (isHeld ? null : reload()), RELOAD_MS)
@@ -249,7 +250,7 @@ export function openRuns() {
     async load(asking: RunsFilter) {
       filter = asking
       elsewhere.clear()
-      await read(false, PAGE)
+      await readFromStart(PAGE)
       if (total.peek() === null) await total.read()
     },
     /** The next page, appended. */
@@ -279,7 +280,7 @@ export function openRuns() {
       const left = new Set(gone)
       order.value = order.value.filter(id => !left.has(id))
       elsewhere.clear()
-      void reloadAnew()
+      void reload()
     },
     close() {
       for (const each of [week, total, projects, users]) each.close()

@@ -99,10 +99,10 @@ export const loaders = {
   title: 'Loaders of this run',
   sharing: 'Loaders of this run; those that one loop asks share its time',
   roles: { train: 'training', validation: 'validation', other: null },
-  share: (share: string, lost: string, wait: string | null, used: string) =>
-    wait === null
-      ? `its loop takes ${share} of the time in the loops`
-      : `${lost} lost: ${wait} of ${used}; its loop takes ${share}`,
+  share: (share: string) => `its loop takes ${share} of the time in the loops`,
+  /** No share: its loop takes all of that time. */
+  wait: (lost: string, wait: string, used: string, share: string | null) =>
+    `${lost} lost: ${wait} of ${used}${share === null ? '' : `; its loop: ${share}`}`,
   ofRun: 'the run’s verdict',
   shown: (loader: string, own: string) =>
     `Verdict, figures, charts and fixes below are about ${loader} alone. The run’s verdict, above, is about ${own}.`,
@@ -168,7 +168,8 @@ export const advice = {
   assumes: 'The interval assumes:',
   ofLoader: (loader: string) => `of ${loader}`,
   command: 'Try it without changing the code:',
-  moreEvidence: (count: number) => `${count} more figures`,
+  moreEvidence: (count: number, isMore: boolean) => `${count} ${isMore ? 'more ' : ''}figures`,
+  moreLines: (count: number) => `${count} more lines`,
   ceilingNote: (step: string | null, factor: string, loader: string | null) =>
     `Gains do not add up. Instant data would gain ${loader === null ? '' : `the loop over ${loader} `}about ${factor.replace(' ', '\u00a0')}${step ? `: ${step} per step` : ''}.`,
   refusals: 'What would not help',

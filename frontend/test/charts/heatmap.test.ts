@@ -8,7 +8,7 @@ import { record, stubBrowser } from './recording'
 beforeAll(stubBrowser)
 
 /** Two columns of 500 pixels; bins of a decade each, 48 pixels high, from 154 upwards to 10. */
-const WIDTH = 1_000 + 54 + 84
+const WIDTH = 1_000 + 54 + 100
 const MAP: Heatmap = {
   across: timeAxis(0, 10, 'start'),
   columns: { at: [0, 5], until: [5, 10], index: [0, 1] },
@@ -20,7 +20,7 @@ const MAP: Heatmap = {
   limitUs: 10_000,
   limitLabel: '10 ms limit',
   medianUs: 316_228,
-  medianLabel: '320 ms now',
+  medianLabel: '320 ms median',
 }
 const draw = (changes: Partial<Heatmap> = {}) => record(heatmap({ ...MAP, ...changes }), WIDTH)
 
@@ -39,7 +39,7 @@ test('the limit is a dashed line at its load time, over the whole width, and nam
   expect(limit).toMatchObject({ dash: [5, 3] })
   expect(limit?.points.flat().map(Math.round)).toEqual([54, 94, 1_054, 94])
   expect(drawn.textNamed('10 ms limit').points[0]?.[1]).toBeCloseTo(94 + 4)
-  expect(drawn.textNamed('320 ms now').points[0]?.[1]).toBeCloseTo(31 + 4, 0)
+  expect(drawn.textNamed('320 ms median').points[0]?.[1]).toBeCloseTo(31 + 4, 0)
 })
 
 test('without a limit, or with one far away, there is no line and no name', () => {

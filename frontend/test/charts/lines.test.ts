@@ -8,7 +8,7 @@ import { record, segments, stubBrowser } from './recording'
 beforeAll(stubBrowser)
 
 /** 1,000 pixels for the drawing, from 54 to 1,054; values from 0 at 108 to 10 at 8. */
-const WIDTH = 1_000 + 54 + 84
+const WIDTH = 1_000 + 54 + 100
 const [LEFT, RIGHT, TOP, BOTTOM] = [54, 1_054, 8, 108]
 const UP: ValueAxis = { top: 10, topLabel: null, ticks: [0, 5, 10], tick: value => `${value} ms` }
 

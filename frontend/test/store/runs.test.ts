@@ -22,6 +22,8 @@ let asked: string[]
 let cursor: string | null
 /** Before the service answers. */
 let takesMs: number
+/** Answers that were asked for and wait for their turn; `null`: each comes as soon as it may. */
+let waiting: (() => void)[] | null
 let runs: RunsStore
 let leave: () => void
 
@@ -40,9 +42,12 @@ beforeEach(async () => {
   asked = []
   cursor = null
   takesMs = 0
+  waiting = null
   vi.stubGlobal('fetch', async (url: string, { signal }: RequestInit) => {
     asked.push(url)
-    const answer = JSON.stringify(url.split('?')[0] === '/api/v1/runs' ? page() : [])
+    const isList = url.split('?')[0] === '/api/v1/runs'
+    const answer = JSON.stringify(isList ? page() : [])
+    if (waiting && url.includes('limit=200')) await new Promise<void>(resolve => waiting?.push(resolve))
     if (takesMs > 0) await new Promise(resolve => setTimeout(resolve, takesMs))
     if (signal?.aborted) throw new DOMException('', 'AbortError')
     return new Response(answer)
@@ -194,6 +199,53 @@ test('the next page and a reload wait for each other', async () => {
   await vi.advanceTimersByTimeAsync(8_000)
   await more
   expect(runs.order.value).toEqual(['c'])
+})
+
+/** What was asked for first is answered with what there was as it was asked for. */
+async function answerNext(): Promise<void> {
+  waiting?.shift()?.()
+  await vi.advanceTimersByTimeAsync(0)
+}
+
+test('an answer from before a change is followed by one from after it', async () => {
+  waiting = []
+  served = [summary({ run_id: 'b', hours_lost: 3 }), summary({ run_id: 'c', hours_lost: 1 })]
+  heard({ run_id: 'a', hours_lost: 5, archived_at: '2026-11-20T10:00:00Z' })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(waiting).toHaveLength(1)
+  served = served.slice(1)
+  runs.changed(['a', 'b'])
+  await answerNext()
+  await answerNext()
+  expect(runs.order.value).toEqual(['c'])
+  expect(waiting).toEqual([])
+})
+
+test('what others change while the list is being read is read after it', async () => {
+  waiting = []
+  runs.changed()
+  await vi.advanceTimersByTimeAsync(0)
+  served = served.slice(0, 1)
+  heard({ run_id: 'b', hours_lost: 3, archived_at: '2026-11-20T10:00:00Z' })
+  await vi.advanceTimersByTimeAsync(0)
+  await answerNext()
+  await answerNext()
+  expect(runs.order.value).toEqual(['a'])
+})
+
+test('scrolling does not cancel the list that was asked for meanwhile', async () => {
+  cursor = '2'
+  await runs.load(parseFilter(new URLSearchParams('q=x')))
+  waiting = []
+  cursor = null
+  served = [summary({ run_id: 'c', hours_lost: 1 })]
+  const loading = runs.load(parseFilter(new URLSearchParams('q=y')))
+  const more = runs.more()
+  await vi.advanceTimersByTimeAsync(0)
+  await answerNext()
+  await Promise.all([loading, more])
+  expect(runs.order.value).toEqual(['c'])
+  expect(asked.filter(url => url.includes('cursor='))).toEqual([])
 })
 
 test('a new run waits while the pointer is in the table', async () => {

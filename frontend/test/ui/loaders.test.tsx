@@ -61,10 +61,10 @@ const OWN = diagnosis({
   sentence: '30% of the time in the loops goes to waiting for a validation loader.',
 })
 
-function switchOf(chosen: string | null, shown: Diagnosis = OWN) {
+function switchOf(chosen: string | null, shown: Diagnosis = OWN, own: Diagnosis = OWN) {
   const selection = signal({ loader: chosen })
   const store = { selection, shown: computed(() => shown), select: vi.fn() }
-  render(<LoaderSwitch store={store as never} own={OWN} />)
+  render(<LoaderSwitch store={store as never} own={own} />)
   return store
 }
 
@@ -72,8 +72,8 @@ describe('the switch between loaders', () => {
   test('has name, role, verdict, share of the run and wait of each, and says which of them decides', () => {
     switchOf(null)
     expect([...document.querySelectorAll('label')].map(one => one.textContent)).toEqual([
-      'traintraining, healthy1.0% lost: 6 min of 10 GPU-hours; its loop takes 60%',
-      'valthe run’s verdictvalidation, data-bound30% lost: 3.0 h of 10 GPU-hours; its loop takes 40%',
+      'traintraining, healthy1.0% lost: 6 min of 10 GPU-hours; its loop: 60%',
+      'valthe run’s verdictvalidation, data-bound30% lost: 3.0 h of 10 GPU-hours; its loop: 40%',
       'newno verdictits loop takes 0% of the time in the loops',
     ])
     const bars = [...document.querySelectorAll('.share')].map(bar =>
@@ -145,6 +145,13 @@ test('the gain of one loop is said beside that of the run', () => {
   expect(document.querySelector('.gain')?.textContent).toBe('× 1.15–1.22')
   expect(seen()).toContain('of val; gain in the time of the loops')
   expect(seen()).not.toContain('× 1.48–1.71')
+})
+
+test('a loop that takes all of the time is not told as a share of it', () => {
+  const shared = [line({ share_of_run_fraction: 1 }), { ...VAL, share_of_run_fraction: 0.996 }]
+  switchOf(null, OWN, { ...OWN, loaders: shared })
+  const told = [...document.querySelectorAll('label > small:last-child')].map(each => each.textContent)
+  expect(told).toEqual(['1.0% lost: 6 min of 10 GPU-hours', '30% lost: 3.0 h of 10 GPU-hours'])
 })
 
 test('what one loop may gain names it once', () => {

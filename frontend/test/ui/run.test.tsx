@@ -282,6 +282,35 @@ describe('advice', () => {
     expect(seen()).toContain('A sketch of data.py:12: num_workers is args.n here.')
   })
 
+  test('shows every change of a long sketch, and folds what it remarks after them', () => {
+    const remarks = Array.from({ length: 9 }, (_, index) => ` # ${index}: or ${'so '.repeat(20)}`)
+    const diff = (changed: number) =>
+      [...remarks.slice(0, changed), '+changed()', ...remarks.slice(changed)].join('\n')
+    const lines = () => [...document.querySelectorAll('.diff > pre > span')].length
+    const { rerender } = render(
+      <AdviceList run={run()} diagnosis={diagnosis({ advice: [advice({ diff: diff(2) })] })} />,
+    )
+    expect(lines()).toBe(3)
+    expect(document.querySelector('.diff > details')?.textContent).toMatch(
+      /^7 more lines # 2: or .* # 8: or /s,
+    )
+    rerender(<AdviceList run={run()} diagnosis={diagnosis({ advice: [advice({ diff: diff(8) })] })} />)
+    expect(lines()).toBe(10)
+    rerender(<AdviceList run={run()} diagnosis={diagnosis({ advice: [advice({ diff: '+a\n b\n c' })] })} />)
+    expect(lines()).toBe(3)
+    expect(document.querySelector('.diff > details')).toBeNull()
+  })
+
+  test('is open where it is what to do first', () => {
+    const isOpen = () => document.querySelector<HTMLDetailsElement>('#fix-1')?.open
+    const outside = { beside_loader: 'Move the other jobs', is_beside_first: true }
+    render(<AdviceList run={run()} diagnosis={diagnosis(outside)} />)
+    expect(isOpen()).toBe(false)
+    cleanup()
+    render(<AdviceList run={run()} diagnosis={diagnosis({ ...outside, is_beside_first: false })} />)
+    expect(isOpen()).toBe(true)
+  })
+
   test('that cannot be predicted has no figure', () => {
     const unknown = advice({
       ...{ predicted_speedup: null, low: null, high: null, ceiling: null, anatomy: null },
@@ -651,6 +680,18 @@ test('the wait says how much of it the GPU idled, and what the sampler took', ()
   expect(seen()).toContain('Of the data wait: 0 µs with the GPU idle, 7 µs in the sampler.')
   rerender(<AnatomyBars now={{ ...anatomy, sampler_us: 1 }} advice={null} loader={null} />)
   expect(seen()).not.toContain('Of the data wait')
+})
+
+test('a part of the step has its words once: in the bar, or below it where that is too narrow', () => {
+  const anatomy = { step_us: 1_000, data_wait_us: 840, h2d_exposed_us: null, compute_us: 160 }
+  render(<AnatomyBars now={anatomy} advice={null} loader={null} />)
+  expect(document.querySelector('.anatomy-bar > .compute')?.textContent).toBe('')
+  expect(document.querySelector('.anatomy-key')?.textContent).toBe('160 µs compute')
+  expect(document.querySelector('.anatomy-bar > .wait')?.textContent).toBe('840 µs data wait')
+  cleanup()
+  render(<AnatomyBars now={{ ...anatomy, step_us: 400, data_wait_us: 240 }} advice={null} loader={null} />)
+  expect(document.querySelector('.anatomy-bar > .compute')?.textContent).toBe('160 µs compute')
+  expect(document.querySelector('.anatomy-key')).toBeNull()
 })
 
 test('settings say where the data lie, the place with most files first', () => {

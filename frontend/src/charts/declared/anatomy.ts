@@ -1,7 +1,7 @@
 /** The parts of a mean step, in the order of its bar: bar, words, table and file have what is declared here. */
 import type { Anatomy } from '../../api/schema'
 
-interface AnatomyPart {
+export interface AnatomyPart {
   name: keyof Anatomy
   label: string
   /** Where there is little room: the bar's own words. */

@@ -221,13 +221,13 @@ function loadChart(
       limitUs,
       limitLabel: `${limit} limit`,
       medianUs,
-      medianLabel: newest(shown, median),
+      medianLabel: `${median} median`,
     }),
   }
 }
 
 function newest({ endsNow }: ShownRun, value: string): string {
-  return endsNow ? `${value} now` : value
+  return `${value} ${endsNow ? 'now' : 'at end'}`
 }
 
 function find(page: SeriesPage, metric: string, percentile?: 'p50' | 'p95' | 'p99'): Found | null {

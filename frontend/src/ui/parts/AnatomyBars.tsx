@@ -1,10 +1,14 @@
 /** Where a step goes, now and with the fix that promises a gain, to one scale. */
+import { useSignal } from '@preact/signals'
+import type { RefObject } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Advice, Anatomy } from '../../api/schema'
-import { partsOf } from '../../charts/declared/anatomy'
+import { type AnatomyPart, partsOf } from '../../charts/declared/anatomy'
 import { formatDuration, formatSetting } from '../../format'
 import { gainOf, isOfOneLoop } from '../../gain'
 import { anatomy as say } from '../../text/shared'
 import './AnatomyBars.css'
+import { followWidth } from './width'
 
 interface AnatomyBarsProps {
   now: Anatomy
@@ -16,9 +20,18 @@ interface AnatomyBarsProps {
 export function AnatomyBars({ now, advice, loader }: AnatomyBarsProps) {
   const predicted = advice?.is_promised ? advice.anatomy : null
   const longestUs = Math.max(now.step_us, predicted?.step_us ?? 0)
+  const whole = useRef<HTMLDivElement>(null)
+  const width = useBarWidth(whole)
+  const narrow = partsOf(now).filter(({ us, look }) => (us / longestUs) * width < LEAST_LABELLED_PX[look])
   return (
-    <div class="anatomy">
-      <Bar label={say.now(loader)} anatomy={now} longestUs={longestUs} gain={null} />
+    <div class="anatomy" ref={whole}>
+      <Bar
+        label={say.now(loader)}
+        anatomy={now}
+        longestUs={longestUs}
+        gain={null}
+        keyed={new Set(narrow.map(({ name }) => name))}
+      />
       {predicted && advice && (
         <Bar
           label={say.withChange(settingOf(advice))}
@@ -27,7 +40,7 @@ export function AnatomyBars({ now, advice, loader }: AnatomyBarsProps) {
           gain={isOfOneLoop(advice) ? null : gainOf(advice)}
         />
       )}
-      <Key anatomy={now} longestUs={longestUs} />
+      <Key parts={narrow} />
       <Within anatomy={now} />
     </div>
   )
@@ -40,16 +53,36 @@ function settingOf({ change, to }: Advice): string {
 /** What the sampler takes of the wait, from which it is told; the terminal has the same. */
 const LEAST_OF_WAIT = 0.05
 
-/** Of the longest bar, below which a part has no room for its words. */
-const LEAST_LABELLED = 0.175
+/** Of parts that are narrower a bar has no room for figure and name. As in the style sheet. */
+const LEAST_LABELLED_PX: Record<AnatomyPart['look'], number> = {
+  wait: 124,
+  others: 156,
+  copy: 124,
+  compute: 124,
+}
+/** Of a bar on a desktop: until the first layout. */
+const GUESSED_PX = 700
+
+/** In CSS pixels, of the longest bar in `within`. */
+function useBarWidth(within: RefObject<HTMLElement | null>): number {
+  const width = useSignal(GUESSED_PX)
+  useLayoutEffect(() => {
+    const bar = within.current?.querySelector('.anatomy-bar')
+    return bar
+      ? followWidth(bar, px => {
+          width.value = px || GUESSED_PX
+        })
+      : undefined
+  }, [within, width])
+  return width.value
+}
 
 /** What is too narrow to be labelled in the bar. */
-function Key({ anatomy, longestUs }: { anatomy: Anatomy; longestUs: number }) {
-  const narrow = partsOf(anatomy).filter(({ us }) => us < LEAST_LABELLED * longestUs)
-  if (narrow.length === 0) return null
+function Key({ parts }: { parts: ReturnType<typeof partsOf> }) {
+  if (parts.length === 0) return null
   return (
     <p class="anatomy-note anatomy-key detail">
-      {narrow.map(({ name, look, us, label }) => (
+      {parts.map(({ name, look, us, label }) => (
         <span key={name}>
           <span class="anatomy-bar" aria-hidden="true">
             <i class={look} />
@@ -79,14 +112,16 @@ interface BarProps {
   anatomy: Anatomy
   longestUs: number
   gain: string | null
+  /** Parts that have their words below the bar, and none in it. */
+  keyed?: ReadonlySet<string> | undefined
 }
 
-function Bar({ label, anatomy, longestUs, gain }: BarProps) {
+function Bar({ label, anatomy, longestUs, gain, keyed }: BarProps) {
   return (
     <>
       {/* A setting may break behind its name. */}
       <div class="anatomy-label quiet">{label.replace('=', '=\u200b')}</div>
-      <StepBar label={label} anatomy={anatomy} longestUs={longestUs} />
+      <StepBar label={label} anatomy={anatomy} longestUs={longestUs} keyed={keyed} />
       <div class="anatomy-total">
         {formatDuration(anatomy.step_us)} {gain !== null && <small>{gain}</small>}
       </div>
@@ -95,7 +130,7 @@ function Bar({ label, anatomy, longestUs, gain }: BarProps) {
 }
 
 /** A step in its parts; one of `longestUs` takes the whole width. */
-export function StepBar({ label, anatomy, longestUs }: Omit<BarProps, 'gain'>) {
+export function StepBar({ label, anatomy, longestUs, keyed }: Omit<BarProps, 'gain'>) {
   const parts = partsOf(anatomy).map(part => {
     const lasts = formatDuration(part.us)
     return { ...part, lasts, words: `${lasts} ${part.label}` }
@@ -109,10 +144,12 @@ export function StepBar({ label, anatomy, longestUs }: Omit<BarProps, 'gain'>) {
     >
       {parts.map(({ name, look, us, lasts, words, label, short = label }) => (
         <i key={name} class={look} style={{ width: `${(100 * us) / longestUs}%` }} title={words}>
-          <span>
-            {lasts}
-            <span class="anatomy-name"> {short}</span>
-          </span>
+          {!keyed?.has(name) && (
+            <span>
+              {lasts}
+              <span class="anatomy-name"> {short}</span>
+            </span>
+          )}
         </i>
       ))}
     </div>

@@ -7,6 +7,7 @@ import type { Still } from '../../store/run'
 import { advice as say } from '../../text/run'
 import { isOpen } from '../../verdict'
 import { errorLine, errorPlace } from '../parts/Banner'
+import { isNarrow } from '../parts/media'
 import { memo } from '../parts/memo'
 import { Panel } from '../parts/Panel'
 import { place, RangeLine } from '../parts/RangeLine'
@@ -131,7 +132,7 @@ const Card = memo(AdviceCard)
 interface CardProps {
   advice: Advice
   index: number
-  /** What to do first; not of a run where that lies outside. */
+  /** What to do first, which is open; not of a run where that lies outside. */
   isFirst: boolean
   loader: string | null
 }
@@ -139,12 +140,7 @@ interface CardProps {
 function AdviceCard({ advice, index, isFirst, loader }: CardProps) {
   const isUppermost = index === 0
   return (
-    <details
-      id={fixId(index)}
-      class={`fix ${isFirst ? 'first' : ''}`}
-      open={isUppermost}
-      data-fix={index + 1}
-    >
+    <details id={fixId(index)} class={`fix ${isFirst ? 'first' : ''}`} open={isFirst} data-fix={index + 1}>
       <summary>
         <h3>{advice.title}</h3>
         <Gain advice={advice} />
@@ -155,12 +151,7 @@ function AdviceCard({ advice, index, isFirst, loader }: CardProps) {
       <p>{advice.why}</p>
       <EvidenceRows evidence={advice.evidence} />
       <Diff advice={advice} shortcut={isUppermost ? 'd' : undefined} />
-      {advice.command && (
-        <>
-          <p>{say.command}</p>
-          <Snippet code={advice.command} />
-        </>
-      )}
+      {advice.command && <Command code={advice.command} />}
       <Cautions advice={advice} />
     </details>
   )
@@ -216,20 +207,21 @@ function GainRange({ advice }: { advice: Advice }) {
   )
 }
 
-/** What the change rests on most comes first. */
-const EVIDENCE_SHOWN = 4
+/** What the change rests on most comes first. On a phone the reason above says it in words. */
+const EVIDENCE_SHOWN = { wide: 4, narrow: 0 }
 
 function EvidenceRows({ evidence }: { evidence: readonly Evidence[] }) {
   if (evidence.length === 0) return null
   // One more takes no more room than the line that would say so.
-  const shown = evidence.length <= EVIDENCE_SHOWN + 1 ? evidence.length : EVIDENCE_SHOWN
+  const most = EVIDENCE_SHOWN[isNarrow.value ? 'narrow' : 'wide']
+  const shown = evidence.length <= most + 1 ? evidence.length : most
   const rest = evidence.slice(shown)
   return (
     <>
-      <Rows evidence={evidence.slice(0, shown)} />
+      {shown > 0 && <Rows evidence={evidence.slice(0, shown)} />}
       {rest.length > 0 && (
-        <details class="more-evidence">
-          <summary class="detail">{say.moreEvidence(rest.length)}</summary>
+        <details class="on-demand">
+          <summary class="detail">{say.moreEvidence(rest.length, shown > 0)}</summary>
           <Rows evidence={rest} />
         </details>
       )}
@@ -250,7 +242,31 @@ function Rows({ evidence }: { evidence: readonly Evidence[] }) {
   )
 }
 
+/** Nobody pastes it on a phone: there it is looked up. */
+function Command({ code }: { code: string }) {
+  if (isNarrow.value) {
+    return (
+      <details class="on-demand">
+        <summary class="detail">{asTitle(say.command)}</summary>
+        <Snippet code={code} />
+      </details>
+    )
+  }
+  return (
+    <>
+      <p>{say.command}</p>
+      <Snippet code={code} />
+    </>
+  )
+}
+
+/** Words that lead to what stands beside them, of what is folded below them. */
+function asTitle(words: string): string {
+  return words.replace(/:$/, '')
+}
+
 function Cautions({ advice }: { advice: Advice }) {
+  const assumes = advice.predicted_speedup === null ? say.whyUnpredicted : say.assumes
   return (
     <ul class="cautions remark">
       {advice.risk && (
@@ -260,8 +276,16 @@ function Cautions({ advice }: { advice: Advice }) {
       )}
       {advice.assumption && (
         <li>
-          <b class="firm">{advice.predicted_speedup === null ? say.whyUnpredicted : say.assumes}</b>{' '}
-          {advice.assumption}
+          {isNarrow.value ? (
+            <details>
+              <summary class="firm">{asTitle(assumes)}</summary>
+              {advice.assumption}
+            </details>
+          ) : (
+            <>
+              <b class="firm">{assumes}</b> {advice.assumption}
+            </>
+          )}
         </li>
       )}
     </ul>

@@ -58,11 +58,6 @@ interface ChoiceProps {
 /** Radio buttons, which the browser moves through with the arrow keys. */
 function Choice({ line, own, isChosen, onChoose }: ChoiceProps) {
   const judged = { ...line, status: own.status }
-  const isKnown = line.data_stall_fraction !== null && Boolean(own.hours_used)
-  const noun = hourNoun(own.gpu_hours_lost !== null)
-  // As hours: these add up to what the run lost.
-  const wait = isKnown ? formatHoursCell(line.hours_lost) : null
-  const lost = formatFraction(own.hours_used ? line.hours_lost / own.hours_used : null)
   return (
     <label class={verdictTone(judged)}>
       <input type="radio" name="loader" class="visually-hidden" checked={isChosen} onChange={onChoose} />
@@ -71,10 +66,21 @@ function Choice({ line, own, isChosen, onChoose }: ChoiceProps) {
       {line.loader === own.loader && <span class="tag">{say.ofRun}</span>}
       <small>{[say.roles[line.role], verdictWord(judged)].filter(Boolean).join(', ')}</small>
       <Share line={line} own={own} />
-      <small>
-        {say.share(formatFraction(line.share_of_run_fraction), lost, wait, formatHours(own.hours_used, noun))}
-      </small>
+      <small>{shareOf(line, own)}</small>
     </label>
+  )
+}
+
+/** What it lost, as hours: these add up to what the run lost. Beside it the share of its loop, where that is a part. */
+function shareOf(line: LoaderLine, own: Diagnosis): string {
+  const { hours_used: used, gpu_hours_lost: ofGpus } = own
+  const share = formatFraction(line.share_of_run_fraction)
+  if (line.data_stall_fraction === null || !used) return say.share(share)
+  return say.wait(
+    formatFraction(line.hours_lost / used),
+    formatHoursCell(line.hours_lost),
+    formatHours(used, hourNoun(ofGpus !== null)),
+    share === formatFraction(1) ? null : share,
   )
 }
 

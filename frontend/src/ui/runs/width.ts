@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
+import { followWidth } from '../parts/width'
 
 /** Left and right of the page together: twice `--margin` of styles/tokens.css. */
 const MARGINS_PX = 64
@@ -10,14 +11,9 @@ export const room = signal(document.documentElement.clientWidth - MARGINS_PX)
 
 export function useRoom(element: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
-    const measured = element.current
-    if (!measured) return
-    const measure = () => {
-      room.value = measured.clientWidth
-    }
-    measure()
-    const observer = new ResizeObserver(measure)
-    observer.observe(measured)
-    return () => observer.disconnect()
+    if (!element.current) return
+    return followWidth(element.current, px => {
+      room.value = px
+    })
   }, [element])
 }
