@@ -112,7 +112,7 @@ def test_the_reason_why_trials_do_not_go_on_is_of_those_that_were_not_tried_yet(
     """Not of the turn that was cut short in the third pass, after which there was another one."""
     slow = [{"settings": {"num_workers": count, "prefetch_factor": 2}, "predicted_speedup": 1.9} for count in (1, 3)]
     training = Training(SLOW_STARTS[2], NONE, random.Random(1), slow)
-    searching = []
+    searching: list[int] = []
     while len(searching) < 2:
         training.train(1)
         if training.conductor.is_searching:
