@@ -47,7 +47,9 @@ def test_one_choice_switches_verdict_advice_charts_and_address(page: Page, serve
     open_run(page, served, VALIDATED)
     expect(loader(page, "val")).to_be_checked()
     expect(page.get_by_text("the run’s verdict")).to_have_count(1)
-    expect(verdict(page)).to_have_text(re.compile(r"Data-bound.*a validation loader without workers", re.DOTALL))
+    expect(verdict(page)).to_have_text(
+        re.compile(r"Data-bound.*for the validation loader val.*loads every batch itself", re.DOTALL)
+    )
     expect(
         page.get_by_role("img", name=re.compile("^Mean step of val: 50 ms: 40 ms data wait, 10 ms compute"))
     ).to_be_visible()

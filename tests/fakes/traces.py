@@ -89,10 +89,11 @@ def _is_ours(code: object) -> bool:
     if not isinstance(code, CodeType):
         return False
     return "/underfed/" in code.co_filename or any(
-        _is_ours(constant) or type(constant).__module__.startswith("underfed") or _is_our_module(constant)
+        _is_ours(constant) or _is_of_us(constant) or _is_of_us(getattr(constant, "__self__", None))
         for constant in code.co_consts
     )
 
 
-def _is_our_module(constant: object) -> bool:
-    return isinstance(constant, ModuleType) and constant.__name__.startswith("underfed")
+def _is_of_us(constant: object) -> bool:
+    name = constant.__name__ if isinstance(constant, ModuleType) else type(constant).__module__
+    return name.startswith("underfed")

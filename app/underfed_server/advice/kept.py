@@ -43,7 +43,8 @@ def no_more_than(advice: Sequence[Advice], most: Ceiling | None, now: Anatomy | 
 def _no_more(one: Advice, most: Ceiling, now: Anatomy) -> Advice:
     gain, low = (None if value is None else min(value, most.speedup) for value in (one.predicted_speedup, one.low))
     high = None if one.high is None else min(one.high, most.highest)
-    ceiling = None if one.ceiling is None else above(min(one.ceiling, most.speedup), high, most.highest)
+    own = one.ceiling
+    ceiling = None if own is None else above(min(own, most.speedup), high, min(own, most.highest))
     ends = {
         name: None if end is None or ceiling is None else min(end, most.highest)
         for name, end in (("ceiling_low", one.ceiling_low), ("ceiling_high", one.ceiling_high))

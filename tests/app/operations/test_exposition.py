@@ -105,7 +105,7 @@ def test_a_judged_run_shows_its_stall_in_the_units_of_prometheus(service: Runnin
     (stall,) = found["underfed_run_data_stall_ratio"].values()
     (lost,) = found["underfed_run_lost_seconds"].values()
     run = ask(service.address, "/api/v1/runs/run-1/diagnosis").json
-    assert stall == pytest.approx(run["data_stall_fraction"])
+    assert stall == pytest.approx(run["headline_stall_fraction"])
     assert lost == pytest.approx(run["hours_lost"] * 3_600)
     (step,) = found["underfed_run_step_seconds"].values()
     assert step == pytest.approx(ask(service.address, "/api/v1/runs/run-1").json["step_us"] / 1e6)
