@@ -112,13 +112,11 @@ def test_the_reason_why_trials_do_not_go_on_is_of_those_that_were_not_tried_yet(
     """Not of the turn that was cut short in the third pass, after which there was another one."""
     slow = [{"settings": {"num_workers": count, "prefetch_factor": 2}, "predicted_speedup": 1.9} for count in (1, 3)]
     training = Training(SLOW_STARTS[2], NONE, random.Random(1), slow)
-    searching: list[int] = []
-    while len(searching) < 2:
-        training.train(1)
-        if training.conductor.is_searching:
-            searching.append(training.step)
-            while training.conductor.is_searching:
-                training.train(1)
+    for _ in range(2):
+        while not training.conductor.is_searching:
+            training.train(1)
+        while training.conductor.is_searching:
+            training.train(1)
     assert "by a start of workers and the 0.5 s that they had lost before" in str(training.conductor.reason)
 
 

@@ -546,7 +546,8 @@ def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[s
 
 
 SAVING = (
-    r"(?:(?:Checkpoints (?:take|between) .*? were written|Saves shorter than two steps .*? with --profile alone|Of the looks at the training thread .*? found it saving|"
+    r"(?:(?:Checkpoints (?:take|between) .*? were written|"
+    r"Saves shorter than two steps .*? with --profile alone|Of the looks at the training thread .*? found it saving|"
     r"The training thread was seen saving in .*?, in [^ ]+|Other pauses of the program take .*? was not seen)\. ?)"
 )
 PAUSES = (
