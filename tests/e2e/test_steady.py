@@ -162,6 +162,15 @@ def test_long_names_move_nothing_sideways(page: Page, phone: Page, wide: Service
         assert shown.evaluate("document.documentElement.scrollHeight") <= most
 
 
+def test_words_that_the_bar_has_no_room_for_make_no_page_wider(page: Page, gallery: Service) -> None:
+    page.set_viewport_size({"width": 700, "height": 800})
+    page.goto(gallery.address)
+    words = page.locator(".link-state > span").first
+    expect(words).to_be_attached()
+    words.evaluate("each => { each.textContent = 'connected, last update 12 seconds ago '.repeat(4) }")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_in_the_letters_of_the_system_a_page_is_no_wider_than_a_phone(browser: Browser, gallery: Service) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()

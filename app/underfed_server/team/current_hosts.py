@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, TypeVar
 
 from underfed_server.ingest.permission import is_among
@@ -27,7 +28,7 @@ LISTED_FOR = timedelta(days=7)
 NOBODY = "no run reports from it now"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HostState:
     """All that is known of one host."""
 
@@ -38,6 +39,14 @@ class HostState:
     """Ranks of the running runs; where none runs, of the newest run."""
     now: Mapping[Place, RankNow]
     peaks: Peaks
+
+    @cached_property
+    def places(self) -> Mapping[str, Sequence[Place]]:
+        """Of the ranks, by their runs."""
+        found: dict[str, list[Place]] = defaultdict(list)
+        for rank in self.ranks:
+            found[rank.run_id].append((rank.run_id, rank.rank))
+        return found
 
     @property
     def running(self) -> list[RunOnHost]:
@@ -146,7 +155,7 @@ def _host(there: HostState, shared: list[str]) -> Host:
 
 def _own_cores(run: RunOnHost, there: HostState) -> float | None:
     """``None`` where one of the run's ranks on the host is not known: a part would look like the whole."""
-    places = [(rank.run_id, rank.rank) for rank in there.ranks if rank.run_id == run.run_id]
+    places = there.places.get(run.run_id, ())
     cores = [now.own_cores if (now := there.now.get(place)) else None for place in places]
     known = [each for each in cores if each is not None]
     return sum(known) if run.is_running and known and len(known) == len(cores) else None

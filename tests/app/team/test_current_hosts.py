@@ -55,6 +55,20 @@ def test_every_rank_of_a_run_counts(store: Store) -> None:
     assert (host.runs[0].ranks, host.runs[0].own_cores, host.cores.own) == (2, 1.5, 1.5)
 
 
+def test_what_is_used_now_is_of_the_newest_window_if_that_has_two_samples(store: Store) -> None:
+    *before, last = made_samples("a", cores=1.0, busy=5.0)
+    at_us, cpu_us = last["process"]["at_us"][0], last["process"]["process_cpu_us"][0]
+    last["process"] = {
+        "at_us": [at_us, at_us + 1_000_000],
+        "process_cpu_us": [cpu_us, cpu_us + 3_000_000],
+        "workers_cpu_us": [cpu_us, cpu_us],
+    }
+    last["host"] = {"at_us": [at_us, at_us + 1_000_000], "busy_cores": [5.0, 4.0]}
+    post(store, [*before, last])
+    cores = one(store).cores
+    assert (cores.own, cores.busy, cores.others) == (3.0, 4.0, 1.0)
+
+
 def test_what_is_not_measured_of_one_run_is_nobodys_share(store: Store) -> None:
     post(store, made_samples("a", cores=2.0, busy=5.0))
     for window in made_samples("b"):

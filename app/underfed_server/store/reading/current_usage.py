@@ -18,8 +18,9 @@ from underfed_server.ingest.wire import GpuSamples, HostSamples, ProcessSamples
 from underfed_server.measurements import RATES
 from underfed_server.store.databases import tables
 
-WINDOWS = 4
-"""Windows of a second, or of up to four where more than two ranks share a host: two samples are a second apart."""
+WINDOWS = (1, 4)
+"""Windows of a rank that are read, and if these have no two samples: they are a second apart, windows of one to four
+seconds."""
 
 GOOD_FOR = timedelta(seconds=2)
 """How long a reading is reused: the page does not poll more often."""
@@ -54,6 +55,9 @@ class GpuNow:
     memory_used_bytes: int | None
     own_process: bool | None
     """Whether a process of the run that sampled it computes on it."""
+
+
+OF_GPU = tuple(each.name for each in fields(GpuNow))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +98,26 @@ class CurrentUsage:
 
 
 def _read(connection: Connection, run_ids: Sequence[str]) -> dict[Place, RankNow]:
-    windows: dict[Place, list[_Samples]] = defaultdict(list)
-    for first in range(0, len(run_ids), MOST_AT_ONCE):
-        for place, samples in _windows(connection, run_ids[first : first + MOST_AT_ONCE]):
-            windows[place].append(samples)
-    return {place: _rank_now(samples) for place, samples in windows.items()}
+    found: dict[Place, list[_Samples]] = {}
+    for count in WINDOWS:
+        windows: dict[Place, list[_Samples]] = defaultdict(list)
+        for first in range(0, len(run_ids), MOST_AT_ONCE):
+            for place, samples in _windows(connection, run_ids[first : first + MOST_AT_ONCE], count):
+                windows[place].append(samples)
+        found |= windows
+        run_ids = sorted({run_id for (run_id, _), each in windows.items() if not _are_enough(each)})
+    return {place: _rank_now(samples) for place, samples in found.items()}
 
 
-def _windows(connection: Connection, run_ids: Sequence[str]) -> Iterator[tuple[Place, _Samples]]:
-    """The newest windows of each rank's newest incarnation, oldest first."""
+def _are_enough(windows: Sequence[_Samples]) -> bool:
+    """Whether how fast each counter grows can be told from them."""
+    parts = [[part for each in windows if (part := getattr(each, kind)) is not None] for kind in ("process", "host")]
+    sampled = [sum(len(each.at_us) for each in kind) for kind in parts if kind]
+    return bool(sampled) and min(sampled) >= 2
+
+
+def _windows(connection: Connection, run_ids: Sequence[str], count: int) -> Iterator[tuple[Place, _Samples]]:
+    """The ``count`` newest windows of each rank's newest incarnation, oldest first."""
     rank, stream, hot = tables.rank.c, tables.stream.c, tables.hot.c
     is_newest = and_(
         stream.run_id == rank.run_id, stream.rank == rank.rank, stream.incarnation == rank.incarnation,
@@ -110,7 +125,7 @@ def _windows(connection: Connection, run_ids: Sequence[str]) -> Iterator[tuple[P
     )  # fmt: skip
     is_last = and_(
         hot.run_id == stream.run_id, hot.rank == stream.rank, hot.incarnation == stream.incarnation,
-        hot.window_index > stream.last_window_index - WINDOWS,
+        hot.window_index > stream.last_window_index - count,
     )  # fmt: skip
     statement = select(hot.run_id, hot.rank, hot.encoding, hot.body).select_from(tables.rank)
     statement = statement.join(tables.stream, is_newest).join(tables.hot, is_last)
@@ -137,10 +152,7 @@ def _gpus_now(samples: Sequence[GpuSamples]) -> dict[int, GpuNow]:
     by_index: dict[int, list[GpuSamples]] = defaultdict(list)
     for each in samples:
         by_index[each.gpu_index].append(each)
-    return {
-        index: GpuNow(*(_last(_column(parts, each.name)) for each in fields(GpuNow)))
-        for index, parts in by_index.items()
-    }
+    return {index: GpuNow(*(_last(_column(parts, name)) for name in OF_GPU)) for index, parts in by_index.items()}
 
 
 def _cpu_us(process: Sequence[ProcessSamples]) -> list[float | None]:
