@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 from sqlalchemy import Connection
 
 from underfed_server.api.dependencies import AuthorDep, Instant, PartsDep, PermissionDep
 from underfed_server.api.required_scope import needs
 from underfed_server.errors import ForbiddenError, InvalidError
 from underfed_server.ingest.permission import Permission
-from underfed_server.model import Scope, TokenList, TokenMade
+from underfed_server.model import Model, Scope, TokenList, TokenMade
 from underfed_server.store.team import access_tokens
 
 router = APIRouter(tags=["tokens"])
@@ -23,9 +23,7 @@ Name = Annotated[
 ]
 
 
-class NewToken(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewToken(Model):
     name: Name
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
     project: Name | None = None
