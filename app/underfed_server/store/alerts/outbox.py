@@ -47,9 +47,6 @@ LONGEST_WAIT = max(BACKOFF)
 MOST_AGE = timedelta(hours=12)
 """Of a message that is tried again: of many to one channel most wait for their first attempt meanwhile."""
 
-KEEP_ALERTS = timedelta(days=30)
-"""How long the log keeps a message, unless the service is told otherwise."""
-
 MOST_AN_HOUR = 100
 """Messages to one channel: whoever may send windows can send those of any number of runs."""
 
@@ -259,7 +256,7 @@ def read_alert(connection: Connection, alert_id: str, within: Projects) -> Alert
     return _alert(row)
 
 
-def trim_alerts(connection: Connection, now: datetime, keep: timedelta = KEEP_ALERTS) -> int:
+def trim_alerts(connection: Connection, now: datetime, keep: timedelta) -> int:
     """Delete messages that are older and wait for nothing. Returns how many they were."""
     alert = tables.alert.c
     return connection.execute(delete(tables.alert).where(alert.made_at < now - keep, alert.due_at.is_(None))).rowcount

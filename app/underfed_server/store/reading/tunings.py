@@ -82,14 +82,9 @@ def _tuned(rank: int, sent: wire.Tuning, track: Track | None, before: Tuned | No
 def _trials(rank: int, sent: Sequence[wire.Trial], first_search: int, steps: int, us: int) -> Iterator[Trial]:
     paces = {each.search: each.steps_per_s for each in sent if not each.number}
     for each in sent:
+        shifts = {"first_step_index": steps, "steps": 0, "start_us": us, "end_us": us}
         blocks = [
-            TrialBlock(
-                first_step_index=block.first_step_index + steps,
-                steps=block.steps,
-                start_us=block.start_us + us,
-                end_us=block.end_us + us,
-            )
-            for block in each.blocks
+            TrialBlock(**{name: getattr(block, name) + by for name, by in shifts.items()}) for block in each.blocks
         ]
         before, now = paces.get(each.search), each.steps_per_s
         yield Trial(
