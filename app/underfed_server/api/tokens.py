@@ -7,7 +7,6 @@ from typing import Annotated
 
 from fastapi import APIRouter
 from pydantic import Field, StringConstraints
-from sqlalchemy import Connection
 
 from underfed_server.api.dependencies import AuthorDep, Instant, PartsDep, PermissionDep
 from underfed_server.api.required_scope import needs
@@ -44,18 +43,8 @@ def make(asked: NewToken, parts: PartsDep, permission: PermissionDep, by: Author
     """Create a token. This answer holds its secret, which is not stored."""
     now = parts.store.now()
     _require(asked, permission, now)
-    made: list[TokenMade] = []
-
-    def add(connection: Connection) -> None:
-        made.append(
-            access_tokens.make_token(
-                connection, name=asked.name, now=now, scopes=set(asked.scopes), project=asked.project,
-                expires_at=asked.expires_at, by=by,
-            )
-        )  # fmt: skip
-
-    parts.access.write(add)
-    return made[-1]
+    said = {**dict(asked), "scopes": set(asked.scopes)}
+    return parts.access.write(lambda connection: access_tokens.make_token(connection, now=now, by=by, **said))
 
 
 @router.delete("/tokens/{token_id}", status_code=204, **needs("admin"))

@@ -50,12 +50,14 @@ class PlainConsole(Console):
 
 
 def answered(answer: Callable[[], None]) -> int:
-    """The exit code: 1 where the service or the store gave an error, which is printed in a sentence."""
+    """The exit code: 1 where the service or the store gave an error, which is printed in a sentence; 130 at Ctrl-C."""
     try:
         answer()
     except UnderfedError as error:
         print(f"underfed: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 
