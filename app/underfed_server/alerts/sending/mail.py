@@ -5,7 +5,7 @@ from __future__ import annotations
 import smtplib
 import socket
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from datetime import datetime
 from email.message import EmailMessage
@@ -41,7 +41,8 @@ def send_mail(server: MailServer, made: EmailMessage, context: ssl.SSLContext) -
         AttemptError: it has not.
     """
     try:
-        return _refused(_sent(server, made, context))
+        refused = _sent(server, made, context)
+        return f"the mail server refused {len(refused)} of the recipients" if refused else None
     except smtplib.SMTPRecipientsRefused as error:
         codes = sorted({code for code, _ in error.recipients.values()})
         why = f"the mail server refused the recipients with {', '.join(map(str, codes))}"
@@ -115,7 +116,3 @@ class _Client(smtplib.SMTP):
         super().close()
         if self._line is not None:
             self._line.close()
-
-
-def _refused(recipients: Mapping[str, tuple[int, bytes]]) -> str | None:
-    return f"the mail server refused {len(recipients)} of the recipients" if recipients else None

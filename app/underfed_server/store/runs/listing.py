@@ -122,7 +122,8 @@ def read_page(connection: Connection, asked: RunFilter, now: datetime, lines: Li
     """
     rows = _rows(connection, asked, now)
     page, last = rows[: asked.limit], rows[asked.limit - 1] if len(rows) > asked.limit else None
-    cursor = None if last is None else Cursor(asked.sort, _value(last), last.started_us, last.run_id)
+    value = last and (last.sorted_text if last.sorted_by is None else last.sorted_by)
+    cursor = None if last is None else Cursor(asked.sort, value, last.started_us, last.run_id)
     is_all = cursor is None and asked.cursor is None and asked.status is None
     counts: Mapping[Status, int] = (
         Counter(row.status for row in page) if is_all else count_by_status(connection, now, *conditions_of(asked, now))
@@ -133,10 +134,6 @@ def read_page(connection: Connection, asked: RunFilter, now: datetime, lines: Li
         counts=StatusCounts(all=sum(counts.values()), **{name: counts.get(name, 0) for name in get_args(Status)}),
         config=read_config_values(connection, [row.run_id for row in page], asked.config),
     )
-
-
-def _value(row: Any) -> Any:
-    return row.sorted_by if row.sorted_by is not None else row.sorted_text
 
 
 def _rows(connection: Connection, asked: RunFilter, now: datetime) -> Sequence[Any]:
