@@ -19,7 +19,7 @@ from underfed_server.alerts.sending.addresses import parse
 from underfed_server.alerts.sending.attempt import AttemptError
 from underfed_server.alerts.sending.mail import mail, send_mail
 from underfed_server.alerts.sending.posting import post_body
-from underfed_server.alerts.sending.slack import chat
+from underfed_server.alerts.sending.text import chat
 from underfed_server.alerts.sending.webhook import signed
 from underfed_server.counters import Counters
 from underfed_server.errors import UnderfedError
