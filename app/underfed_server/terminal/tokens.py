@@ -22,7 +22,7 @@ from underfed_server.store.runs.audit_log import Author
 from underfed_server.store.store import Store
 from underfed_server.store.team import access_tokens
 from underfed_server.terminal.client import client_from_environment
-from underfed_server.terminal.console import answered, print_answer
+from underfed_server.terminal.console import Answer, print_answer
 
 _TYPED = ("name", "scopes", "project")
 OPERATOR = Author("underfed token --db")
@@ -65,12 +65,12 @@ def token(argv: Sequence[str]) -> int:
     """Create, list and revoke the access tokens of a service."""
     arguments = _parser().parse_args(argv)
 
-    def answer() -> None:
+    def find() -> Answer:
         with _opened(arguments.db) as tokens:
             model, shown = _done(arguments, tokens)
-        print_answer(model, shown, as_json=arguments.json)
+        return model, lambda: shown
 
-    return answered(answer)
+    return print_answer(find, as_json=arguments.json, soft_wrap=True)
 
 
 def _parser() -> argparse.ArgumentParser:

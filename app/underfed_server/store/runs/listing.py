@@ -199,22 +199,17 @@ def job_runs(connection: Connection, run_id: str, most: int) -> list[str]:
     return [*reversed(list(connection.execute(before).scalars())), *later]
 
 
+def _same_job(of: RowMapping | Mapping[str, Any]) -> ColumnElement[bool]:
+    run = tables.run.c
+    return and_(run.job == of["job"], run.project == of["project"], run.job != "", run.deleted_at.is_(None))
+
+
 _run = tables.run.c
+_of: Mapping[str, Any] = {name: bindparam(name) for name in ("run_id", "job", "project")}
 # Built once: each judgement asks, and building a statement costs more than running it.
 _REPLAYS = (
     select(_run.run_id)
-    .where(_run.replay.is_not(None))
-    .where(
-        or_(
-            _run.run_id == bindparam("run_id"),
-            and_(
-                _run.job == bindparam("job"),
-                _run.project == bindparam("project"),
-                _run.job != "",
-                _run.deleted_at.is_(None),
-            ),
-        )
-    )
+    .where(_run.replay.is_not(None), or_(_run.run_id == _of["run_id"], _same_job(_of)))
     .order_by((_run.run_id == bindparam("run_id")).desc(), _run.started_at.desc())
     .limit(20)
 )
@@ -270,11 +265,6 @@ def _edits(before: RowMapping, after: RowMapping) -> Iterator[AuditOf]:
             yield AuditOf(action, *of_run, read(before), read(after))
     if (before["archived_at"] is None) != (after["archived_at"] is None):
         yield AuditOf("unarchived" if after["archived_at"] is None else "archived", *of_run)
-
-
-def _same_job(row: RowMapping) -> ColumnElement[bool]:
-    run = tables.run.c
-    return and_(run.job == row["job"], run.project == row["project"], run.job != "", run.deleted_at.is_(None))
 
 
 def conditions_of(asked: RunFilter, now: datetime, status: Status | None = None) -> list[ColumnElement[bool]]:

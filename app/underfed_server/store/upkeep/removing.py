@@ -1,4 +1,4 @@
-"""The threads that remove what is kept for a while: deleted runs, and old entries of the logs of changes and of alerts."""
+"""The threads that remove what was kept for a while: deleted runs, and old entries of the logs of edits and alerts."""
 
 from __future__ import annotations
 
