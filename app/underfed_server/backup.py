@@ -8,11 +8,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from underfed_server.errors import BackupError, UnderfedError
+from underfed_server.errors import BackupError
 from underfed_server.settings import database_url_of
 from underfed_server.store.databases.database import parse
 from underfed_server.store.databases.sqlite import path_of
 from underfed_server.store.databases.sqlite_backup import back_up
+from underfed_server.terminal.console import answered
 
 
 def backup(arguments: Sequence[str]) -> int:
@@ -21,16 +22,13 @@ def backup(arguments: Sequence[str]) -> int:
     parser.add_argument("file", type=Path, metavar="FILE", help="must not exist yet")
     parser.add_argument("--db", metavar="URL", help="as given to underfed serve; default: the same as its default")
     options = parser.parse_args(arguments)
-    try:
+
+    def answer() -> None:
         database, target = _path(database_url_of(options.db, os.environ)), options.file.absolute()
         size = back_up(database, target, _shown if sys.stderr.isatty() else None)
-    except UnderfedError as error:
-        print(f"underfed: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    print(f"{target}: {size:,} bytes of {database}, checked")
-    return 0
+        print(f"{target}: {size:,} bytes of {database}, checked")
+
+    return answered(answer)
 
 
 def _path(url: str) -> Path:

@@ -13,14 +13,14 @@
         ├── InvalidError         422 (ingest: 400) a field has a value it cannot have
         ├── UnauthorisedError    401 no token, or one that is not known
         ├── ForbiddenError       403 this token, host or page may not do that
-        ├── NotFoundError        404
-        ├── MethodNotAllowedError 405
+        ├── NotFoundError        404 there is no such thing
+        ├── MethodNotAllowedError 405 the address exists, but does not take this method
         ├── SlowRequestError     408 its headers or its body did not come in time
         ├── ConflictError        409 not in this state
         │   └── OutOfOrderError  409 an earlier window is missing
-        ├── TooLargeError        413
-        ├── UnsupportedMediaTypeError 415
-        ├── HeadersTooLargeError 431
+        ├── TooLargeError        413 the body is larger than the service reads
+        ├── UnsupportedMediaTypeError 415 the body is of a kind that the service does not read
+        ├── HeadersTooLargeError 431 the headers are larger than the service reads
         └── TryLaterError        503 the same request may succeed later
             └── TooManyRequestsError 429 more came than one token or address may send
 """
@@ -36,25 +36,19 @@ class UnderfedError(Exception):
     """Base of all errors that the service raises on purpose: the message is a sentence for a person."""
 
 
-class SettingsError(UnderfedError):
-    """An argument or a variable of the environment must be changed."""
+class SettingsError(UnderfedError): ...
 
 
-class StartError(UnderfedError):
-    """The service cannot start here."""
+class StartError(UnderfedError): ...
 
 
-class BackupError(UnderfedError):
-    """The database could not be copied."""
+class BackupError(UnderfedError): ...
 
 
-class MoveError(UnderfedError):
-    """The database could not be moved into another, which is unchanged."""
+class MoveError(UnderfedError): ...
 
 
 class RequestError(UnderfedError):
-    """One request cannot be served."""
-
     status: ClassVar[int] = 400
     code: ClassVar[str] = "bad_request"
 
@@ -72,27 +66,19 @@ class RequestError(UnderfedError):
 
 
 class MalformedError(RequestError):
-    """The body is not what its headers say."""
-
     code = "malformed"
 
 
 class UnknownVersionError(RequestError):
-    """The body is of a wire version that this service does not know."""
-
     code = "unknown_version"
 
 
 class InvalidError(RequestError):
-    """A field has a value it cannot have."""
-
     status = 422
     code = "invalid"
 
 
 class UnauthorisedError(RequestError):
-    """No token, or one that is not known."""
-
     status = 401
     code = "unauthorised"
 
@@ -102,22 +88,16 @@ class UnauthorisedError(RequestError):
 
 
 class ForbiddenError(RequestError):
-    """The token, host or page that the request comes from may not make it."""
-
     status = 403
     code = "forbidden"
 
 
 class NotFoundError(RequestError):
-    """There is no such thing."""
-
     status = 404
     code = "not_found"
 
 
 class MethodNotAllowedError(RequestError):
-    """The address exists, but does not take this method."""
-
     status = 405
     code = "method_not_allowed"
 
@@ -131,8 +111,6 @@ class MethodNotAllowedError(RequestError):
 
 
 class ConflictError(RequestError):
-    """What the request names is not in a state that allows it."""
-
     status = 409
     code = "conflict"
 
@@ -142,8 +120,6 @@ class OutOfOrderDetail(ErrorDetail):
 
 
 class OutOfOrderError(ConflictError):
-    """An earlier window of the stream is missing."""
-
     code = "out_of_order"
 
     def __init__(self, message: str, *, next_window_index: int) -> None:
@@ -157,36 +133,26 @@ class OutOfOrderError(ConflictError):
 
 
 class TooLargeError(RequestError):
-    """The body is larger than the service reads."""
-
     status = 413
     code = "too_large"
 
 
 class SlowRequestError(RequestError):
-    """The request was not complete in time."""
-
     status = 408
     code = "request_timeout"
 
 
 class HeadersTooLargeError(RequestError):
-    """The headers are larger than the service reads."""
-
     status = 431
     code = "headers_too_large"
 
 
 class UnsupportedMediaTypeError(RequestError):
-    """The body is of a kind that the service does not read."""
-
     status = 415
     code = "unsupported_media_type"
 
 
 class TryLaterError(RequestError):
-    """The same request may succeed later."""
-
     status = 503
     code = "unavailable"
 
@@ -200,8 +166,6 @@ class TryLaterError(RequestError):
 
 
 class TooManyRequestsError(TryLaterError):
-    """One token or address sent more than it may."""
-
     status = 429
     code = "too_many_requests"
 

@@ -36,8 +36,7 @@ from underfed_server.ingest.endpoint import PATH, Ingest
 from underfed_server.settings import AlertSettings, Settings
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
-from underfed_server.store.upkeep.deleted_runs import remove_deleted_runs
-from underfed_server.store.upkeep.old_entries import trim_alert_log, trim_audit_log
+from underfed_server.store.upkeep.removing import remove_deleted_runs, trim_alert_log, trim_audit_log
 from underfed_server.store.upkeep.retention import Retention
 from underfed_server.store.upkeep.scheduled_backups import ScheduledBackups
 from underfed_server.store.writing.writer import Prepare

@@ -7,8 +7,9 @@ import ipaddress
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
@@ -178,9 +179,8 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
         SettingsError: naming the argument or the variable. Arguments that argparse refuses end the process.
     """
     environ = os.environ if environ is None else environ
-    arguments = _parser().parse_args(argv)
-    archive_after_us = _run_age_us(arguments, environ, "archive_after")
-    delete_after_us = _run_age_us(arguments, environ, "delete_after")
+    arguments = _parser(environ).parse_args(argv)
+    archive_after_us, delete_after_us = arguments.archive_after, arguments.delete_after
     if archive_after_us and delete_after_us and delete_after_us < archive_after_us:
         raise SettingsError("--delete-after must not be less than --archive-after: no run would live to be archived")
     return Settings(
@@ -188,15 +188,13 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
         port=_port(arguments.port),
         database_url=database_url_of(arguments.db, environ),
         token=_token(environ.get("UNDERFED_TOKEN")),
-        **_proxy(arguments, environ),
-        retain_us=_age_us("--retain", arguments.retain or environ.get("UNDERFED_RETAIN")),
-        max_bytes=_size_bytes(arguments.max_size or environ.get("UNDERFED_MAX_SIZE")),
+        **_proxy(arguments),
+        retain_us=arguments.retain,
+        max_bytes=arguments.max_size,
         archive_after_us=archive_after_us,
         delete_after_us=delete_after_us,
-        keep_deleted_us=_age_us("--keep-deleted", arguments.keep_deleted or environ.get("UNDERFED_KEEP_DELETED"))
-        or KEEP_DELETED_US,
-        keep_audit_us=_age_us("--keep-audit", arguments.keep_audit or environ.get("UNDERFED_KEEP_AUDIT"))
-        or KEEP_AUDIT_US,
+        keep_deleted_us=arguments.keep_deleted or KEEP_DELETED_US,
+        keep_audit_us=arguments.keep_audit or KEEP_AUDIT_US,
         requests_per_s=_limit("--requests-per-s", arguments.requests_per_s),
         bytes_per_s=_limit("--bytes-per-s", arguments.bytes_per_s),
         owner_token_path=owner_token_path(environ),
@@ -207,106 +205,78 @@ def read_settings(argv: Sequence[str], environ: Mapping[str, str] | None = None)
     )
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="underfed serve", description="The service and its page.")
+
+    def also_a_variable(name: str, metavar: str, read: Callable[[str, str], object], about: str) -> None:
+        """``--max-size`` may come as ``UNDERFED_MAX_SIZE``, too. ``read``: of its name and what was given, empty where
+        nothing was."""
+        given = environ.get(f"UNDERFED_{name.removeprefix('--').replace('-', '_').upper()}", "")
+        parser.add_argument(name, metavar=metavar, type=partial(read, name), default=given, help=about)
+
     parser.add_argument("--host", default=DEFAULT_HOST, help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port to listen on (default: %(default)s)")
     parser.add_argument("--db", metavar="URL", help="SQLAlchemy URL; default: an SQLite file in the data directory")
-    parser.add_argument(
-        "--retain", metavar="AGE", help="how long single steps are kept, as in 30d; overviews and verdicts stay"
-    )
-    parser.add_argument(
-        "--max-size", metavar="SIZE", help="a project may take so much, as in 20GB: its oldest single steps give way"
-    )
+    said = "how long single steps are kept, as in 30d; overviews and verdicts stay"
+    also_a_variable("--retain", "AGE", _age_us, said)
+    said = "a project may take so much, as in 20GB: its oldest single steps give way"
+    also_a_variable("--max-size", "SIZE", _size_bytes, said)
     said = "whole runs that nobody changed for so long are {}, as in {} (default: never)"
-    parser.add_argument("--archive-after", metavar="AGE", help=said.format("archived", "90d"))
-    parser.add_argument(
-        "--delete-after", metavar="AGE", help=said.format("deleted", "52w") + "; what they lost stays counted"
-    )
-    parser.add_argument(
-        "--keep-deleted", metavar="AGE", help="how long a deleted run can be restored, as in 7d (default: 30d)"
-    )
-    parser.add_argument("--keep-audit", metavar="AGE", help="how long who changed what is kept (default: 365d)")
-    parser.add_argument(
-        "--backup-every", metavar="AGE", help="copy the SQLite file so often, as in 12h or 1d (default: never)"
-    )
-    parser.add_argument("--backup-dir", metavar="DIR", help="where to (default: backups in the data directory)")
-    parser.add_argument(
-        "--backup-keep", metavar="N", type=int, default=BACKUPS_KEPT, help="keep the newest N (default: %(default)s)"
-    )
-    _add_proxy(parser)
+    also_a_variable("--archive-after", "AGE", _run_age_us, said.format("archived", "90d"))
+    lost = "; what they lost stays counted"
+    also_a_variable("--delete-after", "AGE", _run_age_us, said.format("deleted", "52w") + lost)
+    also_a_variable("--keep-deleted", "AGE", _age_us, "how long a deleted run can be restored, as in 7d (default: 30d)")
+    also_a_variable("--keep-audit", "AGE", _age_us, "how long who changed what is kept (default: 365d)")
+    said = "copy the SQLite file so often, as in 12h or 1d (default: never)"
+    also_a_variable("--backup-every", "AGE", _age_us, said)
+    also_a_variable("--backup-dir", "DIR", _text, "where to (default: backups in the data directory)")
+    said = "keep the newest N (default: %(default)s)"
+    parser.add_argument("--backup-keep", metavar="N", type=int, default=BACKUPS_KEPT, help=said)
+    said = "where a proxy stands whose X-Forwarded-… headers are believed, as in 10.0.0.0/8,fd00::/8"
+    also_a_variable("--proxy-address", "NETWORKS", _networks, said)
+    said = "header in which it names the user, as in X-Forwarded-User"
+    also_a_variable("--proxy-user-header", "NAME", _header, said)
+    said = "what people may do who are signed in there: view, edit or admin (default: view; with --proxy-groups what "
+    also_a_variable("--proxy-scope", "SCOPES", _text, f"{said}their groups may)")
+    said = "JSON: what their groups may do in which projects (docs/access.md)"
+    also_a_variable("--proxy-groups", "FILE", _text, said)
+    said = f"header in which the proxy names a user's groups (default: {PROXY_GROUPS_HEADER})"
+    also_a_variable("--proxy-groups-header", "NAME", _header, said)
     said = "from one token, or from one address where none is asked for; 0: no limit (default: %(default)s)"
     parser.add_argument("--requests-per-s", metavar="N", type=float, default=REQUESTS_PER_S, help=said)
     parser.add_argument("--bytes-per-s", metavar="N", type=float, default=BYTES_PER_S, help=f"likewise {said}")
-    parser.add_argument(
-        "--alert-networks",
-        metavar="NETWORKS",
-        help="private networks that alerts may be posted to, also without TLS, as in 10.0.0.0/8,127.0.0.1 "
-        "(default: public addresses alone)",
-    )
-    parser.add_argument("--public-url", metavar="URL", help="address of the page in alerts, where people reach it")
-    parser.add_argument("--keep-alerts", metavar="AGE", help="how long the log of sent alerts is kept (default: 30d)")
+    said = "private networks that alerts may be posted to, also without TLS, as in 10.0.0.0/8,127.0.0.1 "
+    also_a_variable("--alert-networks", "NETWORKS", _networks, f"{said}(default: public addresses alone)")
+    also_a_variable("--public-url", "URL", _public_url, "address of the page in alerts, where people reach it")
+    also_a_variable("--keep-alerts", "AGE", _age_us, "how long the log of sent alerts is kept (default: 30d)")
     parser.add_argument("--log-format", choices=FORMATS, help="default: text on a terminal, else a JSON object a line")
     said = "info: a line for each request but those of agents and health checks; debug: for those too"
     parser.add_argument("--log-level", choices=LEVELS, default="warning", help=f"{said} (default: %(default)s)")
     return parser
 
 
-def _add_proxy(parser: argparse.ArgumentParser) -> None:
-    """Each may also come as a variable: ``UNDERFED_PROXY_ADDRESS`` and so on."""
-    parser.add_argument(
-        "--proxy-address",
-        metavar="NETWORKS",
-        help="where a proxy stands whose X-Forwarded-… headers are believed, as in 10.0.0.0/8,fd00::/8",
-    )
-    parser.add_argument(
-        "--proxy-user-header", metavar="NAME", help="header in which it names the user, as in X-Forwarded-User"
-    )
-    parser.add_argument(
-        "--proxy-scope",
-        metavar="SCOPES",
-        help="what people may do who are signed in there: view, edit or admin (default: view; with --proxy-groups what "
-        "their groups may)",
-    )
-    parser.add_argument(
-        "--proxy-groups", metavar="FILE", help="JSON: what their groups may do in which projects (docs/access.md)"
-    )
-    parser.add_argument(
-        "--proxy-groups-header",
-        metavar="NAME",
-        help=f"header in which the proxy names a user's groups (default: {PROXY_GROUPS_HEADER})",
-    )
-
-
-def _proxy(arguments: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, Any]:
-    said = {
-        name: getattr(arguments, name) or environ.get(f"UNDERFED_{name.upper()}", "")
-        for name in ("proxy_address", "proxy_user_header", "proxy_scope", "proxy_groups", "proxy_groups_header")
-    }
-    if said["proxy_user_header"] and not said["proxy_address"]:
+def _proxy(arguments: argparse.Namespace) -> dict[str, Any]:
+    user_header, groups, groups_header = (
+        arguments.proxy_user_header, arguments.proxy_groups, arguments.proxy_groups_header,
+    )  # fmt: skip
+    if user_header and not arguments.proxy_address:
         raise SettingsError("--proxy-user-header needs --proxy-address: from anywhere else anybody could send it")
-    for argument in ("user", "groups"):
-        name = said[f"proxy_{argument}_header"]
-        if not re.fullmatch(r"[A-Za-z0-9-]*", name):
-            raise SettingsError(f"--proxy-{argument}-header must be the name of a header, not {name!r}")
-    if said["proxy_groups"] and not said["proxy_user_header"]:
+    if groups and not user_header:
         raise SettingsError("--proxy-groups needs --proxy-user-header: the audit log names people, not groups")
-    if said["proxy_groups_header"] and not said["proxy_groups"]:
+    if groups_header and not groups:
         raise SettingsError("--proxy-groups-header needs --proxy-groups: the file that says what each group may do")
+    scopes = _listed(arguments.proxy_scope or ("" if groups else "view"))
     return {
-        "proxy_addresses": tuple(_network(each) for each in _listed(said["proxy_address"])),
-        "proxy_user_header": said["proxy_user_header"] or None,
-        "proxy_scopes": tuple(
-            _scope(each) for each in _listed(said["proxy_scope"] or ("" if said["proxy_groups"] else "view"))
-        ),
-        "proxy_groups": read_proxy_groups(Path(said["proxy_groups"]).expanduser()) if said["proxy_groups"] else {},
-        "proxy_groups_header": said["proxy_groups_header"] or PROXY_GROUPS_HEADER,
+        "proxy_addresses": arguments.proxy_address,
+        "proxy_user_header": user_header or None,
+        "proxy_scopes": tuple(map(_scope, scopes)),
+        "proxy_groups": read_proxy_groups(Path(groups).expanduser()) if groups else {},
+        "proxy_groups_header": groups_header or PROXY_GROUPS_HEADER,
     }
 
 
 def _backups(arguments: argparse.Namespace, environ: Mapping[str, str]) -> Backups | None:
-    every = _age_us("--backup-every", arguments.backup_every or environ.get("UNDERFED_BACKUP_EVERY"))
-    if every is None:
+    if arguments.backup_every is None:
         return None
     if not database_url_of(arguments.db, environ).startswith("sqlite"):
         raise SettingsError(
@@ -314,23 +284,21 @@ def _backups(arguments: argparse.Namespace, environ: Mapping[str, str]) -> Backu
         )
     if arguments.backup_keep < 1:
         raise SettingsError(f"--backup-keep must be 1 or more, not {arguments.backup_keep}")
-    chosen = arguments.backup_dir or environ.get("UNDERFED_BACKUP_DIR")
+    chosen = arguments.backup_dir
     directory = Path(chosen).expanduser().absolute() if chosen else data_dir(environ) / BACKUPS_NAME
-    return Backups(every / 1e6, directory, arguments.backup_keep)
+    return Backups(arguments.backup_every / 1e6, directory, arguments.backup_keep)
 
 
 def _alerts(arguments: argparse.Namespace, environ: Mapping[str, str]) -> AlertSettings:
-    networks = arguments.alert_networks or environ.get("UNDERFED_ALERT_NETWORKS", "")
-    kept = _age_us("--keep-alerts", arguments.keep_alerts or environ.get("UNDERFED_KEEP_ALERTS"))
     # A key in a file is of one process, or of several that share a directory: those on one database need not.
     is_file = database_url_of(arguments.db, environ).startswith("sqlite")
     return AlertSettings(
-        networks=tuple(_network(each, "--alert-networks") for each in _listed(networks)),
+        networks=arguments.alert_networks,
         mail_server=_mail_server(environ),
-        public_url=_public_url(arguments.public_url or environ.get("UNDERFED_PUBLIC_URL")),
+        public_url=arguments.public_url,
         keys=_keys(environ.get("UNDERFED_SECRET_KEY", "")),
         key_path=data_dir(environ) / SECRET_KEY_NAME if is_file else None,
-        keep_us=kept or KEEP_ALERTS_US,
+        keep_us=arguments.keep_alerts or KEEP_ALERTS_US,
     )
 
 
@@ -344,11 +312,11 @@ def _keys(text: str) -> tuple[str, ...]:
     return keys
 
 
-def _public_url(text: str | None) -> str | None:
+def _public_url(name: str, text: str) -> str | None:
     if not text:
         return None
     if not re.fullmatch(r"https?://[!-~]{1,500}", text) or "?" in text or "#" in text:
-        raise SettingsError(f"--public-url must be such as https://underfed.example.org, not {text!r}")
+        raise SettingsError(f"{name} must be such as https://underfed.example.org, not {text!r}")
     return text.rstrip("/")
 
 
@@ -378,7 +346,17 @@ def _mail_server(environ: Mapping[str, str]) -> MailServer | None:
     return MailServer(parts.hostname, port or usual, security, sender, user or None, password)
 
 
-def _age_us(name: str, text: str | None) -> int | None:
+def _text(_: str, text: str) -> str:
+    return text
+
+
+def _header(name: str, text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9-]*", text):
+        raise SettingsError(f"{name} must be the name of a header, not {text!r}")
+    return text
+
+
+def _age_us(name: str, text: str) -> int | None:
     if not text:
         return None
     said = re.fullmatch(r"(\d+)\s*(h|d|w)", text.strip())
@@ -387,20 +365,19 @@ def _age_us(name: str, text: str | None) -> int | None:
     return int(said[1]) * HOURS[said[2]] * HOUR_US
 
 
-def _run_age_us(arguments: argparse.Namespace, environ: Mapping[str, str], setting: str) -> int | None:
-    name = f"--{setting.replace('_', '-')}"
-    age_us = _age_us(name, getattr(arguments, setting) or environ.get(f"UNDERFED_{setting.upper()}"))
+def _run_age_us(name: str, text: str) -> int | None:
+    age_us = _age_us(name, text)
     if age_us is not None and age_us < LEAST_RUN_AGE_US:
         raise SettingsError(f"{name} must be at least a day: a slip would take all runs")
     return age_us
 
 
-def _size_bytes(text: str | None) -> int | None:
+def _size_bytes(name: str, text: str) -> int | None:
     if not text:
         return None
     said = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(MB|GB|TB|MiB|GiB|TiB)", text.strip())
     if said is None or not float(said[1]):
-        raise SettingsError(f"--max-size must be a size such as 500MB, 20GB or 1.5TiB, not {text!r}")
+        raise SettingsError(f"{name} must be a size such as 500MB, 20GB or 1.5TiB, not {text!r}")
     return round(float(said[1]) * BYTES[said[2]])
 
 
@@ -408,9 +385,9 @@ def _listed(text: str) -> list[str]:
     return [part for each in text.split(",") if (part := each.strip())]
 
 
-def _network(text: str, name: str = "--proxy-address") -> Network:
+def _networks(name: str, text: str) -> tuple[Network, ...]:
     try:
-        return ipaddress.ip_network(text)
+        return tuple(ipaddress.ip_network(each) for each in _listed(text))
     except ValueError as error:
         raise SettingsError(f"{name} must be an address or a network such as 10.0.0.0/8: {error}") from error
 

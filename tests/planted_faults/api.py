@@ -306,7 +306,7 @@ API = (
     Fault(
         "whoever is signed in at the proxy reads, whatever the groups",
         "app/underfed_server/settings.py",
-        '("" if said["proxy_groups"] else "view")',
+        '("" if groups else "view")',
         '"view"',
         ("tests/app/api/test_proxy_groups.py",),
     ),

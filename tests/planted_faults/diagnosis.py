@@ -500,9 +500,9 @@ DIAGNOSIS = (
     ),
     Fault(
         "a run that is faster than promised is a hit",
-        "app/underfed_server/advice/proof/ledger.py",
-        "return advice.low <= observed <= advice.high",
-        "return advice.low <= observed",
+        "app/underfed_server/advice/proof/pace.py",
+        "return low <= observed <= high",
+        "return low <= observed",
         ("tests/app/advice/test_ledger.py",),
     ),
     Fault(
@@ -544,8 +544,8 @@ DIAGNOSIS = (
     Fault(
         "a predicted step computes while it waits for other loaders",
         "app/underfed_server/advice/offer.py",
-        "compute_us=step - kept - wait,",
-        "compute_us=step - wait,",
+        "left = step - (others or 0) - (copy or 0)",
+        "left = step - (copy or 0)",
         ("tests/app/diagnosis/test_invariants.py", "tests/app/test_diagnose_loaders.py"),
     ),
     Fault(
@@ -614,10 +614,8 @@ DIAGNOSIS = (
     Fault(
         "a ceiling is that of instant data, whatever the evidence lets be saved",
         "app/underfed_server/advice/offer.py",
-        "    known = [each.speedup for each in (case.could_be, offer.ceiling) if each is not None]\n"
-        "    return min([*known, *([factor_without(offer.saved.most)] if offer.saved else [])], default=None)",
-        "    known = [each.speedup for each in (case.could_be, offer.ceiling) if each is not None]\n"
-        "    return min(known, default=None)",
+        "return min([*speedup, *saved], default=None)",
+        "return min(speedup, default=None)",
         ("tests/app/advice/test_workers.py",),
     ),
     Fault(

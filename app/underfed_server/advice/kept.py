@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from underfed_server.advice.advise import Recommendation
 from underfed_server.advice.catalogue import all_changes
-from underfed_server.advice.offer import NEARLY, UNKNOWN, above
+from underfed_server.advice.offer import NEARLY, UNKNOWN, above, changed_step
 from underfed_server.advice.saved import within_causes
 from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.model import Advice, Anatomy, CauseFinding
@@ -79,10 +79,4 @@ def _at_present(one: Advice, now: Anatomy, could_be: Ceiling, changed: float, *,
 
 
 def _step(now: Anatomy, gain: float) -> Anatomy:
-    """What is left of the step beside its work waits."""
-    step = round(now.step_us / gain)
-    others = None if now.others_wait_us is None else min(step, now.others_wait_us)
-    copy = None if now.h2d_exposed_us is None else min(step - (others or 0), now.h2d_exposed_us)
-    left = step - (others or 0) - (copy or 0)
-    wait = min(now.data_wait_us, max(0, left - now.compute_us))
-    return Anatomy(step_us=step, data_wait_us=wait, h2d_exposed_us=copy, compute_us=left - wait, others_wait_us=others)
+    return changed_step(now, round(now.step_us / gain), now.compute_us)

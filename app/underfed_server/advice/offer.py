@@ -15,8 +15,9 @@ from underfed_server.advice.prediction.regime import exposure
 from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
+from underfed_server.advice.proof.pace import Gain
 from underfed_server.advice.saved import Saved
-from underfed_server.advice.shares import Gain, factor_without
+from underfed_server.advice.shares import factor_without
 from underfed_server.diagnosis.instant_data import Ceiling
 from underfed_server.diagnosis.measures import anatomy_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -136,8 +137,8 @@ def _advice(case: Case, offer: Offer, gain: Prediction | Gain | str | None) -> A
     changed, is_own = offer.settings, case.change in SETTINGS and SETTINGS[case.change].is_settable
     if changed is None and is_own:
         changed = {case.change: offer.to}
-    diff, figures = _diff(case, offer), _figures(case, offer, gain)
-    ceiling, ends = above(_ceiling(case, offer), figures["high"], _highest(case, offer)), offer.ceiling_ends
+    diff, figures, (speedup, highest) = _diff(case, offer), _figures(case, offer, gain), _ceiling(case, offer)
+    ceiling, ends = above(speedup, figures["high"], highest), offer.ceiling_ends
     return Advice(
         change=case.change,
         loader=case.loader.loader,
@@ -171,16 +172,12 @@ def _diff(case: Case, offer: Offer) -> CallDiff:
     return CallDiff(f"{offer.diff.rstrip()}\n \n{changed.lines}", changed.file, changed.sketch or offer.sketch)
 
 
-def _ceiling(case: Case, offer: Offer) -> float | None:
-    """None is above what instant data would gain, or what the change can save."""
-    known = [each.speedup for each in (case.could_be, offer.ceiling) if each is not None]
-    return min([*known, *([factor_without(offer.saved.most)] if offer.saved else [])], default=None)
-
-
-def _highest(case: Case, offer: Offer) -> float | None:
-    """What the ceiling may turn out to be."""
-    known = [each.highest for each in (case.could_be, offer.ceiling) if each is not None]
-    return min([*known, *([factor_without(offer.saved.most)] if offer.saved else [])], default=None)
+def _ceiling(case: Case, offer: Offer) -> tuple[float | None, float | None]:
+    """None is above what instant data would gain, or what the change can save; and what that may turn out to be."""
+    known = [each for each in (case.could_be, offer.ceiling) if each is not None]
+    saved = [factor_without(offer.saved.most)] if offer.saved else []
+    speedup, highest = ([getattr(each, name) for each in known] for name in ("speedup", "highest"))
+    return min([*speedup, *saved], default=None), min([*highest, *saved], default=None)
 
 
 def above(ceiling: float | None, high: float | None, highest: float | None = None) -> float | None:
@@ -249,23 +246,20 @@ def _needs_workers(name: str) -> bool:
 
 
 def _anatomy(case: Case, prediction: Prediction) -> Anatomy:
-    """Copies and waits for other loaders of the loop stay as they are. What else is no wait changes as it does in the
-    simulation, by cores that loading shares with it; and what is left waits.
-    """
+    """What is neither a wait nor a copy changes as it does in the simulation, by cores that loading shares with it."""
     now, step, recorded = anatomy_of(case.rank), round(predicted_step_us(case, prediction)), case.predicting().recorded
     works, worked = (each.step_us - each.data_wait_us for each in (prediction.outcome, recorded))
+    return changed_step(now, step, now.compute_us * (works / worked if worked > 0 else 1.0))
+
+
+def changed_step(now: Anatomy, step: int, compute_us: float) -> Anatomy:
+    """A step of another length. Copies and waits for other loaders of the loop stay as they are, and what is left
+    beside its work waits."""
     others = None if now.others_wait_us is None else min(step, now.others_wait_us)
     copy = None if now.h2d_exposed_us is None else min(step - (others or 0), now.h2d_exposed_us)
-    kept = (others or 0) + (copy or 0)
-    compute = now.compute_us * (works / worked if worked > 0 else 1.0)
-    wait = min(now.data_wait_us, max(0, round(step - kept - compute)))
-    return Anatomy(
-        step_us=step,
-        data_wait_us=wait,
-        h2d_exposed_us=copy,
-        compute_us=step - kept - wait,
-        others_wait_us=others,
-    )
+    left = step - (others or 0) - (copy or 0)
+    wait = min(now.data_wait_us, max(0, round(left - compute_us)))
+    return Anatomy(step_us=step, data_wait_us=wait, h2d_exposed_us=copy, compute_us=left - wait, others_wait_us=others)
 
 
 def _assumption(case: Case, gain: Prediction) -> str | None:

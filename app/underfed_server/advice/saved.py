@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from underfed_server.advice.case import Case, cures
 from underfed_server.advice.prediction.predict import Prediction
-from underfed_server.advice.shares import MOST_SHARE, Gain, factor_without, gain_without
+from underfed_server.advice.proof.pace import Gain
+from underfed_server.advice.shares import MOST_SHARE, factor_without, gain_without
 from underfed_server.measurements import Column
 from underfed_server.model import Advice, CauseFinding, Evidence
 

@@ -44,7 +44,7 @@ def find_setting(case: Case, predictor: Predictor) -> SimulatedSetting | None:
             break
     if speeds and max(speeds.values()) < enough:
         near = _nearly_best(case, speeds)
-        speeds |= _tried(predictor, [longer for setting in near for longer in _longer(case, setting)])
+        speeds |= _tried(predictor, [each for setting in near for each in longer(case, setting)])
     return cheapest(speeds)
 
 
@@ -157,7 +157,7 @@ def longer_factors(case: Case) -> list[int]:
     return [factor for factor in LONGER_PREFETCH_FACTORS if factor > case.prefetch_factor]
 
 
-def _longer(case: Case, setting: SimulatedSetting) -> list[SimulatedSetting]:
+def longer(case: Case, setting: SimulatedSetting) -> list[SimulatedSetting]:
     options = [replace(setting, prefetch_factor=factor) for factor in longer_factors(case)]
     return [option for option in options if fits(case, option)]
 

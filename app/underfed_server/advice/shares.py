@@ -6,24 +6,13 @@ independent, blocks nearly are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from underfed_server.advice.proof.pace import BLOCKS, T_95, standard_error
+from underfed_server.advice.proof.pace import BLOCKS, T_95, Gain, standard_error
 from underfed_server.measurements import Column
 
 MOST_SHARE = 0.99
 """A share of nearly all would give a factor that no measurement supports."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """Factor on steps per second, with its interval."""
-
-    speedup: float
-    low: float
-    high: float
 
 
 def factor_without(share: float) -> float:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from underfed_server.advice.loader_settings import SETTINGS, Settings, normalised
-from underfed_server.advice.proof.tuned import Gain, gain_over
+from underfed_server.advice.proof.pace import Gain
+from underfed_server.advice.proof.tuned import gain_over
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Refusal, Setting, Trial
 from underfed_server.names import ChangeName

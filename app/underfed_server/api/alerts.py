@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
+from pydantic import Field, StrictBool, StrictInt, StringConstraints
 
 from underfed_server.alerts.conditions import CONDITIONS
 from underfed_server.api.dependencies import AuthorDep, CursorQuery, Parts, PartsDep, PermissionDep
@@ -23,6 +23,7 @@ from underfed_server.model import (
     ChannelMade,
     Condition,
     ErrorBody,
+    Model,
 )
 from underfed_server.names import Projects
 from underfed_server.store.alerts.rules import NewRule
@@ -45,23 +46,19 @@ TAKEN = {
 }
 
 
-class NewChannel(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewChannel(Model):
     name: Name
     kind: ChannelKind
     url: Annotated[str, StringConstraints(max_length=2_000)] | None = None
     """Where messages are posted; it is not told again."""
-    to: Annotated[list[Annotated[str, StringConstraints(max_length=400)]], Field(max_length=20)] = []
+    to: list[Annotated[str, StringConstraints(max_length=400)]] = Field([], max_length=20)
     """Recipients of e-mails."""
     project: Name | None = None
     """The only project that it may be told of; null: any."""
 
 
-class NewAlertRule(BaseModel):
+class NewAlertRule(Model):
     """What is not given is as the condition has it by default."""
-
-    model_config = ConfigDict(extra="forbid")
 
     condition: Condition
     threshold: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None

@@ -22,8 +22,10 @@ from underfed_server.errors import InvalidError
 from underfed_server.export.formats import Export
 from underfed_server.ingest.asgi import PERMISSION
 from underfed_server.ingest.permission import NOTHING, Permission
-from underfed_server.model import Run
+from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.runs.audit_log import Author
+from underfed_server.store.runs.diagnoses import read_named_rank
+from underfed_server.store.runs.summaries import shown_loader
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
 
@@ -94,22 +96,21 @@ def check_stretch(from_step: int, to_step: int | None) -> None:
 class Choice(NamedTuple):
     """The rank and loader whose recorded rows are requested."""
 
-    run: Run
     rank: int
     loader: str | None
     """``None``: no step was recorded yet."""
 
 
-def choose(store: Store, run_id: str, rank: int | None, loader: str | None) -> Choice:
+def choose(reader: Reader, run_id: str, rank: int | None, loader: str | None) -> Choice:
     """The requested rank and loader, else the judged loader, and of its ranks the one that its verdict names, or the
     lowest.
 
     Raises:
         NotFoundError: there is no such run.
     """
-    run, its_loader = store.run(run_id), loader or store.shown_loader(run_id)
-    named = store.named_rank(run_id, its_loader) if rank is None else rank
-    return Choice(run, min(run.ranks, default=0) if named is None else named, its_loader)
+    its_loader = loader or shown_loader(reader.connection, run_id)
+    named = read_named_rank(reader.connection, run_id, its_loader) if rank is None else rank
+    return Choice(min(reader.ranks(run_id), default=0) if named is None else named, its_loader)
 
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")

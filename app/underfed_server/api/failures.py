@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -44,8 +44,8 @@ def _ours(request: Request, error: Exception) -> Response:  # noqa: ARG001
 def _invalid(request: Request, error: Exception) -> Response:  # noqa: ARG001
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    field = _field(first["loc"])
-    said = first["msg"]
+    # ("query", "buckets") → buckets, ("body", "tags", "a") → tags.a.
+    field, said = ".".join(map(str, first["loc"][1:])), first["msg"]
     return answer(422, ErrorDetail(code="invalid", message=f"{field}: {said}" if field else said, field=field or None))
 
 
@@ -82,11 +82,6 @@ def _unreadable(request: Request, error: Exception) -> Response:
 def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001
     """The framework raises it again after this answer, and ``Traffic`` logs it."""
     return answer(500, internal_error(request_id.get() or "this moment"))
-
-
-def _field(place: Sequence[int | str]) -> str:
-    """``("query", "buckets")`` → ``buckets``, ``("body", "tags", "a")`` → ``tags.a``."""
-    return ".".join(str(part) for part in place[1:])
 
 
 def _methods_of(app: FastAPI, path: str) -> list[str]:

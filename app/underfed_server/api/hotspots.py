@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from underfed_server.api.dependencies import MOST_RANK, LoaderQuery, StoreDep, choose, parts_of
+from underfed_server.api.dependencies import MOST_RANK, LoaderQuery, StoreDep, parts_of
 from underfed_server.api.required_scope import needs
 from underfed_server.api.served_hotspots import page_of
 from underfed_server.facts.hotspots import read_hotspots
@@ -28,7 +28,7 @@ def hotspots(
     of: Annotated[Sampled, Query(description="`step`: the training thread between batches (`--profile`)")] = "loading",
 ) -> Response:
     """Functions and lines with their shares of loading, the stacks that they were found in, and the slowest samples."""
-    run, _, name = choose(store, run_id, rank, loader)
+    run, name = store.run(run_id), loader or store.shown_loader(run_id)
     if name is None:
         nothing = page_of((run_id, None, rank), of, read_hotspots(store, run_id, None), run.no_loader)
         page = nothing.model_dump_json().encode()

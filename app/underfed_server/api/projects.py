@@ -6,12 +6,12 @@ from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import Field, StrictInt
 
 from underfed_server.api.dependencies import MOST, AuthorDep, PartsDep, PermissionDep, StoreDep
 from underfed_server.api.required_scope import needs
 from underfed_server.errors import InvalidError
-from underfed_server.model import AgedRuns, ProjectInfo, ProjectRetention, UserInfo
+from underfed_server.model import AgedRuns, Model, ProjectInfo, ProjectRetention, UserInfo
 from underfed_server.settings import LEAST_RUN_AGE_US
 from underfed_server.store.columns.rounding import FEWEST_BITS, MOST_BITS
 from underfed_server.store.team.retention_policy import FOR_EVER, RetentionPolicy, effective_policy
@@ -28,10 +28,8 @@ MOST_PREVIEWED = 50
 ProjectName = Annotated[str, Path(min_length=1, max_length=500, pattern=r"^[^\x00]*$")]
 
 
-class RetentionWish(BaseModel):
+class RetentionWish(Model):
     """Null: the service's default. 0: no limit."""
-
-    model_config = ConfigDict(extra="forbid")
 
     retain_us: StrictInt | None = Field(default=None, ge=0, le=MOST)
     max_bytes: StrictInt | None = Field(default=None, ge=0, le=MOST)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
+from pydantic import Field, StrictBool, StringConstraints
 
 from underfed_server.advice.outlook import outlook
 from underfed_server.api.dependencies import (
@@ -19,7 +19,7 @@ from underfed_server.api.dependencies import (
 )
 from underfed_server.api.required_scope import needs
 from underfed_server.api.served_diagnosis import unjudged, visible_to
-from underfed_server.model import Bound, Diagnosis, ErrorBody, Run, RunsPage, Status
+from underfed_server.model import Bound, Diagnosis, ErrorBody, Model, Run, RunsPage, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
 
 router = APIRouter(tags=["runs"])
@@ -37,10 +37,8 @@ Text = Annotated[str, StringConstraints(max_length=500, pattern=WITHOUT_NUL)]
 Name = Annotated[str, StringConstraints(max_length=500, min_length=1, strip_whitespace=True, pattern=WITHOUT_NUL)]
 
 
-class RunChanges(BaseModel):
+class RunChanges(Model):
     """Only what is given is changed; ``null`` restores the name or tags that the agent sent."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Name | None = None
     tags: dict[Name, Text] | None = Field(default=None, max_length=200)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 import numpy as np
@@ -18,6 +17,7 @@ from underfed_server.api.dependencies import (
     StoreDep,
     ToStepQuery,
     check_stretch,
+    choose,
 )
 from underfed_server.api.other_waits import read_other_waits
 from underfed_server.api.required_scope import needs
@@ -42,8 +42,7 @@ from underfed_server.store.reading.instants import span_of
 from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Kept, Reader
-from underfed_server.store.runs.diagnoses import read_named_rank
-from underfed_server.store.runs.summaries import run_columns, shown_loader
+from underfed_server.store.runs.summaries import run_columns
 
 router = APIRouter(tags=["runs"])
 
@@ -107,7 +106,8 @@ def series(
     metrics = {name: _metric(name) for name in metric}
     check_stretch(from_step, to_step)
     with store.reading() as reader:
-        started_at, chosen, its_loader = _choose(reader, run_id, rank, loader)
+        started_at = run_columns(reader.connection, run_id, "started_at")["started_at"]
+        chosen, its_loader = choose(reader, run_id, rank, loader)
         asked = PERCENTILES if percentiles else ()
         question = _Question(run_id, chosen, its_loader, worker, buckets, from_step, to_step, asked)
         found = _read(reader, question, metrics.values())
@@ -137,18 +137,6 @@ def _metric(name: str) -> Metric:
     if metric is None:
         raise InvalidError(f"metric: {name!r} is none of {', '.join(sorted(METRICS))}", field="metric")
     return metric
-
-
-def _choose(reader: Reader, run_id: str, rank: int | None, loader: str | None) -> tuple[datetime, int, str | None]:
-    """As :func:`choose`, without reading the whole run.
-
-    Raises:
-        NotFoundError: there is no such run.
-    """
-    started_at = run_columns(reader.connection, run_id, "started_at")["started_at"]
-    its_loader = loader or shown_loader(reader.connection, run_id)
-    named = read_named_rank(reader.connection, run_id, its_loader) if rank is None else rank
-    return started_at, min(reader.ranks(run_id), default=0) if named is None else named, its_loader
 
 
 def _read(reader: Reader, question: _Question, metrics: Iterable[Metric]) -> dict[str, _Found]:

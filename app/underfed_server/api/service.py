@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from underfed_server.api.admission.access import COOKIE, SESSION_LENGTH
 from underfed_server.api.admission.gate import address_of
@@ -14,7 +14,7 @@ from underfed_server.api.dependencies import Parts, PartsDep, PermissionDep
 from underfed_server.api.required_scope import needs
 from underfed_server.errors import UnauthorisedError
 from underfed_server.ingest.permission import NOTHING
-from underfed_server.model import ServiceInfo
+from underfed_server.model import Model, ServiceInfo
 from underfed_server.store.databases.tables import MICROSECOND
 from underfed_server.store.team.access_tokens import digest_of
 
@@ -25,9 +25,7 @@ HEALTH = "/healthz"
 """Answered without a turn or a thread: it tells that the process lives, however much it has to do."""
 
 
-class Session(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Session(Model):
     token: str = Field(min_length=1, max_length=1_000)
 
 

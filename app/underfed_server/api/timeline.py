@@ -33,7 +33,9 @@ def timeline(
     loader: LoaderQuery = None,
 ) -> Timeline:
     """About the last six seconds: 8 to 240 steps."""
-    run, chosen, name = choose(store, run_id, rank, loader)
+    run = store.run(run_id)
+    with store.reading() as reader:
+        chosen, name = choose(reader, run_id, rank, loader)
     steps = store.steps(run_id, chosen, name, MOST_STEPS) if name is not None else None
     if name is None or steps is None or not len(steps):
         return Timeline(

@@ -6,14 +6,13 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
-from sqlalchemy import Connection
+from pydantic import Field, StringConstraints
 
 from underfed_server.api.dependencies import AuthorDep, Instant, PartsDep, PermissionDep
 from underfed_server.api.required_scope import needs
 from underfed_server.errors import ForbiddenError, InvalidError
 from underfed_server.ingest.permission import Permission
-from underfed_server.model import Scope, TokenList, TokenMade
+from underfed_server.model import Model, Scope, TokenList, TokenMade
 from underfed_server.store.team import access_tokens
 
 router = APIRouter(tags=["tokens"])
@@ -23,9 +22,7 @@ Name = Annotated[
 ]
 
 
-class NewToken(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewToken(Model):
     name: Name
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
     project: Name | None = None
@@ -46,18 +43,8 @@ def make(asked: NewToken, parts: PartsDep, permission: PermissionDep, by: Author
     """Create a token. This answer holds its secret, which is not stored."""
     now = parts.store.now()
     _require(asked, permission, now)
-    made: list[TokenMade] = []
-
-    def add(connection: Connection) -> None:
-        made.append(
-            access_tokens.make_token(
-                connection, name=asked.name, now=now, scopes=set(asked.scopes), project=asked.project,
-                expires_at=asked.expires_at, by=by,
-            )
-        )  # fmt: skip
-
-    parts.access.write(add)
-    return made[-1]
+    said = {**dict(asked), "scopes": set(asked.scopes)}
+    return parts.access.write(lambda connection: access_tokens.make_token(connection, now=now, by=by, **said))
 
 
 @router.delete("/tokens/{token_id}", status_code=204, **needs("admin"))

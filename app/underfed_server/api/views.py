@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import StringConstraints
 
 from underfed_server.api.dependencies import AuthorDep, PermissionDep, StoreDep
 from underfed_server.api.required_scope import needs
 from underfed_server.api.runs import WITHOUT_NUL
 from underfed_server.errors import NotFoundError
 from underfed_server.ingest.permission import Permission
-from underfed_server.model import ErrorBody, View
+from underfed_server.model import ErrorBody, Model, View
 from underfed_server.store.store import Store
 
 router = APIRouter(prefix="/views", tags=["runs"])
@@ -23,9 +23,7 @@ Project = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern
 TAKEN = {"model": ErrorBody, "description": "There is another one of this name"}
 
 
-class NewView(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewView(Model):
     name: Name
     query: Query
     """Of the address of the list, without the question mark: filter, sorting, columns and grouping."""
@@ -33,10 +31,8 @@ class NewView(BaseModel):
     """Whose readers see it; null: of the only project that the caller may edit, or of all."""
 
 
-class ViewChanges(BaseModel):
+class ViewChanges(Model):
     """Only what is given is changed."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Name = ""
     query: Query = ""

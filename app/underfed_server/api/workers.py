@@ -53,7 +53,9 @@ def workers(
 ) -> WorkersPage:
     """Each worker's newest batches and samples, and a heat map of load times: of the whole run, or of some steps."""
     check_stretch(from_step, to_step)
-    run, chosen, name = choose(store, run_id, rank, loader)
+    run = store.run(run_id)
+    with store.reading() as reader:
+        chosen, name = choose(reader, run_id, rank, loader)
     # Workers that died before the first batch leave no step.
     name = name or store.worker_loader(run_id, chosen)
     page = WorkersPage(

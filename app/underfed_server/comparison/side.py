@@ -91,14 +91,13 @@ def _anatomy(rank: RankFacts, blocks: Blocks) -> list[Anatomy]:
 
 
 def _parts(whole: Anatomy, blocks: Sequence[Anatomy]) -> dict[Part, Share]:
-    known: dict[Part, Callable[[Anatomy], int | None]] = {"wait": _waited_us, "compute": lambda each: each.compute_us}
+    known: dict[Part, Callable[[Anatomy], int | None]] = {
+        # For all loaders of the loop.
+        "wait": lambda each: each.data_wait_us + (each.others_wait_us or 0),
+        "compute": lambda each: each.compute_us,
+    }
     known |= {"copy": lambda each: each.h2d_exposed_us} if whole.h2d_exposed_us is not None else {}
     return {part: _share(of(whole) or 0, [of(each) for each in blocks]) for part, of in known.items()}
-
-
-def _waited_us(anatomy: Anatomy) -> int:
-    """For all loaders of the loop."""
-    return anatomy.data_wait_us + (anatomy.others_wait_us or 0)
 
 
 def _share(whole_us: int, blocks_us: Sequence[int | None]) -> Share:

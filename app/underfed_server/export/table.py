@@ -145,12 +145,9 @@ def _values(stretch: Stretch, name: str, started_at: datetime) -> list[Any]:
     whole = [None if np.isnan(value) else int(value) for value in _column(stretch, name).tolist()]
     if COLUMNS[name].kind == "whole":
         return whole
-    base = started_at.astimezone(timezone.utc)
-    return [None if us is None else _rfc3339(base + timedelta(microseconds=us)) for us in whole]
-
-
-def _rfc3339(at: datetime) -> str:
-    return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    base = started_at.astimezone(timezone.utc).replace(tzinfo=None)
+    at = (None if us is None else base + timedelta(microseconds=us) for us in whole)
+    return [each and f"{each.isoformat(timespec='microseconds')}Z" for each in at]
 
 
 def _column(stretch: Stretch, name: str) -> Column:

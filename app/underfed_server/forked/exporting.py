@@ -28,8 +28,8 @@ def works(at_once: int) -> Sequence[Work]:
 
 
 def _export_one(other_end: socket.socket) -> None:
-    """First the URL of the database comes, then the run and the format. Sent are ``None``, once it is known that there
-    is something to send, the pieces, and ``None``; an exception in place of any of them is the end.
+    """First the URL of the database comes, then the run and the format. Sent are an empty piece, once it is known that
+    there is something to send, the others, and ``None``; an exception in place of any of them is the end.
     """
     os.nice(NICE)
     asked = Connection(other_end.detach())
@@ -39,7 +39,7 @@ def _export_one(other_end: socket.socket) -> None:
         if isinstance(pieces, Exception):
             asked.send(pieces)
             return
-        asked.send(None)
+        asked.send(b"")
         while not isinstance(piece := answered(lambda each: next(each, None), pieces), Exception | None):
             asked.send(piece)
         asked.send(piece)
@@ -72,9 +72,25 @@ class ExportProcesses:
                 raise
             log.warning("no process can be forked that exports (%s): runs are exported where pages are served", error)
             return export_here(store, run, format)
-        pieces = _Pieces(process, partial(self._give_back, work))
-        pieces.begin(self._url, run, format)
+        pieces = self._pieces(process, work, run, format)
+        # On return there is something to send.
+        next(pieces)
         return pieces
+
+    def _pieces(self, process: Connection, work: Work, run: Run, format: ExportFormat) -> Iterator[bytes]:
+        """Those that the process sends, an empty one first. Whoever leaves them ends it."""
+        try:
+            process.send(self._url)
+            process.send((run, format))
+            while (found := process.recv()) is not None:
+                if isinstance(found, Exception):
+                    raise found
+                yield found
+        except (EOFError, OSError):
+            raise TryLaterError("the process that exports has died; try again later", retry_after_s=5) from None
+        finally:
+            process.close()
+            self._give_back(work)
 
     def _take(self) -> Work:
         with self._lock:
@@ -85,61 +101,3 @@ class ExportProcesses:
     def _give_back(self, work: Work) -> None:
         with self._lock:
             self._free.append(work)
-
-
-class _Pieces(Iterator[bytes]):
-    """Those that a process sends. Whoever leaves them ends it."""
-
-    def __init__(self, process: Connection, ended: partial[None]) -> None:
-        self._process: Connection | None = process
-        self._ended = ended
-
-    def begin(self, url: str, run: Run, format: ExportFormat) -> None:
-        """On return there is something to send.
-
-        Raises:
-            InvalidError, TryLaterError: as :class:`ExportProcesses`.
-        """
-        assert self._process is not None
-        try:
-            self._process.send(url)
-            self._process.send((run, format))
-        except OSError:
-            self.close()
-            raise _died() from None
-        self._receive()
-
-    def __next__(self) -> bytes:
-        piece = self._receive() if self._process is not None else None
-        if piece is None:
-            self.close()
-            raise StopIteration
-        return piece
-
-    def _receive(self) -> bytes | None:
-        """``None``: that was the first of all, or the last."""
-        assert self._process is not None
-        try:
-            found = self._process.recv()
-        except (EOFError, OSError):
-            self.close()
-            raise _died() from None
-        if isinstance(found, Exception):
-            self.close()
-            raise found
-        piece: bytes | None = found
-        return piece
-
-    def close(self) -> None:
-        """A second time does nothing."""
-        if self._process is not None:
-            self._process.close()
-            self._process = None
-            self._ended()
-
-    def __del__(self) -> None:
-        self.close()
-
-
-def _died() -> TryLaterError:
-    return TryLaterError("the process that exports has died; try again later", retry_after_s=5)

@@ -33,33 +33,15 @@ class Key:
     choices: tuple[str, ...] = ()
 
 
-def _texts(*names: str) -> tuple[Key, ...]:
-    return tuple(Key(name, "text") for name in names)
-
+TEXTS = (
+    "project", "user", "host", "name", "id", "job", "loader", "gpu", "dataset", "mount", "tracker", "slurm",
+    "namespace", "pod", "train_job", "queue", "notes", "reason",
+)  # fmt: skip
 
 KEYS: Mapping[str, Key] = {
     key.name: key
     for key in (
-        *_texts(
-            "project",
-            "user",
-            "host",
-            "name",
-            "id",
-            "job",
-            "loader",
-            "gpu",
-            "dataset",
-            "mount",
-            "tracker",
-            "slurm",
-            "namespace",
-            "pod",
-            "train_job",
-            "queue",
-            "notes",
-            "reason",
-        ),
+        *(Key(name, "text") for name in TEXTS),
         Key("tag", "tag"),
         Key("status", "choice", get_args(Status)),
         Key("bound", "choice", get_args(Bound)),

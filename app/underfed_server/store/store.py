@@ -311,7 +311,6 @@ class Store:
     # --- what was recorded ------------------------------------------------------------------------
 
     shown_loader = _reads(summaries.shown_loader)
-    named_rank = _reads(diagnoses.read_named_rank)
     worker_loader = _reads(newest_loader)
     retention_policy = _reads(read_retention)
 

@@ -76,9 +76,9 @@ def _hours(group: Group, runs: Sequence[tuple[TeamRun, float]]) -> GroupHours:
         runs=len({run.run_id for run, _ in runs}),
         hours_lost=sum(share * run.hours_lost for run, share in runs),
         hours_used=sum(share * run.hours_used for run, share in runs),
-        hours_recoverable=saved.hours if saved else None,
-        hours_recoverable_low=saved.low if saved else None,
-        hours_recoverable_high=saved.high if saved else None,
+        hours_recoverable=saved.hours,
+        hours_recoverable_low=saved.low,
+        hours_recoverable_high=saved.high,
         search=group.search,
     )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 from underfed_server.advice.hours_saved import saved_at
 from underfed_server.model import HitRate, LedgerEntry
@@ -54,47 +54,29 @@ def _most_first(rates: Sequence[HitRate]) -> list[HitRate]:
     return sorted(rates, key=lambda rate: -rate.proven)
 
 
-@dataclass(frozen=True, slots=True)
-class Recoverable:
+class Recoverable(NamedTuple):
     """Hours. ``low`` and ``high`` are ``None`` where an advice has no interval."""
 
-    hours: float
+    hours: float | None
     low: float | None
     high: float | None
 
 
-def recoverable(run: TeamRun) -> Recoverable | None:
-    """How much of what the run lost its best advice would have saved. ``None``: no advice promises a gain.
+NOTHING = Recoverable(None, None, None)
+
+
+def recoverable(run: TeamRun) -> Recoverable:
+    """How much of what the run lost its best advice would have saved: nothing known where none promises a gain.
 
     The gain was predicted from the newest steps; it is taken for the whole of the run.
     """
-    gain, low, high = run.best_advice.gain_of_run if run.best_advice else (None, None, None)
-    if gain is None:
-        return None
-    used, most = run.hours_used, run.hours_lost
-    return Recoverable(
-        hours=saved_at(gain, used, most),
-        low=None if low is None else saved_at(low, used, most),
-        high=None if high is None else saved_at(high, used, most),
-    )
+    gains = run.best_advice.gain_of_run if run.best_advice else NOTHING
+    return Recoverable(*(gain and saved_at(gain, run.hours_used, run.hours_lost) for gain in gains))
 
 
-def together(parts: Iterable[tuple[float, Recoverable | None]]) -> Recoverable | None:
+def together(parts: Iterable[tuple[float, Recoverable]]) -> Recoverable:
     """Sum over several runs, each with the share that counts. Runs without a prediction add nothing."""
-    known = [(share, each) for share, each in parts if each is not None]
+    known = [[each and share * each for each in found] for share, found in parts if found.hours is not None]
     if not known:
-        return None
-    return Recoverable(
-        hours=sum(share * each.hours for share, each in known),
-        low=_sum((share, each.low) for share, each in known),
-        high=_sum((share, each.high) for share, each in known),
-    )
-
-
-def _sum(parts: Iterable[tuple[float, float | None]]) -> float | None:
-    total = 0.0
-    for share, hours in parts:
-        if hours is None:
-            return None
-        total += share * hours
-    return total
+        return NOTHING
+    return Recoverable(*(None if None in ends else sum(filter(None, ends)) for ends in zip(*known, strict=True)))

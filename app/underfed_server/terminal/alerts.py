@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -19,7 +19,7 @@ from underfed_server.errors import SettingsError, UnderfedError
 from underfed_server.model import Alert, AlertRule, Alerts, Channel, ChannelKind, ChannelMade, Condition, Model
 from underfed_server.names import LABELS
 from underfed_server.terminal.client import Client, client_from_environment
-from underfed_server.terminal.console import answered, print_answer
+from underfed_server.terminal.console import Answer, print_answer
 
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 TEST_S = 30.0
@@ -27,7 +27,7 @@ TEST_S = 30.0
 
 POLL_S = 0.2
 
-Answer = tuple[BaseModel | None, RenderableType]
+Told = tuple[BaseModel | None, RenderableType]
 """The API's object, and the text for a person."""
 
 
@@ -41,15 +41,13 @@ class Added(Model):
 def alerts(argv: Sequence[str]) -> int:
     """Say who is told, by which channel, when a run loses time: a signed webhook, a Slack-compatible one, or e-mail."""
     arguments = _parser().parse_args(argv)
-    does: dict[str, Callable[[argparse.Namespace, Client], Answer]] = {
-        "list": _list, "add": _add, "remove": _remove, "test": _test,
-    }  # fmt: skip
+    does = {"list": _list, "add": _add, "remove": _remove, "test": _test}
 
-    def answer() -> None:
+    def find() -> Answer:
         model, shown = does[arguments.does](arguments, client_from_environment())
-        print_answer(model, shown, as_json=arguments.json)
+        return model, lambda: shown
 
-    return answered(answer)
+    return print_answer(find, as_json=arguments.json, soft_wrap=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -95,14 +93,14 @@ def _add_arguments(add: argparse.ArgumentParser) -> None:
     add.add_argument("--user", help="only of this user's runs")
 
 
-def _list(_: argparse.Namespace, client: Client) -> Answer:
+def _list(_: argparse.Namespace, client: Client) -> Told:
     found = client.alerts()
     if not found.channels:
         return found, Text("Nobody is told: add a channel with underfed alerts add.")
     return found, Group(_channels(found.channels), Text(), _rules(found))
 
 
-def _add(arguments: argparse.Namespace, client: Client) -> Answer:
+def _add(arguments: argparse.Namespace, client: Client) -> Told:
     if arguments.threshold is not None and len(arguments.when) != 1:
         raise SettingsError("--threshold goes with one --when")
     if arguments.channel is not None and not arguments.when:
@@ -150,7 +148,7 @@ def _added(channel: ChannelMade | Channel, rules: Sequence[AlertRule]) -> Render
     return Text("\n".join(lines))
 
 
-def _remove(arguments: argparse.Namespace, client: Client) -> Answer:
+def _remove(arguments: argparse.Namespace, client: Client) -> Told:
     found = client.alerts()
     if any(rule.rule_id == arguments.id for rule in found.rules):
         client.delete_alert_rule(arguments.id)
@@ -161,7 +159,7 @@ def _remove(arguments: argparse.Namespace, client: Client) -> Answer:
     return None, Text(f"Channel {channel.name} is removed, and {rules} rule{'' if rules == 1 else 's'} with it.")
 
 
-def _test(arguments: argparse.Namespace, client: Client) -> Answer:
+def _test(arguments: argparse.Namespace, client: Client) -> Told:
     """Raises:
     UnderfedError: it did not arrive.
     """

@@ -9,24 +9,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, get_args
 
-from pydantic import BaseModel
-from rich.console import RenderableType
-
 from underfed_server.errors import UnderfedError
 from underfed_server.model import MOST_COMPARED, Sampled
 from underfed_server.terminal.check import judged
 from underfed_server.terminal.client import Client, RefusedError, client_from_environment
 from underfed_server.terminal.comparison import render_comparison
-from underfed_server.terminal.console import PlainConsole, answered, json_of
+from underfed_server.terminal.console import Answer, answered, print_answer
 from underfed_server.terminal.one_line import line_of
 from underfed_server.terminal.rendering import render_runs
 from underfed_server.terminal.surroundings import render_run
 
 _NEGATED = re.compile("-[A-Za-z_]+(!=|[:=<>])")
 _AT = re.compile(r"q, character (\d{1,6}): (.*)", re.DOTALL)
-
-Answer = tuple[BaseModel, Callable[[], RenderableType]]
-"""The API's object, and its text for a person, which may need more requests."""
 
 
 def runs(argv: Sequence[str]) -> int:
@@ -52,7 +46,7 @@ def runs(argv: Sequence[str]) -> int:
             raise RefusedError(_pointed(expression, str(error))) from error
         return page, lambda: render_runs(page, expression, are_deleted=arguments.deleted)
 
-    return _print(find, as_json=arguments.json)
+    return print_answer(find, as_json=arguments.json)
 
 
 def _terms_apart(argv: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -90,7 +84,7 @@ def show(argv: Sequence[str]) -> int:
         diagnosis = client.diagnosis(run_id)
         return diagnosis, lambda: render_run(diagnosis, client.run(run_id), client.workers(run_id))
 
-    return _print(find, as_json=arguments.json)
+    return print_answer(find, as_json=arguments.json)
 
 
 def _line(wanted: str) -> str:
@@ -112,7 +106,7 @@ def compare(argv: Sequence[str]) -> int:
         found = client.comparison([client.find(wanted).run_id for wanted in arguments.run])
         return found, lambda: render_comparison(found)
 
-    return _print(find, as_json=arguments.json)
+    return print_answer(find, as_json=arguments.json)
 
 
 def _run_parser(command: str, about: str | None, nargs: str | None = None) -> argparse.ArgumentParser:
@@ -122,17 +116,6 @@ def _run_parser(command: str, about: str | None, nargs: str | None = None) -> ar
         "run", metavar="RUN", nargs=nargs, help="a run id, a unique beginning of one, latest, or slurm:JOBID"
     )
     return parser
-
-
-def _print(find: Callable[[], Answer], *, as_json: bool) -> int:
-    def answer() -> None:
-        model, render = find()
-        if as_json:
-            print(json_of(model))
-        else:
-            PlainConsole().print(render())
-
-    return answered(answer)
 
 
 STACKS = ("collapsed", "speedscope")

@@ -50,12 +50,14 @@ class PlainConsole(Console):
 
 
 def answered(answer: Callable[[], None]) -> int:
-    """The exit code: 1 where the service or the store gave an error, which is printed in a sentence."""
+    """The exit code: 1 where the service or the store gave an error, which is printed in a sentence; 130 at Ctrl-C."""
     try:
         answer()
     except UnderfedError as error:
         print(f"underfed: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 
@@ -64,12 +66,21 @@ def json_of(model: BaseModel) -> str:
     return json.dumps(model.model_dump(mode="json", by_alias=True), indent=2)
 
 
-def print_answer(model: BaseModel | None, shown: RenderableType, *, as_json: bool) -> None:
-    """``model``: the API's object, ``None`` where it answers nothing; ``shown``: the same for people."""
-    if as_json:
-        print("{}" if model is None else json_of(model))
-    else:
-        PlainConsole().print(shown, soft_wrap=True)
+Answer = tuple[BaseModel | None, Callable[[], RenderableType]]
+"""The API's object, ``None`` where it answers nothing, and its text for a person, which may need more requests."""
+
+
+def print_answer(find: Callable[[], Answer], *, as_json: bool, soft_wrap: bool = False) -> int:
+    """The exit code, as of :func:`answered`."""
+
+    def answer() -> None:
+        model, render = find()
+        if as_json:
+            print("{}" if model is None else json_of(model))
+        else:
+            PlainConsole().print(render(), soft_wrap=soft_wrap)
+
+    return answered(answer)
 
 
 def plain(text: str) -> str:

@@ -22,9 +22,9 @@ from underfed_server.store.runs.audit_log import Author
 from underfed_server.store.store import Store
 from underfed_server.store.team import access_tokens
 from underfed_server.terminal.client import client_from_environment
-from underfed_server.terminal.console import answered, print_answer
+from underfed_server.terminal.console import Answer, print_answer
 
-_WRITTEN = ("name", "scopes", "project")
+_TYPED = ("name", "scopes", "project")
 OPERATOR = Author("underfed token --db")
 """In the audit log: whoever can open the database itself."""
 
@@ -65,12 +65,12 @@ def token(argv: Sequence[str]) -> int:
     """Create, list and revoke the access tokens of a service."""
     arguments = _parser().parse_args(argv)
 
-    def answer() -> None:
+    def find() -> Answer:
         with _opened(arguments.db) as tokens:
             model, shown = _done(arguments, tokens)
-        print_answer(model, shown, as_json=arguments.json)
+        return model, lambda: shown
 
-    return answered(answer)
+    return print_answer(find, as_json=arguments.json, soft_wrap=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -157,21 +157,17 @@ def _table(tokens: Sequence[TokenInfo]) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="bright_black")
     for name in ("id", "name", "scopes", "project", "created", "expires", "last used", "state"):
         # What people wrote may take several lines, what they copy may not.
-        table.add_column(name, no_wrap=name not in _WRITTEN, overflow="fold")
+        table.add_column(name, no_wrap=name not in _TYPED, overflow="fold")
     for each in tokens:
-        dates = (_day(each.made_at), _day(each.expires_at), _minute(each.last_used_at))
+        dates = (_written(each.made_at), _written(each.expires_at), _written(each.last_used_at, "%Y-%m-%d %H:%M"))
         project = "all" if each.project is None else each.project
         cells = (each.token_id, each.name, ", ".join(each.scopes), project, *dates, _state(each))
         table.add_row(*(Text(cell) for cell in cells))
     return table
 
 
-def _day(at: datetime | None) -> str:
-    return "–" if at is None else f"{at:%Y-%m-%d}"
-
-
-def _minute(at: datetime | None) -> str:
-    return "–" if at is None else f"{at:%Y-%m-%d %H:%M}"
+def _written(at: datetime | None, form: str = "%Y-%m-%d") -> str:
+    return "–" if at is None else f"{at:{form}}"
 
 
 def _state(one: TokenInfo) -> str:

@@ -203,4 +203,4 @@ def test_the_log_is_read_page_by_page_by_project_and_trimmed_by_age(desk: Desk, 
     desk.send()
     queued(desk, channel, 1)
     desk.advance(days=30)
-    assert desk.store.trim_alerts() == 3, "what waits is kept"
+    assert desk.store.trim_alerts(timedelta(days=30)) == 3, "what waits is kept"

@@ -6,7 +6,7 @@ import pytest
 from rich.padding import Padding
 from rich.table import Table
 
-from underfed_server.terminal.console import PlainConsole
+from underfed_server.terminal.console import PlainConsole, answered
 
 WORDS = " ".join(f"word{number}" for number in range(60))
 
@@ -32,3 +32,11 @@ def test_a_width_that_is_asked_for_is_kept(capsys: pytest.CaptureFixture[str], m
     monkeypatch.setenv("COLUMNS", "60")
     PlainConsole().print(WORDS)
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+
+
+def test_a_command_that_is_interrupted_ends_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    assert answered(interrupted) == 130
+    assert capsys.readouterr() == ("", "")

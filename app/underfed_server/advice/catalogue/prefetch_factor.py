@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from underfed_server.advice.capacity import fits, fits_in_pass, in_flight
+from underfed_server.advice.capacity import fits_in_pass, in_flight
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer, is_worthwhile, refuse
 from underfed_server.advice.prediction.predict import Prediction, Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
-from underfed_server.advice.search import cheapest, longer_factors
+from underfed_server.advice.search import cheapest, longer, longer_factors
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.causes.too_few_workers import BUSY_FRACTION
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -30,24 +30,19 @@ def consider(case: Case) -> Offer | Refusal | None:
     try:
         return _predicted(case, case.predicting())
     except PredictionError as error:
-        options = _longer(case) if case.found("slow_samples") else []
+        options = longer(case, case.recorded) if case.found("slow_samples") else []
         return _offer(case, options[0], str(error)) if options else None
 
 
 def _predicted(case: Case, predictor: Predictor) -> Offer | Refusal | None:
     if case.is_short_of_memory:
         return _shorter(case, predictor)
-    speeds = {setting: predictor.quick(setting) for setting in _longer(case)}
+    speeds = {setting: predictor.quick(setting) for setting in longer(case, case.recorded)}
     best = cheapest(speeds)
     if best is None or not is_worthwhile(speeds[best]):
         # A longer queue is no obvious remedy for a slow hand-over or start: nothing needs to be refused.
         return _refusal(case, max(speeds.values(), default=None)) if case.found(*NOT_IN_TIME) else None
     return _offer(case, best, predictor.predict(best))
-
-
-def _longer(case: Case) -> list[SimulatedSetting]:
-    options = [replace(case.recorded, prefetch_factor=factor) for factor in longer_factors(case)]
-    return [option for option in options if fits(case, option)]
 
 
 def _shorter(case: Case, predictor: Predictor) -> Offer | None:

@@ -9,8 +9,9 @@ import numpy as np
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
 from underfed_server.advice.offer import Offer, refuse
+from underfed_server.advice.proof.pace import Gain
 from underfed_server.advice.proof.traits import halved
-from underfed_server.advice.shares import Gain, gain_without
+from underfed_server.advice.shares import gain_without
 from underfed_server.diagnosis import evidence, measures
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Evidence, Refusal

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.loader_settings import SETTINGS, normalised
-from underfed_server.advice.proof.pace import Pace, Paces, comparable, paces_of, speedup
+from underfed_server.advice.proof.pace import Pace, Paces, comparable, is_inside, paces_of, speedup
 from underfed_server.advice.proof.traits import NAMES, Traits
 from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, LedgerEntry, Setting
@@ -53,7 +53,7 @@ def compare(later: RunFacts, pairing: Pairing) -> LedgerEntry:
         observed_speedup=value,
         observed_low=low,
         observed_high=high,
-        inside_interval=_inside(advice, value),
+        inside_interval=is_inside(value, advice.predicted_speedup, advice.low, advice.high),
         why_not=why_not,
     )
 
@@ -68,12 +68,6 @@ def _why_not(later: RunFacts, pairing: Pairing, both: tuple[Pace, Pace] | None) 
     if (pairing.paces.epochs if is_of_epochs else pairing.paces.steps) is None:
         return f"the earlier run had too few {of} to compare with"
     return f"not enough {of} yet" if later.status == "running" else f"the run had too few {of} to compare"
-
-
-def _inside(advice: Advice, observed: float | None) -> bool | None:
-    if observed is None or advice.predicted_speedup is None or advice.low is None or advice.high is None:
-        return None
-    return advice.low <= observed <= advice.high
 
 
 def carried_advice(earlier: Traits, later: Traits, advised: Sequence[Advice]) -> Advice | None:

@@ -24,6 +24,22 @@ Blocks = list[Places]
 
 
 @dataclass(frozen=True, slots=True)
+class Gain:
+    """Factor on steps per second, with its interval."""
+
+    speedup: float
+    low: float
+    high: float
+
+
+def is_inside(observed: float | None, predicted: float | None, low: float | None, high: float | None) -> bool | None:
+    """Whether the gain lies in the interval that was predicted; ``None``: nothing was observed, or none predicted."""
+    if observed is None or predicted is None or low is None or high is None:
+        return None
+    return low <= observed <= high
+
+
+@dataclass(frozen=True, slots=True)
 class Pace:
     """The mean step of the judged rank and its standard error, from the spread of ``blocks`` block means."""
 

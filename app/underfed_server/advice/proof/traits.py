@@ -49,20 +49,19 @@ NAMES: Mapping[str, str] = {
 }
 """Labels of the traits besides settings that two runs must have in common to be compared."""
 
+OF_LOADER = (
+    "dataset_type", "dataset_length", "batch_tensors", "batch_bytes", "dispatched", "snapshot_interval_steps",
+    "dataset_shards", "repeated_batches",
+)  # fmt: skip
+"""What traits are that the agent tells of the loader."""
+
 
 def traits_of(facts: RunFacts, machine: Traits, *, has_straggler: bool) -> Traits:
     """Traits of the judged loader. ``machine``: those of the host that the facts do not contain."""
     loader, host = facts.loader, facts.host
     return {
         **normalised(facts.settings),
-        "dataset_type": loader.dataset_type if loader else None,
-        "dataset_length": loader.dataset_length if loader else None,
-        "batch_tensors": loader.batch_tensors if loader else None,
-        "batch_bytes": loader.batch_bytes if loader else None,
-        "dispatched": loader.dispatched if loader else None,
-        "snapshot_interval_steps": loader.snapshot_interval_steps if loader else None,
-        "dataset_shards": loader.dataset_shards if loader else None,
-        "repeated_batches": loader.repeated_batches if loader else None,
+        **{name: getattr(loader, name, None) for name in OF_LOADER},
         "storage": _storage(facts),
         **machine,
         "usable_cores": host.usable_cores,

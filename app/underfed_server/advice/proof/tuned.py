@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from underfed_server.advice.loader_settings import SETTINGS, normalised
+from underfed_server.advice.proof.pace import Gain, is_inside
 from underfed_server.model import LedgerEntry, Setting, Trial, Tuning
 from underfed_server.names import CHANGES, CauseName, ChangeName
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    speedup: float
-    low: float
-    high: float
 
 
 def entries_of(tuning: Tuning, trials: Sequence[Trial], run_id: str, cause: CauseName | None) -> list[LedgerEntry]:
@@ -29,6 +22,7 @@ def entries_of(tuning: Tuning, trials: Sequence[Trial], run_id: str, cause: Caus
         change = _change(first, trial) if first else None
         if trial.kept and first and change:
             gain = _measured(tuning, trial, trials)
+            predicted = (trial.predicted_speedup, trial.predicted_low, trial.predicted_high)
             entry = LedgerEntry(
                 advice_of=run_id,
                 loader=tuning.loader,
@@ -42,7 +36,7 @@ def entries_of(tuning: Tuning, trials: Sequence[Trial], run_id: str, cause: Caus
                 observed_speedup=gain.speedup if gain else None,
                 observed_low=gain.low if gain else None,
                 observed_high=gain.high if gain else None,
-                inside_interval=_inside(trial, gain),
+                inside_interval=is_inside(gain.speedup if gain else None, *predicted),
                 why_not=None if gain else "it was kept before it was measured",
             )
             found.append(entry)
@@ -77,13 +71,6 @@ def _change(first: Trial, trial: Trial) -> ChangeName | None:
     """The first setting that differs; ``None``: none that advice knows."""
     before, after = normalised(first.settings), normalised(trial.settings)
     return next((name for name in SETTINGS if name in CHANGES and before[name] != after[name]), None)
-
-
-def _inside(trial: Trial, gain: Gain | None) -> bool | None:
-    low, high = trial.predicted_low, trial.predicted_high
-    if gain is None or trial.predicted_speedup is None or low is None or high is None:
-        return None
-    return low <= gain.speedup <= high
 
 
 def _measured(tuning: Tuning, trial: Trial, trials: Sequence[Trial]) -> Gain | None:

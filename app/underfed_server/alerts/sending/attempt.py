@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 from underfed_server.errors import UnderfedError
 
@@ -20,7 +22,6 @@ class AttemptError(UnderfedError):
 
     def __init__(self, why: str, *, is_final: bool = False, wait: timedelta | None = None) -> None:
         super().__init__(why)
-        self.why = why
         self.is_final = is_final
         """It would fail again."""
         self.wait = wait
@@ -39,3 +40,23 @@ def deadline(seconds: float, cut: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+def reached(addresses: Sequence[tuple[int, Any]]) -> socket.socket:
+    """Connected to the first that answers of these, each with its family: they share the time. No name is resolved.
+
+    Raises:
+        OSError: none answers.
+    """
+    for index, (family, address) in enumerate(addresses):
+        line = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            line.settimeout(DEADLINE_S / len(addresses))
+            line.connect(address)
+        except OSError:
+            line.close()
+            if index == len(addresses) - 1:
+                raise
+        else:
+            return line
+    raise OSError

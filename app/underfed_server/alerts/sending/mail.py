@@ -5,14 +5,13 @@ from __future__ import annotations
 import smtplib
 import socket
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
-from typing import Any
 
-from underfed_server.alerts.sending.attempt import DEADLINE_S, AttemptError, deadline
+from underfed_server.alerts.sending.attempt import DEADLINE_S, AttemptError, deadline, reached
 from underfed_server.alerts.sending.text import about, lines_of
 from underfed_server.logs import printable
 from underfed_server.model import AlertMessage
@@ -42,7 +41,8 @@ def send_mail(server: MailServer, made: EmailMessage, context: ssl.SSLContext) -
         AttemptError: it has not.
     """
     try:
-        return _refused(_sent(server, made, context))
+        refused = _sent(server, made, context)
+        return f"the mail server refused {len(refused)} of the recipients" if refused else None
     except smtplib.SMTPRecipientsRefused as error:
         codes = sorted({code for code, _ in error.recipients.values()})
         why = f"the mail server refused the recipients with {', '.join(map(str, codes))}"
@@ -99,12 +99,12 @@ class _Client(smtplib.SMTP):
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         """As the library asks its own subclasses for it."""
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        reached = _reached(found, timeout / len(found))
-        reached.settimeout(timeout)
-        self._line = reached.dup()
+        line = reached([(family, address) for family, _, _, _, address in found])
+        line.settimeout(timeout)
+        self._line = line.dup()
         if self.is_cut:
             self.cut()  # the name took too long to resolve
-        return reached if self._context is None else self._context.wrap_socket(reached, server_hostname=host)
+        return line if self._context is None else self._context.wrap_socket(line, server_hostname=host)
 
     def cut(self) -> None:
         self.is_cut = True
@@ -116,25 +116,3 @@ class _Client(smtplib.SMTP):
         super().close()
         if self._line is not None:
             self._line.close()
-
-
-def _reached(addresses: Sequence[tuple[Any, ...]], each_s: float) -> socket.socket:
-    """Raises:
-    OSError: none of the addresses answers.
-    """
-    for index, (family, kind, protocol, _, address) in enumerate(addresses):
-        reached = socket.socket(family, kind, protocol)
-        try:
-            reached.settimeout(each_s)
-            reached.connect(address)
-        except OSError:
-            reached.close()
-            if index == len(addresses) - 1:
-                raise
-        else:
-            return reached
-    raise OSError
-
-
-def _refused(recipients: Mapping[str, tuple[int, bytes]]) -> str | None:
-    return f"the mail server refused {len(recipients)} of the recipients" if recipients else None

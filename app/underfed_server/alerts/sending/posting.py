@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from underfed_server.alerts.sending.addresses import Address, Destination, resolve
-from underfed_server.alerts.sending.attempt import DEADLINE_S, AttemptError, deadline
+from underfed_server.alerts.sending.attempt import DEADLINE_S, AttemptError, deadline, reached
 from underfed_server.settings import Network
 
 LONGEST_WAIT_S = 3_600
@@ -27,28 +27,12 @@ class _Connection(http.client.HTTPConnection):
         self.is_cut = False
 
     def connect(self) -> None:
-        self.sock = self._reached()
+        families = {4: socket.AF_INET, 6: socket.AF_INET6}
+        self.sock = reached([(families[each.version], (str(each), self.port)) for each in self._addresses])
         if self._context is not None:
             # Its own timeout bounds each read of the handshake, the deadline all of it: what is cut is the new socket.
             self.sock = self._context.wrap_socket(self.sock, server_hostname=self.host, do_handshake_on_connect=False)
             self.sock.do_handshake()
-
-    def _reached(self) -> socket.socket:
-        """Raises:
-        OSError: none of the addresses answers.
-        """
-        for index, address in enumerate(self._addresses):
-            reached = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)
-            try:
-                reached.settimeout(DEADLINE_S / len(self._addresses))
-                reached.connect((str(address), self.port))
-            except OSError:
-                reached.close()
-                if index == len(self._addresses) - 1:
-                    raise
-            else:
-                return reached
-        raise OSError
 
     def cut(self) -> None:
         self.is_cut = True

@@ -19,12 +19,12 @@ from underfed_server.alerts.sending.addresses import parse
 from underfed_server.alerts.sending.attempt import AttemptError
 from underfed_server.alerts.sending.mail import mail, send_mail
 from underfed_server.alerts.sending.posting import post_body
-from underfed_server.alerts.sending.slack import chat
+from underfed_server.alerts.sending.text import chat
 from underfed_server.alerts.sending.webhook import signed
 from underfed_server.counters import Counters
 from underfed_server.errors import UnderfedError
 from underfed_server.settings import AlertSettings
-from underfed_server.store.alerts.outbox import Claimed, Failure
+from underfed_server.store.alerts.outbox import Claimed
 from underfed_server.store.databases.trouble import tell
 from underfed_server.store.store import Store
 
@@ -109,10 +109,11 @@ class AlertSender:
                 self._changed.wait_for(lambda seen=wakes: self._is_closing or self._wakes != seen, rest_s)  # type: ignore[misc]
 
     def _note_failed(self, claimed: Claimed, attempt: AttemptError) -> None:
-        is_planned = self._store.note_failed(claimed, Failure(attempt.why, attempt.is_final, attempt.wait))
+        why = str(attempt)
+        is_planned = self._store.note_failed(claimed, why, is_final=attempt.is_final, wait=attempt.wait)
         self._counters.alerts.labels(claimed.kind, "failed").inc()
         if not is_planned and claimed.message.kind != "test":
-            log.warning("alert %s was not sent, and is not tried again: %s", claimed.alert_id, attempt.why)
+            log.warning("alert %s was not sent, and is not tried again: %s", claimed.alert_id, why)
 
     def _deliver(self, claimed: Claimed) -> str | None:
         """Who did not get it, where that is said.

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -21,13 +21,15 @@ from underfed_server.api.admission.proxy import Person
 from underfed_server.errors import ForbiddenError, TryLaterError, UnauthorisedError
 from underfed_server.ingest.asgi import Headers
 from underfed_server.ingest.permission import ALL, NOT_KNOWN, OPEN, Permission
-from underfed_server.model import Scope, TokenMade
+from underfed_server.model import Scope
 from underfed_server.proxy_groups import ALL_PROJECTS, in_words
 from underfed_server.settings import Settings
 from underfed_server.store.runs.audit_log import AuditOf, Author, add_entry, last_content
 from underfed_server.store.store import Store
 from underfed_server.store.team import access_tokens
 from underfed_server.store.upkeep.periodic import PeriodicThread
+
+T = TypeVar("T")
 
 COOKIE = "underfed_session"
 SESSION_LENGTH = timedelta(days=30)
@@ -208,10 +210,11 @@ class Access:
 
     # --- the tables -------------------------------------------------------------------------------
 
-    def write(self, work: Callable[[Connection], None]) -> None:
+    def write(self, work: Callable[[Connection], T]) -> T:
         """Change tokens or sessions: effective here on return, and in other processes within a second."""
-        self._store.write(work)
+        done = self._store.write(work)
         self.refresh()
+        return done
 
     def refresh(self, *, after_s: float = 0.0) -> None:
         """Read the tables again, unless that was done less than ``after_s`` ago."""
@@ -261,19 +264,19 @@ def is_open(settings: Settings) -> bool:
 
 def open_access(store: Store, settings: Settings) -> tuple[Access, str | None]:
     """The service's access, and a token if one was just created: it is shown once and cannot be read again."""
-    made: list[TokenMade] = []
 
-    def make_first(connection: Connection) -> None:
-        if not access_tokens.can_administer(connection, store.now()):
-            made.append(access_tokens.make_token(connection, name="first start", now=store.now(), by=START))
+    def make_first(connection: Connection) -> str | None:
+        if access_tokens.can_administer(connection, store.now()):
+            return None
+        return access_tokens.make_token(connection, name="first start", now=store.now(), by=START).token
 
-    owner = None
+    owner = made = None
     if is_open(settings):
         owner = None if settings.owner_token_path is None else owner_token.read_or_make(settings.owner_token_path)
     elif settings.token is None:
-        store.write(make_first)
+        made = store.write(make_first)
     _note_groups(store, in_words(settings.proxy_groups))
-    return Access(store, settings, owner), made[-1].token if made else None
+    return Access(store, settings, owner), made
 
 
 def _note_groups(store: Store, after: dict[str, str]) -> None:

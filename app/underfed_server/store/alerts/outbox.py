@@ -47,9 +47,6 @@ LONGEST_WAIT = max(BACKOFF)
 MOST_AGE = timedelta(hours=12)
 """Of a message that is tried again: of many to one channel most wait for their first attempt meanwhile."""
 
-KEEP_ALERTS = timedelta(days=30)
-"""How long the log keeps a message, unless the service is told otherwise."""
-
 MOST_AN_HOUR = 100
 """Messages to one channel: whoever may send windows can send those of any number of runs."""
 
@@ -81,17 +78,6 @@ class Claimed:
     channel_id: str
     kind: ChannelKind
     sealed: str
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why an attempt failed, in words without secrets."""
-
-    why: str
-    is_final: bool = False
-    """It would fail again."""
-    wait: timedelta | None = None
-    """Asked for by the receiver."""
 
 
 def post(connection: Connection, now: datetime, outgoing: Sequence[Outgoing]) -> list[str]:
@@ -185,16 +171,23 @@ def note_sent(connection: Connection, now: datetime, claimed: Claimed, but: str 
     _note(connection, claimed, done)
 
 
-def note_failed(connection: Connection, now: datetime, claimed: Claimed, failure: Failure) -> bool:
+def note_failed(
+    connection: Connection,
+    now: datetime,
+    claimed: Claimed,
+    why: str,
+    *,
+    is_final: bool = False,
+    wait: timedelta | None = None,
+) -> bool:
     """Plan the next attempt, of other messages to this channel too: what fails for one fails for all. ``False``: there
-    is none.
+    is none. ``why``: in words without secrets. ``is_final``: it would fail again. ``wait``: asked for by the receiver.
     """
     is_late = claimed.attempts >= len(BACKOFF) or now - claimed.made_at >= MOST_AGE
-    is_over = failure.is_final or claimed.message.kind == "test" or is_late
-    wait = None if is_over else max(BACKOFF[claimed.attempts], failure.wait or timedelta())
-    due_at = None if wait is None else now + min(wait, LONGEST_WAIT)
+    is_over = is_final or claimed.message.kind == "test" or is_late
+    due_at = None if is_over else now + min(max(BACKOFF[claimed.attempts], wait or timedelta()), LONGEST_WAIT)
     _note(connection, claimed, {
-        "attempts": claimed.attempts + 1, "due_at": due_at, "error": failure.why[:MOST_ERROR],
+        "attempts": claimed.attempts + 1, "due_at": due_at, "error": why[:MOST_ERROR],
     })  # fmt: skip
     if due_at is not None:
         alert = tables.alert.c
@@ -263,7 +256,7 @@ def read_alert(connection: Connection, alert_id: str, within: Projects) -> Alert
     return _alert(row)
 
 
-def trim_alerts(connection: Connection, now: datetime, keep: timedelta = KEEP_ALERTS) -> int:
+def trim_alerts(connection: Connection, now: datetime, keep: timedelta) -> int:
     """Delete messages that are older and wait for nothing. Returns how many they were."""
     alert = tables.alert.c
     return connection.execute(delete(tables.alert).where(alert.made_at < now - keep, alert.due_at.is_(None))).rowcount

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select
 
 from underfed_server.errors import ConflictError, NotFoundError
 from underfed_server.model import AlertRule, Condition
@@ -49,12 +50,16 @@ def read_rules(connection: Connection, within: Projects) -> list[AlertRule]:
     """The newest first."""
     rule = tables.alert_rule.c
     statement = select(*_TOLD).where(tables.is_of(rule.project, within)).order_by(rule.made_at.desc(), rule.rule_id)
-    return [AlertRule(**row) for row in connection.execute(statement).mappings()]
+    return [_rule(row) for row in connection.execute(statement).mappings()]
 
 
 def rules_in_force(connection: Connection) -> list[RuleInForce]:
     rows = connection.execute(select(*_TOLD, tables.alert_rule.c.page_url)).mappings()
-    return [RuleInForce(AlertRule(**{c.name: row[c.name] for c in _TOLD}), row["page_url"]) for row in rows]
+    return [RuleInForce(_rule(row), row["page_url"]) for row in rows]
+
+
+def _rule(row: RowMapping | Mapping[str, Any]) -> AlertRule:
+    return AlertRule(**{column.name: row[column.name] for column in _TOLD})
 
 
 def make_rule(connection: Connection, now: datetime, new: NewRule, within: Projects, by: Author) -> AlertRule:
@@ -75,21 +80,9 @@ def make_rule(connection: Connection, now: datetime, new: NewRule, within: Proje
         >= MOST_RULES
     ):
         raise ConflictError(f"there are {MOST_RULES} rules already, which is the most: remove one first")
-    made = AlertRule(
-        rule_id=f"r{secrets.token_hex(4)}",
-        project=new.project,
-        user=new.user,
-        condition=new.condition,
-        threshold=new.threshold,
-        for_us=new.for_us,
-        cool_down_us=new.cool_down_us,
-        tells_recovery=new.tells_recovery,
-        channel_id=new.channel_id,
-        made_by=by.name,
-        made_at=now,
-    )
-    row = made.model_dump(exclude={"condition_label"}) | {"page_url": new.page_url}
+    row = {"rule_id": f"r{secrets.token_hex(4)}", **asdict(new), "made_by": by.name, "made_at": now}
     connection.execute(insert(tables.alert_rule), row)
+    made = _rule(row)
     add_entry(connection, now, by, AuditOf("alert_rule_created", channel["name"], new.project, after=in_words(made)))
     return made
 

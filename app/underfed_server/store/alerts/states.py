@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 
-from sqlalchemy import Connection, func, insert, or_, select, update
+from sqlalchemy import Connection, RowMapping, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from underfed_server.model import AlertMessage, Bound, Condition
@@ -51,18 +51,7 @@ def read_states(connection: Connection, run_id: str) -> dict[str, RuleState]:
     """By rule."""
     state = tables.alert_state
     rows = connection.execute(select(state).where(state.c.run_id == run_id)).mappings()
-    return {
-        row["rule_id"]: RuleState(
-            version=row["version"],
-            since_at=row["since_at"],
-            clear_at=row["clear_at"],
-            is_raised=row["is_raised"],
-            told=_instants(row["told"]),
-            bound=row["bound"],
-            held=_instants(row["held"] or {}),
-        )
-        for row in rows
-    }
+    return {row["rule_id"]: _state(row) for row in rows}
 
 
 def waiting_states(connection: Connection, condition: Condition) -> list[str]:
@@ -101,16 +90,13 @@ def _is_saved(connection: Connection, run_id: str, change: StateChange) -> bool:
     return True
 
 
+def _state(row: RowMapping) -> RuleState:
+    same = {each.name: row[each.name] for each in fields(RuleState)}
+    return RuleState(**same | {"told": _instants(row["told"]), "held": _instants(row["held"] or {})})
+
+
 def _row(state: RuleState, version: int) -> dict[str, object]:
-    return {
-        "version": version,
-        "since_at": state.since_at,
-        "clear_at": state.clear_at,
-        "is_raised": state.is_raised,
-        "told": _unix(state.told),
-        "bound": state.bound,
-        "held": _unix(state.held) or None,
-    }
+    return asdict(state) | {"version": version, "told": _unix(state.told), "held": _unix(state.held) or None}
 
 
 def _instants(by_subject: Mapping[str, int]) -> dict[str, datetime]:

@@ -15,21 +15,16 @@ from sqlalchemy.sql.functions import FunctionElement
 Insert = sqlite.Insert | postgresql.Insert
 
 
-def upsert(connection: Connection, table: Table, *, keep: tuple[str, ...] = ()) -> Insert:
-    """Insert a row, or replace that of the same key, except for its columns ``keep``."""
-    return _upsert(connection.dialect.name, table, keep)
+def upsert(connection: Connection, table: Table) -> Insert:
+    """Insert a row, or replace that of the same key."""
+    return _upsert(connection.dialect.name, table)
 
 
 # Cached: building a statement costs more than running it.
 @cache
-def _upsert(dialect: str, table: Table, keep: tuple[str, ...]) -> Insert:
+def _upsert(dialect: str, table: Table) -> Insert:
     statement = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
-    kept = set(keep)
-    changed = {
-        column.name: statement.excluded[column.name]
-        for column in table.c
-        if not column.primary_key and column.name not in kept
-    }
+    changed = {column.name: statement.excluded[column.name] for column in table.c if not column.primary_key}
     return statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=changed)
 
 
@@ -41,7 +36,7 @@ def plain_insert(connection: Connection, table: Table, names: Sequence[str]) -> 
 
 
 def plain_upsert(connection: Connection, table: Table, names: Sequence[str], *, keep: tuple[str, ...] = ()) -> str:
-    """As :func:`upsert`, for the columns ``names``, likewise."""
+    """As :func:`upsert`, for the columns ``names``, likewise, of which ``keep`` stay as they are."""
     return _plain_upsert(connection.dialect.name, table, tuple(names), keep)
 
 

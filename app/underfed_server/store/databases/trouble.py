@@ -51,7 +51,7 @@ def trouble_of(error: BaseException) -> str | None:
     """The sentence; ``None``: the error lies in the statement, not in the database."""
     told = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(told, sqlite3.Error):
-        return _of_sqlite(str(told))
+        return next((sentence for part, sentence in _SQLITE if part in str(told)), None)
     return _of_postgresql(told) if isinstance(error, DBAPIError) else None
 
 
@@ -75,10 +75,6 @@ def tell(log: logging.Logger, error: Exception, what: str) -> None:
         log.warning("%s: %s", what, trouble)
     else:
         log.error("%s", what, exc_info=error)
-
-
-def _of_sqlite(said: str) -> str | None:
-    return next((sentence for part, sentence in _SQLITE if part in said), None)
 
 
 def _of_postgresql(told: BaseException | None) -> str | None:

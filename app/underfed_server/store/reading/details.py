@@ -111,12 +111,9 @@ def read_epochs_of(
 def _epochs(connection: Connection, run_id: str) -> list[EpochInfo]:
     """The newest of all ranks and loaders; oldest first."""
     rows = connection.execute(_EPOCHS_OF_ALL, {"run_id": run_id}).mappings().all()
-    of_loaders = groupby(sorted(rows, key=_place_of), key=lambda row: (row["rank"], row["loader"]))
+    ordered = sorted(rows, key=lambda row: (row["rank"], row["loader"], row["began"]))
+    of_loaders = groupby(ordered, key=lambda row: (row["rank"], row["loader"]))
     return sorted((each for _, own in of_loaders for each in _joined(own)), key=lambda each: (each.start_us, each.rank))
-
-
-def _place_of(row: RowMapping) -> tuple[int, str, int]:
-    return row["rank"], row["loader"], row["began"]
 
 
 def _joined(rows: Iterable[RowMapping]) -> Iterator[EpochInfo]:

@@ -195,12 +195,13 @@ def _rows(reader: Reader, span: _Span, chunks: range, names: Sequence[str]) -> I
 
 def _pieces(reader: Reader, span: _Span, chunks: range, question: _Question) -> Iterator[Rollup]:
     """Roll-ups of a track's rows, each of at most about ``size`` rows, shifted to the run's count and clock."""
-    hot = reader.hot_rows(span.track)
+    hot, track = reader.hot_rows(span.track), span.track
     for piece in (
         *_chunk_pieces(reader, span, chunks, question),
         *_summaries(span, [] if hot is None else [hot], question),
     ):
-        yield _shifted(span.track, piece)
+        first_us = piece.first_us + track.shift_us
+        yield replace(piece, first_index=piece.first_index + track.shift_index, first_us=first_us)
 
 
 def _chunk_pieces(reader: Reader, span: _Span, chunks: range, question: _Question) -> Iterator[Rollup]:
@@ -311,7 +312,3 @@ def _columns_for(track: Track, names: Sequence[str]) -> list[str]:
         *(computed[name].made_of if name in computed else (name,) for name in names)
     )
     return sorted(wanted)
-
-
-def _shifted(track: Track, piece: Rollup) -> Rollup:
-    return replace(piece, first_index=piece.first_index + track.shift_index, first_us=piece.first_us + track.shift_us)

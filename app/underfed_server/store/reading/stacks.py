@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, select
 
@@ -126,19 +127,7 @@ def read_stacks(connection: Connection, run_id: str, loader: str, rank: int | No
         for size in sent.picture_sizes:
             sizes[size.decoded_width, size.decoded_height, size.used_width, size.used_height] += size.count
         agent_samples += sent.agent_samples
-        slow += (
-            SlowSample(
-                index=each.index,
-                file=each.file,
-                file_bytes=each.file_bytes,
-                load_us=each.load_us,
-                rank=of,
-                worker=each.worker,
-                cpu_us=each.cpu_us,
-                runqueue_us=each.runqueue_us,
-            )
-            for each in sent.slow_samples
-        )
+        slow += (SlowSample(rank=of, **asdict(each)) for each in sent.slow_samples)
     reasons = read_reasons(connection, run_id, loader)
     return LoaderStacks(
         loading,

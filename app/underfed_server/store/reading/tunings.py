@@ -42,7 +42,8 @@ class Tuned:
         """The steps of each search: of its first one, and one past its last. They are of several settings; those
         before it that were measured for it are of one.
         """
-        return [(min(_first(each)), max(_after(each))) for each in _other_blocks(self.trials).values() if each]
+        searches = [blocks for blocks in _other_blocks(self.trials).values() if blocks]
+        return [(min(each.first_step_index for each in blocks), max(_after(blocks))) for blocks in searches]
 
 
 Tunings = Mapping[tuple[int, str], Tuned]
@@ -82,14 +83,9 @@ def _tuned(rank: int, sent: wire.Tuning, track: Track | None, before: Tuned | No
 def _trials(rank: int, sent: Sequence[wire.Trial], first_search: int, steps: int, us: int) -> Iterator[Trial]:
     paces = {each.search: each.steps_per_s for each in sent if not each.number}
     for each in sent:
+        shifts = {"first_step_index": steps, "steps": 0, "start_us": us, "end_us": us}
         blocks = [
-            TrialBlock(
-                first_step_index=block.first_step_index + steps,
-                steps=block.steps,
-                start_us=block.start_us + us,
-                end_us=block.end_us + us,
-            )
-            for block in each.blocks
+            TrialBlock(**{name: getattr(block, name) + by for name, by in shifts.items()}) for block in each.blocks
         ]
         before, now = paces.get(each.search), each.steps_per_s
         yield Trial(
@@ -129,10 +125,6 @@ def _other_blocks(trials: Sequence[Trial]) -> dict[int, list[TrialBlock]]:
         blocks = [block for trial in own for block in trial.blocks]
         found[search] = [each for each in blocks if others and each.first_step_index >= min(others)]
     return found
-
-
-def _first(blocks: Sequence[TrialBlock]) -> list[int]:
-    return [each.first_step_index for each in blocks]
 
 
 def _after(blocks: Sequence[TrialBlock]) -> list[int]:

@@ -15,9 +15,6 @@ from underfed_server.names import Projects
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import bytewise
 
-KEEP_AUDIT = timedelta(days=365)
-"""How long entries are kept, unless the service is told otherwise."""
-
 MOST_CHARACTERS = 1_000
 """Of a text before or after: notes may be a hundred times as long, and two of them are kept for each edit."""
 
@@ -123,6 +120,6 @@ def read_audit(connection: Connection, asked: AuditFilter) -> AuditPage:
     return AuditPage(entries=entries[: asked.limit], next_cursor=None if last is None else last.entry_id)
 
 
-def trim_audit(connection: Connection, now: datetime, keep: timedelta = KEEP_AUDIT) -> int:
+def trim_audit(connection: Connection, now: datetime, keep: timedelta) -> int:
     """Delete entries that are older. Returns how many they were."""
     return connection.execute(delete(tables.audit).where(tables.audit.c.at < now - keep)).rowcount

@@ -8,10 +8,10 @@ before, and what it loses more is counted for the cause that leads then.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, true
 
 from underfed_server.model import Diagnosis
 from underfed_server.names import Projects
@@ -69,42 +69,20 @@ def _count_loss(connection: Connection, key: Mapping[str, str], lost_us: int) ->
 
 def read_counted(connection: Connection, projects: Projects, limit: int) -> Counted:
     """At most ``limit`` amounts of each kind; of these projects."""
-    lost, lost_beyond = _largest(
-        connection,
-        _loss.gpu_lost_us,
-        (_loss.project, _loss.user, _loss.cause),
-        tables.is_of(_loss.project, projects),
-        limit,
+    asked: Sequence[tuple[ColumnElement[int], ColumnElement[bool], tuple[ColumnElement[str], ...]]] = (
+        (func.sum(_loss.gpu_lost_us), true(), (_loss.project, _loss.user, _loss.cause)),
+        (func.sum(_run.gpu_us), _run.gpu_us > 0, (_run.project, _run.user)),
+        (func.count(), _run.bound.is_not(None), (_run.project, _run.bound)),
     )
-    used, used_beyond = _largest(
-        connection,
-        _run.gpu_us,
-        (_run.project, _run.user),
-        tables.is_of(_run.project, projects) & (_run.gpu_us > 0),
-        limit,
-    )
-    ended, ended_beyond = _largest(
-        connection,
-        None,
-        (_run.project, _run.bound),
-        tables.is_of(_run.project, projects) & _run.bound.is_not(None),
-        limit,
-    )
-    return Counted(lost, used, ended, lost_beyond + used_beyond + ended_beyond)
-
-
-def _largest(
-    connection: Connection,
-    amount: ColumnElement[int] | None,
-    by: tuple[ColumnElement[str], ...],
-    condition: ColumnElement[bool],
-    limit: int,
-) -> tuple[Amounts, int]:
-    """Sums of ``amount``, or counts of rows, and how many there are beyond the limit."""
-    total = (func.count() if amount is None else func.sum(amount)).label("total")
-    sums = select(*by, total).where(condition).group_by(*by).order_by(total.desc(), *by)
-    rows = connection.execute(sums).all()
-    return {tuple(row[:-1]): int(row[-1]) for row in rows[:limit]}, max(0, len(rows) - limit)
+    found: list[Amounts] = []
+    left_out = 0
+    for total, counts, by in asked:
+        sums = select(*by, total).where(counts, tables.is_of(by[0], projects)).group_by(*by)
+        rows = connection.execute(sums.order_by(total.desc(), *by)).all()
+        found.append({tuple(row[:-1]): int(row[-1]) for row in rows[:limit]})
+        left_out += max(0, len(rows) - limit)
+    lost, used, ended = found
+    return Counted(lost, used, ended, left_out)
 
 
 def _us(hours: float | None) -> int | None:

@@ -122,7 +122,8 @@ def read_page(connection: Connection, asked: RunFilter, now: datetime, lines: Li
     """
     rows = _rows(connection, asked, now)
     page, last = rows[: asked.limit], rows[asked.limit - 1] if len(rows) > asked.limit else None
-    cursor = None if last is None else Cursor(asked.sort, _value(last), last.started_us, last.run_id)
+    value = last and (last.sorted_text if last.sorted_by is None else last.sorted_by)
+    cursor = None if last is None else Cursor(asked.sort, value, last.started_us, last.run_id)
     is_all = cursor is None and asked.cursor is None and asked.status is None
     counts: Mapping[Status, int] = (
         Counter(row.status for row in page) if is_all else count_by_status(connection, now, *conditions_of(asked, now))
@@ -133,10 +134,6 @@ def read_page(connection: Connection, asked: RunFilter, now: datetime, lines: Li
         counts=StatusCounts(all=sum(counts.values()), **{name: counts.get(name, 0) for name in get_args(Status)}),
         config=read_config_values(connection, [row.run_id for row in page], asked.config),
     )
-
-
-def _value(row: Any) -> Any:
-    return row.sorted_by if row.sorted_by is not None else row.sorted_text
 
 
 def _rows(connection: Connection, asked: RunFilter, now: datetime) -> Sequence[Any]:
@@ -202,22 +199,17 @@ def job_runs(connection: Connection, run_id: str, most: int) -> list[str]:
     return [*reversed(list(connection.execute(before).scalars())), *later]
 
 
+def _same_job(of: RowMapping | Mapping[str, Any]) -> ColumnElement[bool]:
+    run = tables.run.c
+    return and_(run.job == of["job"], run.project == of["project"], run.job != "", run.deleted_at.is_(None))
+
+
 _run = tables.run.c
+_of: Mapping[str, Any] = {name: bindparam(name) for name in ("run_id", "job", "project")}
 # Built once: each judgement asks, and building a statement costs more than running it.
 _REPLAYS = (
     select(_run.run_id)
-    .where(_run.replay.is_not(None))
-    .where(
-        or_(
-            _run.run_id == bindparam("run_id"),
-            and_(
-                _run.job == bindparam("job"),
-                _run.project == bindparam("project"),
-                _run.job != "",
-                _run.deleted_at.is_(None),
-            ),
-        )
-    )
+    .where(_run.replay.is_not(None), or_(_run.run_id == _of["run_id"], _same_job(_of)))
     .order_by((_run.run_id == bindparam("run_id")).desc(), _run.started_at.desc())
     .limit(20)
 )
@@ -273,11 +265,6 @@ def _edits(before: RowMapping, after: RowMapping) -> Iterator[AuditOf]:
             yield AuditOf(action, *of_run, read(before), read(after))
     if (before["archived_at"] is None) != (after["archived_at"] is None):
         yield AuditOf("unarchived" if after["archived_at"] is None else "archived", *of_run)
-
-
-def _same_job(row: RowMapping) -> ColumnElement[bool]:
-    run = tables.run.c
-    return and_(run.job == row["job"], run.project == row["project"], run.job != "", run.deleted_at.is_(None))
 
 
 def conditions_of(asked: RunFilter, now: datetime, status: Status | None = None) -> list[ColumnElement[bool]]:

@@ -41,9 +41,7 @@ def delete_run(connection: Connection, now: datetime, run_id: str, by: Author = 
     add_entry(connection, now, by, AuditOf("deleted", run.name, run.project, run_id))
 
 
-def restore_run(
-    connection: Connection, now: datetime, run_id: str, keep: timedelta = KEEP_DELETED, by: Author = UNKNOWN
-) -> None:
+def restore_run(connection: Connection, now: datetime, run_id: str, keep: timedelta, by: Author) -> None:
     """Show a deleted run again; for another one it does nothing.
 
     Raises:
@@ -79,14 +77,14 @@ def project_of(connection: Connection, run_id: str) -> str:
     return str(project)
 
 
-def forgettable(connection: Connection, now: datetime, keep: timedelta = KEEP_DELETED) -> str | None:
+def forgettable(connection: Connection, now: datetime, keep: timedelta) -> str | None:
     """A deleted run that can no longer be restored. One that still sends is left until it has ended."""
     run = tables.run.c
     is_over = and_(run.deleted_at < now - keep, status_column(now) != "running")
     return connection.execute(select(run.run_id).where(is_over).order_by(run.deleted_at).limit(1)).scalar()
 
 
-def forget_some(connection: Connection, now: datetime, run_id: str, keep: timedelta = KEEP_DELETED) -> bool:
+def forget_some(connection: Connection, now: datetime, run_id: str, keep: timedelta) -> bool:
     """Remove part of what is recorded of a run from :func:`forgettable`. Returns whether nothing is left of it."""
     run = tables.run.c
     is_over = and_(run.run_id == run_id, run.deleted_at < now - keep)

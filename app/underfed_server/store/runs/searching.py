@@ -158,10 +158,6 @@ def _any_of(column: Column[Any], operator: str, value: Any) -> Condition:
     return not_(found) if operator == "!=" else found
 
 
-def _workers(operator: str, value: Any) -> Condition:
-    return exists().where(_of_judged, _number(_loader.num_workers, operator, value))
-
-
 def _steps(operator: str, value: Any) -> Condition:
     """Steps of the rank that is furthest, as the list shows them."""
     judged = and_(_run.loader.is_not(None), _track.lane == literal(steps_lane("")) + _run.loader)
@@ -181,7 +177,7 @@ _BESIDE: Mapping[str, Callable[[str, Any], Condition]] = {
     "dataset": _of_dataset,
     "mount": _on_mount,
     "tracker": _in_tracker,
-    "num_workers": _workers,
+    "num_workers": lambda operator, value: exists().where(_of_judged, _number(_loader.num_workers, operator, value)),
     "step": _steps,
 }
 """Keys that other tables answer."""

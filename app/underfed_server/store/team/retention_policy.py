@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, func, select
@@ -102,13 +102,7 @@ def read_retention(connection: Connection, project: str) -> tuple[RetentionPolic
 
 def effective_policy(own: RetentionPolicy, for_all: RetentionPolicy) -> RetentionPolicy:
     """The project's own policy takes precedence over the service's."""
-    return RetentionPolicy(
-        for_all.retain_us if own.retain_us is None else own.retain_us,
-        for_all.max_bytes if own.max_bytes is None else own.max_bytes,
-        own.precision_bits,
-        for_all.archive_after_us if own.archive_after_us is None else own.archive_after_us,
-        for_all.delete_after_us if own.delete_after_us is None else own.delete_after_us,
-    )
+    return replace(for_all, **{name: value for name, value in asdict(own).items() if value is not None})
 
 
 def projects_with_limits(connection: Connection, for_all: RetentionPolicy) -> list[tuple[str, RetentionPolicy]]:

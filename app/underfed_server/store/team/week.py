@@ -58,22 +58,18 @@ def _judged(
     connection: Connection, since: datetime, conditions: Sequence[ColumnElement[bool]], gone: ColumnElement[bool]
 ) -> Sequence[Sequence[Any]]:
     """Column by column: start and end in Unix microseconds, hours lost and used, cause, whether on GPUs."""
-    run = tables.run.c
+    run, removed = tables.run.c, tables.removed_run.c
     ended = func.coalesce(run.ended_at, run.last_seen_at)
-    columns = (
-        type_coerce(run.started_at, BigInteger), type_coerce(ended, BigInteger), run.hours_lost, run.hours_used,
-        run.cause, run.gpu_hours_lost.is_not(None),
-    )  # fmt: skip
-    judged = (run.hours_lost.is_not(None), run.hours_used.is_not(None))
-    rows = connection.execute(select(*columns).where(ended >= since, *judged, *conditions)).all()
-    removed = tables.removed_run.c
-    past = (
-        type_coerce(removed.started_at, BigInteger), type_coerce(removed.ended_at, BigInteger), removed.hours_lost,
-        removed.hours_used, removed.cause, removed.gpu_hours_lost.is_not(None),
-    )  # fmt: skip
-    removed_rows = connection.execute(select(*past).where(removed.ended_at >= since, gone)).all()
+    judged = (run.hours_lost.is_not(None), run.hours_used.is_not(None), *conditions)
+    rows: list[Sequence[Any]] = []
+    for table, ended_at, wanted in ((run, ended, judged), (removed, removed.ended_at, (gone,))):
+        columns = (
+            type_coerce(table.started_at, BigInteger), type_coerce(ended_at, BigInteger), table.hours_lost,
+            table.hours_used, table.cause, table.gpu_hours_lost.is_not(None),
+        )  # fmt: skip
+        rows += connection.execute(select(*columns).where(ended_at >= since, *wanted))
     # Thousands of rows become arrays at once: row by row that takes as long as all the rest.
-    return list(zip(*rows, *removed_rows, strict=True)) or [()] * len(columns)
+    return list(zip(*rows, strict=True)) or [()] * 6
 
 
 def _shares(started_us: Sequence[int], ended_us: Sequence[int], first_us: int) -> Hours:

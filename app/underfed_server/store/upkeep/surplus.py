@@ -91,7 +91,8 @@ def find_surplus(reader: Reader, project: str, policy: RetentionPolicy, now: dat
             break
         if excess > 0 or chunk.ended_us < before_us:
             excess -= chunk.size
-            known = found.get(chunk.place) or _none_yet(tracks[chunk.place])
+            track = tracks[chunk.place].track
+            known = found.get(chunk.place) or Surplus(track.key, track.lane, track.dropped_chunks, ())
             found[chunk.place] = replace(known, sizes=(*known.sizes, chunk.size))
     return list(found.values())
 
@@ -142,10 +143,6 @@ def _stop(reader: Reader, row: _Oldest, now: datetime) -> int:
         return row.track.chunks
     missing = NEWEST_ROWS - (row.track.rows - row.track.chunk_rows)
     return _first_needed(reader, row.track, missing) if missing > 0 else row.track.chunks
-
-
-def _none_yet(row: _Oldest) -> Surplus:
-    return Surplus(row.track.key, row.track.lane, row.track.dropped_chunks, ())
 
 
 def _first_needed(reader: Reader, track: Track, rows: int) -> int:

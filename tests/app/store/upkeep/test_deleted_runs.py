@@ -13,14 +13,14 @@ from tests.app.store.clock import WallClock
 from tests.app.store.posting import post
 from underfed_server.store.runs import removal
 from underfed_server.store.store import Store
-from underfed_server.store.upkeep import deleted_runs
-from underfed_server.store.upkeep.deleted_runs import remove_deleted_runs
+from underfed_server.store.upkeep import removing
+from underfed_server.store.upkeep.removing import remove_deleted_runs
 
 
 @pytest.fixture
 def deleted(store: Store, clock: WallClock, monkeypatch: pytest.MonkeyPatch) -> Store:
     """``run-1`` can no longer be restored."""
-    monkeypatch.setattr(deleted_runs, "EVERY_S", 0.01)
+    monkeypatch.setattr(removing, "RUNS_EVERY_S", 0.01)
     monkeypatch.setattr(removal, "ROWS_AT_ONCE", 2)
     post(store, [*made_stream(5), made_window(5, end={"status": "finished"})])
     store.delete_run("run-1")
