@@ -53,7 +53,7 @@ from underfed_server.store.team.views import change_view, delete_view, make_view
 from underfed_server.store.team.week import read_week
 from underfed_server.store.writing.compact import Compaction, prepare
 from underfed_server.store.writing.streams import StreamKey
-from underfed_server.store.writing.tail import Tails
+from underfed_server.store.writing.tail import MOST_JUDGED_BYTES, MOST_KEPT_BYTES, Tails
 from underfed_server.store.writing.windows import Appender
 from underfed_server.store.writing.writer import Prepare, Writer
 
@@ -130,7 +130,7 @@ class Store:
         is_shared = self.database.is_shared
         self._listeners: list[Callable[[set[str]], None]] = []
         self._answerers: list[Callable[[], None]] = []
-        self._tails = Tails()
+        self._tails = Tails(MOST_JUDGED_BYTES if only_reads else MOST_KEPT_BYTES)
         self._tails_of_steps = Tails(decode=decode_steps)
         self._chunks = Chunks(MOST_CHUNK_BYTES)
         self._lines = Lines()
