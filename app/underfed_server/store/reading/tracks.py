@@ -179,6 +179,10 @@ class Reader:
             return {lane for of, each, lane in self._tracks if (of, each) == (run_id, rank)}
         return set(self.connection.execute(_LANES, {"run_id": run_id, "rank": rank}).scalars())
 
+    def known_lanes(self, run_id: str) -> list[tuple[int, str]] | None:
+        """Rank and lane of all tracks of the run; ``None``: they were not looked up at once."""
+        return [(rank, lane) for of, rank, lane in self._tracks if of == run_id] if run_id in self._whole else None
+
     def ranks(self, run_id: str) -> list[int]:
         """Ranks that sent anything, in order."""
         return list(self.connection.execute(_RANKS, {"run_id": run_id}).scalars())
