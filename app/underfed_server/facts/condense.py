@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from underfed_server.facts.growth import growth_of
+from underfed_server.facts.growth import growth_of, may_show_growth
 from underfed_server.facts.hosts import FEW_SAMPLES, Hosts, Span, mean_inside, newest_since, span_of
 from underfed_server.facts.loaders import read_loaders
 from underfed_server.facts.places import told_apart
@@ -191,7 +191,7 @@ def _rate(samples: ProcessRows | WorkerRows, cumulative: Column, span: Span) -> 
 
 def _worker(record: WorkerRecord, span: Span | None) -> WorkerFacts:
     samples = record.newest_samples
-    growth = growth_of(samples.at_us, _own_memory(samples))
+    growth = growth_of(samples.at_us, _own_memory(samples)) if may_show_growth(samples.at_us) else None
     return WorkerFacts(
         worker=record.worker,
         threads=newest(samples.threads),

@@ -31,7 +31,7 @@ from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
 from underfed_server.store.reading.current_usage import CurrentUsage, Place, RankNow
 from underfed_server.store.reading.rows import read_rows
-from underfed_server.store.reading.tracks import MOST_CHUNK_BYTES, Chunks, Reader
+from underfed_server.store.reading.tracks import MOST_CHUNK_BYTES, MOST_ROLLUP_BYTES, Chunks, Reader, Rollups
 from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
 from underfed_server.store.runs import ageing, diagnoses, jobs, listing, removal, summaries
 from underfed_server.store.runs.audit_log import UNKNOWN, Author, read_audit, trim_audit
@@ -140,6 +140,7 @@ class Store:
         self._tails = Tails(MOST_JUDGED_BYTES if only_reads else MOST_KEPT_BYTES)
         self._tails_of_steps = Tails(decode=decode_steps)
         self._chunks = Chunks(MOST_CHUNK_BYTES)
+        self._rollups = Rollups(MOST_ROLLUP_BYTES)
         self._lines = Lines()
         self._newest = CurrentUsage()
         self._appender = Appender(now, is_shared=is_shared)
@@ -202,7 +203,8 @@ class Store:
             yield self._own.reader
             return
         with self.connected() as connection:
-            yield Reader(connection, self._tails_of_steps if steps_alone else self._tails, self._chunks)
+            tails = self._tails_of_steps if steps_alone else self._tails
+            yield Reader(connection, tails, self._chunks, self._rollups)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -210,7 +212,7 @@ class Store:
         who reads it again. Not within another one, nor around a ``yield``.
         """
         with self.database.reading.begin() as connection:
-            self._own.reader = Reader(connection, self._tails, self._chunks)
+            self._own.reader = Reader(connection, self._tails, self._chunks, self._rollups)
             try:
                 yield
             finally:
