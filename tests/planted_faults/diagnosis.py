@@ -649,8 +649,8 @@ DIAGNOSIS = (
     Fault(
         "looks of one burst count as though each found a call of its own",
         "app/underfed_server/facts/share_of_looks.py",
-        "return max(1.0, float(_variance(part, self.looks)",
-        "return min(1.0, float(_variance(part, self.looks)",
+        "effects[varies] = np.maximum(1.0, _variance(table, self.looks)",
+        "effects[varies] = np.minimum(1.0, _variance(table, self.looks)",
         ("tests/app/facts/test_share_of_looks.py",),
     ),
     Fault(

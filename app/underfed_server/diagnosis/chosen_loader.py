@@ -46,10 +46,13 @@ def choose_loader(loaders: Sequence[LoaderFacts], known: Diagnosis | None, statu
     ready = [each for each in used if each.judged_steps >= THRESHOLDS.needed_steps] or used
     whole_us = run_us(loaders)
     counted = [each for each in ready if _counts(each, whole_us, is_kept=each is kept)] or ready
-    most = max(counted, key=lost_us, default=None)
-    if kept in counted and most and kept and lost_us(most) < THRESHOLDS.clearly_larger_factor * lost_us(kept):
+    if len(counted) < 2:
+        # Mostly there is one: what it loses takes putting all ranks side by side.
+        return counted[0].loader if counted else None
+    most = max(counted, key=lost_us)
+    if kept in counted and kept and lost_us(most) < THRESHOLDS.clearly_larger_factor * lost_us(kept):
         return kept.loader
-    return most.loader if most else None
+    return most.loader
 
 
 def lost_us(each: LoaderFacts) -> float:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from underfed_server.facts.growth import growth_of
+from underfed_server.facts.growth import growth_of, may_show_growth
 from underfed_server.facts.hosts import FEW_SAMPLES, Hosts, Span, mean_inside, newest_since, span_of
 from underfed_server.facts.loaders import read_loaders
 from underfed_server.facts.places import told_apart
@@ -30,9 +30,9 @@ from underfed_server.measurements import (
     chosen,
     newest,
 )
-from underfed_server.model import HostFacts, Run, Status
+from underfed_server.model import HostFacts, Status
 from underfed_server.store.columns.lanes import batches_lane
-from underfed_server.store.reading.details import read_run
+from underfed_server.store.reading.details import RunSetup, read_setup
 from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.tracks import Reader
@@ -59,11 +59,11 @@ def condense(store: Store, run_id: str, *, choose: Choose, warmup_steps: int, ju
     """
     with store.reading() as reader:
         reader.read_whole(run_id)
-        run = read_run(reader.connection, store.now(), run_id)
+        run = read_setup(reader, store.now(), run_id)
         return _condensed(reader, run, choose, warmup_steps, judged_steps)
 
 
-def _condensed(reader: Reader, run: Run, choose: Choose, warmup_steps: int, judged_steps: int) -> RunFacts:
+def _condensed(reader: Reader, run: RunSetup, choose: Choose, warmup_steps: int, judged_steps: int) -> RunFacts:
     hosts = Hosts(reader, run.run_id, read_samplers(reader, run.run_id))
     tunings = read_tunings(reader, run.run_id)
     loaders = read_loaders(hosts, run, warmup_steps, judged_steps, tunings)
@@ -91,7 +91,7 @@ def _condensed(reader: Reader, run: Run, choose: Choose, warmup_steps: int, judg
     )
 
 
-def _command(run: Run) -> tuple[str, ...]:
+def _command(run: RunSetup) -> tuple[str, ...]:
     """As the training process was started: ranks do not see their launcher's command, and a notebook has none."""
     words = tuple(run.command)
     is_whole = len(words) < MOST_WORDS and all(len(word) < LONGEST_WORD for word in words)
@@ -99,7 +99,7 @@ def _command(run: Run) -> tuple[str, ...]:
     return words if is_whole and starts_all and not any("ipykernel" in word for word in words) else ()
 
 
-def _host(hosts: Hosts, run: Run) -> HostShare:
+def _host(hosts: Hosts, run: RunSetup) -> HostShare:
     """Of the first host: ranks of one job run on hosts of one kind."""
     if not run.hosts:
         return HostShare.model_validate(dict.fromkeys(HostFacts.model_fields) | {"hostname": ""})
@@ -191,7 +191,7 @@ def _rate(samples: ProcessRows | WorkerRows, cumulative: Column, span: Span) -> 
 
 def _worker(record: WorkerRecord, span: Span | None) -> WorkerFacts:
     samples = record.newest_samples
-    growth = growth_of(samples.at_us, _own_memory(samples))
+    growth = growth_of(samples.at_us, _own_memory(samples)) if may_show_growth(samples.at_us) else None
     return WorkerFacts(
         worker=record.worker,
         threads=newest(samples.threads),

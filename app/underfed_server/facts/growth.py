@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,16 +42,21 @@ class Growth:
 
 def growth_of(at_us: Column, values: Column, least_span_us: int = LEAST_SPAN_US) -> Growth | None:
     """``None``: less than ``least_span_us`` was sampled."""
-    if not len(at_us) or at_us[-1] - at_us[0] < least_span_us:
+    if not may_show_growth(at_us, least_span_us):
         return None
     at_us, values = _known(at_us, values)
-    if len(values) < 2 or at_us[-1] - at_us[0] < least_span_us:
+    if len(values) < 2 or not may_show_growth(at_us, least_span_us):
         return None
     slope = _slope(at_us, values) * US_PER_HOUR
     typical, hours = float(np.median(values)), float(at_us[-1] - at_us[0]) / US_PER_HOUR
     # A tenth of 0 is 0: what stays at 0 does not grow.
     is_more = slope > 0 and slope >= GROWS_FRACTION_PER_HOUR * typical and slope * hours >= GROWN_FRACTION * typical
     return Growth(slope, bool(is_more) and _still_grows(at_us, values, slope))
+
+
+def may_show_growth(at_us: Column, least_span_us: int = LEAST_SPAN_US) -> bool:
+    """Whether enough was sampled, whatever of it was measured."""
+    return len(at_us) > 0 and bool(at_us[-1] - at_us[0] >= least_span_us)
 
 
 def growth_per_hour(at_us: Column, values: Column, least_span_us: int = LEAST_SPAN_US) -> float | None:
@@ -74,10 +79,16 @@ def _still_grows(at_us: Column, values: Column, slope: float) -> bool:
 
 def _slope(at_us: Column, values: Column) -> float:
     """In a microsecond."""
-    chosen = np.unique(np.linspace(0, len(values) - 1, MOST_POINTS).astype(np.intp))
+    chosen = _spread(len(values))
     earlier, later = _pairs(len(chosen))
     at_us, values = at_us[chosen], values[chosen]
     return float(np.median((values[later] - values[earlier]) / (at_us[later] - at_us[earlier])))
+
+
+@lru_cache(1024)
+def _spread(count: int) -> NDArray[np.intp]:
+    """Places among ``count``: those of all workers of a run are the same."""
+    return np.unique(np.linspace(0, count - 1, MOST_POINTS).astype(np.intp))
 
 
 @cache

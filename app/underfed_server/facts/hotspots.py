@@ -68,17 +68,18 @@ def hotspots_of(samples: Samples, own_files: Set[str], lines: Mapping[Place, Lin
     own, total = counted(samples, lambda place: place)
     chains = _chains_of(samples, own_files)
     often = [key for key in most_first(total) if whole.share(total[key]) >= LEAST_FRACTION][:MOST_HOTSPOTS]
+    margins = zip(whole.margins([own[key] for key in often]), whole.margins([total[key] for key in often]), strict=True)
     return [
         Hotspot(
             function=place[0], file=place[1], line=place[2], stage=stage, is_own=place[1] in own_files,
             self_fraction=_told(whole.share(own[stage, place])),
-            self_margin_fraction=whole.margin(own[stage, place]),
+            self_margin_fraction=of_own,
             total_fraction=_told(whole.share(total[stage, place])),
-            total_margin_fraction=whole.margin(total[stage, place]),
+            total_margin_fraction=of_total,
             callers=_callers(chains[stage, place], whole),
             lines=(lines or {}).get(place),
         )
-        for stage, place in often
+        for (stage, place), (of_own, of_total) in zip(often, margins, strict=True)
     ]  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from underfed_server.facts.record import LoaderFacts, RankFacts
 from underfed_server.facts.recorded import Apart, Recorded, apart, read_recorded
 from underfed_server.facts.roles import Used, loops_of, roles_of
 from underfed_server.measurements import COPY, STALL, BatchRows, StepRows
-from underfed_server.model import Run
 from underfed_server.store.columns.lanes import steps_lane
+from underfed_server.store.reading.details import RunSetup
 from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader
@@ -34,7 +34,7 @@ Totals = Mapping[int, StepTotals]
 
 
 def read_loaders(
-    hosts: Hosts, run: Run, warmup_steps: int, judged_steps: int, tunings: Tunings
+    hosts: Hosts, run: RunSetup, warmup_steps: int, judged_steps: int, tunings: Tunings
 ) -> tuple[LoaderFacts, ...]:
     """Most time spent first; last those without a step."""
     totals = read_totals(hosts.reader, run.run_id)

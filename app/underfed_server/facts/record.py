@@ -205,33 +205,33 @@ class RankFacts:
         """
         return float(np.mean(self.stalled_us)) if len(self.steps) else 0.0
 
-    @property
+    @cached_property
     def copies_us(self) -> Column:
         """Of each judged step, in copies to the device that no work hid; NaN: none was timed in any."""
         return exposed_copy_us(self.steps.h2d_exposed_us, self.steps.queue_depth)
 
-    @property
+    @cached_property
     def data_wait_us(self) -> float:
         """Mean wait of a judged step, on the host's clock."""
         return float(np.mean(self.steps.data_wait_us))
 
-    @property
+    @cached_property
     def rests_us(self) -> Column:
         """Of each judged step, what is left without any loader's wait."""
         own = self.steps.step_us - self.steps.data_wait_us
         return own if self.others_wait_us is None else np.maximum(0.0, own - self.others_wait_us)
 
-    @property
+    @cached_property
     def rest_us(self) -> float:
         """Mean of ``rests_us``."""
         return float(np.mean(self.rests_us))
 
-    @property
+    @cached_property
     def stall_fraction(self) -> float:
         """Share of judged step time."""
         return self.stall_us / self.step_us
 
-    @property
+    @cached_property
     def paused_fraction(self) -> float:
         """Of the time of its newest steps."""
         spent_us = self.pausing_us + float(np.sum(self.steps.step_us))
@@ -250,7 +250,7 @@ class RankFacts:
         spent_us = self.pausing_us + float(np.sum(self.steps.step_us)) + beside_us
         return beside_us / spent_us if spent_us > 0 else 0.0
 
-    @property
+    @cached_property
     def others_stall_fraction(self) -> float:
         """Share of judged step time that the same loop loses to its other loaders."""
         return self.others_stall_us / self.step_us
@@ -260,7 +260,7 @@ class RankFacts:
         others = None if self.others_wait_us is None else self.others_wait_us[places]
         return replace(self, steps=chosen(self.steps, places), others_wait_us=others)
 
-    @property
+    @cached_property
     def input_lost_us(self) -> float | None:
         """By how much the mean judged step would be shorter if no loader of its loop were waited for, computed on the
         device's clock."""
@@ -269,7 +269,7 @@ class RankFacts:
         steps, stall_us = self.steps, self.stall_us + self.others_stall_us
         return input_lost_us(steps.step_us, self.rests_us, stall_us, steps.gpu_idle_us, steps.gpu_work_us)
 
-    @property
+    @cached_property
     def device_work_us(self) -> Column | None:
         """What the device worked for each judged step. ``None``: that was not seen, as in a loop that waits for it."""
         if not self.has_device_clock:

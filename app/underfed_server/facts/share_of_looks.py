@@ -7,9 +7,9 @@ of a ratio with bursts as clusters; W. G. Cochran, Sampling Techniques, 3rd ed. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,10 @@ lock back leaves to it sooner. Measured by ``python -m benchmarks.stacks.shares`
 T_OF_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
 """Student's, by degrees of freedom from 1 on: within so many standard errors is the true share in 95 of 100 cases."""
 
+Shares = NDArray[np.float64]
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Whole:
     """All looks that shares are of."""
 
@@ -36,44 +38,60 @@ class Whole:
     usual_effect: float
     """How many looks tell as much as one that was independent would: the mean of the stacks'."""
 
-    @property
+    @cached_property
     def seen(self) -> int:
         return int(self.looks.sum())
 
     def share(self, part: Looks) -> float:
-        return float(part.sum() / self.looks.sum())
+        return float(part.sum() / self.seen)
 
     def margin(self, part: Looks) -> float | None:
         """Half of the interval that holds the true share in 95 of 100 cases: by chance, and by what looking itself
         distorts. ``None``: all looks came together."""
-        chance = self.chance(part)
-        if chance is None:
-            return None
-        share = self.share(part)
-        return float(chance + BIAS * np.sqrt(share * (1 - share)))
+        return self.margins([part])[0]
+
+    def margins(self, parts: Sequence[Looks]) -> list[float | None]:
+        """Of each part as :meth:`margin`: a hundred take hardly longer than one."""
+        chances = self._chances(parts)
+        if chances is None:
+            return [None] * len(parts)
+        shares = self._shares(parts)
+        found: list[float | None] = (chances + BIAS * np.sqrt(shares * (1 - shares))).tolist()
+        return found
 
     def chance(self, part: Looks) -> float | None:
         """The margin by chance alone: of two runs that are looked at in the same way, the rest is in both.
 
         Agresti and Coull's, which is none of nothing for a share of 0 or 1, with as many looks as tell something.
         """
+        chances = self._chances([part])
+        return None if chances is None else float(chances[0])
+
+    def _shares(self, parts: Sequence[Looks]) -> Shares:
+        shares: Shares = _table_of(parts).sum(axis=1) / self.seen
+        return shares
+
+    def _chances(self, parts: Sequence[Looks]) -> Shares | None:
         groups = np.count_nonzero(self.looks)
         if groups < LEAST_GROUPS:
             return None
-        errors, share = T_OF_95[groups - 2], self.share(part)
-        telling = self.seen / self._effect(part, share)
-        likely = (share * telling + errors**2 / 2) / (telling + errors**2)
-        return float(errors * np.sqrt(likely * (1 - likely) / (telling + errors**2)))
+        errors, shares = T_OF_95[groups - 2], self._shares(parts)
+        telling = self.seen / self._effects(parts, shares)
+        likely = (shares * telling + errors**2 / 2) / (telling + errors**2)
+        chances: Shares = errors * np.sqrt(likely * (1 - likely) / (telling + errors**2))
+        return chances
 
-    def _effect(self, part: Looks, share: float) -> float:
-        if not 0 < share < 1:
-            return self.usual_effect
-        return max(1.0, float(_variance(part, self.looks) * self.seen / (share * (1 - share))))
+    def _effects(self, parts: Sequence[Looks], shares: Shares) -> Shares:
+        varies = (shares > 0) & (shares < 1)
+        effects = np.full(len(shares), self.usual_effect)
+        table, some = _table_of(parts)[varies], shares[varies]
+        effects[varies] = np.maximum(1.0, _variance(table, self.looks) * self.seen / (some * (1 - some)))
+        return effects
 
 
 def whole_of(parts: Iterable[Looks]) -> Whole:
     """``parts``: each look in one of them. At least one look."""
-    table = np.array(list(parts)).reshape(-1, GROUPS)
+    table = _table_of(list(parts))
     looks = table.sum(axis=0)
     shares = table.sum(axis=1) / looks.sum()
     chance = (shares * (1 - shares)).sum() / looks.sum()
@@ -81,11 +99,16 @@ def whole_of(parts: Iterable[Looks]) -> Whole:
     return Whole(looks, max(1.0, effect))
 
 
-def _variance(part: Looks, looks: Looks) -> NDArray[Any]:
+def _table_of(parts: Sequence[Looks]) -> Looks:
+    """``[part, group]``"""
+    return np.array(parts).reshape(-1, GROUPS)
+
+
+def _variance(table: Looks, looks: Looks) -> Shares:
     """Of the share of each row. 0 with less than two groups."""
     groups = np.count_nonzero(looks)
     if groups < LEAST_GROUPS:
-        return np.zeros(part.shape[:-1])
-    share = part.sum(axis=-1, keepdims=True) / looks.sum()
-    variance: NDArray[Any] = ((part - share * looks) ** 2).sum(axis=-1) * groups / (groups - 1) / looks.sum() ** 2
+        return np.zeros(len(table))
+    share = table.sum(axis=-1, keepdims=True) / looks.sum()
+    variance: Shares = ((table - share * looks) ** 2).sum(axis=-1) * groups / (groups - 1) / looks.sum() ** 2
     return variance

@@ -42,9 +42,10 @@ def judged(diagnoser: Diagnoser, store: Store, run_id: str) -> tuple[Diagnosis |
     Raises:
         NotFoundError: there is no such run.
     """
-    found = diagnoser.diagnose(store, run_id)
-    with store.reading() as reader:
-        return found, read_spark(reader, run_id)
+    with store.snapshot():
+        found = diagnoser.diagnose(store, run_id)
+        with store.reading() as reader:
+            return found, read_spark(reader, run_id)
 
 
 def compact_streams(other_end: socket.socket) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
 from underfed_server.store.reading.current_usage import CurrentUsage, Place, RankNow
 from underfed_server.store.reading.rows import read_rows
-from underfed_server.store.reading.tracks import MOST_CHUNK_BYTES, Chunks, Reader
+from underfed_server.store.reading.tracks import MOST_CHUNK_BYTES, MOST_ROLLUP_BYTES, Chunks, Reader, Rollups
 from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
 from underfed_server.store.runs import ageing, diagnoses, jobs, listing, removal, summaries
 from underfed_server.store.runs.audit_log import UNKNOWN, Author, read_audit, trim_audit
@@ -53,7 +54,7 @@ from underfed_server.store.team.views import change_view, delete_view, make_view
 from underfed_server.store.team.week import read_week
 from underfed_server.store.writing.compact import Compaction, prepare
 from underfed_server.store.writing.streams import StreamKey
-from underfed_server.store.writing.tail import Tails
+from underfed_server.store.writing.tail import MOST_JUDGED_BYTES, MOST_KEPT_BYTES, Tails
 from underfed_server.store.writing.windows import Appender
 from underfed_server.store.writing.writer import Prepare, Writer
 
@@ -70,7 +71,7 @@ def _reads(read: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenat
 
     @wraps(read)
     def method(store: Store, /, *arguments: P.args, **named: P.kwargs) -> T:
-        with store.database.reading.begin() as connection:
+        with store.connected() as connection:
             return read(connection, *arguments, **named)
 
     return method
@@ -81,7 +82,7 @@ def _reads_now(read: Callable[Concatenate[Connection, datetime, P], T]) -> Calla
 
     @wraps(read)
     def method(store: Store, /, *arguments: P.args, **named: P.kwargs) -> T:
-        with store.database.reading.begin() as connection:
+        with store.connected() as connection:
             return read(connection, store.now(), *arguments, **named)
 
     return method
@@ -95,6 +96,11 @@ def _writes(write: Callable[Concatenate[Connection, datetime, P], T]) -> Callabl
         return store.write(lambda connection: write(connection, store.now(), *arguments, **named))
 
     return method
+
+
+class _OfThread(threading.local):
+    reader: Reader | None = None
+    """Of its snapshot; ``None``: each of its reads is of the newest state."""
 
 
 class Store:
@@ -128,11 +134,13 @@ class Store:
         self.keep_deleted = keep_deleted
         self.database = open_database(url, only_reads=only_reads)
         is_shared = self.database.is_shared
+        self._own = _OfThread()
         self._listeners: list[Callable[[set[str]], None]] = []
         self._answerers: list[Callable[[], None]] = []
-        self._tails = Tails()
+        self._tails = Tails(MOST_JUDGED_BYTES if only_reads else MOST_KEPT_BYTES)
         self._tails_of_steps = Tails(decode=decode_steps)
         self._chunks = Chunks(MOST_CHUNK_BYTES)
+        self._rollups = Rollups(MOST_ROLLUP_BYTES)
         self._lines = Lines()
         self._newest = CurrentUsage()
         self._appender = Appender(now, is_shared=is_shared)
@@ -191,8 +199,33 @@ class Store:
         """One snapshot of the database for several reads. ``steps_alone``: of other lanes nothing that is hot is there,
         for who looks at every run and would decode all of every window.
         """
+        if self._own.reader is not None and not steps_alone:
+            yield self._own.reader
+            return
+        with self.connected() as connection:
+            tails = self._tails_of_steps if steps_alone else self._tails
+            yield Reader(connection, tails, self._chunks, self._rollups)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that this thread reads within it is of one state of the database, and what was read of a run is there for
+        who reads it again. Not within another one, nor around a ``yield``.
+        """
         with self.database.reading.begin() as connection:
-            yield Reader(connection, self._tails_of_steps if steps_alone else self._tails, self._chunks)
+            self._own.reader = Reader(connection, self._tails, self._chunks, self._rollups)
+            try:
+                yield
+            finally:
+                self._own.reader = None
+
+    @contextmanager
+    def connected(self) -> Iterator[Connection]:
+        """One state of the database: that of :meth:`snapshot` where the thread is in one."""
+        if self._own.reader is not None:
+            yield self._own.reader.connection
+            return
+        with self.database.reading.begin() as connection:
+            yield connection
 
     def prepare_compaction(self, key: StreamKey) -> Compaction | None:
         """The chunks of the stream's newest windows, for the process that writes. ``None``: it has none to compact."""
@@ -329,7 +362,7 @@ class Store:
 
     def rows_deleted_at(self, run_id: str) -> datetime | None:
         """When retention last deleted single rows of the run; ``None``: all are kept."""
-        with self.database.reading.begin() as connection:
+        with self.connected() as connection:
             newest = select(func.max(tables.track.c.dropped_at)).where(tables.track.c.run_id == run_id)
             return connection.execute(newest).scalar()
 

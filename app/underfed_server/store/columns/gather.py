@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from msgspec.structs import astuple
@@ -23,20 +23,33 @@ from underfed_server.store.columns.lanes import (
     worker_lane,
 )
 
+Key = TypeVar("Key", bound=Hashable)
+
 
 def lanes_of(windows: Iterable[Window | Recorded]) -> dict[str, Columns]:
     """Every lane that has a row in these consecutive windows of one stream."""
-    gathered: dict[str, list[Part]] = defaultdict(list)
-    for window in windows:
-        for lane, part, _rows in _parts(window):
-            gathered[lane].append(part)
-    alike: dict[str, list[str]] = defaultdict(list)
-    for lane in gathered:
-        alike[kind_of(lane)].append(lane)
-    found: dict[str, Columns] = {}
-    for kind, lanes in alike.items():
-        found |= _columns_of(kind, lanes, [gathered[lane] for lane in lanes])
-    return {lane: found[lane] for lane in gathered}
+    return lanes_of_streams({None: windows})[None]
+
+
+def lanes_of_streams(streams: Mapping[Key, Iterable[Window | Recorded]]) -> dict[Key, dict[str, Columns]]:
+    """Likewise of several: those of one run have the same lanes, whose columns are built together."""
+    gathered: dict[tuple[Key, str], list[Part]] = defaultdict(list)
+    for key, windows in streams.items():
+        for window in windows:
+            for lane, part, _rows in _parts(window):
+                gathered[key, lane].append(part)
+    alike: dict[str, list[tuple[Key, str]]] = defaultdict(list)
+    for place in gathered:
+        alike[kind_of(place[1])].append(place)
+    columns = {
+        place: each
+        for kind, places in alike.items()
+        for place, each in zip(places, _columns_of(kind, [gathered[place] for place in places]), strict=True)
+    }
+    found: dict[Key, dict[str, Columns]] = {key: {} for key in streams}
+    for key, lane in gathered:
+        found[key][lane] = columns[key, lane]
+    return found
 
 
 def row_counts(window: Window) -> dict[str, int]:
@@ -67,7 +80,7 @@ def _parts(window: Window | Recorded) -> Iterator[tuple[str, Part, int]]:
             yield gpu_lane(gpu.gpu_index), gpu, len(gpu.at_us)
 
 
-def _columns_of(kind: str, lanes: Sequence[str], parts: Sequence[Sequence[Part]]) -> Iterator[tuple[str, Columns]]:
+def _columns_of(kind: str, parts: Sequence[Sequence[Part]]) -> Iterator[Columns]:
     """Of lanes of one kind, whose columns are built together: a rank has one of each of its workers, with two rows a
     window.
     """
@@ -75,12 +88,12 @@ def _columns_of(kind: str, lanes: Sequence[str], parts: Sequence[Sequence[Part]]
     rows = np.array(list(map(len, values[_COUNTED_BY.get(kind, "at_us")])), dtype=np.intp)
     derived = _derived(values, rows) if kind == "steps" else {}
     columns = {name: derived[name] if name in derived else _column(values[name], rows) for name in RECORDED[kind]}
-    if len(lanes) == 1:
-        yield lanes[0], columns
+    if len(parts) == 1:
+        yield columns
         return
     ends = np.cumsum(rows)[np.cumsum(list(map(len, parts))) - 1].tolist()
-    for lane, begin, end in zip(lanes, [0, *ends], ends, strict=False):
-        yield lane, {name: column[begin:end] for name, column in columns.items()}
+    for begin, end in zip([0, *ends], ends, strict=False):
+        yield {name: column[begin:end] for name, column in columns.items()}
 
 
 _COUNTED_BY = {"steps": "step_us", "batches": "load_us"}

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from underfed_server.measurements import Columns
 from underfed_server.store.columns.lanes import length
 
-GROWTH = 1.5
-"""Room in a new block beside the rows that are put into it: each row is copied about twice while a lane grows."""
+GROWTH = 1.25
+"""Room in a new block beside the rows that are put into it: each row is copied about four times while a lane grows, and
+a ninth of what is kept in memory is room."""
 
 _reserving = threading.Lock()
 

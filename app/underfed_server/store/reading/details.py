@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -19,11 +20,22 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from underfed_server.model import Device, EpochInfo, HostFacts, LoaderInfo, Losses, Run, RunSummary, StoragePlace
+from underfed_server.model import (
+    Device,
+    EpochInfo,
+    HostFacts,
+    LoaderInfo,
+    Losses,
+    Run,
+    RunSummary,
+    Status,
+    StoragePlace,
+)
 from underfed_server.store.databases import tables
-from underfed_server.store.reading.tracks import on_run_clock, with_starts
+from underfed_server.store.reading.tracks import Reader, on_run_clock, with_starts
 from underfed_server.store.reading.worker_lives import read_died
-from underfed_server.store.runs.summaries import devices_by_host, run_row, summaries
+from underfed_server.store.runs.status import status_of
+from underfed_server.store.runs.summaries import devices_by_host, run_columns, run_row, summaries
 
 NEWEST_EPOCHS, MOST_EPOCHS = 200, 1_000
 """Of each rank with each loader, and of a run."""
@@ -83,8 +95,53 @@ def read_run(connection: Connection, now: datetime, run_id: str) -> Run:
         died_workers=read_died(connection, run_id),
         losses=Losses(**{name: sum(stream[name] for stream in streams) for name in Losses.model_fields}),
         overhead_us=sum(stream["overhead_us_total"] for stream in streams) / steps if steps else None,
-        not_measured={fact: why for rank in reversed(ranks) for fact, why in rank["not_measured"].items()},
+        not_measured=_not_measured(ranks),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RunSetup:
+    """How a run was started, with what and on what: of a :class:`Run`, all that a verdict takes account of."""
+
+    run_id: str
+    status: Status
+    world_size: int | None
+    launcher: str | None
+    command: Sequence[str]
+    advice_of: str | None
+    ranks: Sequence[int]
+    loaders: Sequence[LoaderInfo]
+    hosts: Sequence[HostFacts]
+    storage: Sequence[StoragePlace]
+    not_measured: Mapping[str, str]
+
+
+OF_STATUS = ("open_ranks", "crashed_ranks", "last_seen_at")
+OF_SETUP = ("world_size", "launcher", "command", "advice_of")
+
+
+def read_setup(reader: Reader, now: datetime, run_id: str) -> RunSetup:
+    """A third of what :func:`read_run` reads: each judgement asks.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    row = run_columns(reader.connection, run_id, *OF_STATUS, *OF_SETUP)
+    ranks = _of_run(reader.connection, tables.rank, run_id)
+    return RunSetup(
+        run_id,
+        status_of(**{name: row[name] for name in OF_STATUS}, now=now),
+        **{name: row[name] for name in OF_SETUP},
+        ranks=reader.ranks(run_id),
+        loaders=_loaders(reader.connection, run_id),
+        hosts=_hosts(ranks),
+        storage=_storage(ranks, _of_run(reader.connection, tables.storage, run_id)),
+        not_measured=_not_measured(ranks),
+    )
+
+
+def _not_measured(ranks: Sequence[RowMapping]) -> dict[str, str]:
+    return {fact: why for rank in reversed(ranks) for fact, why in rank["not_measured"].items()}
 
 
 def read_epochs(connection: Connection, run_id: str, rank: int, loader: str, last: int) -> tuple[EpochInfo, ...]:

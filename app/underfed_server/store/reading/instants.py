@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from underfed_server.measurements import Columns
 from underfed_server.store.columns.lanes import instant_of
 from underfed_server.store.databases import tables
-from underfed_server.store.reading.tracks import Reader, Track
+from underfed_server.store.reading.tracks import Reader, Track, at_place, place_of
+
+_chunk = tables.chunk.c
+# Built once: building a statement costs more than running it.
+_ORDINAL_BEFORE = (
+    select(_chunk.ordinal)
+    .where(at_place(tables.chunk), _chunk.first_us < bindparam("at_us"))
+    .order_by(_chunk.ordinal.desc())
+    .limit(1)
+)
 
 
 def index_at(reader: Reader, tracks: Sequence[Track], at_us: float, *, is_end: bool = False) -> int:
@@ -45,9 +54,8 @@ def span_of(reader: Reader, steps: Sequence[Track], first: int, after: int | Non
 
 def _index_at(reader: Reader, track: Track, at_us: float, *, is_end: bool) -> int:
     """Index not yet shifted; ``at_us`` is on the incarnation's clock."""
-    chunk = tables.chunk.c
-    statement = select(chunk.ordinal).where(reader.is_chunk_of(track), chunk.first_us < at_us)
-    ordinal = reader.connection.execute(statement.order_by(chunk.ordinal.desc()).limit(1)).scalar()
+    asked = place_of(track) | {"at_us": at_us}
+    ordinal = reader.connection.execute(_ORDINAL_BEFORE, asked).scalar() if track.chunks else None
     if ordinal is None and track.chunks:
         return 0
     if ordinal is not None and ordinal < track.dropped_chunks:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import bindparam, or_, select
 
-from underfed_server.store.columns.lanes import HOST, gpu_lane
+from underfed_server.store.columns.lanes import HOST, gpu_lane, kind_of
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.tracks import Reader
 
@@ -70,7 +70,12 @@ class Samplers:
 
 def read_samplers(reader: Reader, run_id: str) -> Samplers:
     ranks = reader.connection.execute(_RANKS, {"run_id": run_id}).all()
-    lanes = reader.connection.execute(_SAMPLED, {"run_id": run_id}).all()
+    known = reader.known_lanes(run_id)
+    lanes = (
+        [(rank, lane) for rank, lane in reader.connection.execute(_SAMPLED, {"run_id": run_id})]
+        if known is None
+        else [(rank, lane) for rank, lane in known if kind_of(lane) in (HOST, "gpu")]
+    )
     gpu_indices: dict[int, list[int]] = defaultdict(list)
     for rank, lane in lanes:
         if lane != HOST:

@@ -6,7 +6,7 @@ see one sequence on the clock that reads 0 when the run started.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
@@ -134,6 +134,13 @@ MOST_CHUNK_BYTES = 256 * 2**20
 """Of decoded chunks in memory: the newest of a rank with eight workers take up to 2 MB, after an hour."""
 
 
+Rollups = KeptRows[tuple[StreamKey, datetime, str, int, int, int, tuple[str, ...]], Rollup]
+"""Of a stream, by its start, lane, level (0: of chunks), first and last ordinal, and measures."""
+
+MOST_ROLLUP_BYTES = 16 * 2**20
+"""Of decoded roll-ups in memory: what a rank spent over the whole run is summed at each judgement, of 2 kB an hour."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Reads one snapshot of the database: its connection is in a transaction."""
@@ -141,6 +148,7 @@ class Reader:
     connection: Connection
     tails: Tails
     chunks: Chunks
+    rollups: Rollups
     _tracks: dict[tuple[str, int, str], list[Track]] = field(default_factory=dict)
     _hot: dict[StreamKey, Tail] = field(default_factory=dict)
     _whole: set[str] = field(default_factory=set)
@@ -178,6 +186,10 @@ class Reader:
         if run_id in self._whole:
             return {lane for of, each, lane in self._tracks if (of, each) == (run_id, rank)}
         return set(self.connection.execute(_LANES, {"run_id": run_id, "rank": rank}).scalars())
+
+    def known_lanes(self, run_id: str) -> list[tuple[int, str]] | None:
+        """Rank and lane of all tracks of the run; ``None``: they were not looked up at once."""
+        return [(rank, lane) for of, rank, lane in self._tracks if of == run_id] if run_id in self._whole else None
 
     def ranks(self, run_id: str) -> list[int]:
         """Ranks that sent anything, in order."""
@@ -236,15 +248,23 @@ class Reader:
 
     def chunk_rollups(self, track: Track, first: int, last: int, names: Sequence[str]) -> Rollup | None:
         """Of the chunks ``first … last``, with the measures ``names``; ``None``: there is no such chunk."""
-        place = place_of(track) | {"first": first, "last": last}
-        bodies = self.connection.execute(_ROLLUPS, place).scalars().all()
-        return chunk_rollups_from_bytes(track.lane, bodies, names) if bodies else None
+
+        def read() -> Rollup | None:
+            place = place_of(track) | {"first": first, "last": last}
+            bodies = self.connection.execute(_ROLLUPS, place).scalars().all()
+            return chunk_rollups_from_bytes(track.lane, bodies, names) if bodies else None
+
+        return self._rollup(track, 0, first, last, names, read)
 
     def nodes(self, track: Track, level: int, first: int, last: int, names: Sequence[str]) -> Rollup | None:
         """``first … last`` of a ``level`` of roll-ups of several chunks, a bucket each, likewise."""
-        place = place_of(track) | {"level": level, "first": first, "last": last}
-        bodies = self.connection.execute(_NODES, place).scalars().all()
-        return nodes_from_bytes(track.lane, bodies, names) if bodies else None
+
+        def read() -> Rollup | None:
+            place = place_of(track) | {"level": level, "first": first, "last": last}
+            bodies = self.connection.execute(_NODES, place).scalars().all()
+            return nodes_from_bytes(track.lane, bodies, names) if bodies else None
+
+        return self._rollup(track, level, first, last, names, read)
 
     def histogram(self, track: Track, level: int, first: int, last: int, measure: str) -> Bins:
         """``first … last`` of ``level``, a row each; of zeros where nothing was counted."""
@@ -273,6 +293,17 @@ class Reader:
     @staticmethod
     def is_chunk_of(track: Track) -> ColumnElement[bool]:
         return and_(belongs_to(tables.chunk, track.key), tables.chunk.c.lane == track.lane)
+
+    def _rollup(
+        self, track: Track, level: int, first: int, last: int, names: Sequence[str], read: Callable[[], Rollup | None]
+    ) -> Rollup | None:
+        """Those of the same chunks never change."""
+        # A run that was removed may come again under its name.
+        place = (track.key, track.started_at, track.lane, level, first, last, tuple(names))
+        known = self.rollups.get(place)
+        if known is None and (known := read()) is not None:
+            self.rollups.put(place, known, known.figures.nbytes + known.rows.nbytes * 3)
+        return known
 
     def _tracks_of(self, rows: Iterable[Sequence[Any]]) -> Iterator[Track]:
         """Of one rank and lane, by incarnation."""

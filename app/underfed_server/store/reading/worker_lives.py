@@ -33,7 +33,12 @@ _ASKED: BindParameter[Any] = bindparam("ranks", expanding=True)
 _is_asked = and_(_life.run_id == bindparam("run_id"), _life.rank.in_(_ASKED), _life.loader == bindparam("loader"))
 _AGE = func.row_number().over(partition_by=_life.rank, order_by=_newest_first).label("age")
 _AGED = with_starts(tables.worker_life).where(_is_asked).add_columns(_AGE).subquery()
-_LIVES = select(_AGED).where(_AGED.c.age <= NEWEST_LIVES).order_by(_AGED.c.rank, _AGED.c.age)
+_OF_LIFE = ("rank", "worker", "iterator_index", "epoch_index", "pid", "ended", "start_us", "end_us")
+_LIVES = (
+    select(*(_AGED.c[name] for name in (*_OF_LIFE, "started_at", "run_started_at")))
+    .where(_AGED.c.age <= NEWEST_LIVES)
+    .order_by(_AGED.c.rank, _AGED.c.age)
+)
 # Workers that died at one instant are ordered by number.
 _DIED = (
     with_starts(tables.worker_life)
@@ -62,7 +67,10 @@ class WorkerRecord:
     @property
     def newest_samples(self) -> WorkerRows:
         """Samples of the process that lives, or lived last."""
-        return chosen(self.samples, self.samples.at_us >= self._newest_began_us())
+        began_us, samples = self._newest_began_us(), self.samples
+        # Mostly one process had it all the while, and of hundreds of workers it is asked at each judgement.
+        is_of_one = len(samples) > 0 and float(samples.at_us[0]) >= began_us
+        return samples if is_of_one else chosen(samples, samples.at_us >= began_us)
 
     def _newest_began_us(self) -> int:
         """Where the start was not seen: when the process before it was last seen."""
@@ -115,9 +123,18 @@ def read_died(connection: Connection, run_id: str) -> list[DiedWorker]:
 def _lives(connection: Connection, place: Mapping[str, Any]) -> dict[tuple[int, int], list[WorkerLife]]:
     """By rank and worker, the newest first."""
     found: dict[tuple[int, int], list[WorkerLife]] = defaultdict(list)
-    for row in connection.execute(_LIVES, place).mappings():
-        # Not checked again: a run of eight ranks has hundreds, which are read at each judgement.
-        found[row["rank"], row["worker"]].append(WorkerLife.model_construct(**_life_of(row)))
+    for rank, worker, iterator_index, epoch_index, pid, ended, *us, started_at, run_started_at in connection.execute(
+        _LIVES, place
+    ):
+        shift_us = (started_at - run_started_at) // tables.MICROSECOND
+        start_us, end_us = (None if each is None else each + shift_us for each in us)
+        # Not checked again, nor read by name: a run of eight ranks has hundreds, which are read at each judgement.
+        found[rank, worker].append(
+            WorkerLife.model_construct(
+                iterator_index=iterator_index, epoch_index=epoch_index, pid=pid, ended=ended,
+                start_us=start_us, end_us=end_us,
+            )
+        )  # fmt: skip
     return found
 
 

@@ -41,7 +41,7 @@ from underfed_server.store.runs.lines import Lines, line_columns
 from underfed_server.store.runs.removed_runs import are_gone
 from underfed_server.store.runs.searching import NAME, conditions
 from underfed_server.store.runs.status import count_by_status, status_column
-from underfed_server.store.runs.summaries import index_tags, name_of, run_row, summaries, tags_of
+from underfed_server.store.runs.summaries import index_tags, name_of, run_columns, run_row, summaries, tags_of
 
 _COLUMNS: Mapping[str, ColumnElement[Any]] = {
     "name": bytewise(NAME),
@@ -175,11 +175,9 @@ def earlier_runs(connection: Connection, now: datetime, run_id: str, limit: int 
     Raises:
         NotFoundError: there is no such run.
     """
-    row, run = run_row(connection, run_id), tables.run.c
-    same_job = _same_job(row)
-    before = or_(run.started_at < row["started_at"], and_(run.started_at == row["started_at"], run.run_id < run_id))
-    statement = select(tables.run).where(same_job, before).order_by(run.started_at.desc()).limit(limit)
-    return summaries(connection, connection.execute(statement).mappings().all(), now)
+    asked = dict(run_columns(connection, run_id, "job", "project", "started_at"))
+    rows = connection.execute(_EARLIER, {"run_id": run_id, "limit": limit, **asked}).mappings().all()
+    return summaries(connection, rows, now) if rows else []
 
 
 def job_runs(connection: Connection, run_id: str, most: int) -> list[str]:
@@ -205,11 +203,18 @@ def _same_job(of: RowMapping | Mapping[str, Any]) -> ColumnElement[bool]:
 
 
 _run = tables.run.c
-_of: Mapping[str, Any] = {name: bindparam(name) for name in ("run_id", "job", "project")}
 # Built once: each judgement asks, and building a statement costs more than running it.
+_OF_SAME_JOB = _same_job({name: bindparam(name) for name in ("job", "project")})
+_started, _at_once = bindparam("started_at", type_=_run.started_at.type), _run.run_id < bindparam("run_id")
+_EARLIER = (
+    select(tables.run)
+    .where(_OF_SAME_JOB, or_(_run.started_at < _started, and_(_run.started_at == _started, _at_once)))
+    .order_by(_run.started_at.desc())
+    .limit(bindparam("limit"))
+)
 _REPLAYS = (
     select(_run.run_id)
-    .where(_run.replay.is_not(None), or_(_run.run_id == _of["run_id"], _same_job(_of)))
+    .where(_run.replay.is_not(None), or_(_run.run_id == bindparam("run_id"), _OF_SAME_JOB))
     .order_by((_run.run_id == bindparam("run_id")).desc(), _run.started_at.desc())
     .limit(20)
 )
@@ -221,8 +226,7 @@ def replays(connection: Connection, run_id: str) -> list[str]:
     Raises:
         NotFoundError: there is no such run.
     """
-    row = run_row(connection, run_id)
-    place = {"run_id": run_id, "job": row["job"], "project": row["project"]}
+    place = {"run_id": run_id, **run_columns(connection, run_id, "job", "project")}
     return list(connection.execute(_REPLAYS, place).scalars())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, bindparam, delete, select
 
 from underfed_server.model import ReadRate
 from underfed_server.store.databases import tables
@@ -12,6 +12,18 @@ from underfed_server.store.databases.dialects import upsert
 
 NEWEST = 20
 """Runs of one place: storage changes, and twenty show what it gives."""
+
+_run, _rate = tables.run.c, tables.read_rate.c
+# Built once: each judgement asks, and building a statement costs more than running it.
+_PROJECT = select(_run.project).where(_run.run_id == bindparam("run_id")).scalar_subquery()
+_OF_OTHERS = (
+    select(tables.read_rate)
+    .join(tables.run, _run.run_id == _rate.run_id)
+    .where(_rate.place == bindparam("place"), _rate.run_id != bindparam("run_id"))
+    .where(_run.project == _PROJECT, _run.deleted_at.is_(None))
+    .order_by(_rate.measured_at.desc())
+    .limit(NEWEST)
+)
 
 
 def save_read_rate(connection: Connection, now: datetime, run_id: str, rate: ReadRate | None) -> None:
@@ -25,9 +37,5 @@ def save_read_rate(connection: Connection, now: datetime, run_id: str, rate: Rea
 
 def read_rates(connection: Connection, run_id: str, place: str) -> list[ReadRate]:
     """Of other runs of the run's project that read from the place, the newest first."""
-    run, rate = tables.run.c, tables.read_rate.c
-    project = select(run.project).where(run.run_id == run_id).scalar_subquery()
-    statement = select(tables.read_rate).join(tables.run, run.run_id == rate.run_id)
-    statement = statement.where(rate.place == place, rate.run_id != run_id, run.project == project)
-    rows = connection.execute(statement.where(run.deleted_at.is_(None)).order_by(rate.measured_at.desc()).limit(NEWEST))
+    rows = connection.execute(_OF_OTHERS, {"run_id": run_id, "place": place})
     return [ReadRate(**{name: row[name] for name in ReadRate.model_fields}) for row in rows.mappings()]

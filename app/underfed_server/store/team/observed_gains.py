@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import BindParameter, Connection, bindparam, or_, select
 
 from underfed_server.store.databases import tables
 
@@ -20,16 +20,28 @@ class ObservedGain:
     observed: float
 
 
+_run, _judged, _rank = tables.run.c, tables.diagnosis.c, tables.rank.c
+_HOSTNAMES: BindParameter[Any] = bindparam("hostnames", expanding=True)
+# Built once: building a statement costs more than running it.
+_NEWEST_ON = (
+    select(_judged.body)
+    .join(tables.run, _judged.run_id == _run.run_id)
+    .where(
+        _run.deleted_at.is_(None),
+        _run.run_id.in_(select(_rank.run_id).where(_rank.hostname.in_(_HOSTNAMES))),
+        or_(_run.observed_speedup.is_not(None), _judged.candidates.is_not(None)),
+    )
+    .order_by(_run.started_at.desc())
+    .limit(bindparam("newest"))
+)
+
+
 def read_observed(connection: Connection, hostnames: Collection[str], newest: int) -> list[ObservedGain]:
     """By runs that carried advice, and by every setting that a run tried as it tuned itself: those that are kept are
     the lucky ones. The newest ``newest``, oldest first. A run that somebody threw away teaches nothing.
     """
-    run, judged, rank = tables.run.c, tables.diagnosis.c, tables.rank.c
-    was_there = run.run_id.in_(select(rank.run_id).where(rank.hostname.in_(hostnames)))
-    shows_any = or_(run.observed_speedup.is_not(None), judged.candidates.is_not(None))
-    statement = select(judged.body).join(tables.run, judged.run_id == run.run_id)
-    statement = statement.where(run.deleted_at.is_(None), was_there, shows_any)
-    bodies = connection.execute(statement.order_by(run.started_at.desc()).limit(newest)).scalars().all()
+    asked = {"hostnames": list(hostnames), "newest": newest}
+    bodies = connection.execute(_NEWEST_ON, asked).scalars().all()
     return [gain for body in reversed(bodies) for gain in _gains(json.loads(body))][-newest:]
 
 

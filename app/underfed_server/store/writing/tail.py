@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from underfed_server.ingest.decode import decode_rows
 from underfed_server.ingest.inflate import inflate
 from underfed_server.ingest.wire import LARGEST, Recorded
 from underfed_server.measurements import Columns
-from underfed_server.store.columns.gather import lanes_of
+from underfed_server.store.columns.gather import lanes_of_streams
 from underfed_server.store.columns.growing import GrowingRows
 from underfed_server.store.databases import tables
 from underfed_server.store.writing.kept_rows import KeptRows
@@ -21,6 +21,10 @@ from underfed_server.store.writing.streams import StreamKey
 MOST_KEPT_BYTES = 256 * 2**20
 """Of decoded tails in memory: a stream of a rank with eight workers has 0.2 MB after a minute, and at most 1.4 MB, when
 it is about to become a chunk."""
+
+MOST_JUDGED_BYTES = 640 * 2**20
+"""Where runs are judged: of 2,400 ranks the first two minutes. What does not fit in is decoded again at each judgement,
+which takes longer than all else of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +78,16 @@ _WITHIN = (
     )
     .order_by(_hot.window_index)
 )
+# Each stream's are looked up by its own: of the whole run there may be thousands that are known.
+_NEWER = (
+    select(*(_hot[name] for name in _NAMES), _hot.window_index, _hot.encoding, _hot.body)
+    .select_from(tables.stream.join(tables.hot, and_(*(_hot[name] == _stream[name] for name in _NAMES))))
+    .where(
+        *(_stream.run_id == bindparam("run_id"), _stream.hot_windows > 0),
+        _hot.window_index > bindparam("after"),
+    )
+    .order_by(_hot.rank, _hot.incarnation, _hot.window_index)
+)
 
 
 class Tails:
@@ -87,34 +101,57 @@ class Tails:
     def read(self, connection: Connection, key: StreamKey) -> Tail:
         """As ``connection`` sees it, which must be in a transaction."""
         row = connection.execute(_ENDS_OF_STREAM, key._asdict()).mappings().one_or_none()
-        return EMPTY if row is None or row["first"] is None else self._read(connection, row)
+        return EMPTY if row is None or row["first"] is None else self._read(connection, [row])[key]
 
     def read_run(self, connection: Connection, run_id: str) -> dict[StreamKey, Tail]:
         """Those of all streams of a run that have one."""
-        rows = [row for row in connection.execute(_ENDS, {"run_id": run_id}).mappings() if row["first"] is not None]
-        return {_key_of(row): self._read(connection, row) for row in rows}
+        ends = connection.execute(_ENDS, {"run_id": run_id}).mappings().all()
+        return self._read(connection, [row for row in ends if row["first"] is not None])
 
-    def _read(self, connection: Connection, row: RowMapping) -> Tail:
-        first, last = row["first"], row["last"]
-        # A run that was removed may come again under its name.
-        key, place = _key_of(row), (_key_of(row), row["started_at"])
-        kept = self._kept.get(place)
-        if kept is None or kept.first_window_index != first or kept.last_window_index > last:
-            kept = EMPTY
-        if kept.last_window_index == last:
-            return kept
-        newer = hot_windows(connection, key, kept.last_window_index, decode=self._decode)
-        tail = _extended(kept, newer, first, last)
-        self._kept.put(place, tail, sum(rows.nbytes for rows in tail.rows.values()))
-        return tail
+    def _read(self, connection: Connection, ends: Sequence[RowMapping]) -> dict[StreamKey, Tail]:
+        """Of these streams of one run."""
+        found = {_key_of(row): self._kept_of(row) for row in ends}
+        behind = [row for row in ends if found[_key_of(row)].last_window_index < row["last"]]
+        newer = _newer(connection, {_key_of(row): found[_key_of(row)].last_window_index for row in behind})
+        windows = {key: [self._decode(inflate(*each)) for each in packed] for key, packed in newer.items()}
+        lanes = lanes_of_streams(windows)
+        for row in behind:
+            key = _key_of(row)
+            tail = found[key] = _extended(found[key], lanes[key], row["first"], row["last"])
+            self._kept.put(_place_of(row), tail, sum(rows.nbytes for rows in tail.rows.values()))
+        return found
+
+    def _kept_of(self, row: RowMapping) -> Tail:
+        """What is left of it: since then there may be more windows."""
+        kept = self._kept.get(_place_of(row))
+        is_of_same = kept and kept.first_window_index == row["first"] and kept.last_window_index <= row["last"]
+        return kept if kept and is_of_same else EMPTY
 
 
 def _key_of(row: RowMapping) -> StreamKey:
     return StreamKey(row["run_id"], row["rank"], row["incarnation"])
 
 
-def _extended(tail: Tail, windows: Iterable[Recorded], first: int, last: int) -> Tail:
+def _place_of(row: RowMapping) -> tuple[StreamKey, datetime]:
+    """A run that was removed may come again under its name."""
+    return _key_of(row), row["started_at"]
+
+
+def _newer(connection: Connection, after: Mapping[StreamKey, int]) -> dict[StreamKey, list[tuple[bytes, str]]]:
+    """Body and encoding of each hot window of these streams of one run after that one, in order."""
+    found: dict[StreamKey, list[tuple[bytes, str]]] = {key: [] for key in after}
+    if not after:
+        return found
+    asked = {"run_id": next(iter(after)).run_id, "after": min(after.values())}
+    for *key, window_index, encoding, body in connection.execute(_NEWER, asked):
+        own = StreamKey(*key)
+        if own in after and window_index > after[own]:
+            found[own].append((body, encoding))
+    return found
+
+
+def _extended(tail: Tail, lanes: Mapping[str, Columns], first: int, last: int) -> Tail:
     rows = dict(tail.rows)
-    for lane, columns in lanes_of(windows).items():
+    for lane, columns in lanes.items():
         rows[lane] = rows.get(lane, GrowingRows()).with_rows(columns)
     return Tail(first, last, rows)
