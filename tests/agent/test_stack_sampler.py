@@ -31,7 +31,7 @@ from underfed.errors import ConfigError
 from underfed.exchange.guard import Guard
 from underfed.host.clock import now_ns
 from underfed.trainer.loading.batch_timer import BatchTimer
-from underfed.trainer.loading.bursts import LOOK_NS, SWITCH_US, WAKES, Bursts, is_burst
+from underfed.trainer.loading.bursts import LATE_NS, LOOK_NS, SWITCH_US, WAKES, Bursts, is_burst
 from underfed.trainer.loading.caught_stack import caught_after
 from underfed.trainer.loading.collate import CollateTimer
 from underfed.trainer.loading.frame_names import FrameNames
@@ -254,6 +254,33 @@ def test_what_keeps_the_lock_through_bursts_counts_for_all_their_looks() -> None
     assert not bursts.hands_over(91 * S), "nothing is new"
     bursts.looks(91 * S, 99 * S)
     assert [at_s for at_s in range(99, 120) if bursts.hands_over(at_s * S)] == [110], "four periods later"
+
+
+def test_a_look_that_came_late_counts_for_what_keeps_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waited once, without a core, until the thread went to sleep; what it finds began after it was due."""
+    bursts, blocked = Bursts(0, is_always=True), 0
+    monkeypatch.setattr("underfed.trainer.loading.bursts.times_blocked", lambda: blocked)
+
+    def looks(waits: int, after_ns: int) -> int:
+        """Of a turn in which one is due."""
+        nonlocal blocked
+
+        def wait(*_: Any) -> tuple[list[Any], None]:
+            nonlocal blocked
+            blocked += 1 + waits
+            return [], None
+
+        monkeypatch.setattr("underfed.trainer.loading.bursts.caught_after", wait)
+        due_ns, _, _ = bursts.sleep(get_ident())
+        return bursts.looks(due_ns, due_ns + after_ns)
+
+    monkeypatch.setattr("underfed.trainer.loading.bursts.now_ns", lambda: 20 * LOOK_NS)
+    in_time, late = LATE_NS // 2, 2 * LATE_NS
+    assert [looks(0, in_time), looks(1, in_time), looks(2, in_time)] == [1, 1, 1]
+    assert [looks(1, late), looks(0, in_time), looks(1, late), looks(1, in_time), looks(2, in_time)] == [0, 1, 0, 3, 1]
+    assert [looks(1, late), looks(2, late), looks(0, late), looks(2, late)] == [0, 2, 1, 1], (
+        "it asked, or had not to wait"
+    )
 
 
 @contextmanager
