@@ -37,8 +37,12 @@ ALWAYS_NS, ALWAYS_PERIOD_NS = 900_000_000, 1_000_000_000
 """``UNDERFED_STACKS=always``: what was seen is handed over when a burst ends."""
 
 GOLDEN = 0.618034
-"""The fractions of its multiples are spread evenly: workers do not all look at once, and looks fall into no step with
-what they look at. No random number is drawn."""
+"""The fractions of its multiples are spread evenly: workers do not all look at once. Those of its multiples by squares
+are spread as if they were random: looks, which delay what they look at, fall into no step with it. No random number is
+drawn."""
+
+SQUARED = 4_096
+"""Turns until these squares begin anew: larger ones leave no digits to the fractions."""
 
 SHIFT = 0.414214
 """Of a period, by which the burst of the next one is later: bursts fall into no step with what they look at, either."""
@@ -249,7 +253,7 @@ class Bursts:
 
     def _due_ns(self, turn: int) -> int:
         """When the look is due that is due in this turn, of ``LOOK_NS`` each, since the loader's first iterator."""
-        phase = (turn * GOLDEN + self.turn * SHIFT) % 1
+        phase = ((turn % SQUARED) ** 2 * GOLDEN + self.turn * SHIFT) % 1
         return self.since_ns + round((turn + phase) * LOOK_NS)
 
     def _next_due_ns(self, at_ns: int) -> int:
