@@ -18,6 +18,7 @@ from underfed_server.advice.call_less import call_less
 from underfed_server.advice.free_cores import free_cores
 from underfed_server.advice.hours_saved import hours_judged, hours_saved, within_lost
 from underfed_server.advice.kept import at_present, no_more_than
+from underfed_server.advice.order import is_outside_first
 from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.advice.reason import reason_by_acts
 from underfed_server.advice.run_gain import with_run_gains
@@ -254,11 +255,14 @@ def diagnosis_of(
     present = at_present(recommendation, verdict.anatomy, most, verdict.causes)
     lost = within_lost(most, verdict, loaders, name_of(facts), is_of_run=is_of_run)
     present = no_more_than(present, lost, verdict.anatomy)
-    advice = with_run_gains(present, loaders, slow.judged.paused_fraction if verdict.anatomy else 0.0)
+    paused = slow.judged.paused_fraction if verdict.anatomy else 0.0
+    advice = with_run_gains(present, loaders, paused)
     actions = _outside(facts, slow.judged, verdict) if verdict.anatomy else []
     beside = _beside_loader(facts, actions, verdict, loaders)
     tuning = as_it_ended(facts.tuned.tuning if facts.tuned else None, facts.status)
-    beside |= {"why": reason_by_acts(verdict.why, verdict.causes, actions, advice), "to_write": to_write(tuning)}
+    first = is_outside_first(actions, advice, paused)
+    why = reason_by_acts(verdict.why, verdict.causes, actions, advice, is_beside_first=first)
+    beside |= {"why": why, "is_beside_first": first, "to_write": to_write(tuning)}
     return Diagnosis(
         **(dict(verdict) | beside),
         run_id=facts.run_id,

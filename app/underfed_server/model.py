@@ -600,13 +600,6 @@ class BesideAction(Model):
     """By that, over the same steps. In the unit of what was lost."""
 
 
-def _is_beside_first(_: object, info: ValidationInfo) -> bool:
-    return info.data.get("beside_loader") is not None and not any(one.is_promised for one in info.data["advice"])
-
-
-BesideFirst = Annotated[bool, BeforeValidator(_is_beside_first), Field(validate_default=True)]
-
-
 class Diagnosis(Verdict):
     run_id: str
     status: Status
@@ -638,8 +631,9 @@ class Diagnosis(Verdict):
     hours_saved: HoursSaved | None = None
     """What the first fix saves over the same steps, never more than was lost to its loader. ``None``: it promises no
     gain."""
-    is_beside_first: BesideFirst = False
-    """What to do first lies outside the run: the cause does, and no change of the loader promises a gain."""
+    is_beside_first: bool = False
+    """What to do first lies outside the run: the cause does, no change of the loader promises a gain, and the first one
+    is no line of loading that may give more."""
     ledger: list[LedgerEntry]
     trials: list[Trial] = []
     """What ``--tune`` measured of that loader, oldest first."""

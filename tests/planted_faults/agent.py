@@ -448,6 +448,13 @@ AGENT = (
         ("tests/agent/test_stack_sampler.py",),
     ),
     Fault(
+        "a look that came late counts for what gave the interpreter lock away",
+        "agent/underfed/trainer/loading/bursts.py",
+        "if self._waits == 1 and looked_ns - due_ns > LATE_NS:",
+        "if False:",
+        ("tests/agent/test_stack_sampler.py",),
+    ),
+    Fault(
         "what a thread is seen to begin is counted to the function that it has not run yet",
         "agent/underfed/trainer/loading/frame_names.py",
         "in BEGINNINGS",

@@ -1,10 +1,12 @@
-"""The order of fixes: by what each can give at most, and by how sure that is."""
+"""The order of fixes, and of these and what is to be done outside the loader: by what each can give at most, and by how
+sure that is."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 
+from underfed_server.advice.action import Action
 from underfed_server.advice.case import Case, cures
 from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.catalogue.cheaper_transform import ANY
@@ -45,6 +47,27 @@ def in_order(case: Case, advice: Iterable[Advice]) -> list[Advice]:
     return _less_work_first(case, sorted(offered, key=place))
 
 
+def is_outside_first(outside: Sequence[Action], advice: Sequence[Advice], paused: float) -> bool:
+    """Whether the first of ``outside`` comes before the first of ``advice``, in the order of :func:`in_order`.
+
+    A fix that promises a gain comes first. What neither promises is compared by what it gives at most: less work comes
+    first where the lower end of its ceiling is above that of the act, so where other jobs fill the cores, a line that
+    costs most of loading comes before moving them. ``paused``: share of the loop's time in which the program did
+    something else, of which no fix of the loader takes any.
+    """
+    if not outside or any(one.is_promised for one in advice):
+        return False
+    act, work = outside[0], next((one for one in advice[:1] if one.change in OF_WORK), None)
+    ceiling = None if work is None else _least_ceiling(work)
+    if ceiling is None or not act.of_loop:
+        return True
+    return (1 - paused) * (1 - 1 / ceiling) <= act.of_loop
+
+
+def _least_ceiling(work: Advice) -> float | None:
+    return work.ceiling if work.ceiling_low is None else work.ceiling_low
+
+
 def _less_work_first(case: Case, ordered: list[Advice]) -> list[Advice]:
     """Each is moved before the first that it comes before."""
     for one in [each for each in ordered if each.change in OF_WORK]:
@@ -63,10 +86,10 @@ def _is_before(case: Case, work: Advice, other: Advice) -> bool:
     """
     if other.change in WITHIN_QUEUE and _may_be_loss(other) and work.ceiling is not None:
         return work.to != ANY.name and not _takes_less(case, other)
-    if other.change not in (*OF_CORES, OF_QUEUE) or work.ceiling is None or _takes_less(case, other):
+    ceiling = _least_ceiling(work)
+    if other.change not in (*OF_CORES, OF_QUEUE) or ceiling is None or _takes_less(case, other):
         return False
     is_known = work.to != ANY.name
-    ceiling = work.ceiling if work.ceiling_low is None else work.ceiling_low
     if other.change == OF_QUEUE:
         return is_known and ceiling > (other.high or _gain(other))
     used = used_cores_fraction(case.rank, case.facts.host)

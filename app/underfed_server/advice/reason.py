@@ -20,13 +20,15 @@ def reason_by_acts(
     causes: Sequence[CauseFinding],
     beside: Sequence[Action],
     advice: Sequence[Advice],
+    *,
+    is_beside_first: bool,
 ) -> str | None:
     """``why``: with the causes that it tells in the order of their costs, one after the other."""
     told = [(each, match[0]) for each in causes if (match := re.search(_pattern(each), why or ""))]
     before = " ".join(text for _, text in told)
     if why is None or not told or before not in why:
         return why
-    acts = _acts(beside, advice)
+    acts = _acts(beside, advice, is_beside_first)
     ordered = [text for _, text in sorted(told, key=lambda one: _place(one[0].cause, acts))]
     if (line := _line(advice, before)) is not None:
         ordered.append(line)
@@ -39,11 +41,11 @@ def _pattern(cause: CauseFinding) -> str:
     return rf"{re.escape(first)}(?: \([\d.]+% of the wait[^()]*\))?{re.escape(''.join(rest))}"
 
 
-def _acts(beside: Sequence[Action], advice: Sequence[Advice]) -> list[set[CauseName]]:
+def _acts(beside: Sequence[Action], advice: Sequence[Advice], is_beside_first: bool) -> list[set[CauseName]]:
     """The causes that each of them is about, in the order in which they are shown."""
     outside: list[set[CauseName]] = [{each.cause} if each.cause else set() for each in beside]
     inside = [{name for name, cause in all_causes().items() if one.change in cause.cured_by} for one in advice]
-    return [*inside, *outside] if any(one.is_promised for one in advice) else [*outside, *inside]
+    return [*outside, *inside] if is_beside_first else [*inside, *outside]
 
 
 def _place(cause: CauseName, acts: Sequence[set[CauseName]]) -> int:

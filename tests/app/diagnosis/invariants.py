@@ -13,6 +13,7 @@ from underfed_server import figures
 from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.free_cores import LEAST_COST
 from underfed_server.advice.hours_saved import DELAYED, hours_judged, within_lost
+from underfed_server.advice.order import OF_WORK
 from underfed_server.advice.save_less import SAVE_LESS
 from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.causes import all_causes
@@ -528,9 +529,17 @@ def costs_add_up_to_the_wait_or_the_rest_is_told(said: Diagnosis) -> Iterator[st
 
 @invariant
 def what_comes_first_is_one_answer(said: Diagnosis) -> Iterator[str]:
-    """What lies outside the loader comes first where it is known and no fix promises a gain."""
-    if said.is_beside_first != (said.beside_loader is not None and not any(one.is_promised for one in said.advice)):
-        yield f"it is {said.is_beside_first}, of {said.beside_loader!r} and {[one.is_promised for one in said.advice]}"
+    """What lies outside the loader comes first where it is known, no fix promises a gain, and the first one is no work
+    that surely may give more."""
+    may_be = said.beside_loader is not None and not any(one.is_promised for one in said.advice)
+    first = next((one for one in said.advice[:1] if one.change in OF_WORK), None)
+    most = None if first is None else first.run_ceiling or first.ceiling
+    least = None if first is None or first.run_ceiling else first.ceiling_low or first.ceiling
+    outside = said.beside_speedup or math.inf
+    if said.is_beside_first and (not may_be or (least or 0.0) > outside + NEARLY):
+        yield f"{said.beside_loader!r} is first, × {outside} before × {least} or {said.advice[:1]}"
+    if may_be and not said.is_beside_first and (most or 0.0) < outside - NEARLY:
+        yield f"{said.beside_loader!r} is not first, × {outside} after × {most}"
 
 
 @invariant

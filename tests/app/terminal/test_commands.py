@@ -115,7 +115,8 @@ def test_a_line_is_short_and_plain_whatever_it_says(changes: dict[str, Any], exp
 @pytest.mark.parametrize("beside", [None, "Other jobs fill the cores.", "Other jobs fill the cores. " * 20])
 def test_a_line_has_the_first_fix_whatever_else_it_says(beside: str | None) -> None:
     untold = made_advice(None).model_copy(update={"title": "Open the archive once in each worker"})
-    line = line_of(made_diagnosis(run_id="train-7f3a9c2e", advice=[untold], beside_loader=beside))
+    first = {"beside_loader": beside, "is_beside_first": beside is not None}
+    line = line_of(made_diagnosis(run_id="train-7f3a9c2e", advice=[untold], **first))
     assert f"{'worth a try' if beside else 'first fix'}: Open the archive once in each worker, try it; run " in line
     assert ("first fix: Other jobs fill the cores" in line) == bool(beside)
     assert len(line) <= LONGEST

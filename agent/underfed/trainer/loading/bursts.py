@@ -37,8 +37,12 @@ ALWAYS_NS, ALWAYS_PERIOD_NS = 900_000_000, 1_000_000_000
 """``UNDERFED_STACKS=always``: what was seen is handed over when a burst ends."""
 
 GOLDEN = 0.618034
-"""The fractions of its multiples are spread evenly: workers do not all look at once, and looks fall into no step with
-what they look at. No random number is drawn."""
+"""The fractions of its multiples are spread evenly: workers do not all look at once. Those of its multiples by squares
+are spread as if they were random: looks, which delay what they look at, fall into no step with it. No random number is
+drawn."""
+
+SQUARED = 4_096
+"""Turns until these squares begin anew: larger ones leave no digits to the fractions."""
 
 SHIFT = 0.414214
 """Of a period, by which the burst of the next one is later: bursts fall into no step with what they look at, either."""
@@ -53,6 +57,11 @@ that call. The less, the more often the thread that looks wakes up while a call 
 
 WAKES = (5, 20)
 """Of the thread that looks, while one look waited for the lock: with fewer the next asks sooner, with more later."""
+
+LATE_NS = 200_000
+"""After it was due, from which a look that waited for the lock once is late: it had no core until the thread that it
+looks at gave the lock away by itself. One that has a core wakes up to ask for the lock, and waits again. On a virtual
+machine one that is in time takes up to 140 us."""
 
 HANDED_OVER = 4
 """Periods of which what was seen is handed over together: writing it takes milliseconds. The first is by itself."""
@@ -109,9 +118,10 @@ class Bursts:
     _has_counted: bool = False
     _handed_over_ns: int = 0
     """When what was counted is handed over next."""
-    found_lock_free: bool = False
-    """By the last look: the thread had given the lock away by itself, within what it is found at, and was not made to
-    hand it over at the next place where it looks whether somebody asks."""
+    _waits: int = 0
+    """Of the last look, for the lock."""
+    _owed: int = 0
+    """Looks that came late, until one that waits for the lock does not."""
     _before_s: float | None = None
     """The switch interval before this burst; ``None``: there is none."""
     _switch_us: int = SWITCH_US[0]
@@ -126,6 +136,12 @@ class Bursts:
     """Bursts since one was not."""
     _stands_for: int = 1
     """Bursts, with those skipped before it: what is costly to look at is seen less often, and counts as much."""
+
+    @property
+    def found_lock_free(self) -> bool:
+        """By the last look: the thread had given the lock away by itself, within what it is found at, and was not made
+        to hand it over at the next place where it looks whether somebody asks."""
+        return self._waits == 0
 
     @property
     def is_on(self) -> bool:
@@ -148,10 +164,9 @@ class Bursts:
         stack, known = caught_after(max(0, due_ns - now_ns()) / 1e9, ident, state)
         self._ask_after(self._before_s)
         # Once, by that sleep; again each time that the lock was waited for.
-        wakes = times_blocked() - blocked_before - 1
-        self.found_lock_free = wakes == 0
+        self._waits = times_blocked() - blocked_before - 1
         if self.is_on:
-            self._adapt(wakes)
+            self._adapt()
         return due_ns, stack, known
 
     def _skips(self, asked_ns: int) -> bool:
@@ -168,12 +183,12 @@ class Bursts:
                 self._stands_for, self._skipped = 1 + self._skipped, 0
         return self._is_skipped
 
-    def _adapt(self, wakes: int) -> None:
+    def _adapt(self) -> None:
         at_least, at_most = SWITCH_US
         fewer, more = WAKES
-        if wakes < fewer:
+        if self._waits < fewer:
             switch_us = max(at_least, self._switch_us // 2)
-        elif wakes > more:
+        elif self._waits > more:
             switch_us = min(at_most, self._switch_us * 2)
         else:
             return
@@ -205,13 +220,22 @@ class Bursts:
     def looks(self, due_ns: int, looked_ns: int) -> int:
         """For how many a look counts that was due then: all that were due since. What kept the interpreter lock through
         a burst was there all the while, and is looked at once. So do those of bursts that were skipped before. 0: none
-        was due."""
+        was due, or it came late.
+
+        When a late one was due the lock was kept, and it finds what gave the lock away since. It counts for what keeps
+        the lock: as the next does that waits for it and is in time.
+        """
         if self._is_skipped:
             return 0
         first, last = ((at - self.since_ns) // LOOK_NS for at in (due_ns, looked_ns))
         each = max(1, (last - first) // MOST_MISSED)
         due = (self._due_ns(turn) for turn in range(first, last + 1, each))
         count = self._stands_for * each * sum(due_ns <= at <= looked_ns and self._is_due(at) for at in due)
+        if self._waits == 1 and looked_ns - due_ns > LATE_NS:
+            self._owed += count
+            return 0
+        if count and self._waits > 0:
+            count, self._owed = count + self._owed, 0
         if count:
             self._has_counted = True
         return count
@@ -229,7 +253,7 @@ class Bursts:
 
     def _due_ns(self, turn: int) -> int:
         """When the look is due that is due in this turn, of ``LOOK_NS`` each, since the loader's first iterator."""
-        phase = (turn * GOLDEN + self.turn * SHIFT) % 1
+        phase = ((turn % SQUARED) ** 2 * GOLDEN + self.turn * SHIFT) % 1
         return self.since_ns + round((turn + phase) * LOOK_NS)
 
     def _next_due_ns(self, at_ns: int) -> int:

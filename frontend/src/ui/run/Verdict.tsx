@@ -259,7 +259,7 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
           {say.savedAtMost(action.title)}
         </p>
       )}
-      {best && !best.is_promised && !diagnosis.beside_loader && (
+      {best && !best.is_promised && besideFirst(diagnosis) === null && (
         <p>
           <b class="try-first">{say.toTry}</b>
           {fix}
