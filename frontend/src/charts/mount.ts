@@ -1,5 +1,6 @@
 /** A chart as the page mounts it: what is drawn, on a canvas, with the pointer over it. */
 import type { Scale } from './axes'
+import type { Context } from './pen'
 import { follow, type Pointing } from './pointing'
 import { createSurface } from './surface'
 
@@ -9,7 +10,7 @@ export interface Drawn {
   height: number
   /** `width`: of the whole canvas, in CSS pixels. */
   scale(width: number): Scale
-  draw(context: CanvasRenderingContext2D, scale: Scale): void
+  draw(context: Context, scale: Scale): void
 }
 
 /** A mounted chart. `update` replaces everything; nothing else changes it. */
@@ -47,11 +48,7 @@ export function mountDrawn(
 }
 
 /** What `draw` draws of values beyond the scale is cut off. */
-export function within(
-  context: CanvasRenderingContext2D,
-  { left, right, top, bottom }: Scale,
-  draw: () => void,
-): void {
+export function within(context: Context, { left, right, top, bottom }: Scale, draw: () => void): void {
   context.save()
   context.beginPath()
   context.rect(left, top - 1, right - left, bottom - top + 2)

@@ -1,5 +1,6 @@
 /** The canvas of a chart: as wide as its place, sharp on its screen, drawn when it is near the screen. */
 import { onRepaint } from './palette'
+import type { Context } from './pen'
 
 export interface Surface {
   canvas: HTMLCanvasElement
@@ -17,10 +18,10 @@ const NEAR_SCREEN = '50%'
 export function createSurface(
   element: HTMLElement,
   height: () => number,
-  draw: (context: CanvasRenderingContext2D) => void,
+  draw: (context: Context) => void,
 ): Surface {
   const canvas = document.createElement('canvas')
-  const context = canvas.getContext('2d') as CanvasRenderingContext2D
+  const context = canvas.getContext('2d') as Context
   let width = element.clientWidth
   let isNear = true
   let isStale = false

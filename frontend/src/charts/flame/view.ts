@@ -1,7 +1,7 @@
 /** The mounted flame graph: it is drawn, and says what the pointer is over. What is zoomed and chosen is its owner's. */
 import type { Mounted } from '../mount'
 import { createSurface } from '../surface'
-import { barAt, type Flame, flame, outline } from './draw'
+import { barAt, type Flame, flame, outlineBar } from './draw'
 import type { Bar } from './layout'
 
 export interface FlameListener {
@@ -19,7 +19,7 @@ export function mountFlame(element: HTMLElement, first: Flame, listener: FlameLi
     () => drawn.height,
     context => {
       drawn.draw(context, scale())
-      if (pointed) outline(context, pointed, scale(), 'ink-3')
+      if (pointed) outlineBar(context, pointed, scale(), 'ink-3')
     },
   )
   const { canvas } = surface
