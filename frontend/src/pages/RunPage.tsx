@@ -170,11 +170,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
   )
   return (
     <>
-      {diagnosis?.tuning && (
-        <Fence>
-          <Trials diagnosis={diagnosis} tuning={diagnosis.tuning} />
-        </Fence>
-      )}
+      {diagnosis?.tuning && <Trials diagnosis={diagnosis} tuning={diagnosis.tuning} />}
       {ledger.length > 0 && <Ledger run={run} entries={ledger} />}
       <div class={`columns ${diagnosis !== null && hasRoom(diagnosis) ? 'roomy' : ''}`}>
         <div id={FIXES} class="do">
@@ -186,18 +182,14 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
         </div>
         <div class="seen">
           <div>
-            {isDrawn ? (
-              <Fence>
-                <Times store={store} run={run} />
-              </Fence>
-            ) : (
-              <ChartsSkeleton />
+            {isDrawn ? <Times store={store} run={run} /> : <ChartsSkeleton />}
+            {isDrawn && diagnosis && diagnosis.signals.length > 0 && (
+              <SignalRows signals={diagnosis.signals} isWell={isWell(diagnosis)} />
             )}
-            {isDrawn && <Signals diagnosis={diagnosis} />}
           </div>
           <div class="looked-up">
             {isDrawn && (
-              <Fence>
+              <>
                 <Settings
                   run={run}
                   previous={store.previous.value}
@@ -208,25 +200,19 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
                 {!isUnexplained && hotspots}
                 <Past run={run} />
                 <Hosts store={store} run={run} />
-              </Fence>
+              </>
             )}
           </div>
         </div>
         <div class="compared">
-          {isDrawn && (
-            <Fence>
-              {diagnosis && diagnosis.ranks.length > 1 && <Ranks store={store} diagnosis={diagnosis} />}
-              <Workers page={store.workers.value} run={run} />
-            </Fence>
+          {isDrawn && diagnosis && diagnosis.ranks.length > 1 && (
+            <Ranks store={store} diagnosis={diagnosis} />
           )}
-          {isDrawn && isUnexplained && <Fence>{hotspots}</Fence>}
+          {isDrawn && <Workers page={store.workers.value} run={run} />}
+          {isDrawn && isUnexplained && hotspots}
         </div>
       </div>
-      {isDrawn && (
-        <Fence>
-          <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />
-        </Fence>
-      )}
+      {isDrawn && <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />}
     </>
   )
 }
@@ -244,16 +230,6 @@ function hasRoom({ advice, ranks }: Diagnosis): boolean {
 /** It is there, or will not come. */
 function isAnswered({ value, trouble }: Resource<unknown>): boolean {
   return value !== null || trouble.value !== null
-}
-
-/** What stands below the charts. */
-function Signals({ diagnosis }: { diagnosis: Diagnosis | null }) {
-  if (!diagnosis || diagnosis.signals.length === 0) return null
-  return (
-    <Fence>
-      <SignalRows signals={diagnosis.signals} isWell={isWell(diagnosis)} />
-    </Fence>
-  )
 }
 
 function titleOf(run: Run): string {
