@@ -1,7 +1,7 @@
 /** How components get a store: a page opens its own and closes it when left; the frame owns the list of runs. */
 import { createContext } from 'preact'
 import { useContext, useEffect, useMemo } from 'preact/hooks'
-import type { Store } from '../../store/resource'
+import { openResource, type Reading, type Resource, type Store } from '../../store/resource'
 import type { RunsStore } from '../../store/runs'
 
 /** It is reopened when one of `inputs` changes. */
@@ -9,6 +9,20 @@ export function useStore<S extends Store>(open: () => S, inputs: readonly unknow
   const store = useMemo(open, inputs)
   useEffect(() => store.close, [store])
   return store
+}
+
+/** One answer of the service, read at once, and again when one of `inputs` changes. */
+export function useAnswer<T>(
+  ask: (stop: AbortSignal) => Promise<T>,
+  inputs: readonly unknown[] = [],
+  reading: Reading = {},
+): Resource<T> {
+  const answer = useStore(() => openResource<T>(ask, reading), inputs)
+  // What follows topics has read itself when it was opened.
+  useEffect(() => {
+    if (!reading.topics) void answer.read()
+  }, [answer])
+  return answer
 }
 
 /** It outlives its page, so that the list is unchanged when the reader comes back from a run. */

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { get, serviceNow } from '../../api/client'
-import type { ChangedSetting, HistoryRun, RunHistory } from '../../api/schema'
+import type { ChangedSetting, HistoryRun } from '../../api/schema'
 import {
   formatDay,
   formatEvidence,
@@ -12,14 +12,13 @@ import {
   formatSetting,
 } from '../../format'
 import { runHref } from '../../router'
-import { openResource } from '../../store/resource'
 import type { Still } from '../../store/run'
 import { audit, history as say } from '../../text/past'
 import { AuditList } from '../parts/AuditList'
 import { DataTable } from '../parts/DataTable'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
-import { useStore } from '../parts/stores'
+import { useAnswer } from '../parts/stores'
 import './Past.css'
 
 /** Tries come by the hour, and live ones change slowly. */
@@ -29,13 +28,10 @@ const CHANGES_SHOWN = 4
 
 export function Past({ run }: { run: Still }) {
   const runId = run.run_id
-  const history = useStore(
-    () =>
-      openResource<RunHistory>(
-        stop => get('/api/v1/runs/{run_id}/history', { path: { run_id: runId } }, stop),
-        { restMs: REST_MS, topics: [`run:${runId}`] },
-      ),
+  const history = useAnswer(
+    stop => get('/api/v1/runs/{run_id}/history', { path: { run_id: runId } }, stop),
     [runId],
+    { restMs: REST_MS, topics: [`run:${runId}`] },
   )
   const runs = history.value?.runs ?? []
   return (

@@ -1,21 +1,17 @@
 /** Values of the runs’ configurations as columns: which keys there are, and which are shown. */
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { get } from '../../api/client'
-import type { ConfigKey } from '../../api/schema'
 import { type ColumnId, chooseColumns, configColumn, configKeys } from '../../store/chosen'
-import { openResource } from '../../store/resource'
 import { configColumns as say } from '../../text/lists'
-import { useStore } from '../parts/stores'
+import { useAnswer } from '../parts/stores'
 import './ConfigColumns.css'
 
 /** With more the menu can be searched. */
 const FEW = 12
 
 export function ConfigColumns({ shown }: { shown: readonly ColumnId[] }) {
-  const found = useStore(() => openResource<ConfigKey[]>(stop => get('/api/v1/config', {}, stop)))
+  const found = useAnswer(stop => get('/api/v1/config', {}, stop))
   const typed = useSignal('')
-  useEffect(() => void found.read(), [found])
   const own = configKeys.value
   const known = (found.value ?? []).map(({ key }) => key)
   const keys = [...new Set([...own, ...known])]

@@ -1,6 +1,5 @@
 /** Saved views: lists of runs under a name, shared by all who use the service. */
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { change, get } from '../../api/client'
 import type { View } from '../../api/schema'
 import { asSentence } from '../../format'
@@ -9,13 +8,14 @@ import { chosen } from '../../store/chosen'
 import { service } from '../../store/connection'
 import { may, mayAnywhere } from '../../store/may'
 import { show } from '../../store/notice'
-import { openResource, type Resource } from '../../store/resource'
+import type { Resource } from '../../store/resource'
 import { views as say } from '../../text/lists'
 import { banner } from '../../text/shared'
 import { Button } from '../parts/Button'
 import { Choices } from '../parts/Choice'
 import { FormDialog, refusalOf } from '../parts/Dialog'
-import { useStore } from '../parts/stores'
+import { Field } from '../parts/fields'
+import { useAnswer } from '../parts/stores'
 import { WhyNot } from '../parts/WhyNot'
 import './Views.css'
 
@@ -29,10 +29,9 @@ interface ViewsProps {
 }
 
 export function Views({ query, byJob, close }: ViewsProps) {
-  const views = useStore(() => openResource<View[]>(stop => get(PATH, {}, stop), { topics: ['runs'] }))
+  const views = useAnswer(stop => get(PATH, {}, stop), [], { topics: ['runs'] })
   /** `null`: none; else what is named: a new view, or this one. */
   const naming = useSignal<View | 'new' | null>(null)
-  useEffect(() => void views.read(), [views])
   const here = addressed(query)
   const trouble = views.trouble.value
   return (
@@ -168,10 +167,7 @@ function NameDialog({ view, here, views, onClose }: NameProps) {
   return (
     <FormDialog title={view ? say.renameTitle(view.name) : say.saveTitle} onSave={save} onClose={onClose}>
       {!view && <p class="detail">{say.saveDetail}</p>}
-      <label>
-        {say.name}
-        <input class="field" name="name" required maxLength={100} defaultValue={view?.name ?? ''} />
-      </label>
+      <Field label={say.name} name="name" required maxLength={100} defaultValue={view?.name ?? ''} />
     </FormDialog>
   )
 }

@@ -1,0 +1,33 @@
+/** Fields of a form, each with its label. */
+import type { ComponentProps } from 'preact'
+
+/** Of text, unless its `type` says another. */
+export function Field({ label, children, ...attributes }: ComponentProps<'input'> & { label: string }) {
+  return (
+    <label>
+      <span>{label}</span>
+      <input class="field" type="text" {...attributes} />
+      {children}
+    </label>
+  )
+}
+
+type SelectProps = ComponentProps<'select'> & {
+  label: string
+  options: readonly (readonly [value: string, label: string])[]
+}
+
+export function SelectField({ label, options, ...attributes }: SelectProps) {
+  return (
+    <label>
+      <span>{label}</span>
+      <select class="field" {...attributes}>
+        {options.map(([value, name]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
