@@ -1,4 +1,5 @@
-/** Fields of a form, each with its label. */
+/** Fields: of a form, each with its label; and what is looked for while it is typed. */
+import type { Signal } from '@preact/signals'
 import type { ComponentProps } from 'preact'
 
 /** Of text, unless its `type` says another. */
@@ -29,5 +30,26 @@ export function SelectField({ label, options, ...attributes }: SelectProps) {
         ))}
       </select>
     </label>
+  )
+}
+
+interface SearchProps {
+  label: string
+  typed: Signal<string>
+  class?: string
+  onKeyDown?(event: KeyboardEvent): void
+}
+
+export function Search({ label, typed, class: name = '', onKeyDown }: SearchProps) {
+  return (
+    <input
+      type="search"
+      class={`field ${name}`}
+      aria-label={label}
+      placeholder={label}
+      value={typed.value}
+      onInput={event => (typed.value = event.currentTarget.value)}
+      onKeyDown={onKeyDown}
+    />
   )
 }

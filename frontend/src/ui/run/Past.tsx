@@ -16,7 +16,7 @@ import type { Still } from '../../store/run'
 import { audit, history as say } from '../../text/past'
 import { AuditList } from '../parts/AuditList'
 import { DataTable } from '../parts/DataTable'
-import { type FigureColumn, figuresOf } from '../parts/figures'
+import { asTheyAre, type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
 import { useAnswer } from '../parts/stores'
 import './Past.css'
@@ -56,14 +56,8 @@ function Changes({ runId }: { runId: string }) {
 }
 
 const COLUMNS: readonly FigureColumn<HistoryRun>[] = [
-  { name: 'run_id' },
-  { name: 'name' },
-  { name: 'started_at' },
-  { name: 'data_stall_fraction' },
-  { name: 'steps_per_s' },
-  { name: 'samples_per_s' },
-  { name: 'hours_lost' },
-  { name: 'gpu_hours_lost' },
+  ...asTheyAre<HistoryRun>('run_id', 'name', 'started_at', 'data_stall_fraction', 'steps_per_s'),
+  ...asTheyAre<HistoryRun>('samples_per_s', 'hours_lost', 'gpu_hours_lost'),
   { name: 'changed', value: run => run.changed.map(changeInWords).join('; ') },
 ]
 

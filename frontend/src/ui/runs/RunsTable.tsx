@@ -1,9 +1,8 @@
 /** The table of runs: rows near the screen only, live cells in place, an order that holds under the pointer. */
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { navigate, withQuery } from '../../router'
 import { COLUMN_IDS, type ColumnId, chosen, configKey } from '../../store/chosen'
 import type { RunsFilter } from '../../store/filter'
-import { keyOf, nextSort, type SortKey } from '../../store/order'
+import { keyOf, type SortKey } from '../../store/order'
 import { runs as say, selecting } from '../../text/runs'
 import { Button } from '../parts/Button'
 import { isNarrow } from '../parts/media'
@@ -12,6 +11,7 @@ import { COLUMNS, type Column, columnOf, fitting, headOf, kindsOf, NAME_PX, TICK
 import { RunRow } from './RunRow'
 import { useRowKeys } from './rowKeys'
 import { useRowWindow } from './rowWindow'
+import { SortHead } from './SortHead'
 import { room, useRoom } from './width'
 import '../parts/DataTable.css'
 import './RunsTable.css'
@@ -61,14 +61,14 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
         <thead>
           <tr aria-rowindex={1}>
             <TickAll ids={ids} />
-            <Head label={say.columns.run} sort="name" filter={filter} query={query} />
+            <SortHead label={say.columns.run} by="name" sort={filter.sort} query={query} />
             {columns.map(({ id, sort, isFigure }) => (
-              <Head
+              <SortHead
                 key={id}
                 label={headOf(id, isGpu)}
-                sort={sort}
                 class={isFigure ? 'figure' : ''}
-                filter={filter}
+                by={sort}
+                sort={filter.sort}
                 query={query}
               />
             ))}
@@ -116,32 +116,6 @@ function TickAll({ ids }: { ids: readonly string[] }) {
         checked={selection.ids.value.length === ids.length}
         onChange={event => selection.set(ids, event.currentTarget.checked)}
       />
-    </th>
-  )
-}
-
-interface HeadProps {
-  label: string
-  sort: SortKey | undefined
-  class?: string
-  filter: RunsFilter
-  query: URLSearchParams
-}
-
-function Head({ label, sort: key, class: name, filter, query }: HeadProps) {
-  const isSorted = keyOf(filter.sort) === key
-  const direction = filter.sort.startsWith('-') ? 'descending' : 'ascending'
-  const sort = () => key && navigate(`/${withQuery(query, { sort: nextSort(filter.sort, key) })}`, 'replace')
-  return (
-    <th scope="col" class={name} aria-sort={isSorted ? direction : undefined}>
-      {key ? (
-        <button type="button" onClick={sort}>
-          {label}
-          {isSorted && <span aria-hidden="true">{direction === 'descending' ? ' ↓' : ' ↑'}</span>}
-        </button>
-      ) : (
-        label
-      )}
     </th>
   )
 }

@@ -4,11 +4,11 @@ import type { ComponentChildren } from 'preact'
 import type { Caller, Hotspot, HotspotsPage } from '../../../api/schema'
 import { formatFraction, formatMargin, formatNumber } from '../../../format'
 import { hotspots as say, stages } from '../../../text/hotspots'
-import { Button } from '../../parts/Button'
+import { useFirst } from '../../parts/Button'
 import { Choices } from '../../parts/Choice'
 import { CodePlace } from '../../parts/CodePlace'
 import { DataTable } from '../../parts/DataTable'
-import { type FigureColumn, figuresOf } from '../../parts/figures'
+import { asTheyAre, type FigureColumn, figuresOf } from '../../parts/figures'
 import { Panel } from '../../parts/Panel'
 import { StacksMenu } from './StacksMenu'
 import './HotspotList.css'
@@ -17,13 +17,9 @@ import './HotspotList.css'
 const FIRST = 5
 
 const FILED: readonly FigureColumn<Hotspot>[] = [
-  { name: 'function' },
-  { name: 'file' },
-  { name: 'line' },
-  { name: 'stage' },
+  ...asTheyAre<Hotspot>('function', 'file', 'line', 'stage'),
   { name: 'is_own', value: one => (one.is_own ? 1 : 0) },
-  { name: 'self_fraction' },
-  { name: 'total_fraction' },
+  ...asTheyAre<Hotspot>('self_fraction', 'total_fraction'),
 ]
 
 /** A share; by how much it may be off, `null`: not known. */
@@ -59,9 +55,8 @@ interface HotspotListProps {
 export function HotspotList({ page, ranks, search, controls }: HotspotListProps) {
   const { of, loader, rank, samples } = page
   const by = useSignal<By>(page.hot_lines.length > 0 ? 'line' : 'self')
-  const showsAll = useSignal(false)
   const places = placesOf(page, by.value)
-  const shown = showsAll.value ? places : places.slice(0, FIRST)
+  const [shown, showAll] = useFirst(places, FIRST, say)
   return (
     <Panel
       title={say.titles[of]}
@@ -87,11 +82,7 @@ export function HotspotList({ page, ranks, search, controls }: HotspotListProps)
       />
       {page.order && <p class="detail">{page.order}</p>}
       {page.change && <p class="detail">{page.change}</p>}
-      {places.length > FIRST && (
-        <Button kind="small" onClick={() => (showsAll.value = !showsAll.value)}>
-          {showsAll.value ? say.fewer : say.all(places.length)}
-        </Button>
-      )}
+      {showAll}
     </Panel>
   )
 }
