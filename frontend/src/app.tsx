@@ -82,13 +82,13 @@ function Page() {
   const here = route.value
   switch (here.page) {
     case 'runs':
-      return <RunsPage query={here.query} />
+      return <RunsPage />
     case 'run':
       return <RunPage key={here.runId} runId={here.runId} />
     case 'compare':
-      return <ComparePage query={here.query} />
+      return <ComparePage />
     case 'hosts':
-      return <HostsPage query={here.query} />
+      return <HostsPage />
     case 'team':
       return <TeamPage />
     case 'alerts':

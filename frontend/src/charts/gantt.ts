@@ -1,9 +1,9 @@
 /** The last seconds: what each worker loads, and how the training loop waits for it. */
 import type { SeriesPage, Timeline, TimelineBatch, TimelineStep } from '../api/schema'
 import { type Scale, scaleOf, timeTicks } from './axes'
-import type { Drawn } from './mount'
 import { LABEL_FONT, type Palette, palette } from './palette'
 import { area, type Context, letters, line, outline } from './pen'
+import type { Drawn } from './surface'
 
 export interface Gantt {
   /** At most 2,000 batches and 240 steps: the service sends no more. */

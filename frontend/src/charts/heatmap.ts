@@ -3,8 +3,8 @@ import { formatDuration } from '../format'
 import { type Axis, drawAxis, drawValueGrid, gutters, type Scale, scaleOf } from './axes'
 import { type Held, highest } from './columns'
 import { drawEndLabels, type EndLabel } from './labels'
-import type { Drawn } from './mount'
 import { area, type Context, limitLine } from './pen'
+import type { Drawn } from './surface'
 
 export interface Heatmap {
   across: Axis

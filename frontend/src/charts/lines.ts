@@ -14,9 +14,9 @@ import {
 } from './axes'
 import { type Column, spans, worthDrawing } from './columns'
 import { drawEndLabels, type EndLabel } from './labels'
-import { type Drawn, within } from './mount'
 import { type Colour, type Palette, palette } from './palette'
-import type { Context } from './pen'
+import { type Context, within } from './pen'
+import type { Drawn } from './surface'
 
 export interface Layer {
   /** Ascending positions of the values along the width. */

@@ -1,4 +1,5 @@
 /** What all charts draw with: lines, areas and words, in the colours of the style sheet. */
+import type { Scale } from './axes'
 import { type Colour, FONT, type Palette, palette } from './palette'
 
 export type Context = CanvasRenderingContext2D
@@ -43,4 +44,14 @@ export function letters(
   context.font = font
   context.fillStyle = palette()[colour]
   context.textAlign = align
+}
+
+/** What `draw` draws of values beyond the scale is cut off. */
+export function within(context: Context, { left, right, top, bottom }: Scale, draw: () => void): void {
+  context.save()
+  context.beginPath()
+  context.rect(left, top - 1, right - left, bottom - top + 2)
+  context.clip()
+  draw()
+  context.restore()
 }

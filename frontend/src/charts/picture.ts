@@ -1,8 +1,8 @@
 /** A panel as a picture: its words and charts, drawn anew below one another, the same on every screen. */
 import { fitted } from './labels'
-import type { Drawn } from './mount'
 import { LABEL_FONT, type Palette, TEXT_FONT } from './palette'
 import { area, type Context, letters } from './pen'
+import type { Drawn } from './surface'
 
 /** One thing that a picture has, over its whole width. */
 export interface Block {

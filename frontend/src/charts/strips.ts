@@ -1,9 +1,9 @@
 /** Load times of workers side by side: a lane each, with a bar from p5 to p95, a dot at the median, and the limit through all. */
 import { formatDuration } from '../format'
 import { type Scale, scaleOf } from './axes'
-import type { Drawn } from './mount'
 import { palette, TEXT_FONT } from './palette'
 import { area, type Context, letters, limitLine, line } from './pen'
+import type { Drawn } from './surface'
 
 /** What one worker took for a batch, in µs. */
 export interface Load {

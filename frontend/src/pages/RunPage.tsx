@@ -257,7 +257,7 @@ function bindAddress(store: RunStore): () => void {
       const chosen = store.selection.value
       const { pathname, search } = location
       if (isSame(chosen, selectionOf(new URLSearchParams(search)))) return
-      navigate(pathname + withQuery(new URLSearchParams(search), queryOf(chosen)))
+      navigate(pathname + withQuery(queryOf(chosen), new URLSearchParams(search)))
     }),
     effect(() => {
       const wanted = selectionOf(route.value.query)

@@ -2,9 +2,9 @@
 import { formatFraction } from '../../format'
 import { type Scale, scaleOf } from '../axes'
 import { fitted } from '../labels'
-import type { Drawn } from '../mount'
 import { type Colour, FONT, LABEL_FONT } from '../palette'
 import { area, type Context, letters, outline } from '../pen'
+import type { Drawn } from '../surface'
 import { type Bar, rowsOf } from './layout'
 import { type FlameNode, type Matches, placeOf } from './tree'
 
@@ -16,6 +16,8 @@ export interface Flame {
   matches: Matches | null
   /** Where the reader is. */
   current: Bar | null
+  /** Under the pointer. */
+  pointed?: Bar | null
   /** Of the root, a stage, or several functions that stand together. */
   nameOf(bar: Bar): string
 }
@@ -46,6 +48,7 @@ export function flame(shown: Flame): Drawn {
       const hottest = mostOwn(shown.root)
       for (const bar of shown.bars) drawBar(context, bar, shown, hottest, scale)
       if (shown.current) outlineBar(context, shown.current, scale, 'ink')
+      if (shown.pointed) outlineBar(context, shown.pointed, scale, 'ink-3')
     },
   }
 }
@@ -106,7 +109,7 @@ function drawName(context: Context, bar: Bar, shown: Flame, place: Place): void 
   context.textAlign = 'left'
 }
 
-export function outlineBar(context: Context, bar: Bar, { x, y }: Scale, colour: Colour): void {
+function outlineBar(context: Context, bar: Bar, { x, y }: Scale, colour: Colour): void {
   const width = Math.max(1, x(bar.to) - x(bar.from) - GAP - 2)
   outline(context, colour, 2, [x(bar.from) + 1, y(bar.level) + 1, width, ROW - GAP - 2])
 }

@@ -2,7 +2,7 @@
 import type { Anatomy, ComparedRun, Comparison } from '../../api/schema'
 import { ANATOMY_PARTS, dividedBy } from '../../charts/declared/anatomy'
 import { asSentence, capital, formatDuration, NOT_MEASURED } from '../../format'
-import { navigate, runHref } from '../../router'
+import { navigate, route, runHref } from '../../router'
 import { compareHref } from '../../store/compareHref'
 import { compare as say } from '../../text/compare'
 import { StepBar } from '../parts/AnatomyBars'
@@ -34,12 +34,7 @@ function columnsOf(runs: readonly ComparedRun[]): readonly FigureColumn<Compared
   return [...COLUMNS, ...parts.map(({ name, label }) => part(name, label))]
 }
 
-interface ComparedRunsProps {
-  comparison: Comparison
-  query: URLSearchParams
-}
-
-export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
+export function ComparedRuns({ comparison }: { comparison: Comparison }) {
   const { runs, per, basis } = comparison
   const anatomies = runs.map(run => anatomyOf(run, per))
   const longestUs = Math.max(1, ...anatomies.map(anatomy => anatomy?.step_us ?? 0))
@@ -57,7 +52,7 @@ export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
             <Name run={run} place={place} />
             <Step run={run} anatomy={anatomies[place] ?? null} longestUs={longestUs} />
             <Ratio run={run} index={place} runs={runs} />
-            <Actions run={run} place={place} ids={ids} query={query} />
+            <Actions run={run} place={place} ids={ids} />
           </li>
         ))}
       </ol>
@@ -105,23 +100,20 @@ function Step({ run, anatomy, longestUs }: StepProps) {
   )
 }
 
-interface ActionsProps extends Pick<ComparedRunsProps, 'query'> {
+interface ActionsProps {
   run: ComparedRun
   place: number
   ids: readonly string[]
 }
 
-function Actions({ run, place, ids, query }: ActionsProps) {
+function Actions({ run, place, ids }: ActionsProps) {
   const id = run.run.run_id
   const others = ids.filter(one => one !== id)
+  const show = (chosen: readonly string[]) => navigate(compareHref(chosen, route.value.query))
   return (
     <span class="run-line-actions">
       {place > 0 && (
-        <Button
-          kind="small"
-          aria-label={say.makeBaselineOf(run.label)}
-          onClick={() => navigate(compareHref([id, ...others], query))}
-        >
+        <Button kind="small" aria-label={say.makeBaselineOf(run.label)} onClick={() => show([id, ...others])}>
           {say.makeBaseline}
         </Button>
       )}
@@ -129,7 +121,7 @@ function Actions({ run, place, ids, query }: ActionsProps) {
         kind="plain small"
         aria-label={say.remove(run.label)}
         title={say.remove(run.label)}
-        onClick={() => navigate(compareHref(others, query))}
+        onClick={() => show(others)}
       >
         ×
       </Button>

@@ -3,7 +3,7 @@ import { useComputed } from '@preact/signals'
 import { route } from '../../router'
 import { now } from '../../store/clock'
 import { askForOwner, lastHeardAt, leave, link, service } from '../../store/connection'
-import { isFiltered, parseFilter } from '../../store/filter'
+import { isFiltered, listFilter } from '../../store/filter'
 import { highest } from '../../store/may'
 import type { RunsStore } from '../../store/runs'
 import { frame, link as linkWords, scopes as say, signInPage } from '../../text/frame'
@@ -89,8 +89,7 @@ export function WhoAsks() {
 
 function liveWords({ counts }: RunsStore): string {
   const reporting = counts.value?.running
-  const { page, query } = route.value
-  if (page === 'runs' && reporting !== undefined && !isFiltered(parseFilter(query)))
+  if (route.value.page === 'runs' && reporting !== undefined && !isFiltered(listFilter.value))
     return linkWords.liveRuns(reporting)
   const ageS = lastHeardAt.value === null ? 0 : (now.value - lastHeardAt.value) / 1_000
   return linkWords.live(Math.max(0, ageS))

@@ -136,6 +136,6 @@ function useView(name: string | undefined): View {
   const isTable = tables.includes(name)
   const others = tables.filter(one => one !== name)
   const next = isTable ? others : [...others, name]
-  const change = () => navigate(location.pathname + withQuery(query, { table: next.join(',') }), 'replace')
+  const change = () => navigate(location.pathname + withQuery({ table: next.join(',') }), 'replace')
   return [isTable, change]
 }

@@ -1,9 +1,9 @@
 /** Load times of the workers side by side, with the limit above which training waits; and their processes. */
 import { useMemo } from 'preact/hooks'
 import type { WorkerInfo, WorkersPage } from '../../api/schema'
-import { type Drawn, mountDrawn } from '../../charts/mount'
 import { chart, paragraph } from '../../charts/picture'
 import { type Load, strips } from '../../charts/strips'
+import type { Drawn } from '../../charts/surface'
 import { asSentence, formatDuration, formatRange } from '../../format'
 import type { Still } from '../../store/run'
 import { workers as say } from '../../text/charts'
@@ -47,7 +47,7 @@ export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Sti
       picture={drawn ? () => [chart(drawn), ...(limit ? [paragraph(limit)] : [])] : undefined}
     >
       {page.missing !== null && <p class="missing">{asSentence(page.missing)}</p>}
-      {drawn && <Chart mount={mount} data={drawn} label={label(page)} />}
+      {drawn && <Chart drawn={drawn} label={label(page)} />}
       {limit && <p class="remark">{limit}</p>}
       <WorkerNotes page={page} />
     </Panel>
@@ -70,10 +70,6 @@ function areAlike(page: WorkersPage): boolean {
 
 function foldedText({ workers, limit_us: limitUs }: WorkersPage): string {
   return say.folded(rangeOf(workers), limitUs === null ? null : formatDuration(limitUs))
-}
-
-function mount(element: HTMLElement, drawn: Drawn) {
-  return mountDrawn(element, drawn, null)
 }
 
 /** Without workers there is nothing to compare: one lane, in the training process. */

@@ -4,8 +4,8 @@ import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { JobLine, RunSummary } from '../../api/schema'
 import { formatDuration, formatHoursCell } from '../../format'
-import { runHref, withQuery } from '../../router'
-import { isFiltered, type RunsFilter } from '../../store/filter'
+import { route, runHref, withQuery } from '../../router'
+import { isFiltered, listFilter, type RunsFilter } from '../../store/filter'
 import { MOST_OPENED, openJobs, readRunsOf } from '../../store/jobs'
 import { keyOf } from '../../store/order'
 import { choosing } from '../../store/terms'
@@ -41,14 +41,10 @@ const NARROW: readonly Column[] = ['job', 'wait', 'lost']
 const MEDIUM: readonly Column[] = ['job', 'runs', 'verdict', 'wait', 'lost', 'started']
 const FIGURES: readonly Column[] = ['runs', 'lost', 'lostGpu', 'step', 'started']
 
-interface JobsProps {
-  filter: RunsFilter
-  query: URLSearchParams
-}
-
-export function JobsTable({ filter, query }: JobsProps) {
+export function JobsTable() {
+  const filter = listFilter.value
   // Runs may be sorted by what jobs are not, and jobs by what runs are not.
-  const wanted = query.get('sort') ?? ''
+  const wanted = route.value.query.get('sort') ?? ''
   const sort = Object.values(SORTS).some(one => one === keyOf(wanted)) ? wanted : '-hours_lost'
   const asked = useMemo(() => ({ ...filter, sort: sort as RunsFilter['sort'] }), [filter, sort])
   const jobs = useStore(() => openJobs(asked), [asked])
@@ -61,7 +57,7 @@ export function JobsTable({ filter, query }: JobsProps) {
     <>
       {trouble && trouble.field !== 'q' && <TroubleBanner what={say.what} error={trouble} />}
       {!lines && !trouble && <Skeleton />}
-      {lines?.length === 0 && isFiltered(filter) && <NoMatch filter={filter} query={query} />}
+      {lines?.length === 0 && isFiltered(filter) && <NoMatch />}
       {lines && lines.length > 0 && (
         <table class="data jobs-table">
           <caption class="visually-hidden">{say.caption}</caption>
@@ -74,19 +70,12 @@ export function JobsTable({ filter, query }: JobsProps) {
                   class={classOf(column)}
                   by={SORTS[column]}
                   sort={sort}
-                  query={query}
                 />
               ))}
             </tr>
           </thead>
           {lines.map(line => (
-            <Job
-              key={`${line.project} ${line.job || line.newest.run_id}`}
-              line={line}
-              columns={columns}
-              filter={filter}
-              query={query}
-            />
+            <Job key={`${line.project} ${line.job || line.newest.run_id}`} line={line} columns={columns} />
           ))}
         </table>
       )}
@@ -99,12 +88,12 @@ export function JobsTable({ filter, query }: JobsProps) {
   )
 }
 
-interface JobProps extends JobsProps {
+interface JobProps {
   line: JobLine
   columns: readonly Column[]
 }
 
-function Job({ line, columns, filter, query }: JobProps) {
+function Job({ line, columns }: JobProps) {
   const isOpen = useSignal(false)
   const { newest, runs } = line
   const cells: Cells = {
@@ -136,7 +125,7 @@ function Job({ line, columns, filter, query }: JobProps) {
   return (
     <tbody>
       <Row class="job" columns={columns} cells={cells} />
-      {isOpen.value && <Opened line={line} columns={columns} filter={filter} query={query} />}
+      {isOpen.value && <Opened line={line} columns={columns} />}
     </tbody>
   )
 }
@@ -188,10 +177,11 @@ function Row({ class: name, columns, cells }: { class: string; columns: readonly
 }
 
 /** Its runs, the newest first. */
-function Opened({ line, columns, filter, query }: JobProps) {
+function Opened({ line, columns }: JobProps) {
+  const filter = listFilter.value
   const read = useAnswer(stop => readRunsOf(filter, line, stop), [line, filter])
   const trouble = read.trouble.value
-  const listed = withQuery(query, {
+  const listed = withQuery({
     group: null,
     project: line.project,
     q: choosing(filter.q, 'job', line.job),

@@ -2,8 +2,8 @@
 import { useSignal } from '@preact/signals'
 import { ServiceError } from '../../api/client'
 import { type Table, toCsv } from '../../csv'
-import { DELETED_HREF, navigate } from '../../router'
-import { ARCHIVED, type RunsFilter } from '../../store/filter'
+import { DELETED_HREF, navigate, withQuery } from '../../router'
+import { ARCHIVED, listFilter, type RunsFilter } from '../../store/filter'
 import { readAll, tableOf } from '../../store/listing'
 import { show } from '../../store/notice'
 import { runs as say } from '../../text/runs'
@@ -15,19 +15,18 @@ import { useRuns } from '../parts/stores'
 
 const RetentionDialog = onDemand(async () => (await import('./RetentionDialog')).RetentionDialog)
 
-interface MoreProps {
-  filter: RunsFilter
-  onArchived(archived: string | null): void
-}
-
-export function MoreMenu({ filter, onArchived }: MoreProps) {
+export function MoreMenu() {
+  const filter = listFilter.value
   const showsRetention = useSignal(false)
   const { projects } = useRuns().choices.value
   const project = filter.project ?? (projects.length === 1 ? projects[0] : null)
   const items: MenuItem[] = [
     ...[...ARCHIVED, null]
       .filter(which => which !== filter.archived)
-      .map(which => ({ label: which ? say.archived[which] : say.notArchived, act: () => onArchived(which) })),
+      .map(which => ({
+        label: which ? say.archived[which] : say.notArchived,
+        act: () => navigate(`/${withQuery({ archived: which })}`),
+      })),
     filter.deleted
       ? { label: deleting.notDeleted, act: () => navigate('/') }
       : { label: deleting.list, act: () => navigate(DELETED_HREF) },

@@ -1,13 +1,14 @@
 /** No run matches: the filters that apply, and a link without each of them. */
 import { withQuery } from '../../router'
-import type { RunsFilter } from '../../store/filter'
+import { listFilter } from '../../store/filter'
 import { runs as say } from '../../text/runs'
 import { deleting } from '../../text/shared'
 import { activeFilters } from './activeFilters'
 import { SearchExamples } from './Filters'
 import './NoMatch.css'
 
-export function NoMatch({ filter, query }: { filter: RunsFilter; query: URLSearchParams }) {
+export function NoMatch() {
+  const filter = listFilter.value
   const filters = activeFilters(filter)
   // "Deleted" is a filter of its own.
   const isNoneDeleted = filter.deleted && filters.length === 1
@@ -31,7 +32,7 @@ export function NoMatch({ filter, query }: { filter: RunsFilter; query: URLSearc
       <p class="no-match-ways">
         {filters.length > 1 &&
           filters.map(({ words, without }) => (
-            <a key={words} class="button" href={`/${withQuery(query, without)}`}>
+            <a key={words} class="button" href={`/${withQuery(without)}`}>
               {say.without} <b>{words}</b>
             </a>
           ))}

@@ -18,11 +18,10 @@ import './RunRow.css'
 interface RunRowProps {
   row: Signal<RunSummary>
   columns: readonly Column[]
-  query: URLSearchParams
   index: number
 }
 
-export function RunRow({ row, columns, query, index }: RunRowProps) {
+export function RunRow({ row, columns, index }: RunRowProps) {
   const run = row.value
   const { selection } = useRuns()
   return (
@@ -36,7 +35,7 @@ export function RunRow({ row, columns, query, index }: RunRowProps) {
             {run.name}
           </a>
         )}
-        {!isNarrow.value && !run.deleted_at && <Tags run={run} query={query} />}
+        {!isNarrow.value && !run.deleted_at && <Tags run={run} />}
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
         {run.deleted_at && <span class="deletion faint">{deletion(run.deleted_at)}</span>}
         {isNarrow.value && !run.deleted_at && (
@@ -82,17 +81,11 @@ function Tick({ run }: { run: RunSummary }) {
   )
 }
 
-function Tags({ run, query }: { run: RunSummary; query: URLSearchParams }) {
+function Tags({ run }: { run: RunSummary }) {
   return (
     <span class="tags">
       {formatTags(run.tags).map(tag => (
-        <a
-          key={tag}
-          class="tag"
-          title={tag}
-          href={`/${withQuery(query, { tag })}`}
-          aria-label={runs.filterTag(tag)}
-        >
+        <a key={tag} class="tag" title={tag} href={`/${withQuery({ tag })}`} aria-label={runs.filterTag(tag)}>
           {tag}
         </a>
       ))}

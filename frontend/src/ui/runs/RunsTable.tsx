@@ -1,7 +1,7 @@
 /** The table of runs: rows near the screen only, live cells in place, an order that holds under the pointer. */
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { COLUMN_IDS, type ColumnId, chosen, configKey } from '../../store/chosen'
-import type { RunsFilter } from '../../store/filter'
+import { listFilter } from '../../store/filter'
 import { keyOf, type SortKey } from '../../store/order'
 import { runs as say, selecting } from '../../text/runs'
 import { Button } from '../parts/Button'
@@ -24,7 +24,8 @@ const NARROW_COLUMN_PX = 146
 /** The next page is requested this many rows before the end of what is loaded. */
 const ROWS_AHEAD = 20
 
-export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSearchParams }) {
+export function RunsTable() {
+  const { sort } = listFilter.value
   const runs = useRuns()
   const { hold, more, rows } = runs
   const ids = runs.order.value
@@ -32,7 +33,7 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
   const body = useRef<HTMLTableSectionElement>(null)
   const narrow = isNarrow.value
   const { isGpu, isMixed } = kindsOf(runs)
-  const columns = useColumns(isMixed, keyOf(filter.sort))
+  const columns = useColumns(isMixed, keyOf(sort))
   const isTooWide = !narrow && leastPx(columns) > room.value
   useRoom(whole)
   const height = narrow ? NARROW_ROW_PX : ROW_PX
@@ -61,15 +62,14 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
         <thead>
           <tr aria-rowindex={1}>
             <TickAll ids={ids} />
-            <SortHead label={say.columns.run} by="name" sort={filter.sort} query={query} />
-            {columns.map(({ id, sort, isFigure }) => (
+            <SortHead label={say.columns.run} by="name" sort={sort} />
+            {columns.map(({ id, sort: by, isFigure }) => (
               <SortHead
                 key={id}
                 label={headOf(id, isGpu)}
                 class={isFigure ? 'figure' : ''}
-                by={sort}
-                sort={filter.sort}
-                query={query}
+                by={by}
+                sort={sort}
               />
             ))}
           </tr>
@@ -84,7 +84,7 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
           <Spacer height={from * height} />
           {ids.slice(from, to).map((id, index) => {
             const row = rows.get(id)
-            return row && <RunRow key={id} row={row} columns={columns} query={query} index={from + index} />
+            return row && <RunRow key={id} row={row} columns={columns} index={from + index} />
           })}
           <Spacer height={(ids.length - to) * height} />
         </tbody>

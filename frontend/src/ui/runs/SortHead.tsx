@@ -9,13 +9,12 @@ interface SortHeadProps {
   by?: string | undefined
   /** Of the table. */
   sort: string
-  query: URLSearchParams
 }
 
-export function SortHead({ label, class: name, by, sort, query }: SortHeadProps) {
+export function SortHead({ label, class: name, by, sort }: SortHeadProps) {
   const isSorted = keyOf(sort) === by
   const direction = sort.startsWith('-') ? 'descending' : 'ascending'
-  const press = () => by && navigate(`/${withQuery(query, { sort: nextSort(sort, by) })}`, 'replace')
+  const press = () => by && navigate(`/${withQuery({ sort: nextSort(sort, by) })}`, 'replace')
   return (
     <th scope="col" class={name} aria-sort={isSorted ? direction : undefined}>
       {by ? (

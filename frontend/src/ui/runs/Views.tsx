@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { change, get } from '../../api/client'
 import type { View } from '../../api/schema'
 import { asSentence } from '../../format'
-import { navigate, withQuery } from '../../router'
+import { navigate, route, withQuery } from '../../router'
 import { chosen } from '../../store/chosen'
 import { service } from '../../store/connection'
 import { may, mayAnywhere } from '../../store/may'
@@ -22,13 +22,8 @@ import './Views.css'
 const PATH = '/api/v1/views'
 const at = (view: View) => `${PATH}/${encodeURIComponent(view.view_id)}`
 
-interface ViewsProps {
-  query: URLSearchParams
-  byJob: boolean
-  close(): void
-}
-
-export function Views({ query, byJob, close }: ViewsProps) {
+export function Views({ close }: { close(): void }) {
+  const { query } = route.value
   const views = useAnswer(stop => get(PATH, {}, stop), [], { topics: ['runs'] })
   /** `null`: none; else what is named: a new view, or this one. */
   const naming = useSignal<View | 'new' | null>(null)
@@ -40,15 +35,13 @@ export function Views({ query, byJob, close }: ViewsProps) {
         <Choices
           small
           label={say.group}
-          value={byJob ? 'job' : 'run'}
+          value={query.get('group') === 'job' ? 'job' : 'run'}
           options={[
             ['run', say.runs],
             ['job', say.byJob],
           ]}
           // What runs are sorted by is not always what jobs are.
-          onChoose={what =>
-            navigate(`/${withQuery(query, { group: what === 'job' ? what : null, sort: null })}`)
-          }
+          onChoose={what => navigate(`/${withQuery({ group: what === 'job' ? what : null, sort: null })}`)}
         />
       )}
       {trouble && <p class="missing">{banner.trouble(say.what)}</p>}
@@ -96,7 +89,7 @@ export function Views({ query, byJob, close }: ViewsProps) {
 /** What the address of the list says, with the columns that the browser remembers. */
 function addressed(query: URLSearchParams): string {
   const columns = query.get('columns') ?? chosen.value?.join() ?? null
-  return withQuery(query, { columns }).slice(1)
+  return withQuery({ columns }, query).slice(1)
 }
 
 interface ChangesProps {
