@@ -6,9 +6,9 @@ import { service } from '../../store/connection'
 import { alerts as say } from '../../text/alerts'
 import { text } from '../../text/shared'
 import { Button } from '../parts/Button'
+import { Snippet } from '../parts/CopyButton'
 import { Dialog, FormDialog } from '../parts/Dialog'
 import { Field, SelectField } from '../parts/fields'
-import { Snippet } from '../parts/Snippet'
 import { ProjectField } from './ProjectField'
 
 type Kind = ChannelMade['kind']

@@ -1,19 +1,19 @@
 /** A line for each compared run: where its step goes, to one scale, and how fast it is compared with the first. */
 import type { Anatomy, ComparedRun, Comparison } from '../../api/schema'
 import { ANATOMY_PARTS, dividedBy } from '../../charts/declared/anatomy'
-import { asSentence, capital, formatDuration, NOT_MEASURED } from '../../format'
+import { asSentence, capital, formatDuration, formatFactor, NOT_MEASURED, plainFactor } from '../../format'
 import { navigate, route, runHref } from '../../router'
 import { compareHref } from '../../store/compareHref'
 import { compare as say } from '../../text/compare'
 import { StepBar } from '../parts/AnatomyBars'
 import { Button } from '../parts/Button'
 import { type FigureColumn, figuresOf } from '../parts/figures'
-import { StatusGlyph } from '../parts/Glyph'
+import { StatusGlyph, VerdictWord } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
-import { VerdictWord } from '../parts/VerdictWord'
-import { Ratio } from './Ratio'
 import { RunSwatch } from './RunSwatch'
 import './ComparedRuns.css'
+import { runStyle } from '../../charts/declared/compare'
+import { place, RangeLine } from '../parts/RangeLine'
 
 const COLUMNS: readonly FigureColumn<ComparedRun>[] = [
   { name: 'run_id', label: 'Run', value: ({ run }) => run.run_id, format: ({ label }) => label },
@@ -126,5 +126,52 @@ function Actions({ run, place, ids }: ActionsProps) {
         ×
       </Button>
     </span>
+  )
+}
+
+interface RatioProps {
+  run: ComparedRun
+  index: number
+  runs: readonly ComparedRun[]
+}
+
+/** How many times as fast a run is, with its interval, on a line that all compared runs share. */
+function Ratio({ run: { speed, label, why_not }, index, runs }: RatioProps) {
+  const ends = runs.flatMap(({ speed: each }) => (each ? [each.low, each.high] : []))
+  const [from, to] = [Math.min(0.95, ...ends), Math.max(1.05, ...ends)]
+  if (why_not !== null) return null
+  if (index === 0) return <Baseline at={place(from, to)(1)} />
+  if (!speed) return null
+  const factor = formatFactor(speed.factor)
+  const [low, high] = [plainFactor(speed.low), plainFactor(speed.high)]
+  const colour = `var(--${runStyle(index).colour})`
+  return (
+    <>
+      <div
+        class="ratio"
+        style={{ '--range': colour }}
+        role="img"
+        aria-label={`${label}: ${say.range(factor, low, high)}`}
+      >
+        <RangeLine from={from} to={to} value={speed.factor} low={speed.low} high={speed.high} />
+      </div>
+      <span class={`run-line-speed ${speed.is_told ? '' : 'faint'}`}>
+        <b>{factor}</b> <small>{`${low} to ${high}`}</small>
+      </span>
+    </>
+  )
+}
+
+/** The place of a run that is as fast as the baseline. */
+function Baseline({ at }: { at: string }) {
+  return (
+    <>
+      <div class="ratio" aria-hidden="true">
+        <span class="unity faint" style={{ left: at }}>
+          {say.unity}
+        </span>
+      </div>
+      <span class="run-line-speed faint">{say.baseline}</span>
+    </>
   )
 }

@@ -9,9 +9,8 @@ import { openResource } from '../../store/resource'
 import { compare as say } from '../../text/compare'
 import { text } from '../../text/shared'
 import { Search } from '../parts/fields'
-import { StatusGlyph } from '../parts/Glyph'
+import { StatusGlyph, VerdictWord } from '../parts/Glyph'
 import { useStore } from '../parts/stores'
-import { VerdictWord } from '../parts/VerdictWord'
 import './RunPicker.css'
 
 const SHOWN = 10

@@ -2,14 +2,17 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import type { Block } from '../../charts/picture'
+import { type Block, heading, pictureOf, table } from '../../charts/picture'
 import { navigate, route, withQuery } from '../../router'
-import { text } from '../../text/shared'
+import { panelMenu as say, text } from '../../text/shared'
 import { Button } from './Button'
 import { DataTable } from './DataTable'
-import type { Figures, WordTable } from './figures'
-import { PanelMenu } from './PanelMenu'
+import type { Figures, WordCell, WordTable } from './figures'
 import './Panel.css'
+import type { Cell } from '../../csv'
+import { show as notify } from '../../store/notice'
+import { handOutPicture, saveCsv, writeClipboard } from './handOut'
+import { Menu, type MenuItem } from './Menu'
 
 interface PanelProps {
   title: string
@@ -138,4 +141,45 @@ function useView(name: string | undefined): View {
   const next = isTable ? others : [...others, name]
   const change = () => navigate(location.pathname + withQuery({ table: next.join(',') }), 'replace')
   return [isTable, change]
+}
+
+interface PanelMenuProps {
+  title: string
+  name: string
+  figures: Figures | undefined
+  /** Without it the picture has the figures. */
+  picture: (() => readonly Block[]) | undefined
+}
+
+/** Saves it: as a picture, as figures, as a link. */
+function PanelMenu({ title, name, figures, picture }: PanelMenuProps) {
+  const fileName = (ending: string) => `${document.title.split(' · ')[1] ?? 'underfed'}-${name}.${ending}`
+
+  async function copyPicture(): Promise<void> {
+    const blocks = [
+      heading(document.title, ''),
+      heading(title, '', true),
+      ...(picture?.() ?? tableBlocks(figures)),
+    ]
+    notify(say[await handOutPicture(await pictureOf(blocks), fileName('png'))])
+  }
+  async function copyLink(): Promise<void> {
+    await writeClipboard(`${location.origin}${location.pathname}${location.search}#${name}`)
+    notify(say.copiedLink)
+  }
+  const items: MenuItem[] = [
+    ...(figures || picture ? [{ label: say.picture, act: () => void copyPicture() }] : []),
+    ...(figures ? [{ label: say.csv, act: () => saveCsv(figures.file(), fileName('csv')) }] : []),
+    { label: say.link, act: () => void copyLink() },
+  ]
+  return <Menu label="⋯" title={say.title(title)} items={items} small />
+}
+
+function tableBlocks(figures: Figures | undefined): readonly Block[] {
+  const tables = figures?.tables?.() ?? (figures ? [figures.file()] : [])
+  return tables.map(({ columns, rows }) => table([columns, ...rows.map(row => row.map(cellText))]))
+}
+
+function cellText(cell: WordCell | Cell): string {
+  return typeof cell === 'object' && cell !== null ? cell.text : String(cell ?? '')
 }

@@ -1,9 +1,8 @@
 /** A part of the page whose code and styles come when it is first shown, behind a fence of its own. Runs and Run come with the frame. */
 import { signal } from '@preact/signals'
-import type { ComponentChild, FunctionComponent } from 'preact'
-import { useEffect } from 'preact/hooks'
-import { NotLoadedBanner } from './Banner'
-import { Fence } from './Fence'
+import type { ComponentChild, ComponentChildren, FunctionComponent } from 'preact'
+import { useEffect, useErrorBoundary } from 'preact/hooks'
+import { FaultBanner, NotLoadedBanner } from './Banner'
 
 type OnDemand<P> = FunctionComponent<P> & {
   /** Loads it before it is shown, so that it then stands there at once. Never raises: a failure is told where it is shown. */
@@ -38,4 +37,10 @@ export function onDemand<P extends object>(
     return isFailed.value ? <NotLoadedBanner /> : meanwhile
   }
   return Object.assign(Shown, { ahead })
+}
+
+/** Around a part of a page: where drawing it fails, the rest stays as it is. */
+export function Fence({ children }: { children: ComponentChildren }) {
+  const [fault, retry] = useErrorBoundary()
+  return fault ? <FaultBanner error={fault as Error} onRetry={retry} /> : children
 }

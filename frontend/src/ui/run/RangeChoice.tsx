@@ -3,8 +3,8 @@ import type { Run } from '../../api/schema'
 import { WHOLE } from '../../store/permalink'
 import type { Range, RunStore } from '../../store/run'
 import { charts as say } from '../../text/charts'
-import { ageS } from '../parts/age'
 import { Choice, Choices } from '../parts/Choice'
+import { ageS } from '../parts/When'
 
 /** In seconds; offered where they are clearly shorter than the run. */
 const SPANS = [

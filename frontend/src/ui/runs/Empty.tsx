@@ -3,7 +3,7 @@ import { formatClock, inZone } from '../../format'
 import { service } from '../../store/connection'
 import { empty } from '../../text/runs'
 import { text } from '../../text/shared'
-import { Snippet } from '../parts/Snippet'
+import { Snippet } from '../parts/CopyButton'
 
 /** Where an agent sends to without a setting. */
 const DEFAULT_URL = 'http://127.0.0.1:7077'

@@ -13,8 +13,7 @@ import { Choice, Choices } from '../parts/Choice'
 import { useRuns } from '../parts/stores'
 import { activeFilters } from './activeFilters'
 import { ColumnsMenu } from './ColumnsMenu'
-import { ListMenus } from './ListMenus'
-import { MoreMenu } from './MoreMenu'
+import { ListMenus, MoreMenu } from './ListMenus'
 import './Filters.css'
 
 /** Typing pauses this long before the service is asked. */

@@ -8,9 +8,8 @@ import type { RunsStore } from '../../store/runs'
 import { runs as say } from '../../text/runs'
 import { text } from '../../text/shared'
 import { isEndUnknown } from '../../verdict'
-import { ageS, silentS } from '../parts/age'
-import { StatusGlyph } from '../parts/Glyph'
-import { VerdictWord } from '../parts/VerdictWord'
+import { StatusGlyph, VerdictWord } from '../parts/Glyph'
+import { ageS, silentS } from '../parts/When'
 import { ConfigCell, Gain, Spark, Started, Wait } from './cells'
 
 export interface Column {
