@@ -77,7 +77,7 @@ function cellsOf({ name, group, unit, values, differs, matters }: ComparedSettin
       <code
         key={place}
         title={settingText(value, unit)}
-        class={place > 0 && value === values[0] ? 'faint' : ''}
+        class={`clamped ${place > 0 && value === values[0] ? 'faint' : ''}`}
       >
         {settingText(value, unit)}
       </code>

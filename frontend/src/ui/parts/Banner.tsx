@@ -101,7 +101,7 @@ function ErrorText({ text: whole }: { text: string }) {
   return (
     <>
       {banner.crashedDetail}
-      <p class="error-line">
+      <p class="error-line clamped">
         <code>{last}</code>
       </p>
       {last !== whole.trim() && (

@@ -29,10 +29,9 @@ export function useLog<P extends Page>(
   inputs: readonly unknown[] = [],
 ): Logged<P> {
   const limit = useSignal(FEW)
-  const page = useAnswer(stop => ask(limit.peek(), stop), inputs, reading)
+  const page = useAnswer(stop => ask(limit.value, stop), inputs, reading, [limit.value])
   const more = () => {
     limit.value = Math.min(most, limit.value * 4)
-    void page.read()
   }
   return { page, more: page.value?.next_cursor && limit.value < most ? more : null }
 }

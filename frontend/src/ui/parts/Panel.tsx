@@ -28,6 +28,8 @@ interface PanelProps {
   isFolded?: boolean
   /** While it is folded: something elsewhere asks for what is in it. */
   isAskedFor?: boolean
+  /** Its content comes when it is opened first. */
+  isLazy?: boolean
   class?: string
   children: ComponentChildren
 }
@@ -67,9 +69,10 @@ function OpenPanel(props: PanelProps) {
 
 /** Its address opens it, and so does that of its table. */
 function FoldedPanel(props: PanelProps) {
-  const { title, name, detail, isAskedFor = false, class: kind = '' } = props
+  const { title, name, detail, controls, isAskedFor = false, isLazy = false, class: kind = '' } = props
   const section = useRef<HTMLDetailsElement>(null)
   const view = useView(name)
+  const isOpen = useSignal(!isLazy)
   const [isTable] = view
   useEffect(() => {
     if (!section.current || !name || location.hash !== `#${name}`) return
@@ -80,15 +83,22 @@ function FoldedPanel(props: PanelProps) {
     if (section.current && (isTable || isAskedFor)) section.current.open = true
   }, [isTable, isAskedFor])
   return (
-    <details ref={section} id={name} class={`folded ${kind}`}>
+    <details
+      ref={section}
+      id={name}
+      class={`folded ${kind}`}
+      onToggle={event => (isOpen.value ||= event.currentTarget.open)}
+    >
       <summary>
         <h2>{title}</h2>
         {detail && <span class="detail">{detail}</span>}
       </summary>
-      <span class="folded-controls row screen-only">
-        <Controls {...props} view={view} />
-      </span>
-      <Content {...props} view={view} />
+      {(name || controls) && (
+        <span class="folded-controls row screen-only">
+          <Controls {...props} view={view} />
+        </span>
+      )}
+      {isOpen.value && <Content {...props} view={view} />}
     </details>
   )
 }

@@ -1,6 +1,6 @@
 /** How components get a store: a page opens its own and closes it when left; the frame owns the list of runs. */
 import { createContext } from 'preact'
-import { useContext, useEffect, useMemo } from 'preact/hooks'
+import { useContext, useEffect, useMemo, useRef } from 'preact/hooks'
 import { openResource, type Reading, type Resource, type Store } from '../../store/resource'
 import type { RunsStore } from '../../store/runs'
 
@@ -11,17 +11,25 @@ export function useStore<S extends Store>(open: () => S, inputs: readonly unknow
   return store
 }
 
-/** One answer of the service, read at once, and again when one of `inputs` changes. */
+/**
+ * One answer of the service. It is opened anew when one of `inputs` changes; when one of `again` does it is only read
+ * again, and what was read before stays until then.
+ */
 export function useAnswer<T>(
   ask: (stop: AbortSignal) => Promise<T>,
   inputs: readonly unknown[] = [],
   reading: Reading = {},
+  again: readonly unknown[] = [],
 ): Resource<T> {
-  const answer = useStore(() => openResource<T>(ask, reading), inputs)
-  // What follows topics has read itself when it was opened.
+  const asking = useRef(ask)
+  asking.current = ask
+  const answer = useStore(() => openResource<T>(stop => asking.current(stop), reading), inputs)
+  const opened = useRef<Resource<T> | null>(null)
   useEffect(() => {
-    if (!reading.topics) void answer.read()
-  }, [answer])
+    // What follows topics has read itself when it was opened.
+    if (!reading.topics || opened.current === answer) void answer.read()
+    opened.current = answer
+  }, [answer, ...again])
   return answer
 }
 

@@ -1,5 +1,4 @@
 /** What led to this run and what became of it: the tries of its job over time, and who changed what in it. */
-import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { get, serviceNow } from '../../api/client'
 import type { ChangedSetting, HistoryRun } from '../../api/schema'
@@ -37,21 +36,10 @@ export function Past({ run }: { run: Still }) {
   return (
     <>
       {runs.length > 1 && <Tries runs={runs} runId={runId} />}
-      <Changes runId={runId} />
+      <Panel title={audit.title} isFolded isLazy>
+        <AuditList runId={runId} />
+      </Panel>
     </>
-  )
-}
-
-/** Read once it is opened. */
-function Changes({ runId }: { runId: string }) {
-  const isOpen = useSignal(false)
-  return (
-    <details class="folded" onToggle={event => (isOpen.value = event.currentTarget.open)}>
-      <summary>
-        <h2>{audit.title}</h2>
-      </summary>
-      {isOpen.value && <AuditList runId={runId} />}
-    </details>
   )
 }
 

@@ -111,7 +111,11 @@ function Job({ line, columns }: JobProps) {
             {isOpen.value ? '▾' : '▸'}
           </button>
         )}
-        <a class={`job-name ${runs > 1 ? '' : 'alone'}`} href={runHref(newest.run_id)} title={newest.name}>
+        <a
+          class={`row-name job-name ${runs > 1 ? '' : 'alone'}`}
+          href={runHref(newest.run_id)}
+          title={newest.name}
+        >
           {newest.name}
         </a>{' '}
         {isNarrow.value ? <VerdictBelow run={newest} /> : <small class="faint">{line.project}</small>}
@@ -215,7 +219,7 @@ function Opened({ line, columns }: JobProps) {
 function Try({ run }: { run: RunSummary }) {
   return (
     <>
-      <a class="job-name of-job" href={runHref(run.run_id)}>
+      <a class="row-name job-name of-job" href={runHref(run.run_id)}>
         {run.name}
       </a>
       {isNarrow.value && <VerdictBelow run={run} />}

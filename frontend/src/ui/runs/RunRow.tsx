@@ -28,9 +28,9 @@ export function RunRow({ row, columns, index }: RunRowProps) {
       <Tick run={run} />
       <td>
         {run.deleted_at ? (
-          <span class="deleted-name">{run.name}</span>
+          <span class="row-name">{run.name}</span>
         ) : (
-          <a class="run-name" href={runHref(run.run_id)} title={run.name}>
+          <a class="row-name run-name" href={runHref(run.run_id)} title={run.name}>
             {run.name}
           </a>
         )}
