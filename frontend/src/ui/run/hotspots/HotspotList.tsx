@@ -10,8 +10,9 @@ import { CodePlace } from '../../parts/CodePlace'
 import { DataTable } from '../../parts/DataTable'
 import { asTheyAre, type FigureColumn, figuresOf } from '../../parts/figures'
 import { Panel } from '../../parts/Panel'
-import { StacksMenu } from './StacksMenu'
 import './HotspotList.css'
+import { address } from '../../../api/client'
+import { Menu } from '../../parts/Menu'
 
 /** Most that are worth a change are among these. */
 const FIRST = 5
@@ -214,4 +215,21 @@ function Share({ share: [fraction, margin], samples }: { share: Known; samples: 
       <small>{formatMargin(margin)}</small>
     </span>
   )
+}
+
+interface StacksMenuProps {
+  runId: string
+  /** How often was looked, where that is too rarely for shares. */
+  few?: string
+}
+
+/** All stacks of a run, of all its loaders and ranks, for other programs. */
+export function StacksMenu({ runId, few }: StacksMenuProps) {
+  const items = (['collapsed', 'speedscope'] as const).map(format => {
+    const [label, detail] = say.formats[format]
+    const asked = { path: { run_id: runId }, query: { format } }
+    const href = address('/api/v1/runs/{run_id}/export', asked)
+    return { label, detail: few ? say.fewLooks(few) : detail, href }
+  })
+  return <Menu label={say.export} title={`${say.export}: ${say.stacks}`} items={items} small />
 }

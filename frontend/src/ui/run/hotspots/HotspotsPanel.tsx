@@ -12,9 +12,8 @@ import { Snippet } from '../../parts/CopyButton'
 import { Panel } from '../../parts/Panel'
 import { useAnswer } from '../../parts/stores'
 import { FlamePanel } from './FlamePanel'
-import { HotspotList } from './HotspotList'
+import { HotspotList, StacksMenu } from './HotspotList'
 import { SlowSamples } from './SlowSamples'
-import { StacksMenu } from './StacksMenu'
 import './HotspotsPanel.css'
 
 /** Bursts of samples are handed over every 20 s. */
