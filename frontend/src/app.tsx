@@ -13,8 +13,7 @@ import { nextTheme } from './theme'
 import { Toast } from './ui/frame/Toast'
 import { TopBar, WhoAsks } from './ui/frame/TopBar'
 import { FaultBanner, GoneBanner } from './ui/parts/Banner'
-import { Fence } from './ui/parts/Fence'
-import { onDemand } from './ui/parts/onDemand'
+import { Fence, onDemand } from './ui/parts/onDemand'
 import { Skeleton } from './ui/parts/Skeleton'
 import { RunsContext, useStore } from './ui/parts/stores'
 
@@ -82,13 +81,13 @@ function Page() {
   const here = route.value
   switch (here.page) {
     case 'runs':
-      return <RunsPage query={here.query} />
+      return <RunsPage />
     case 'run':
       return <RunPage key={here.runId} runId={here.runId} />
     case 'compare':
-      return <ComparePage query={here.query} />
+      return <ComparePage />
     case 'hosts':
-      return <HostsPage query={here.query} />
+      return <HostsPage />
     case 'team':
       return <TeamPage />
     case 'alerts':

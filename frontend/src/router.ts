@@ -48,8 +48,8 @@ function readAddress(): void {
   if (route.value.page === 'runs') lastRunsQuery = location.search
 }
 
-/** The query with some keys set; `null` and the empty string remove one. */
-export function withQuery(query: URLSearchParams, changes: Record<string, string | null>): string {
+/** The query of the address with some keys set; `null` and the empty string remove one. */
+export function withQuery(changes: Record<string, string | null>, query = route.value.query): string {
   const next = new URLSearchParams(query)
   for (const [key, value] of Object.entries(changes)) {
     if (value) next.set(key, value)

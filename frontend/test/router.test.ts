@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { followAddress, navigate, parse, route, runsHref, withQuery } from '../src/router'
-import { isFiltered, parseFilter } from '../src/store/filter'
+import { isFiltered, listFilter, parseFilter } from '../src/store/filter'
 
 beforeEach(() => navigate('/'))
 
@@ -19,9 +19,16 @@ test('filters come from the query, and nonsense does not', () => {
   expect(isFiltered(parseFilter(new URLSearchParams('sort=name')))).toBe(false)
 })
 
+test('what the list asks for stays the same object while it is the same', () => {
+  navigate('/?q=vit')
+  const first = listFilter.value
+  navigate('/?q=vit')
+  expect([first.q, listFilter.value === first]).toEqual(['vit', true])
+})
+
 test('an empty value leaves the query', () => {
-  expect(withQuery(new URLSearchParams('q=a&status=lost'), { q: '', status: null })).toBe('')
-  expect(withQuery(new URLSearchParams('q=a'), { tag: 'k=v' })).toBe('?q=a&tag=k%3Dv')
+  expect(withQuery({ q: '', status: null }, new URLSearchParams('q=a&status=lost'))).toBe('')
+  expect(withQuery({ tag: 'k=v' }, new URLSearchParams('q=a'))).toBe('?q=a&tag=k%3Dv')
 })
 
 test('a link inside the page changes the route and loads nothing', () => {

@@ -81,10 +81,10 @@ def test_a_deleted_run_is_found_in_its_list_and_restored_while_another_page_look
     expect(other.locator("tbody a.run-name")).to_have_count(3)
     page.get_by_label("More actions").click()
     page.get_by_role("button", name="Deleted runs").click()
-    expect(page.locator(".deleted-name")).to_have_text(["beta"])
+    expect(page.locator("tbody span.row-name")).to_have_text(["beta"])
     page.get_by_label("Select beta").check()
     page.get_by_role("button", name="Restore").click()
-    expect(page.locator(".deleted-name")).to_have_count(0)
+    expect(page.locator("tbody span.row-name")).to_have_count(0)
     expect(other.locator("tbody a.run-name")).to_have_count(4)
 
 

@@ -17,20 +17,13 @@ interface Said {
 /** The part of a BroadcastChannel that is used. */
 export type Channel = Pick<BroadcastChannel, 'postMessage' | 'onmessage'>
 
-export interface Crowd {
-  /** This tab wants a stream, or no longer does. */
-  want(isWanted: boolean): void
-  /** Counts the tabs again: a crashed one did not report that it left. */
-  ask(): void
-}
-
 /** `onChange`: whether too many tabs wanted a stream before this one. */
 export function joinCrowd(
   channel: Channel,
   tab: string,
   now: () => number,
   onChange: (isCrowded: boolean) => void,
-): Crowd {
+) {
   const others = new Map<string, number>()
   const answered = new Set<string>()
   let since: number | null = null
@@ -60,13 +53,15 @@ export function joinCrowd(
   }
 
   return {
-    want(isWanted) {
+    /** This tab wants a stream, or no longer does. */
+    want(isWanted: boolean): void {
       if (isWanted === (since !== null)) return
       since = isWanted ? now() : null
       say(isWanted)
       judge()
     },
-    ask() {
+    /** Counts the tabs again: a crashed one did not report that it left. */
+    ask(): void {
       answered.clear()
       say(true)
       setTimeout(() => {

@@ -26,18 +26,6 @@ export interface LiveDeps {
   onPoll(): void
 }
 
-export interface Live {
-  /** Subscribes until the returned function is called. Any number of views may subscribe to one topic. */
-  subscribe(topics: readonly string[], listener: Listener): () => void
-  /** A request was not answered: check the connection now instead of waiting for the stream to break. */
-  suspect(): void
-  retryNow(): void
-  /** Whether a view wants to be told. */
-  isWanted(): boolean
-  /** Whether other tabs hold all the streams that a browser may open, so that this one polls. */
-  setCrowded(isCrowded: boolean): void
-}
-
 /** Time between two polls while other tabs hold all streams. */
 const POLL_MS = 5_000
 
@@ -54,7 +42,7 @@ interface Subscription extends Listener {
   topics: ReadonlySet<string>
 }
 
-export function openLive(deps: LiveDeps): Live {
+export function openLive(deps: LiveDeps) {
   const subscriptions = new Set<Subscription>()
   /** Views that may have missed events. */
   const missing = new Set<Subscription>()
@@ -172,7 +160,8 @@ export function openLive(deps: LiveDeps): Live {
   })
 
   return {
-    subscribe(wanted, listener) {
+    /** Subscribes until the returned function is called. Any number of views may subscribe to one topic. */
+    subscribe(wanted: readonly string[], listener: Listener): () => void {
       const subscription = { topics: new Set(wanted), ...listener }
       subscriptions.add(subscription)
       clearTimeout(lingering)
@@ -187,12 +176,15 @@ export function openLive(deps: LiveDeps): Live {
         lingering = setTimeout(followTopics, LINGER_MS)
       }
     },
-    suspect() {
+    /** A request was not answered: check the connection now instead of waiting for the stream to break. */
+    suspect(): void {
       if ((!isWaiting || isPolling) && !deps.isHidden()) broken()
     },
     retryNow: retry,
+    /** Whether a view wants to be told. */
     isWanted: () => subscriptions.size > 0,
-    setCrowded(isNowCrowded) {
+    /** Whether other tabs hold all the streams that a browser may open, so that this one polls. */
+    setCrowded(isNowCrowded: boolean): void {
       isCrowded = isNowCrowded
       missAll()
       open()

@@ -1,6 +1,7 @@
 /** Epochs and events: lines over a chart, with their names above it. */
-import { line, type Scale } from './axes'
-import { FONT, palette } from './palette'
+import type { Scale } from './axes'
+import { palette } from './palette'
+import { area, type Context, letters, line } from './pen'
 
 export interface Mark {
   /** Position along the width, in its unit. */
@@ -20,16 +21,15 @@ const NAME_GAP = 12
 const MANY_MARKS = 30
 
 /** Behind what is drawn. */
-export function drawBands(context: CanvasRenderingContext2D, marks: readonly Mark[], scale: Scale): void {
-  context.fillStyle = palette().sunk
+export function drawBands(context: Context, marks: readonly Mark[], scale: Scale): void {
   for (const { at, until } of marks) {
     if (until === undefined) continue
     const [left, right] = [scale.x(at), scale.x(until)]
-    context.fillRect(left, scale.top, Math.max(1, right - left), scale.bottom - scale.top)
+    area(context, 'sunk', [left, scale.top, Math.max(1, right - left), scale.bottom - scale.top])
   }
 }
 
-export function drawMarks(context: CanvasRenderingContext2D, marks: readonly Mark[], scale: Scale): void {
+export function drawMarks(context: Context, marks: readonly Mark[], scale: Scale): void {
   context.strokeStyle = palette()['ink-2']
   context.lineWidth = 1
   for (const mark of shown(marks, scale)) {
@@ -44,14 +44,12 @@ export function drawMarks(context: CanvasRenderingContext2D, marks: readonly Mar
 
 /** First `corner` at the right end, then events, then pauses, then epochs, from the left: a name that would overlap another is left out. */
 export function nameMarks(
-  context: CanvasRenderingContext2D,
+  context: Context,
   marks: readonly Mark[],
   corner: string | null,
   scale: Scale,
 ): void {
-  context.font = FONT
-  context.fillStyle = palette()['ink-2']
-  context.textAlign = 'left'
+  letters(context, 'ink-2')
   const taken: [number, number][] = []
   const place = (text: string, left: number) => {
     const right = left + context.measureText(text).width

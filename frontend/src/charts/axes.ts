@@ -1,6 +1,7 @@
 /** Both axes of a chart: where a value lies in pixels, and the grid behind the drawing, one line and label per tick. */
 import { formatElapsed, formatNumber } from '../format'
-import { FONT, palette } from './palette'
+import { palette } from './palette'
+import { type Context, letters, line } from './pen'
 
 /** What lies along the width: seconds of a clock, steps, epochs or samples. */
 export interface Axis {
@@ -131,26 +132,8 @@ export function valueTicks(top: number, extent: number, room: number): readonly 
   return Array.from({ length: Math.floor(top / step + 1e-9) + 1 }, (_, index) => index * step)
 }
 
-export function line(
-  context: CanvasRenderingContext2D,
-  x1: number,
-  y1: number,
-  x2: number,
-  y2: number,
-): void {
-  context.beginPath()
-  context.moveTo(x1, y1)
-  context.lineTo(x2, y2)
-  context.stroke()
-}
-
 /** A line from top to bottom for each tick of the width, with its label below where `isLabelled`. */
-export function drawAxis(
-  context: CanvasRenderingContext2D,
-  scale: Scale,
-  axis: Axis,
-  isLabelled: boolean,
-): void {
+export function drawAxis(context: Context, scale: Scale, axis: Axis, isLabelled: boolean): void {
   styleGrid(context, 'center')
   const ticks = axis.ticks(scale.right - scale.left)
   for (const at of ticks) line(context, scale.x(at), scale.top, scale.x(at), scale.bottom)
@@ -183,7 +166,7 @@ function labelledEvery(
 
 /** A line from left to right for each tick of the height, with its label on the left. */
 export function drawValueGrid(
-  context: CanvasRenderingContext2D,
+  context: Context,
   scale: Scale,
   ticks: readonly number[],
   label: (value: number) => string,
@@ -197,10 +180,8 @@ export function drawValueGrid(
   }
 }
 
-function styleGrid(context: CanvasRenderingContext2D, align: CanvasTextAlign): void {
+function styleGrid(context: Context, align: CanvasTextAlign): void {
   context.strokeStyle = palette().hair
-  context.fillStyle = palette()['ink-3']
   context.lineWidth = 1
-  context.font = FONT
-  context.textAlign = align
+  letters(context, 'ink-3', undefined, align)
 }

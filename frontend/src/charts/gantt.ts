@@ -1,8 +1,9 @@
 /** The last seconds: what each worker loads, and how the training loop waits for it. */
 import type { SeriesPage, Timeline, TimelineBatch, TimelineStep } from '../api/schema'
-import { line, type Scale, scaleOf, timeTicks } from './axes'
-import type { Drawn } from './mount'
-import { FONT, LABEL_FONT, palette } from './palette'
+import { type Scale, scaleOf, timeTicks } from './axes'
+import { LABEL_FONT, type Palette, palette } from './palette'
+import { area, type Context, letters, line, outline } from './pen'
+import type { Drawn } from './surface'
 
 export interface Gantt {
   /** At most 2,000 batches and 240 steps: the service sends no more. */
@@ -99,39 +100,26 @@ function barTop({ lanes }: Gantt, { worker }: TimelineBatch, { y }: Scale): numb
   return lane < 0 ? null : y(lane) + (LANE - BAR) / 2
 }
 
-function drawAxis(
-  context: CanvasRenderingContext2D,
-  data: Gantt,
-  { fromUs, toUs }: Stretch,
-  scale: Scale,
-): void {
+function drawAxis(context: Context, data: Gantt, { fromUs, toUs }: Stretch, scale: Scale): void {
   const endS = data.timeline.to_us / 1e6
-  context.font = FONT
   context.strokeStyle = palette().hair
-  context.fillStyle = palette()['ink-3']
+  letters(context, 'ink-3')
   for (const beforeS of timeTicks(endS - toUs / 1e6, endS - fromUs / 1e6, scale.width - scale.left)) {
     const x = scale.x((endS - beforeS) * 1e6)
     context.textAlign = x > scale.width - 24 ? 'right' : 'center'
     line(context, x, 2, x, scale.bottom + 4)
     context.fillText(data.timeLabel(beforeS), x, scale.bottom + BOTTOM - 6)
   }
-  context.textAlign = 'left'
-  context.fillStyle = palette()['ink-2']
+  letters(context, 'ink-2')
   data.lanes.forEach((worker, lane) => {
     context.fillText(data.laneLabel(worker), 0, scale.y(lane) + LANE / 2 + 4)
   })
-  context.font = LABEL_FONT
-  context.fillStyle = palette().ink
+  letters(context, 'ink', LABEL_FONT)
   context.fillText(data.loopLabel, 0, loopTop(data, scale) + LOOP_BAR / 2 + 4)
 }
 
 /** From a finished batch to the step that got it. */
-function drawHandOvers(
-  context: CanvasRenderingContext2D,
-  data: Gantt,
-  { fromUs, toUs }: Stretch,
-  scale: Scale,
-): void {
+function drawHandOvers(context: Context, data: Gantt, { fromUs, toUs }: Stretch, scale: Scale): void {
   const used = stepsByBatch(data.timeline)
   context.strokeStyle = palette()['ink-3']
   context.globalAlpha = 0.55
@@ -158,7 +146,7 @@ export function batchKey(of: Pick<TimelineStep, 'epoch_index' | 'batch_index'>):
 }
 
 /** The colours are shares of the bar and not in order of time, which was not recorded. */
-function drawBatch(context: CanvasRenderingContext2D, data: Gantt, batch: TimelineBatch, scale: Scale): void {
+function drawBatch(context: Context, data: Gantt, batch: TimelineBatch, scale: Scale): void {
   const top = barTop(data, batch, scale)
   const [from, to] = [scale.x(batch.start_us), scale.x(batch.start_us + batch.load_us)]
   if (top === null || to - from < LEAST_WIDTH) return
@@ -171,64 +159,49 @@ function drawBatch(context: CanvasRenderingContext2D, data: Gantt, batch: Timeli
   const whole = parts.reduce((sum, [us]) => sum + us, 0) || 1
   let left = from
   for (const [us, colour] of parts) {
-    context.fillStyle = palette()[colour]
-    context.fillRect(left, top, (width * us) / whole, BAR)
+    area(context, colour, [left, top, (width * us) / whole, BAR])
     left += (width * us) / whole
   }
   if (width < NUMBER_ROOM) return
-  context.font = NUMBER_FONT
-  context.fillStyle = palette().ink
+  letters(context, 'ink', NUMBER_FONT)
   context.fillText(String(batch.batch_index), from + 6, top + BAR - 5)
 }
 
 /** A step that is not over lasts until the end of the timeline. */
-function drawStep(context: CanvasRenderingContext2D, data: Gantt, step: TimelineStep, scale: Scale): void {
+function drawStep(context: Context, data: Gantt, step: TimelineStep, scale: Scale): void {
   const readyUs = step.start_us + step.data_wait_us
   const endUs = step.step_us === null ? data.timeline.to_us : step.start_us + step.step_us
   const top = loopTop(data, scale)
-  const bar = (fromUs: number, toUs: number, fill: string | CanvasPattern) => {
+  const bar = (fromUs: number, toUs: number, fill: keyof Palette) => {
     const [from, to] = [scale.x(fromUs), scale.x(toUs)]
-    if (to - from < LEAST_WIDTH) return
-    context.fillStyle = fill
-    context.fillRect(from, top, Math.max(0.5, to - from - 0.6), LOOP_BAR)
+    if (to - from >= LEAST_WIDTH) area(context, fill, [from, top, Math.max(0.5, to - from - 0.6), LOOP_BAR])
   }
-  bar(step.start_us, readyUs, palette().hatch)
-  bar(readyUs, endUs, palette()['compute-fill'])
+  bar(step.start_us, readyUs, 'hatch')
+  bar(readyUs, endUs, 'compute-fill')
 }
 
 /** Over the rest of a step, which it is a part of, or between two. */
-function drawPause(context: CanvasRenderingContext2D, data: Gantt, pause: Pause, scale: Scale): void {
+function drawPause(context: Context, data: Gantt, pause: Pause, scale: Scale): void {
   const [from, to] = [scale.x(pause.start_us), scale.x(pause.end_us)]
   if (to - from < LEAST_WIDTH) return
   const top = loopTop(data, scale)
-  context.fillStyle = palette().sunk
-  context.fillRect(from, top, to - from, LOOP_BAR)
-  context.font = NUMBER_FONT
-  context.fillStyle = palette()['ink-2']
+  area(context, 'sunk', [from, top, to - from, LOOP_BAR])
+  letters(context, 'ink-2', NUMBER_FONT)
   const width = context.measureText(pause.label).width
   if (width + 12 <= to - from) context.fillText(pause.label, (from + to - width) / 2, top + LOOP_BAR / 2 + 4)
 }
 
-function drawStretch(context: CanvasRenderingContext2D, { fromUs, toUs }: Stretch, scale: Scale): void {
-  context.fillStyle = palette().ink
+function drawStretch(context: Context, { fromUs, toUs }: Stretch, scale: Scale): void {
   context.globalAlpha = 0.12
-  context.fillRect(scale.x(fromUs), 0, scale.x(toUs) - scale.x(fromUs), scale.bottom)
+  area(context, 'ink', [scale.x(fromUs), 0, scale.x(toUs) - scale.x(fromUs), scale.bottom])
   context.globalAlpha = 1
 }
 
-function drawOutline(
-  context: CanvasRenderingContext2D,
-  data: Gantt,
-  batch: TimelineBatch,
-  scale: Scale,
-): void {
+function drawOutline(context: Context, data: Gantt, batch: TimelineBatch, scale: Scale): void {
   const top = barTop(data, batch, scale)
   if (top === null) return
   const from = scale.x(batch.start_us)
-  context.strokeStyle = palette().ink
-  context.lineWidth = 1.6
-  context.strokeRect(from, top, scale.x(batch.start_us + batch.load_us) - from - 1, BAR)
-  context.lineWidth = 1
+  outline(context, 'ink', 1.6, [from, top, scale.x(batch.start_us + batch.load_us) - from - 1, BAR])
 }
 
 /** What lies under a pixel of the canvas. */

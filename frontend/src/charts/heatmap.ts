@@ -1,10 +1,10 @@
 /** Load time per batch over run time: darker is more batches, above the dashed line training waits. */
 import { formatDuration } from '../format'
-import { type Axis, drawAxis, drawValueGrid, gutters, line, type Scale, scaleOf } from './axes'
+import { type Axis, drawAxis, drawValueGrid, gutters, type Scale, scaleOf } from './axes'
 import { type Held, highest } from './columns'
 import { drawEndLabels, type EndLabel } from './labels'
-import type { Drawn } from './mount'
-import { palette } from './palette'
+import { area, type Context, limitLine } from './pen'
+import type { Drawn } from './surface'
 
 export interface Heatmap {
   across: Axis
@@ -51,12 +51,11 @@ export function heatmap(data: Heatmap): Drawn {
 }
 
 function drawCells(
-  context: CanvasRenderingContext2D,
+  context: Context,
   { counts, columns, edgesUs }: Heatmap,
   { x, y, left, right }: Scale,
 ): void {
   const most = highest(counts.flat()) || 1
-  context.fillStyle = palette().heat
   columns.index.forEach((column, place) => {
     // On whole pixels: seams between half-covered ones would show as stripes.
     const from = Math.round(Math.max(left, x(columns.at[place] ?? 0)))
@@ -67,14 +66,14 @@ function drawCells(
       const [upper, lower] = [y(edgesUs[bin + 1] ?? 1), y(edgesUs[bin] ?? 1)]
       // The root keeps a rare slow batch visible beside a thousand ordinary ones.
       context.globalAlpha = 0.06 + 0.94 * Math.sqrt(count / most)
-      context.fillRect(from, upper, to - from, lower - upper + 0.3)
+      area(context, 'heat', [from, upper, to - from, lower - upper + 0.3])
     })
   })
   context.globalAlpha = 1
 }
 
 function drawLimit(
-  context: CanvasRenderingContext2D,
+  context: Context,
   { limitUs, limitLabel, medianUs, medianLabel }: Heatmap,
   [low, high]: readonly [number, number],
   scale: Scale,
@@ -83,11 +82,7 @@ function drawLimit(
   const labels: EndLabel[] = []
   if (isShown(medianUs)) labels.push({ text: medianLabel, colour: 'heat', y: scale.y(medianUs) })
   if (isShown(limitUs)) {
-    context.strokeStyle = palette().wait
-    context.lineWidth = 1.6
-    context.setLineDash([5, 3])
-    line(context, scale.left, scale.y(limitUs), scale.right, scale.y(limitUs))
-    context.setLineDash([])
+    limitLine(context, scale.left, scale.y(limitUs), scale.right, scale.y(limitUs))
     labels.push({ text: limitLabel, colour: 'wait', y: scale.y(limitUs) })
   }
   drawEndLabels(context, labels, scale)

@@ -1,6 +1,7 @@
 /** Names beside the right edge of a chart, each at the height of what it names. */
 import type { Scale } from './axes'
-import { type Colour, LABEL_FONT, palette } from './palette'
+import { type Colour, LABEL_FONT } from './palette'
+import { type Context, letters } from './pen'
 
 /** From one name to the next, in CSS pixels. */
 const LABEL_HEIGHT = 15
@@ -16,7 +17,7 @@ export interface EndLabel {
 
 /** Names that would touch are moved apart, those wider than their room are cut; where there is none, none are written. */
 export function drawEndLabels(
-  context: CanvasRenderingContext2D,
+  context: Context,
   labels: readonly EndLabel[],
   { width, right, bottom }: Scale,
 ): void {
@@ -27,10 +28,8 @@ export function drawEndLabels(
     LABEL_HEIGHT,
     bottom,
   )
-  context.font = LABEL_FONT
-  context.textAlign = 'left'
   labels.forEach(({ text, colour }, index) => {
-    context.fillStyle = palette()[colour]
+    letters(context, colour, LABEL_FONT)
     context.fillText(fitted(context, text, room), right + 8, (places[index] ?? 0) + 4)
   })
 }
@@ -54,7 +53,7 @@ export function spread(positions: readonly number[], room: number, lowest = Infi
 }
 
 /** With an ellipsis where `text` is wider than `room` pixels in the font of `context`. */
-export function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
+export function fitted(context: Context, text: string, room: number): string {
   if (context.measureText(text).width <= room) return text
   let cut = text
   while (cut && context.measureText(`${cut}…`).width > room) cut = cut.slice(0, -1)

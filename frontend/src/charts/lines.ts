@@ -14,8 +14,9 @@ import {
 } from './axes'
 import { type Column, spans, worthDrawing } from './columns'
 import { drawEndLabels, type EndLabel } from './labels'
-import { type Drawn, within } from './mount'
 import { type Colour, type Palette, palette } from './palette'
+import { type Context, within } from './pen'
+import type { Drawn } from './surface'
 
 export interface Layer {
   /** Ascending positions of the values along the width. */
@@ -105,7 +106,7 @@ function sum(a: number | null, b: number | null): number | null {
 }
 
 function draw(
-  context: CanvasRenderingContext2D,
+  context: Context,
   { across, up, height, isStacked, isLabelled = false, marks = [] }: LineChart,
   edges: readonly Edges[],
   scale: Scale,
@@ -124,7 +125,7 @@ function draw(
   drawEndLabels(context, labels, scale)
 }
 
-function drawLayer(context: CanvasRenderingContext2D, layer: Edges, scale: Scale): void {
+function drawLayer(context: Context, layer: Edges, scale: Scale): void {
   const { at, until, upper, lower, fill, stroke, dash = [], width } = layer
   const x = (index: number) => scale.x(at[index] ?? 0)
   const end = (index: number) => scale.x(until?.[index] ?? 0)
@@ -167,7 +168,7 @@ function visible(points: readonly Point[]): readonly Point[] {
   ]
 }
 
-function trace(context: CanvasRenderingContext2D, points: readonly Point[]): void {
+function trace(context: Context, points: readonly Point[]): void {
   context.beginPath()
   for (const [x, y] of points) context.lineTo(x, y)
 }

@@ -1,14 +1,15 @@
 /** A panel as a picture: its words and charts, drawn anew below one another, the same on every screen. */
 import { fitted } from './labels'
-import type { Drawn } from './mount'
-import { LABEL_FONT, type Palette, palette, TEXT_FONT } from './palette'
+import { LABEL_FONT, type Palette, TEXT_FONT } from './palette'
+import { area, type Context, letters } from './pen'
+import type { Drawn } from './surface'
 
 /** One thing that a picture has, over its whole width. */
 export interface Block {
   /** CSS pixels. */
   height: number
   /** From the upper left corner, which is 0, 0. */
-  draw(context: CanvasRenderingContext2D, width: number): void
+  draw(context: Context, width: number): void
 }
 
 /** CSS pixels; the picture has twice as many device pixels. */
@@ -24,7 +25,7 @@ const GAP = 16
 /** As a PNG. Raises: Error when the browser cannot encode it. */
 export function pictureOf(blocks: readonly Block[]): Promise<Blob> {
   const canvas = document.createElement('canvas')
-  const context = canvas.getContext('2d') as CanvasRenderingContext2D
+  const context = canvas.getContext('2d') as Context
   const height = blocks.reduce((sum, block) => sum + block.height, 2 * PAD)
   canvas.width = (WIDTH + 2 * PAD) * SCALE
   canvas.height = height * SCALE
@@ -36,9 +37,8 @@ export function pictureOf(blocks: readonly Block[]): Promise<Blob> {
 }
 
 /** `height` of all of them and the edge around them, in CSS pixels. */
-export function compose(context: CanvasRenderingContext2D, blocks: readonly Block[], height: number): void {
-  context.fillStyle = palette().paper
-  context.fillRect(0, 0, WIDTH + 2 * PAD, height)
+export function compose(context: Context, blocks: readonly Block[], height: number): void {
+  area(context, 'paper', [0, 0, WIDTH + 2 * PAD, height])
   context.translate(PAD, PAD)
   for (const block of blocks) {
     context.save()
@@ -60,12 +60,10 @@ export function heading(title: string, detail: string, isMain = false): Block {
   return {
     height: LINE + (isMain ? 8 : 4),
     draw(context) {
-      context.font = isMain ? TITLE_FONT : LABEL_FONT
-      context.fillStyle = palette().ink
+      letters(context, 'ink', isMain ? TITLE_FONT : LABEL_FONT)
       context.fillText(title, 0, LINE - 6)
       const left = context.measureText(title).width + 10
-      context.font = TEXT_FONT
-      context.fillStyle = palette()['ink-2']
+      letters(context, 'ink-2', TEXT_FONT)
       context.fillText(detail, left, LINE - 6)
     },
   }
@@ -76,8 +74,7 @@ export function paragraph(text: string): Block {
   return {
     height: LINE,
     draw(context, width) {
-      context.font = TEXT_FONT
-      context.fillStyle = palette()['ink-2']
+      letters(context, 'ink-2', TEXT_FONT)
       context.fillText(fitted(context, text, width), 0, LINE - 6)
     },
   }
@@ -88,12 +85,10 @@ export function legend(entries: readonly (readonly [colour: keyof Palette, name:
   return {
     height: LINE + 4,
     draw(context) {
-      context.font = TEXT_FONT
       let left = 0
       for (const [colour, name] of entries) {
-        context.fillStyle = palette()[colour]
-        context.fillRect(left, 4, SWATCH, SWATCH)
-        context.fillStyle = palette()['ink-2']
+        area(context, colour, [left, 4, SWATCH, SWATCH])
+        letters(context, 'ink-2', TEXT_FONT)
         context.fillText(name, left + SWATCH + 5, LINE - 6)
         left += SWATCH + 20 + context.measureText(name).width
       }
@@ -115,7 +110,7 @@ export function table(rows: readonly (readonly string[])[]): Block {
       const stretch = width / needed.reduce((sum, each) => sum + each, 0)
       const widths = needed.map(each => each * stretch)
       rows.forEach((cells, row) => {
-        context.fillStyle = palette()[row === 0 ? 'ink-3' : 'ink']
+        letters(context, row === 0 ? 'ink-3' : 'ink', TEXT_FONT)
         let left = 0
         cells.forEach((cell, column) => {
           const room = widths[column] ?? 0

@@ -1,13 +1,8 @@
 /** A sparkline as path data: the data-stall fraction of a run's last hour, in a table cell. */
 import { spans } from './columns'
 
-export interface Spark {
-  line: string
-  area: string
-}
-
 /** `values`: 0–1, a few dozen as the service sends them; `null` (not measured) breaks the line. Sizes are CSS pixels, coordinates tenths: short paths. */
-export function sparkPath(values: readonly (number | null)[], width: number, height: number): Spark {
+export function sparkPath(values: readonly (number | null)[], width: number, height: number) {
   const across = width / Math.max(1, values.length)
   const x = (index: number) => tenth(index * across)
   const pieces = spans(values).map(([from, to]) => ({

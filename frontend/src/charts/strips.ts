@@ -1,8 +1,9 @@
 /** Load times of workers side by side: a lane each, with a bar from p5 to p95, a dot at the median, and the limit through all. */
 import { formatDuration } from '../format'
-import { line, type Scale, scaleOf } from './axes'
-import type { Drawn } from './mount'
-import { type Colour, FONT, palette, TEXT_FONT } from './palette'
+import { type Scale, scaleOf } from './axes'
+import { palette, TEXT_FONT } from './palette'
+import { area, type Context, letters, limitLine, line } from './pen'
+import type { Drawn } from './surface'
 
 /** What one worker took for a batch, in µs. */
 export interface Load {
@@ -42,60 +43,40 @@ export function strips(data: Strips): Drawn {
     }),
     draw(context, scale) {
       drawTicks(context, endUs, scale)
-      if (data.limitUs !== null) drawLimit(context, data.limitUs, scale)
+      const limitX = scale.x(data.limitUs ?? 0)
+      if (data.limitUs !== null) limitLine(context, limitX, scale.top, limitX, scale.bottom)
       data.lanes.forEach(({ name, load }, lane) => {
         const y = scale.y(lane)
-        context.font = TEXT_FONT
-        write(context, name, 'left', 0, y, 'ink-2')
-        write(context, load ? formatDuration(load.p50) : data.missing, 'right', scale.width, y, 'ink')
+        letters(context, 'ink-2', TEXT_FONT)
+        context.fillText(name, 0, y + 4)
+        letters(context, 'ink', TEXT_FONT, 'right')
+        context.fillText(load ? formatDuration(load.p50) : data.missing, scale.width, y + 4)
         if (load) drawLoad(context, load, y, scale)
       })
     },
   }
 }
 
-function drawTicks(context: CanvasRenderingContext2D, endUs: number, scale: Scale): void {
+function drawTicks(context: Context, endUs: number, scale: Scale): void {
   const isNarrow = (scale.right - scale.left) / 4 < LABEL_WIDTH
   context.lineWidth = 1
-  context.font = FONT
+  context.strokeStyle = palette().hair
+  letters(context, 'ink-3', undefined, 'center')
   for (const quarter of [0, 1, 2, 3, 4]) {
     const us = (endUs * quarter) / 4
-    context.strokeStyle = palette().hair
     line(context, scale.x(us), scale.top, scale.x(us), scale.bottom)
     if (isNarrow && quarter % 2 === 1) continue
-    write(context, us === 0 ? '0' : formatDuration(us), 'center', scale.x(us), scale.bottom + 10, 'ink-3')
+    context.fillText(us === 0 ? '0' : formatDuration(us), scale.x(us), scale.bottom + 14)
   }
 }
 
-function drawLimit(context: CanvasRenderingContext2D, limitUs: number, { x, top, bottom }: Scale): void {
-  context.strokeStyle = palette().wait
-  context.lineWidth = 1.6
-  context.setLineDash([5, 3])
-  line(context, x(limitUs), top, x(limitUs), bottom)
-  context.setLineDash([])
-}
-
-function drawLoad(context: CanvasRenderingContext2D, { p5, p50, p95 }: Load, y: number, { x }: Scale): void {
-  context.fillStyle = palette().heat
+function drawLoad(context: Context, { p5, p50, p95 }: Load, y: number, { x }: Scale): void {
   context.globalAlpha = 0.3
-  context.fillRect(x(p5), y - BAR / 2, x(p95) - x(p5), BAR)
+  area(context, 'heat', [x(p5), y - BAR / 2, x(p95) - x(p5), BAR])
   context.globalAlpha = 1
   context.beginPath()
   context.arc(x(p50), y, DOT, 0, 2 * Math.PI)
   context.fill()
-}
-
-function write(
-  context: CanvasRenderingContext2D,
-  text: string,
-  align: CanvasTextAlign,
-  x: number,
-  y: number,
-  colour: Colour,
-): void {
-  context.textAlign = align
-  context.fillStyle = palette()[colour]
-  context.fillText(text, x, y + 4)
 }
 
 /** The next 1, 2, 4 or 8 of a power of ten, so that quarters are round. */

@@ -1,61 +1,67 @@
-/** The canvas of a chart: as wide as its place, sharp on its screen, drawn when it is near the screen. */
+/** A chart on the page: what is drawn, on a canvas as wide as its place, sharp on its screen, drawn when it is near the screen. */
+import type { Scale } from './axes'
 import { onRepaint } from './palette'
+import type { Context } from './pen'
 
-export interface Surface {
-  canvas: HTMLCanvasElement
-  /** In CSS pixels, from the last layout: asking the element would force a layout while drawing. */
-  width(): number
-  /** Draws at once, or as soon as it comes near the screen. */
-  redraw(): void
-  destroy(): void
+/** Something that can be drawn at any width: on the page, and again in a picture of it. */
+export interface Drawn {
+  /** CSS pixels, axes included. */
+  height: number
+  /** `width`: of the whole canvas, in CSS pixels. */
+  scale(width: number): Scale
+  draw(context: Context, scale: Scale): void
 }
+
+export type Surface = ReturnType<typeof createSurface>
 
 /** How far below the screen counts as near, as a share of its height: charts are drawn before they are scrolled into view. */
 const NEAR_SCREEN = '50%'
 
-/** A canvas that fills `element`, sharp on its screen, drawn again on a new size, theme or font. */
-export function createSurface(
-  element: HTMLElement,
-  height: () => number,
-  draw: (context: CanvasRenderingContext2D) => void,
-): Surface {
+/** A canvas that fills `element`, drawn again on a new size, theme or font. */
+export function createSurface(element: HTMLElement, first: Drawn) {
   const canvas = document.createElement('canvas')
-  const context = canvas.getContext('2d') as CanvasRenderingContext2D
+  const context = canvas.getContext('2d') as Context
+  let drawn = first
+  /** In CSS pixels, from the last layout: asking the element would force a layout while drawing. */
   let width = element.clientWidth
   let isNear = true
   let isStale = false
   canvas.style.display = 'block'
   element.append(canvas)
 
-  function drawNow(): void {
+  const scale = () => drawn.scale(width)
+  function draw(): void {
     isStale = false
-    resize(canvas, width, height())
+    resize(canvas, width, drawn.height)
     context.reset()
     context.scale(devicePixelRatio, devicePixelRatio)
-    draw(context)
-  }
-  function redraw(): void {
-    if (isNear) drawNow()
-    else isStale = true
+    drawn.draw(context, scale())
   }
 
   const stops = [
     // A new theme, size or font is rare, and printing needs it: drawn even where it is not seen.
-    onRepaint(drawNow),
+    onRepaint(draw),
     onResize(element, resized => {
       width = resized
-      drawNow()
+      draw()
     }),
-    onFonts(drawNow),
+    onFonts(draw),
     onNear(element, isNowNear => {
       isNear = isNowNear
-      if (isNear && isStale) drawNow()
+      if (isNear && isStale) draw()
     }),
   ]
+  draw()
   return {
     canvas,
-    width: () => width,
-    redraw,
+    scale,
+    /** Draws it at once, or as soon as it comes near the screen. */
+    show(next: Drawn) {
+      if (next === drawn) return
+      drawn = next
+      if (isNear) draw()
+      else isStale = true
+    },
     destroy() {
       for (const stop of stops) stop()
       canvas.remove()

@@ -1,9 +1,9 @@
 /** Who is told when a run loses time, by which channel, and what was sent. */
 import { useSignal } from '@preact/signals'
-import { NoAnswer, ServiceError } from '../api/client'
-import type { Alert, AlertRule, Alerts, Channel, ChannelMade, AlertsPage as Log } from '../api/schema'
+import { get, NoAnswer, ServiceError } from '../api/client'
+import type { Alert, AlertRule, Alerts, Channel, ChannelMade } from '../api/schema'
 import { runHref } from '../router'
-import { type AlertsStore, openAlerts, removeChannel, removeRule, testChannel } from '../store/alerts'
+import { removeChannel, removeRule, testChannel } from '../store/alerts'
 import { may, mayAnywhere } from '../store/may'
 import { show } from '../store/notice'
 import { alerts as say } from '../text/alerts'
@@ -13,29 +13,41 @@ import { RuleDialog } from '../ui/alerts/RuleDialog'
 import { TroubleBanner } from '../ui/parts/Banner'
 import { Button } from '../ui/parts/Button'
 import { FormDialog } from '../ui/parts/Dialog'
+import { Log, useLog } from '../ui/parts/Log'
 import { Panel } from '../ui/parts/Panel'
 import { usePage } from '../ui/parts/page'
 import { Skeleton } from '../ui/parts/Skeleton'
-import { useStore } from '../ui/parts/stores'
-import { When } from '../ui/parts/When'
+import { useAnswer } from '../ui/parts/stores'
 import './AlertsPage.css'
 
 export function AlertsPage() {
-  const store = useStore(openAlerts)
+  const answer = useAnswer(stop => get('/api/v1/alerts', {}, stop))
   usePage(text.alerts, {})
-  const [alerts, trouble] = [store.alerts.value, store.alerts.trouble.value]
+  const [alerts, trouble] = [answer.value, answer.trouble.value]
   return (
     <>
       {trouble && <TroubleBanner what={say.what} error={trouble} />}
       {!alerts && !trouble && <Skeleton />}
-      {alerts && <Loaded alerts={alerts} store={store} />}
+      {alerts && <Loaded alerts={alerts} readAgain={() => void answer.read()} />}
     </>
   )
 }
 
 type Asking = 'channel' | 'rule' | Channel | AlertRule | null
 
-function Loaded({ alerts, store }: { alerts: Alerts; store: AlertsStore }) {
+/** The service sends at most this many messages at once. */
+const MOST = 500
+const LOG_REST_MS = 3_000
+
+function Loaded({ alerts, readAgain }: { alerts: Alerts; readAgain(): void }) {
+  const log = useLog((limit, stop) => get('/api/v1/alerts/log', { query: { limit } }, stop), MOST, {
+    restMs: LOG_REST_MS,
+    topics: ['runs'],
+  })
+  const changed = () => {
+    readAgain()
+    void log.page.read()
+  }
   const asking = useSignal<Asking>(null)
   const made = useSignal<ChannelMade | null>(null)
   const { channels, rules } = alerts
@@ -64,7 +76,11 @@ function Loaded({ alerts, store }: { alerts: Alerts; store: AlertsStore }) {
         }
       >
         {channels.length > 0 ? (
-          <ChannelList channels={channels} store={store} onRemove={channel => (asking.value = channel)} />
+          <ChannelList
+            channels={channels}
+            onTested={log.page.read}
+            onRemove={channel => (asking.value = channel)}
+          />
         ) : (
           <p class="missing">{say.channels.none}</p>
         )}
@@ -87,22 +103,24 @@ function Loaded({ alerts, store }: { alerts: Alerts; store: AlertsStore }) {
           )}
         </Panel>
       )}
-      {channels.length > 0 && <Sent store={store} />}
+      {channels.length > 0 && (
+        <Panel title={say.log.title} detail={say.log.detail}>
+          <Log log={log} say={{ ...say, ...say.log }} entriesOf={page => page.alerts} shown={sent} />
+        </Panel>
+      )}
       {asking.value === 'channel' && (
         <ChannelDialog
           sendsEmail={alerts.sends_email}
           onAdded={added => {
             if (added.secret !== null) made.value = added
-            store.readAgain()
+            changed()
           }}
           onClose={close}
         />
       )}
-      {asking.value === 'rule' && (
-        <RuleDialog channels={channels} onAdded={store.readAgain} onClose={close} />
-      )}
+      {asking.value === 'rule' && <RuleDialog channels={channels} onAdded={changed} onClose={close} />}
       {asking.value !== null && typeof asking.value === 'object' && (
-        <RemoveDialog of={asking.value} rules={rules} onRemoved={store.readAgain} onClose={close} />
+        <RemoveDialog of={asking.value} rules={rules} onRemoved={changed} onClose={close} />
       )}
       {made.value && asking.value === null && (
         <SecretDialog made={made.value} onClose={() => (made.value = null)} />
@@ -113,11 +131,11 @@ function Loaded({ alerts, store }: { alerts: Alerts; store: AlertsStore }) {
 
 interface ChannelListProps {
   channels: readonly Channel[]
-  store: AlertsStore
+  onTested(): void
   onRemove(channel: Channel): void
 }
 
-function ChannelList({ channels, store, onRemove }: ChannelListProps) {
+function ChannelList({ channels, onTested, onRemove }: ChannelListProps) {
   return (
     <ul class="alerts-list">
       {channels.map(channel => (
@@ -131,7 +149,7 @@ function ChannelList({ channels, store, onRemove }: ChannelListProps) {
           </div>
           {may('admin', channel.project) && (
             <span class="row">
-              <TestButton channel={channel} onTested={() => store.log.read()} />
+              <TestButton channel={channel} onTested={onTested} />
               <Button
                 kind="small"
                 aria-label={`${text.remove}: ${channel.name}`}
@@ -238,51 +256,15 @@ function RemoveDialog({ of, rules, onRemoved, onClose }: RemoveProps) {
   )
 }
 
-const STEP = 20
-/** The service sends at most this many at once. */
-const MOST = 500
-
-function Sent({ store }: { store: AlertsStore }) {
-  const asked = useSignal(STEP)
-  const [log, trouble] = [store.log.value, store.log.trouble.value]
-  return (
-    <Panel title={say.log.title} detail={say.log.detail}>
-      {trouble && !log && <TroubleBanner what={say.what} error={trouble} />}
-      {log && <SentList log={log} />}
-      {log?.next_cursor && asked.value < MOST && (
-        <Button
-          kind="small"
-          onClick={() => {
-            asked.value = Math.min(MOST, asked.value * 4)
-            store.more(asked.value)
-          }}
-        >
-          {say.log.more}
-        </Button>
-      )}
-    </Panel>
-  )
-}
-
-function SentList({ log: { alerts } }: { log: Log }) {
-  if (alerts.length === 0) return <p class="missing">{say.log.none}</p>
-  return (
-    <ol class="alerts-sent">
-      {alerts.map(alert => (
-        <li key={alert.alert_id}>
-          <When at={alert.made_at} />
-          <div>
-            {alert.run_id === null ? (
-              alert.message.title
-            ) : (
-              <a href={runHref(alert.run_id)}>{alert.message.title}</a>
-            )}
-            <span class={`alerts-state ${alert.state}`}>
-              {alert.channel ?? say.log.removed}: {say.log.states[alert.state](alert)}
-            </span>
-          </div>
-        </li>
-      ))}
-    </ol>
-  )
+function sent(alert: Alert) {
+  const { made_at, run_id, message, state, channel } = alert
+  return [
+    made_at,
+    <>
+      {run_id === null ? message.title : <a href={runHref(run_id)}>{message.title}</a>}
+      <span class={`alerts-state ${state}`}>
+        {channel ?? say.log.removed}: {say.log.states[state](alert)}
+      </span>
+    </>,
+  ] as const
 }

@@ -2,7 +2,7 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import type { Comparison } from '../api/schema'
 import { unbroken } from '../format'
-import { navigate, runsHref } from '../router'
+import { navigate, route, runsHref } from '../router'
 import { openComparison } from '../store/compare'
 import { chosenRuns, compareHref, MOST_COMPARED } from '../store/compareHref'
 import { compare as say } from '../text/compare'
@@ -23,8 +23,8 @@ import './ComparePage.css'
 /** Sentences of more runs would push the picture off the screen. */
 const FEW = 2
 
-export function ComparePage({ query }: { query: URLSearchParams }) {
-  const key = chosenRuns(query).join(' ')
+export function ComparePage() {
+  const key = chosenRuns(route.value.query).join(' ')
   const ids = useMemo(() => (key ? key.split(' ') : []), [key])
   const store = useStore(openComparison)
   useEffect(() => store.choose(ids), [store, ids])
@@ -34,7 +34,7 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
   const labels = isCurrent ? found.runs.map(one => one.label).join(', ') : text.compare
   usePage(labels, { '/': focusSearch, Escape: () => navigate(runsHref()) })
 
-  const add = (id: string) => navigate(compareHref([...ids, id], query))
+  const add = (id: string) => navigate(compareHref([...ids, id], route.value.query))
   if (ids.length < 2) return <Choosing ids={ids} onPick={add} />
   const trouble = store.comparison.trouble.value
   return (
@@ -45,11 +45,11 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
       {found && !(trouble?.status === 404) && (
         <>
           <Head comparison={found} ids={ids} onPick={add} />
-          <ComparedRuns comparison={found} query={query} />
+          <ComparedRuns comparison={found} />
           {found.ledger.length > 0 && <Ledger run={null} entries={found.ledger} names={namesOf(found)} />}
           <ComparedHotspots {...found} />
           <ComparedSettings {...found} />
-          <OverlayPanel comparison={found} series={store.series.value} query={query} />
+          <OverlayPanel comparison={found} series={store.series.value} />
         </>
       )}
     </>

@@ -2,7 +2,7 @@
 import type { Host, HostsPage as Page } from '../api/schema'
 import type { HostClock } from '../charts/declared/host'
 import { formatClock, formatDay } from '../format'
-import { navigate, withQuery } from '../router'
+import { navigate, route, withQuery } from '../router'
 import { service } from '../store/connection'
 import { openHosts } from '../store/hosts'
 import { hosts as say } from '../text/hosts'
@@ -21,7 +21,8 @@ import './HostsPage.css'
 
 const DAY_S = 86_400
 
-export function HostsPage({ query }: { query: URLSearchParams }) {
+export function HostsPage() {
+  const { query } = route.value
   const hostname = query.get('host')
   const spanS = Number(say.ranges.find(([value]) => value === query.get('span'))?.[0] ?? say.ranges[0][0])
   const hosts = useStore(() => openHosts(hostname, spanS), [hostname, spanS])
@@ -32,13 +33,12 @@ export function HostsPage({ query }: { query: URLSearchParams }) {
     <>
       {trouble && <TroubleBanner what={say.what} error={trouble} />}
       {!page && !trouble && <Skeleton />}
-      {page && <Loaded page={page} hostname={hostname} spanS={spanS} query={query} />}
+      {page && <Loaded page={page} hostname={hostname} spanS={spanS} />}
     </>
   )
 }
 
-function Loaded(props: { page: Page; hostname: string | null; spanS: number; query: URLSearchParams }) {
-  const { page, hostname, spanS, query } = props
+function Loaded({ page, hostname, spanS }: { page: Page; hostname: string | null; spanS: number }) {
   if (page.hosts.length === 0 && !page.history) {
     return (
       <div class="empty">
@@ -82,7 +82,7 @@ function Loaded(props: { page: Page; hostname: string | null; spanS: number; que
               label={say.range}
               value={String(spanS)}
               options={say.ranges}
-              onChoose={span => navigate(`/hosts${withQuery(query, { span })}`, 'replace')}
+              onChoose={span => navigate(`/hosts${withQuery({ span })}`, 'replace')}
             />
           }
         />

@@ -14,10 +14,9 @@ import type { RunsStore } from '../store/runs'
 import { run as say } from '../text/run'
 import { text } from '../text/shared'
 import { CrashBanner, DiedBanner, NoSignalBanner, TroubleBanner } from '../ui/parts/Banner'
-import { Fence } from '../ui/parts/Fence'
 import { Ledger } from '../ui/parts/Ledger'
 import { memo } from '../ui/parts/memo'
-import { onDemand } from '../ui/parts/onDemand'
+import { Fence, onDemand } from '../ui/parts/onDemand'
 import { usePage } from '../ui/parts/page'
 import { ChartsSkeleton, Skeleton } from '../ui/parts/Skeleton'
 import { useRuns, useStore } from '../ui/parts/stores'
@@ -170,11 +169,7 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
   )
   return (
     <>
-      {diagnosis?.tuning && (
-        <Fence>
-          <Trials diagnosis={diagnosis} tuning={diagnosis.tuning} />
-        </Fence>
-      )}
+      {diagnosis?.tuning && <Trials diagnosis={diagnosis} tuning={diagnosis.tuning} />}
       {ledger.length > 0 && <Ledger run={run} entries={ledger} />}
       <div class={`columns ${diagnosis !== null && hasRoom(diagnosis) ? 'roomy' : ''}`}>
         <div id={FIXES} class="do">
@@ -186,18 +181,14 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
         </div>
         <div class="seen">
           <div>
-            {isDrawn ? (
-              <Fence>
-                <Times store={store} run={run} />
-              </Fence>
-            ) : (
-              <ChartsSkeleton />
+            {isDrawn ? <Times store={store} run={run} /> : <ChartsSkeleton />}
+            {isDrawn && diagnosis && diagnosis.signals.length > 0 && (
+              <SignalRows signals={diagnosis.signals} isWell={isWell(diagnosis)} />
             )}
-            {isDrawn && <Signals diagnosis={diagnosis} />}
           </div>
           <div class="looked-up">
             {isDrawn && (
-              <Fence>
+              <>
                 <Settings
                   run={run}
                   previous={store.previous.value}
@@ -208,25 +199,19 @@ function Recorded({ store, run, diagnosis }: { store: RunStore; run: Still; diag
                 {!isUnexplained && hotspots}
                 <Past run={run} />
                 <Hosts store={store} run={run} />
-              </Fence>
+              </>
             )}
           </div>
         </div>
         <div class="compared">
-          {isDrawn && (
-            <Fence>
-              {diagnosis && diagnosis.ranks.length > 1 && <Ranks store={store} diagnosis={diagnosis} />}
-              <Workers page={store.workers.value} run={run} />
-            </Fence>
+          {isDrawn && diagnosis && diagnosis.ranks.length > 1 && (
+            <Ranks store={store} diagnosis={diagnosis} />
           )}
-          {isDrawn && isUnexplained && <Fence>{hotspots}</Fence>}
+          {isDrawn && <Workers page={store.workers.value} run={run} />}
+          {isDrawn && isUnexplained && hotspots}
         </div>
       </div>
-      {isDrawn && (
-        <Fence>
-          <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />
-        </Fence>
-      )}
+      {isDrawn && <Gantt timeline={store.timeline.value} series={store.series.value} run={run} />}
     </>
   )
 }
@@ -244,16 +229,6 @@ function hasRoom({ advice, ranks }: Diagnosis): boolean {
 /** It is there, or will not come. */
 function isAnswered({ value, trouble }: Resource<unknown>): boolean {
   return value !== null || trouble.value !== null
-}
-
-/** What stands below the charts. */
-function Signals({ diagnosis }: { diagnosis: Diagnosis | null }) {
-  if (!diagnosis || diagnosis.signals.length === 0) return null
-  return (
-    <Fence>
-      <SignalRows signals={diagnosis.signals} isWell={isWell(diagnosis)} />
-    </Fence>
-  )
 }
 
 function titleOf(run: Run): string {
@@ -281,7 +256,7 @@ function bindAddress(store: RunStore): () => void {
       const chosen = store.selection.value
       const { pathname, search } = location
       if (isSame(chosen, selectionOf(new URLSearchParams(search)))) return
-      navigate(pathname + withQuery(new URLSearchParams(search), queryOf(chosen)))
+      navigate(pathname + withQuery(queryOf(chosen), new URLSearchParams(search)))
     }),
     effect(() => {
       const wanted = selectionOf(route.value.query)

@@ -1,20 +1,17 @@
 /** All runs: what the week lost to waiting, and the table that says where. */
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { navigate } from '../router'
 import { keepDeletedUs } from '../store/actions'
-import { configKeys } from '../store/chosen'
-import { isFiltered, parseFilter, type RunsFilter } from '../store/filter'
+import { isFiltered, listFilter } from '../store/filter'
 import { runs as say } from '../text/runs'
 import { deleting, text } from '../text/shared'
 import { TroubleBanner } from '../ui/parts/Banner'
-import { Fence } from '../ui/parts/Fence'
-import { onDemand } from '../ui/parts/onDemand'
+import { Fence, onDemand } from '../ui/parts/onDemand'
 import { usePage } from '../ui/parts/page'
 import { useRuns } from '../ui/parts/stores'
-import { Empty } from '../ui/runs/Empty'
+import { Empty, NoMatch } from '../ui/runs/Empty'
 import { Filters } from '../ui/runs/Filters'
 import { isByJob } from '../ui/runs/ListMenus'
-import { NoMatch } from '../ui/runs/NoMatch'
 import { RunsSkeleton } from '../ui/runs/RunsSkeleton'
 import { RunsTable } from '../ui/runs/RunsTable'
 import { SelectionBar } from '../ui/runs/SelectionBar'
@@ -22,11 +19,9 @@ import { WeekHead } from '../ui/runs/WeekHead'
 
 const JobsTable = onDemand(async () => (await import('../ui/runs/JobsTable')).JobsTable, <RunsSkeleton />)
 
-export function RunsPage({ query }: { query: URLSearchParams }) {
+export function RunsPage() {
   const runs = useRuns()
-  const key = query.toString()
-  const config = configKeys.value
-  const filter = useMemo(() => parseFilter(new URLSearchParams(key), config), [key, config])
+  const filter = listFilter.value
   useEffect(() => runs.follow(), [runs])
   useEffect(() => void runs.load(filter), [runs, filter])
   usePage(text.runs, { Escape: () => isFiltered(filter) && navigate('/') }, [filter])
@@ -49,23 +44,23 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
       ) : (
         week && (
           <Fence>
-            <WeekHead week={week} query={query} isOfAll={!isFiltered(filter)} />
+            <WeekHead week={week} isOfAll={!isFiltered(filter)} />
           </Fence>
         )
       )}
-      <Filters filter={filter} query={query} />
-      <SelectionBar filter={filter} />
+      <Filters />
+      <SelectionBar />
       {filter.deleted && <p class="detail deleted-lead">{deleting.lead(keepDeletedUs())}</p>}
       <Fence>
-        <List filter={filter} query={query} isEmpty={isEmpty} />
+        <List isEmpty={isEmpty} />
       </Fence>
     </>
   )
 }
 
-function List({ filter, query, isEmpty }: { filter: RunsFilter; query: URLSearchParams; isEmpty: boolean }) {
+function List({ isEmpty }: { isEmpty: boolean }) {
   const runs = useRuns()
-  if (isByJob(query)) return <JobsTable filter={filter} query={query} />
+  if (isByJob()) return <JobsTable />
   if (!runs.isLoaded.value) return runs.trouble.value || runs.refusal.value ? null : <RunsSkeleton />
-  return isEmpty ? <NoMatch filter={filter} query={query} /> : <RunsTable filter={filter} query={query} />
+  return isEmpty ? <NoMatch /> : <RunsTable />
 }

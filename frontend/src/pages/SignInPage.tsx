@@ -4,9 +4,9 @@ import { signIn } from '../api/client'
 import { asked, askForOwner, readService, retryNow, service } from '../store/connection'
 import { signInPage } from '../text/frame'
 import { Button } from '../ui/parts/Button'
+import { Snippet } from '../ui/parts/CopyButton'
 import { refusalOf } from '../ui/parts/Dialog'
 import { usePage } from '../ui/parts/page'
-import { Snippet } from '../ui/parts/Snippet'
 import './SignInPage.css'
 
 export function SignInPage() {

@@ -3,7 +3,6 @@ import { get } from '../api/client'
 import type { GroupHours, HitRate, Team } from '../api/schema'
 import { formatFraction, formatHours, formatHoursCell, formatRange, NOT_MEASURED } from '../format'
 import { runHref } from '../router'
-import { openResource } from '../store/resource'
 import { audit } from '../text/past'
 import { hourNoun, text } from '../text/shared'
 import { team as say } from '../text/team'
@@ -14,7 +13,7 @@ import { Legend } from '../ui/parts/Legend'
 import { Panel } from '../ui/parts/Panel'
 import { usePage } from '../ui/parts/page'
 import { Skeleton } from '../ui/parts/Skeleton'
-import { useStore } from '../ui/parts/stores'
+import { useAnswer } from '../ui/parts/stores'
 import { HoursPanel, searchHref } from '../ui/team/HoursPanel'
 import './TeamPage.css'
 
@@ -27,9 +26,7 @@ const COLUMNS = [
 ] as const
 
 export function TeamPage() {
-  const team = useStore(() =>
-    openResource<Team>(stop => get('/api/v1/team', {}, stop), { restMs: REST_MS, topics: ['runs'] }),
-  )
+  const team = useAnswer(stop => get('/api/v1/team', {}, stop), [], { restMs: REST_MS, topics: ['runs'] })
   usePage(text.team, {})
   const trouble = team.trouble.value
   return (

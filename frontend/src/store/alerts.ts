@@ -1,47 +1,10 @@
-/** Who is told of what, and what was sent. */
+/** What a person does to alerts: adds, removes and tests. */
 import { change, get, make } from '../api/client'
-import type { Alert, Alerts, AlertsPage, ChannelMade, NewAlertRule, NewChannel } from '../api/schema'
-import { openResource, type Resource, type Store } from './resource'
+import type { Alert, ChannelMade, NewAlertRule, NewChannel } from '../api/schema'
 
-const LOG_REST_MS = 3_000
 const POLL_MS = 500
 /** An attempt takes ten seconds at most, and another one may be on its way. */
 const TEST_MS = 30_000
-
-export interface AlertsStore extends Store {
-  readonly alerts: Resource<Alerts>
-  readonly log: Resource<AlertsPage>
-  /** Reads both again: something was changed. */
-  readAgain(): void
-  /** More of the log. */
-  more(count: number): void
-}
-
-export function openAlerts(): AlertsStore {
-  let most = 20
-  const alerts = openResource<Alerts>(stop => get('/api/v1/alerts', {}, stop))
-  const log = openResource<AlertsPage>(stop => get('/api/v1/alerts/log', { query: { limit: most } }, stop), {
-    restMs: LOG_REST_MS,
-    topics: ['runs'],
-  })
-  void alerts.read()
-  return {
-    alerts,
-    log,
-    readAgain() {
-      void alerts.read()
-      void log.read()
-    },
-    more(count) {
-      most = count
-      void log.read()
-    },
-    close() {
-      alerts.close()
-      log.close()
-    },
-  }
-}
 
 /** These raise: ServiceError, NoAnswer. */
 export const addChannel = (asked: NewChannel) => make<ChannelMade>('/api/v1/alerts/channels', asked)

@@ -65,5 +65,5 @@ export function chooseColumns(ids: readonly ColumnId[] | null): void {
   const written = next?.map(id => id.replaceAll(/[%,]/g, encodeURIComponent)).join()
   keep(KEY, written || null)
   kept.value = next
-  navigate(location.pathname + withQuery(route.value.query, { columns: written ?? null }), 'replace')
+  navigate(location.pathname + withQuery({ columns: written ?? null }), 'replace')
 }

@@ -1,6 +1,10 @@
 /** Which runs are asked for: the filter in the address, checked, as the service wants it. */
+import { computed } from '@preact/signals'
 import type { RunSummary } from '../api/schema'
+import { route } from '../router'
+import { configKeys } from './chosen'
 import { parseSort, type Sort } from './order'
+import { reuse } from './reuse'
 
 export interface RunsFilter {
   q: string
@@ -41,6 +45,14 @@ export function parseFilter(query: URLSearchParams, config: readonly string[] = 
     config,
   }
 }
+
+let before: RunsFilter | null = null
+
+/** What the address of the list asks for; the same object while that is the same. */
+export const listFilter = computed(() => {
+  before = reuse(before, parseFilter(route.value.query, configKeys.value))
+  return before
+})
 
 /** The service sends at most this many runs at once. */
 export const MOST = 5_000

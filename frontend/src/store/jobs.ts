@@ -15,8 +15,6 @@ const MOST = 1_000
 export const MOST_OPENED = 50
 const REST_MS = 5_000
 
-export type JobsStore = ReturnType<typeof openJobs>
-
 export function openJobs(filter: RunsFilter) {
   const lines = signal<readonly JobLine[] | null>(null)
   const cursor = signal<string | null>(null)

@@ -23,18 +23,18 @@ export type Sort = SortKey | `-${SortKey}`
 const DEFAULT_SORT: Sort = '-hours_lost'
 
 export function parseSort(asked: string | null): Sort {
-  const isKnown = asked && (keyOf(asked as Sort) in KEYS || configKey(keyOf(asked as Sort)))
+  const isKnown = asked && (keyOf(asked) in KEYS || configKey(keyOf(asked)))
   return isKnown ? (asked as Sort) : DEFAULT_SORT
 }
 
-export function keyOf(sort: Sort): SortKey {
+export function keyOf(sort: string): SortKey {
   return sort.replace(/^-/, '') as SortKey
 }
 
-/** Pressing a column's head: largest first, then smallest first; names the other way round. */
-export function nextSort(current: Sort, pressed: SortKey): Sort {
-  const first: Sort = pressed === 'name' || pressed === 'status' ? pressed : `-${pressed}`
-  const second: Sort = first === pressed ? `-${pressed}` : pressed
+/** Pressing a column's head, also of jobs: largest first, then smallest first; names the other way round. */
+export function nextSort(current: string, pressed: string): string {
+  const first = pressed === 'name' || pressed === 'status' ? pressed : `-${pressed}`
+  const second = first === pressed ? `-${pressed}` : pressed
   return current === first ? second : first
 }
 

@@ -27,7 +27,7 @@ export interface Resource<T> extends Store {
   put(value: T): void
 }
 
-interface Reading {
+export interface Reading {
   /** From one answer to the next reading that `refresh` asks for. */
   restMs?: number
   /** Live topics: it is read at once, and again whenever they report. */

@@ -5,11 +5,10 @@ import type { RunEvent, RunSummary, RunsPage, StatusCounts, Week } from '../api/
 import { formatTags } from '../format'
 import { subscribe } from './connection'
 import { isFiltered, MOST, type RunsFilter, requested } from './filter'
-import { inTurn } from './inTurn'
 import { movedRows, sortedIds } from './order'
 import { onlyNewest, openResource } from './resource'
 import { openSelection } from './selection'
-import { throttled } from './throttle'
+import { inTurn, throttled } from './throttle'
 
 const PAGE = 200
 /** A menu holds no more; the search finds any. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type Channel, type Crowd, joinCrowd } from '../../src/api/crowd'
+import { type Channel, joinCrowd } from '../../src/api/crowd'
 
 /** Channels of one browser: what one says all others hear. */
 let channels: Channel[]
@@ -15,7 +15,7 @@ beforeEach(() => {
 
 afterEach(() => vi.useRealTimers())
 
-function join(tab: string): Crowd {
+function join(tab: string): ReturnType<typeof joinCrowd> {
   const channel: Channel = {
     onmessage: null,
     postMessage(data) {

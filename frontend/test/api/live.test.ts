@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type Live, type LiveDeps, openLive } from '../../src/api/live'
+import { type LiveDeps, openLive } from '../../src/api/live'
 import type { RunEvent } from '../../src/api/schema'
 
 class FakeSource {
@@ -36,7 +36,7 @@ let links: string[]
 let missed: number
 let polls: number
 let wants: boolean[]
-let live: Live
+let live: ReturnType<typeof openLive>
 
 beforeEach(() => {
   vi.useFakeTimers()

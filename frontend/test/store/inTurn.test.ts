@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inTurn } from '../../src/store/inTurn'
+import { inTurn } from '../../src/store/throttle'
 
 /** Runs that end when they are told to. */
 function made() {

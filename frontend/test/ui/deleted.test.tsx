@@ -1,19 +1,19 @@
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/preact'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { RunSummary, ServiceInfo } from '../../src/api/schema'
+import { navigate } from '../../src/router'
 import { service } from '../../src/store/connection'
-import { parseFilter } from '../../src/store/filter'
+import { listFilter } from '../../src/store/filter'
 import { dismiss } from '../../src/store/notice'
 import { openRuns, type RunsStore } from '../../src/store/runs'
 import { DeleteDialog } from '../../src/ui/parts/DeleteDialog'
 import { RunsContext } from '../../src/ui/parts/stores'
-import { NoMatch } from '../../src/ui/runs/NoMatch'
+import { NoMatch } from '../../src/ui/runs/Empty'
 import { RunRow } from '../../src/ui/runs/RunRow'
 import { SelectionBar } from '../../src/ui/runs/SelectionBar'
 import { summary, week } from '../made'
 
 const COUNTS = { all: 0, running: 0, finished: 0, crashed: 0, lost: 0 }
-const DELETED = new URLSearchParams('deleted=true')
 let asked: string[]
 let served: readonly RunSummary[]
 let runs: RunsStore
@@ -38,6 +38,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   cleanup()
+  navigate('/', 'replace')
   dismiss()
   runs.close()
   service.value = null
@@ -81,7 +82,8 @@ describe('before runs are deleted', () => {
 describe('in the list of deleted runs', () => {
   beforeEach(async () => {
     served = [ended({ run_id: 'gone', name: 'gone', deleted_at: '2026-11-20T10:00:00Z' })]
-    await runs.load(parseFilter(DELETED))
+    navigate('/?deleted=true', 'replace')
+    await runs.load(listFilter.value)
   })
 
   test('the service is asked for them alone, the last deleted first', () => {
@@ -97,7 +99,7 @@ describe('in the list of deleted runs', () => {
       <RunsContext.Provider value={runs}>
         <table>
           <tbody>
-            <RunRow row={row} columns={[]} query={DELETED} index={0} />
+            <RunRow row={row} columns={[]} index={0} />
           </tbody>
         </table>
       </RunsContext.Provider>,
@@ -111,7 +113,7 @@ describe('in the list of deleted runs', () => {
     runs.selection.set(['gone'], true)
     render(
       <RunsContext.Provider value={runs}>
-        <SelectionBar filter={parseFilter(DELETED)} />
+        <SelectionBar />
       </RunsContext.Provider>,
     )
     expect(screen.queryByRole('button', { name: 'Archive' })).toBeNull()
@@ -121,10 +123,11 @@ describe('in the list of deleted runs', () => {
 })
 
 test('a list without deleted runs says that there are none, and is no search without a result', () => {
-  render(<NoMatch filter={parseFilter(DELETED)} query={DELETED} />)
+  navigate('/?deleted=true', 'replace')
+  render(<NoMatch />)
   expect(document.body.textContent).toBe('No deleted run can be restored.Runs that are not deleted')
   cleanup()
-  const searched = new URLSearchParams('deleted=true&q=vit')
-  render(<NoMatch filter={parseFilter(searched)} query={searched} />)
+  navigate('/?deleted=true&q=vit', 'replace')
+  render(<NoMatch />)
   expect(document.body.textContent).toContain('No run matches')
 })

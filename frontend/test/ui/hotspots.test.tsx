@@ -1,4 +1,4 @@
-import { act, cleanup, fireEvent, render, screen } from '@testing-library/preact'
+import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Hotspot, HotspotsPage } from '../../src/api/schema'
 import { ROW } from '../../src/charts/flame/draw'
@@ -289,13 +289,15 @@ describe('the flame graph', () => {
   test('is zoomed by a press, and goes on from there by keys', async () => {
     await show()
     const canvas = document.querySelector('.flame canvas') as HTMLCanvasElement
-    act(() => canvas.onclick?.({ offsetX: 300, offsetY: 3 * ROW + 5 } as PointerEvent))
+    const pointer = (name: string, offsetX = 0, offsetY = 0) =>
+      fireEvent(canvas, Object.assign(new Event(name, { bubbles: true }), { offsetX, offsetY }))
+    pointer('click', 300, 3 * ROW + 5)
     expect(here().textContent).toMatch(/^Image\.resize/)
     expect(document.activeElement).toBe(tree())
     expect(drawn[0]?.texts()).not.toContain('default_collate')
-    act(() => canvas.onpointermove?.({ offsetX: 10, offsetY: 5 } as PointerEvent))
+    pointer('pointermove', 10, 5)
     expect(seen()).toContain('All of loading · 1,000 looks')
-    act(() => canvas.onpointerleave?.({} as PointerEvent))
+    pointer('pointerleave')
     press('ArrowUp')
     expect(here().textContent).toMatch(/^Photos/)
   })

@@ -218,7 +218,7 @@ describe('waits for other loaders', () => {
     }) as ComparedRun
   const compare = (per: Comparison['per'], ...runs: ComparedRun[]) => {
     const comparison = { runs, per, basis: 'steady' } as unknown as Comparison
-    render(<ComparedRuns comparison={comparison} query={new URLSearchParams()} />)
+    render(<ComparedRuns comparison={comparison} />)
   }
   const columns = () => [...document.querySelectorAll('th')].map(one => one.textContent)
 

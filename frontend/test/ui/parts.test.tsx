@@ -11,9 +11,9 @@ import {
   NoSignalBanner,
   TroubleBanner,
 } from '../../src/ui/parts/Banner'
-import { Fence } from '../../src/ui/parts/Fence'
 import { Ledger } from '../../src/ui/parts/Ledger'
 import { memo } from '../../src/ui/parts/memo'
+import { Fence } from '../../src/ui/parts/onDemand'
 import { Several } from '../../src/ui/parts/Several'
 import { tagsOf, tagsText } from '../../src/ui/parts/tags'
 import { run, worker, workersPage } from '../made'

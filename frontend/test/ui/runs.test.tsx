@@ -25,12 +25,7 @@ describe('a row of the table', () => {
       <table>
         <tbody>
           <RunsContext.Provider value={runs}>
-            <RunRow
-              row={signal(summary(changes))}
-              columns={COLUMNS}
-              query={new URLSearchParams()}
-              index={0}
-            />
+            <RunRow row={signal(summary(changes))} columns={COLUMNS} index={0} />
           </RunsContext.Provider>
         </tbody>
       </table>,
@@ -104,7 +99,7 @@ describe('a row of the table', () => {
 describe('the week', () => {
   const sentence = (changes: Partial<Week>) => {
     cleanup()
-    render(<WeekHead isOfAll week={week(changes)} query={new URLSearchParams()} />)
+    render(<WeekHead isOfAll week={week(changes)} />)
     return screen.getByRole('heading').textContent
   }
   test('is a sentence', () => {

@@ -2,9 +2,9 @@ import type { Signal } from '@preact/signals'
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/preact'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { AuditEntry, HistoryRun, JobLine, ServiceInfo, View } from '../../src/api/schema'
+import { navigate } from '../../src/router'
 import { chooseColumns } from '../../src/store/chosen'
 import { service } from '../../src/store/connection'
-import { parseFilter } from '../../src/store/filter'
 import { openRuns, type RunsStore } from '../../src/store/runs'
 import { AuditList } from '../../src/ui/parts/AuditList'
 import { isMedium } from '../../src/ui/parts/media'
@@ -43,6 +43,7 @@ afterEach(() => {
   cleanup()
   runs.close()
   chooseColumns(null)
+  navigate('/', 'replace')
   service.value = null
   vi.unstubAllGlobals()
 })
@@ -63,7 +64,8 @@ function view(changes: Partial<View> = {}): View {
 
 test('a view leads to its list, and the one that is shown is marked', async () => {
   answers['/api/v1/views'] = [view(), view({ view_id: 'v2', name: 'all', query: '' })]
-  render(<Views byJob={false} query={new URLSearchParams('bound=data')} close={() => undefined} />)
+  navigate('/?bound=data', 'replace')
+  render(<Views close={() => undefined} />)
   const link = await screen.findByRole('link', { name: 'slow' })
   expect(link.getAttribute('href')).toBe('/?bound=data')
   expect(link.getAttribute('aria-current')).toBe('true')
@@ -73,7 +75,8 @@ test('a view leads to its list, and the one that is shown is marked', async () =
 test('a list is saved with the columns that the browser remembers', async () => {
   answers['/api/v1/views'] = []
   chooseColumns(['wait', 'config:lr'])
-  render(<Views byJob={false} query={new URLSearchParams('q=stall>20%&group=job')} close={() => undefined} />)
+  navigate('/?q=stall>20%&group=job', 'replace')
+  render(<Views close={() => undefined} />)
   fireEvent.click(await screen.findByRole('button', { name: /Save this list/ }))
   fireEvent.input(screen.getByLabelText('Name'), { target: { value: ' mine ' } })
   fireEvent.click(screen.getByRole('button', { name: 'Save', hidden: true }))
@@ -91,7 +94,7 @@ test('a list is saved with the columns that the browser remembers', async () => 
 test('who may only read sees views, and changes none', async () => {
   service.value = { scopes: ['view'], scopes_in_all: ['view'], scopes_in: {} } as unknown as ServiceInfo
   answers['/api/v1/views'] = [view()]
-  render(<Views byJob={false} query={new URLSearchParams()} close={() => undefined} />)
+  render(<Views close={() => undefined} />)
   await screen.findByRole('link', { name: 'slow' })
   expect(screen.queryByText('Delete')).toBeNull()
 })
@@ -115,10 +118,10 @@ test('jobs are lines that open to their runs', async () => {
     config: {},
   }
   answers['/api/v1/runs'] = page
-  const query = new URLSearchParams('group=job&q=stall>5%')
+  navigate('/?group=job&q=stall>5%', 'replace')
   render(
     <RunsContext.Provider value={runs}>
-      <JobsTable filter={parseFilter(query)} query={query} />
+      <JobsTable />
     </RunsContext.Provider>,
   )
   fireEvent.click(await screen.findByRole('button', { name: 'Show the runs of second' }))
@@ -134,14 +137,14 @@ test('jobs are lines that open to their runs', async () => {
 
 test('jobs on GPUs and others have a column for each, as their runs have', async () => {
   ;(isMedium as Signal<boolean>).value = false
-  const query = new URLSearchParams('group=job')
+  navigate('/?group=job', 'replace')
   const heads = async (gpuHours: readonly (number | null)[]) => {
     cleanup()
     const jobs = gpuHours.map((gpu_hours_lost, at) => ({ ...line, job: String(at), gpu_hours_lost }))
     answers['/api/v1/jobs'] = { jobs, next_cursor: null }
     render(
       <RunsContext.Provider value={runs}>
-        <JobsTable filter={parseFilter(query)} query={query} />
+        <JobsTable />
       </RunsContext.Provider>,
     )
     await screen.findAllByRole('link', { name: 'second' })

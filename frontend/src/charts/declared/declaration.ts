@@ -4,8 +4,8 @@ import type { Mark } from '../annotate'
 import type { Axis, ValueAxis } from '../axes'
 import { bucketAt, type Column, type Held, last } from '../columns'
 import { type Layer, lines } from '../lines'
-import type { Drawn } from '../mount'
 import type { Colour, Palette } from '../palette'
+import type { Drawn } from '../surface'
 import { formatValue, type Unit, valueAxis } from '../units'
 
 /** One measured quantity over an axis, in `unit`. */

@@ -2,8 +2,9 @@
 import { formatFraction } from '../../format'
 import { type Scale, scaleOf } from '../axes'
 import { fitted } from '../labels'
-import type { Drawn } from '../mount'
-import { type Colour, FONT, LABEL_FONT, palette } from '../palette'
+import { type Colour, FONT, LABEL_FONT } from '../palette'
+import { area, type Context, letters, outline } from '../pen'
+import type { Drawn } from '../surface'
 import { type Bar, rowsOf } from './layout'
 import { type FlameNode, type Matches, placeOf } from './tree'
 
@@ -15,6 +16,8 @@ export interface Flame {
   matches: Matches | null
   /** Where the reader is. */
   current: Bar | null
+  /** Under the pointer. */
+  pointed?: Bar | null
   /** Of the root, a stage, or several functions that stand together. */
   nameOf(bar: Bar): string
 }
@@ -44,7 +47,8 @@ export function flame(shown: Flame): Drawn {
     draw(context, scale) {
       const hottest = mostOwn(shown.root)
       for (const bar of shown.bars) drawBar(context, bar, shown, hottest, scale)
-      if (shown.current) outline(context, shown.current, scale, 'ink')
+      if (shown.current) outlineBar(context, shown.current, scale, 'ink')
+      if (shown.pointed) outlineBar(context, shown.pointed, scale, 'ink-3')
     },
   }
 }
@@ -55,22 +59,14 @@ function mostOwn(node: FlameNode): number {
   return node.children.reduce((most, each) => Math.max(most, mostOwn(each)), own)
 }
 
-function drawBar(
-  context: CanvasRenderingContext2D,
-  bar: Bar,
-  shown: Flame,
-  hottest: number,
-  scale: Scale,
-): void {
+function drawBar(context: Context, bar: Bar, shown: Flame, hottest: number, scale: Scale): void {
   const [left, top] = [scale.x(bar.from), scale.y(bar.level)]
   const width = Math.max(0.5, scale.x(bar.to) - left - GAP)
   const isFound = shown.matches === null || (bar.rest.length === 0 && shown.matches.nodes.has(bar.node))
   context.globalAlpha = isFound ? 1 : FAINT
-  context.fillStyle = palette().sunk
-  context.fillRect(left, top, width, ROW - GAP)
+  area(context, 'sunk', [left, top, width, ROW - GAP])
   context.globalAlpha = heatOf(bar, hottest) * (isFound ? 1 : FAINT)
-  context.fillStyle = palette()['load-cpu']
-  context.fillRect(left, top, width, ROW - GAP)
+  area(context, 'load-cpu', [left, top, width, ROW - GAP])
   context.globalAlpha = isFound || shown.matches?.nodes.size === 0 ? 1 : 2 * FAINT
   if (width >= NAME_ROOM) drawName(context, bar, shown, { left, width, baseline: top + ROW - 7 })
   context.globalAlpha = 1
@@ -89,13 +85,11 @@ interface Place {
 }
 
 /** The function; where there is room, its place, and its share of loading at the right. */
-function drawName(context: CanvasRenderingContext2D, bar: Bar, shown: Flame, place: Place): void {
+function drawName(context: Context, bar: Bar, shown: Flame, place: Place): void {
   const { left, width, baseline } = place
   const frame = bar.rest.length > 0 ? null : bar.node.frame
   const name = frame ? frame.function : shown.nameOf(bar)
-  context.textAlign = 'left'
-  context.fillStyle = palette().ink
-  context.font = frame?.is_own ? LABEL_FONT : FONT
+  letters(context, 'ink', frame?.is_own ? LABEL_FONT : FONT)
   const room = width - 2 * PAD
   context.fillText(fitted(context, name, room), left + PAD, baseline)
   const used = context.measureText(name).width + SHARE_GAP
@@ -115,17 +109,9 @@ function drawName(context: CanvasRenderingContext2D, bar: Bar, shown: Flame, pla
   context.textAlign = 'left'
 }
 
-export function outline(context: CanvasRenderingContext2D, bar: Bar, scale: Scale, colour: Colour): void {
-  const left = scale.x(bar.from)
-  context.strokeStyle = palette()[colour]
-  context.lineWidth = 2
-  context.strokeRect(
-    left + 1,
-    scale.y(bar.level) + 1,
-    Math.max(1, scale.x(bar.to) - left - GAP - 2),
-    ROW - GAP - 2,
-  )
-  context.lineWidth = 1
+function outlineBar(context: Context, bar: Bar, { x, y }: Scale, colour: Colour): void {
+  const width = Math.max(1, x(bar.to) - x(bar.from) - GAP - 2)
+  outline(context, colour, 2, [x(bar.from) + 1, y(bar.level) + 1, width, ROW - GAP - 2])
 }
 
 /** The bar under a pixel of the canvas. */

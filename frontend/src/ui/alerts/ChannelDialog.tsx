@@ -6,9 +6,10 @@ import { service } from '../../store/connection'
 import { alerts as say } from '../../text/alerts'
 import { text } from '../../text/shared'
 import { Button } from '../parts/Button'
+import { Snippet } from '../parts/CopyButton'
 import { Dialog, FormDialog } from '../parts/Dialog'
-import { Snippet } from '../parts/Snippet'
-import { ProjectField } from './fields'
+import { Field, SelectField } from '../parts/fields'
+import { ProjectField } from './ProjectField'
 
 type Kind = ChannelMade['kind']
 const KINDS = Object.entries(say.kinds) as readonly [Kind, string][]
@@ -46,46 +47,29 @@ export function ChannelDialog({ sendsEmail, onAdded, onClose }: ChannelProps) {
       }}
       onClose={onClose}
     >
-      <label>
-        <span>{words.kind}</span>
-        <select
-          class="field"
-          value={kind.value}
-          onChange={event => {
-            kind.value = event.currentTarget.value as Kind
-          }}
-        >
-          {KINDS.map(([name, label]) => (
-            <option key={name} value={name}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <span>{words.name}</span>
-        <input class="field" type="text" name="name" required maxLength={100} autocomplete="off" />
-      </label>
+      <SelectField
+        label={words.kind}
+        options={KINDS}
+        value={kind.value}
+        onChange={event => (kind.value = event.currentTarget.value as Kind)}
+      />
+      <Field label={words.name} name="name" required maxLength={100} autocomplete="off" />
       {isMail ? (
-        <label>
-          <span>{words.to}</span>
-          <input class="field" type="text" name="to" required disabled={!sendsEmail} autocomplete="off" />
-        </label>
+        <Field key="to" label={words.to} name="to" required disabled={!sendsEmail} autocomplete="off" />
       ) : (
-        <label>
-          <span>{words.url}</span>
-          <input
-            class="field"
-            type="url"
-            name="url"
-            required
-            maxLength={2_000}
-            placeholder="https://"
-            autocomplete="off"
-            spellcheck={false}
-          />
+        <Field
+          key="url"
+          label={words.url}
+          type="url"
+          name="url"
+          required
+          maxLength={2_000}
+          placeholder="https://"
+          autocomplete="off"
+          spellcheck={false}
+        >
           <small>{words.urlDetail[kind.value as 'webhook' | 'slack']}</small>
-        </label>
+        </Field>
       )}
       {service.value?.project === null && <ProjectField label={words.project} />}
     </FormDialog>

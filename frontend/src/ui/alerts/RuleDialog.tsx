@@ -7,7 +7,8 @@ import { labels } from '../../store/labels'
 import { alerts as say } from '../../text/alerts'
 import { text } from '../../text/shared'
 import { FormDialog } from '../parts/Dialog'
-import { ProjectField } from './fields'
+import { Field, SelectField } from '../parts/fields'
+import { ProjectField } from './ProjectField'
 
 type Condition = AlertRule['condition']
 
@@ -23,6 +24,7 @@ const DEFAULTS: Record<Condition, { threshold?: number; most?: number; minutes?:
   host_offline: { minutes: 1 },
 }
 const PERCENT = 100
+const NUMBER = { type: 'number', required: true, min: 0, step: 'any' } as const
 
 interface RuleProps {
   channels: readonly Channel[]
@@ -44,90 +46,48 @@ export function RuleDialog({ channels, onAdded, onClose }: RuleProps) {
       }}
       onClose={onClose}
     >
-      <label>
-        <span>{words.condition}</span>
-        <select
-          class="field"
-          value={condition.value}
-          onChange={event => {
-            condition.value = event.currentTarget.value as Condition
-          }}
-        >
-          {Object.entries(labels('condition')).map(([name, label]) => (
-            <option key={name} value={name}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        label={words.condition}
+        options={Object.entries(labels('condition'))}
+        value={condition.value}
+        onChange={event => (condition.value = event.currentTarget.value as Condition)}
+      />
       {threshold !== undefined && (
-        <NumberField
+        <Field
+          {...NUMBER}
           key={`threshold ${condition.value}`}
           name="threshold"
           label={words.threshold[condition.value] ?? ''}
-          value={threshold}
-          least={0.1}
-          most={most}
+          defaultValue={threshold}
+          min={0.1}
+          max={most}
         />
       )}
       {minutes !== undefined && (
-        <NumberField
+        <Field
+          {...NUMBER}
           key={`minutes ${condition.value}`}
           name="minutes"
           label={words.lasts}
-          value={minutes}
-          least={0}
-          most={7 * 24 * 60}
+          defaultValue={minutes}
+          max={7 * 24 * 60}
         />
       )}
-      <label>
-        <span>{words.channel}</span>
-        <select class="field" name="channel_id" required>
-          {channels.map(channel => (
-            <option key={channel.channel_id} value={channel.channel_id}>
-              {channel.name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        label={words.channel}
+        name="channel_id"
+        required
+        options={channels.map(channel => [channel.channel_id, channel.name])}
+      />
       {service.value?.project === null && <ProjectField label={words.project} />}
-      <label>
-        <span>{words.user}</span>
-        <input class="field" type="text" name="user" maxLength={500} placeholder={say.newChannel.any} />
-      </label>
-      <NumberField name="cool_down" label={words.coolDown} value={4} least={0} most={7 * 24} />
+      <Field label={words.user} name="user" maxLength={500} placeholder={say.newChannel.any} />
+      <Field {...NUMBER} name="cool_down" label={words.coolDown} defaultValue={4} max={7 * 24} />
       <label class="check">
         <span>
           <input type="checkbox" name="recovery" defaultChecked /> {words.recovery}
         </span>
       </label>
     </FormDialog>
-  )
-}
-
-interface NumberProps {
-  name: string
-  label: string
-  value: number
-  least: number
-  most: number | undefined
-}
-
-function NumberField({ name, label, value, least, most }: NumberProps) {
-  return (
-    <label>
-      <span>{label}</span>
-      <input
-        class="field"
-        type="number"
-        name={name}
-        required
-        min={least}
-        max={most}
-        step="any"
-        defaultValue={value}
-      />
-    </label>
   )
 }
 

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { ComparedHotspot, ComparedRun, Comparison } from '../../api/schema'
 import { formatDuration, formatFraction, NOT_MEASURED } from '../../format'
 import { compare as say } from '../../text/compare'
-import { Button } from '../parts/Button'
+import { Toggle, useFirst } from '../parts/Button'
 import { Choices } from '../parts/Choice'
 import { CodePlace } from '../parts/CodePlace'
 import { DataTable } from '../parts/DataTable'
@@ -23,11 +23,11 @@ const LEAST_FRACTION = 0.005
 export function ComparedHotspots({ runs, hotspots, per }: Comparison) {
   const of = useSignal<Of>('self')
   const showsEqual = useSignal(false)
-  const showsAll = useSignal(false)
   const ranked = hotspots.filter(each => largest(each, of.value) >= LEAST_FRACTION)
   const differing = ranked.filter(each => each.differs)
   const equal = ranked.length - differing.length
-  const shown = showsEqual.value ? ranked : differing
+  const chosen = showsEqual.value ? ranked : differing
+  const [shown, showAll] = useFirst(chosen, FIRST, { all: say.hotspotsAll, fewer: say.hotspotsFewer })
   const missing = runs.filter(run => run.hotspots_missing !== null)
   const isCompared = runs[0]?.hotspots_missing === null && missing.length < runs.length - 1
   return (
@@ -38,13 +38,7 @@ export function ComparedHotspots({ runs, hotspots, per }: Comparison) {
       controls={
         <>
           {equal > 0 && (
-            <Button
-              kind="small"
-              aria-pressed={showsEqual.value}
-              onClick={() => (showsEqual.value = !showsEqual.value)}
-            >
-              {showsEqual.value ? say.hideEqual : say.hotspotsEqual(equal)}
-            </Button>
+            <Toggle on={showsEqual}>{showsEqual.value ? say.hideEqual : say.hotspotsEqual(equal)}</Toggle>
           )}
           <Choices
             label={say.hotspotsBy}
@@ -68,14 +62,10 @@ export function ComparedHotspots({ runs, hotspots, per }: Comparison) {
           caption={say.hotspots}
           columns={headsOf(runs)}
           class="compared-hotspots"
-          rows={shown.slice(0, showsAll.value ? undefined : FIRST).map(each => cellsOf(each, of.value))}
+          rows={shown.map(each => cellsOf(each, of.value))}
         />
       )}
-      {shown.length > FIRST && (
-        <Button kind="small" onClick={() => (showsAll.value = !showsAll.value)}>
-          {showsAll.value ? say.hotspotsFewer : say.hotspotsAll(shown.length)}
-        </Button>
-      )}
+      {showAll}
     </Panel>
   )
 }

@@ -1,19 +1,19 @@
 /** A line for each compared run: where its step goes, to one scale, and how fast it is compared with the first. */
 import type { Anatomy, ComparedRun, Comparison } from '../../api/schema'
 import { ANATOMY_PARTS, dividedBy } from '../../charts/declared/anatomy'
-import { asSentence, capital, formatDuration, NOT_MEASURED } from '../../format'
-import { navigate, runHref } from '../../router'
+import { asSentence, capital, formatDuration, formatFactor, NOT_MEASURED, plainFactor } from '../../format'
+import { navigate, route, runHref } from '../../router'
 import { compareHref } from '../../store/compareHref'
 import { compare as say } from '../../text/compare'
 import { StepBar } from '../parts/AnatomyBars'
 import { Button } from '../parts/Button'
 import { type FigureColumn, figuresOf } from '../parts/figures'
-import { StatusGlyph } from '../parts/Glyph'
+import { StatusGlyph, VerdictWord } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
-import { VerdictWord } from '../parts/VerdictWord'
-import { Ratio } from './Ratio'
 import { RunSwatch } from './RunSwatch'
 import './ComparedRuns.css'
+import { runStyle } from '../../charts/declared/compare'
+import { place, RangeLine } from '../parts/RangeLine'
 
 const COLUMNS: readonly FigureColumn<ComparedRun>[] = [
   { name: 'run_id', label: 'Run', value: ({ run }) => run.run_id, format: ({ label }) => label },
@@ -34,12 +34,7 @@ function columnsOf(runs: readonly ComparedRun[]): readonly FigureColumn<Compared
   return [...COLUMNS, ...parts.map(({ name, label }) => part(name, label))]
 }
 
-interface ComparedRunsProps {
-  comparison: Comparison
-  query: URLSearchParams
-}
-
-export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
+export function ComparedRuns({ comparison }: { comparison: Comparison }) {
   const { runs, per, basis } = comparison
   const anatomies = runs.map(run => anatomyOf(run, per))
   const longestUs = Math.max(1, ...anatomies.map(anatomy => anatomy?.step_us ?? 0))
@@ -57,7 +52,7 @@ export function ComparedRuns({ comparison, query }: ComparedRunsProps) {
             <Name run={run} place={place} />
             <Step run={run} anatomy={anatomies[place] ?? null} longestUs={longestUs} />
             <Ratio run={run} index={place} runs={runs} />
-            <Actions run={run} place={place} ids={ids} query={query} />
+            <Actions run={run} place={place} ids={ids} />
           </li>
         ))}
       </ol>
@@ -105,23 +100,20 @@ function Step({ run, anatomy, longestUs }: StepProps) {
   )
 }
 
-interface ActionsProps extends Pick<ComparedRunsProps, 'query'> {
+interface ActionsProps {
   run: ComparedRun
   place: number
   ids: readonly string[]
 }
 
-function Actions({ run, place, ids, query }: ActionsProps) {
+function Actions({ run, place, ids }: ActionsProps) {
   const id = run.run.run_id
   const others = ids.filter(one => one !== id)
+  const show = (chosen: readonly string[]) => navigate(compareHref(chosen, route.value.query))
   return (
     <span class="run-line-actions">
       {place > 0 && (
-        <Button
-          kind="small"
-          aria-label={say.makeBaselineOf(run.label)}
-          onClick={() => navigate(compareHref([id, ...others], query))}
-        >
+        <Button kind="small" aria-label={say.makeBaselineOf(run.label)} onClick={() => show([id, ...others])}>
           {say.makeBaseline}
         </Button>
       )}
@@ -129,10 +121,57 @@ function Actions({ run, place, ids, query }: ActionsProps) {
         kind="plain small"
         aria-label={say.remove(run.label)}
         title={say.remove(run.label)}
-        onClick={() => navigate(compareHref(others, query))}
+        onClick={() => show(others)}
       >
         ×
       </Button>
     </span>
+  )
+}
+
+interface RatioProps {
+  run: ComparedRun
+  index: number
+  runs: readonly ComparedRun[]
+}
+
+/** How many times as fast a run is, with its interval, on a line that all compared runs share. */
+function Ratio({ run: { speed, label, why_not }, index, runs }: RatioProps) {
+  const ends = runs.flatMap(({ speed: each }) => (each ? [each.low, each.high] : []))
+  const [from, to] = [Math.min(0.95, ...ends), Math.max(1.05, ...ends)]
+  if (why_not !== null) return null
+  if (index === 0) return <Baseline at={place(from, to)(1)} />
+  if (!speed) return null
+  const factor = formatFactor(speed.factor)
+  const [low, high] = [plainFactor(speed.low), plainFactor(speed.high)]
+  const colour = `var(--${runStyle(index).colour})`
+  return (
+    <>
+      <div
+        class="ratio"
+        style={{ '--range': colour }}
+        role="img"
+        aria-label={`${label}: ${say.range(factor, low, high)}`}
+      >
+        <RangeLine from={from} to={to} value={speed.factor} low={speed.low} high={speed.high} />
+      </div>
+      <span class={`run-line-speed ${speed.is_told ? '' : 'faint'}`}>
+        <b>{factor}</b> <small>{`${low} to ${high}`}</small>
+      </span>
+    </>
+  )
+}
+
+/** The place of a run that is as fast as the baseline. */
+function Baseline({ at }: { at: string }) {
+  return (
+    <>
+      <div class="ratio" aria-hidden="true">
+        <span class="unity faint" style={{ left: at }}>
+          {say.unity}
+        </span>
+      </div>
+      <span class="run-line-speed faint">{say.baseline}</span>
+    </>
   )
 }

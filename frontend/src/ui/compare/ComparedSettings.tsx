@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { ComparedRun, ComparedSetting, Comparison } from '../../api/schema'
 import { formatBytes, formatNumber, formatSetting, NOT_MEASURED } from '../../format'
 import { compare as say } from '../../text/compare'
-import { Button } from '../parts/Button'
+import { Toggle } from '../parts/Button'
 import { DataTable } from '../parts/DataTable'
 import { Diamond } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
@@ -27,13 +27,7 @@ export function ComparedSettings({ runs, settings }: Comparison) {
       }
       controls={
         equal > 0 && (
-          <Button
-            kind="small"
-            aria-pressed={showsEqual.value}
-            onClick={() => (showsEqual.value = !showsEqual.value)}
-          >
-            {showsEqual.value ? say.hideEqual : say.showEqual(equal)}
-          </Button>
+          <Toggle on={showsEqual}>{showsEqual.value ? say.hideEqual : say.showEqual(equal)}</Toggle>
         )
       }
       figures={{
@@ -83,7 +77,7 @@ function cellsOf({ name, group, unit, values, differs, matters }: ComparedSettin
       <code
         key={place}
         title={settingText(value, unit)}
-        class={place > 0 && value === values[0] ? 'faint' : ''}
+        class={`clamped ${place > 0 && value === values[0] ? 'faint' : ''}`}
       >
         {settingText(value, unit)}
       </code>

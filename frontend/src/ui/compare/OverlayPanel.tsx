@@ -11,7 +11,7 @@ import {
   overlayOf,
 } from '../../charts/declared/compare'
 import type { Table } from '../../csv'
-import { navigate, withQuery } from '../../router'
+import { navigate, route, withQuery } from '../../router'
 import { compare as say } from '../../text/compare'
 import { ChartPanel } from '../parts/ChartPanel'
 import { Choice, Choices } from '../parts/Choice'
@@ -21,12 +21,11 @@ import './OverlayPanel.css'
 interface OverlayPanelProps {
   comparison: Comparison
   series: ReadonlyMap<string, SeriesPage>
-  query: URLSearchParams
 }
 
-export function OverlayPanel({ comparison, series, query }: OverlayPanelProps) {
+export function OverlayPanel({ comparison, series }: OverlayPanelProps) {
   const { per } = comparison
-  const { metric, along } = drawnBy(query, per)
+  const { metric, along } = drawnBy(route.value.query, per)
   const set = useMemo(() => overlayOf(comparison, series, metric, along), [comparison, series, metric, along])
   if (series.size === 0) return null
   return (
@@ -34,7 +33,7 @@ export function OverlayPanel({ comparison, series, query }: OverlayPanelProps) {
       set={set}
       title={say.overlay}
       name="overlay"
-      controls={<Controls metric={metric} along={along} per={per} query={query} />}
+      controls={<Controls metric={metric} along={along} per={per} />}
       file={() => fileOf(set)}
       otherwise={set.quantities.map(({ label, place }) => (
         <span key={label} class="with-glyph overlay-name quiet">
@@ -57,12 +56,11 @@ interface ControlsProps {
   metric: OverlayMetric
   along: Along
   per: Comparison['per']
-  query: URLSearchParams
 }
 
-function Controls({ metric, along, per, query }: ControlsProps) {
+function Controls({ metric, along, per }: ControlsProps) {
   const change = (key: string, value: string | null) =>
-    navigate(location.pathname + withQuery(query, { [key]: value }), 'replace')
+    navigate(location.pathname + withQuery({ [key]: value }), 'replace')
   return (
     <>
       <Choice

@@ -8,9 +8,9 @@ import { MOST_COMPARED } from '../../store/compareHref'
 import { openResource } from '../../store/resource'
 import { compare as say } from '../../text/compare'
 import { text } from '../../text/shared'
-import { StatusGlyph } from '../parts/Glyph'
+import { Search } from '../parts/fields'
+import { StatusGlyph, VerdictWord } from '../parts/Glyph'
 import { useStore } from '../parts/stores'
-import { VerdictWord } from '../parts/VerdictWord'
 import './RunPicker.css'
 
 const SHOWN = 10
@@ -36,14 +36,7 @@ export function RunPicker({ chosen, onPick }: RunPickerProps) {
   const offered = found.value?.runs.filter(run => !chosen.includes(run.run_id)).slice(0, SHOWN)
   return (
     <div class="picker">
-      <input
-        type="search"
-        class="field framed"
-        aria-label={say.find}
-        placeholder={say.find}
-        value={typed.value}
-        onInput={event => (typed.value = event.currentTarget.value)}
-      />
+      <Search label={say.find} typed={typed} class="framed" />
       {refusal && (
         <p class="missing" role="alert">
           {refusal.message}

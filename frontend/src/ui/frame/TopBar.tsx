@@ -3,7 +3,7 @@ import { useComputed } from '@preact/signals'
 import { route } from '../../router'
 import { now } from '../../store/clock'
 import { askForOwner, lastHeardAt, leave, link, service } from '../../store/connection'
-import { isFiltered, parseFilter } from '../../store/filter'
+import { isFiltered, listFilter } from '../../store/filter'
 import { highest } from '../../store/may'
 import type { RunsStore } from '../../store/runs'
 import { frame, link as linkWords, scopes as say, signInPage } from '../../text/frame'
@@ -11,8 +11,8 @@ import { text } from '../../text/shared'
 import { Button } from '../parts/Button'
 import { searchRuns } from '../parts/page'
 import { useRuns } from '../parts/stores'
-import { ThemeButton } from './ThemeButton'
 import './TopBar.css'
+import { chosenTheme, nextTheme } from '../../theme'
 
 const PAGES = { runs: '/', compare: '/compare', hosts: '/hosts', team: '/team', alerts: '/alerts' } as const
 
@@ -89,8 +89,7 @@ export function WhoAsks() {
 
 function liveWords({ counts }: RunsStore): string {
   const reporting = counts.value?.running
-  const { page, query } = route.value
-  if (page === 'runs' && reporting !== undefined && !isFiltered(parseFilter(query)))
+  if (route.value.page === 'runs' && reporting !== undefined && !isFiltered(listFilter.value))
     return linkWords.liveRuns(reporting)
   const ageS = lastHeardAt.value === null ? 0 : (now.value - lastHeardAt.value) / 1_000
   return linkWords.live(Math.max(0, ageS))
@@ -103,5 +102,40 @@ function Mark() {
       <rect x="7" y="6" width="4" height="10" fill="var(--ink)" opacity=".55" />
       <rect x="13" y="12" width="4" height="4" fill="var(--wait-fill)" />
     </svg>
+  )
+}
+
+const RAYS =
+  'M8 2v1.6M8 12.4V14M2 8h1.6M12.4 8H14M3.8 3.8l1.1 1.1M11.1 11.1l1.1 1.1M3.8 12.2l1.1-1.1M11.1 4.9l1.1-1.1'
+
+/** Light, dark, or as the system says: a press switches to the next; glyph and word show the present one. */
+function ThemeButton() {
+  const theme = chosenTheme.value ?? 'system'
+  const word = frame.themes[theme]
+  return (
+    <Button
+      kind="plain theme with-glyph"
+      aria-label={frame.themeTitle(word)}
+      title={frame.themeTitle(word)}
+      onClick={nextTheme}
+    >
+      <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+        {theme === 'dark' ? (
+          <path d="M12.9 10A5.5 5.5 0 0 1 6 3.1 5.5 5.5 0 1 0 12.9 10z" fill="currentColor" />
+        ) : (
+          <circle
+            cx="8"
+            cy="8"
+            r={theme === 'light' ? 3 : 5.5}
+            fill="none"
+            stroke="currentColor"
+            stroke-width="1.4"
+          />
+        )}
+        {theme === 'system' && <path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" />}
+        {theme === 'light' && <path d={RAYS} stroke="currentColor" stroke-width="1.4" />}
+      </svg>
+      <span>{word}</span>
+    </Button>
   )
 }

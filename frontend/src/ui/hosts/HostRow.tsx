@@ -2,12 +2,14 @@
 import { serviceNow } from '../../api/client'
 import type { Host, HostFlow, HostGpu, HostRun } from '../../api/schema'
 import {
+  capital,
   formatBytes,
   formatDay,
   formatFraction,
   formatNumber,
   formatRate,
   inZone,
+  NOT_MEASURED,
   plural,
 } from '../../format'
 import { runHref } from '../../router'
@@ -15,8 +17,8 @@ import { hosts as say } from '../../text/hosts'
 import { text } from '../../text/shared'
 import { verdictTone, verdictWord } from '../../verdict'
 import { VerdictGlyph } from '../parts/Glyph'
-import { Meter } from './Meter'
 import './HostRow.css'
+import type { ComponentChildren } from 'preact'
 
 export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
   const cells = {
@@ -175,6 +177,37 @@ export function RunLink({ run }: { run: HostRun }) {
           {formatFraction(run.data_stall_fraction)}
         </small>
       )}
+    </span>
+  )
+}
+
+interface MeterProps {
+  /** Shares of the whole with the class of their colour; `null`: not measured. */
+  parts: readonly (readonly [kind: string, share: number])[] | null
+  /** Why there is nothing. */
+  missing?: string | null
+  title?: string
+  children?: ComponentChildren
+}
+
+/** How full something is: a bar of parts, and the figure beside it. Not measured is a dash, never an empty bar. */
+function Meter({ parts, missing, title, children }: MeterProps) {
+  if (!parts) {
+    return (
+      <span class="faint" title={missing ? capital(missing) : text.notMeasured}>
+        {NOT_MEASURED}
+        <span class="visually-hidden"> {missing ?? text.notMeasured}</span>
+      </span>
+    )
+  }
+  return (
+    <span class="meter" title={title}>
+      <span class="meter-bar" aria-hidden="true">
+        {parts.map(([kind, share]) => (
+          <i key={kind} class={kind} style={{ width: formatFraction(Math.min(1, Math.max(0, share))) }} />
+        ))}
+      </span>
+      <span>{children}</span>
     </span>
   )
 }

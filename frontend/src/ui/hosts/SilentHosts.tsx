@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { Host } from '../../api/schema'
 import { hosts as say } from '../../text/hosts'
-import { Button } from '../parts/Button'
+import { Toggle } from '../parts/Button'
 import { DataTable } from '../parts/DataTable'
 import { Panel } from '../parts/Panel'
 import { HostLink, hardware, RunLink, seenAt } from './HostRow'
@@ -22,17 +22,7 @@ export function SilentHosts({ hosts }: { hosts: readonly Host[] }) {
     <Panel
       title={say.silent.title}
       detail={say.silent.detail(hosts.length)}
-      controls={
-        lines.length > FEW && (
-          <Button
-            kind="small"
-            aria-pressed={showsAll.value}
-            onClick={() => (showsAll.value = !showsAll.value)}
-          >
-            {say.silent.all(hosts.length)}
-          </Button>
-        )
-      }
+      controls={lines.length > FEW && <Toggle on={showsAll}>{say.silent.all(hosts.length)}</Toggle>}
     >
       <DataTable caption={say.silent.title} columns={say.silent.columns} class="silent-hosts stacking">
         {shown.map(line => (

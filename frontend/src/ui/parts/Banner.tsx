@@ -26,10 +26,10 @@ import {
 } from '../../store/connection'
 import { banner, text } from '../../text/shared'
 import { isEndUnknown } from '../../verdict'
-import { silentS } from './age'
 import { Button } from './Button'
 import { CopyButton } from './CopyButton'
 import { namesInShort } from './Several'
+import { silentS } from './When'
 import './Banner.css'
 
 interface BannerProps {
@@ -101,7 +101,7 @@ function ErrorText({ text: whole }: { text: string }) {
   return (
     <>
       {banner.crashedDetail}
-      <p class="error-line">
+      <p class="error-line clamped">
         <code>{last}</code>
       </p>
       {last !== whole.trim() && (

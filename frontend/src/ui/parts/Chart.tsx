@@ -1,32 +1,37 @@
-/** Where a chart, which knows no Preact, meets a component: mounted once, updated with each new data. */
+/** Where a chart, which knows no Preact, meets a component: its canvas is drawn again with each new picture of it. */
+import type { ComponentProps } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import type { Mounted } from '../../charts/mount'
+import { createSurface, type Drawn, type Surface } from '../../charts/surface'
 import './Chart.css'
 
-interface ChartProps<T, H extends Mounted<T>> {
-  /** Must not change while mounted. */
-  mount(element: HTMLElement, data: T): H
-  data: T
+interface ChartProps extends Omit<ComponentProps<'div'>, 'class' | 'label' | 'ref'> {
+  drawn: Drawn
   /** What a screen reader says instead of the picture. */
   label: string
-  onMounted?(handle: H): void
+  /** What moves with the pointer and is not drawn; must not change while mounted. Returns a function that ends it. */
+  follow?(surface: Surface): () => void
 }
 
-export function Chart<T, H extends Mounted<T>>({ mount, data, label, onMounted }: ChartProps<T, H>) {
+export function Chart({ drawn, label, follow, ...attributes }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
-  const handle = useRef<H | null>(null)
+  const surface = useRef<Surface | null>(null)
 
-  // Mounted once, before anything is painted: it would push away what is below it. New data goes through update.
+  // Before anything is painted: it would push away what is below it.
   useLayoutEffect(() => {
-    const mounted = mount(place.current as HTMLDivElement, data)
-    handle.current = mounted
-    onMounted?.(mounted)
+    const created = createSurface(place.current as HTMLDivElement, drawn)
+    surface.current = created
+    const unfollow = follow?.(created)
     return () => {
-      handle.current = null
-      mounted.destroy()
+      unfollow?.()
+      created.destroy()
     }
   }, [])
-  useEffect(() => handle.current?.update(data), [data])
+  useEffect(() => surface.current?.show(drawn), [drawn])
 
-  return <div ref={place} class="chart" role="img" aria-label={label} />
+  return <div ref={place} class="chart" role="img" aria-label={label} {...attributes} />
+}
+
+/** Where a press or a move is, in the scale of the chart that it is on. */
+export function scaleUnder(drawn: Drawn, { currentTarget }: { currentTarget: HTMLElement }) {
+  return drawn.scale(currentTarget.clientWidth)
 }

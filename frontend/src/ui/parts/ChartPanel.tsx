@@ -4,9 +4,9 @@ import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { bucketAt } from '../../charts/columns'
 import { type ChartSet, readoutAt, type ShownChart } from '../../charts/declared/declaration'
-import { type Drawn, mountDrawn } from '../../charts/mount'
 import { type Block, chart, heading, paragraph } from '../../charts/picture'
-import type { Crosshair } from '../../charts/pointing'
+import { type Crosshair, follow } from '../../charts/pointing'
+import type { Surface } from '../../charts/surface'
 import type { Table } from '../../csv'
 import { asSentence } from '../../format'
 import { charts as say } from '../../text/charts'
@@ -41,10 +41,7 @@ export function ChartPanel(props: ChartPanelProps) {
   const { set, otherwise, notes, onZoom, children, file, furtherTable, isShort = false, ...panel } = props
   const { charts } = set
   const crosshair = useMemo(() => signal<number | null>(null), [])
-  const mount = useMemo(
-    () => (element: HTMLElement, drawn: Drawn) => mountDrawn(element, drawn, { crosshair, onZoom }),
-    [crosshair, onZoom],
-  )
+  const point = (surface: Surface) => follow(surface, crosshair, onZoom)
   const isDrawn = charts.length > 0
   const figures = figuresOver(set)
   const tables = () => [...figures.tables(), ...(furtherTable ? [furtherTable] : [])]
@@ -58,11 +55,11 @@ export function ChartPanel(props: ChartPanelProps) {
       {notes}
       {isDrawn && (
         <div class="charts">
-          <Charts charts={isShort ? charts.slice(0, 1) : charts} mount={mount} />
+          <Charts charts={isShort ? charts.slice(0, 1) : charts} follow={point} />
           {isShort && charts.length > 1 && (
             <details class="more-charts">
               <summary class="detail">{say.moreCharts(charts.length - 1)}</summary>
-              <Charts charts={charts.slice(1)} mount={mount} />
+              <Charts charts={charts.slice(1)} follow={point} />
             </details>
           )}
           <CrosshairSlider crosshair={crosshair} set={set} />
@@ -93,27 +90,23 @@ function Readout({ crosshair, set, otherwise }: Pointed & { otherwise: Component
   return <p class="detail readout">{at === null ? otherwise : readoutAt(set, at)}</p>
 }
 
-interface ChartsProps extends Pick<OneChartProps, 'mount'> {
+interface ChartsProps {
   charts: readonly ShownChart[]
+  follow(surface: Surface): () => void
 }
 
-function Charts({ charts, mount }: ChartsProps) {
+function Charts({ charts, follow }: ChartsProps) {
   return (
     <>
       {charts.map((shown, place) => (
-        <OneChart key={place} chart={shown} mount={mount} />
+        <OneChart key={place} chart={shown} follow={follow} />
       ))}
     </>
   )
 }
 
-interface OneChartProps {
-  chart: ShownChart
-  mount(element: HTMLElement, drawn: Drawn): ReturnType<typeof mountDrawn>
-}
-
 /** A quantity that was not measured shows the reason instead of an empty chart. */
-function OneChart({ chart, mount }: OneChartProps) {
+function OneChart({ chart, follow }: Pick<ChartsProps, 'follow'> & { chart: ShownChart }) {
   const { title, detail, label, drawn, missing = null, explanation } = chart
   return (
     <div>
@@ -123,7 +116,7 @@ function OneChart({ chart, mount }: OneChartProps) {
         </h3>
       )}
       {missing !== null && <p class="missing">{asSentence(missing || text.notMeasured)}</p>}
-      {drawn && <Chart mount={mount} data={drawn} label={label} />}
+      {drawn && <Chart drawn={drawn} label={label} follow={follow} />}
       {explanation && (
         <details class="disagree remark">
           <summary>{explanation.summary}</summary>

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { text as say } from '../../text/shared'
 import { Button } from './Button'
 import { writeClipboard } from './handOut'
+import './Snippet.css'
 
 const SAID_MS = 1_600
 
@@ -29,5 +30,16 @@ export function CopyButton({ label, text, shortcut, small = false }: CopyButtonP
       <span aria-live="polite">{isCopied.value ? say.copied : label}</span>
       {shortcut && <kbd class="wide-only">{shortcut}</kbd>}
     </Button>
+  )
+}
+
+/** Lines to paste into a script or a shell. */
+export function Snippet({ code }: { code: string }) {
+  return (
+    <div class="snippet framed">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long one scrolls, so the keyboard must reach it */}
+      <pre tabIndex={0}>{code}</pre>
+      <CopyButton label={say.copy} text={code} />
+    </div>
   )
 }

@@ -1,7 +1,7 @@
 /** Status and verdict as shapes, which differ without colour too. */
-import type { ComponentProps } from 'preact'
+import type { ComponentChildren, ComponentProps } from 'preact'
 import type { RunSummary } from '../../api/schema'
-import { hasSomeWait, isOpen, type Judged } from '../../verdict'
+import { hasSomeWait, isOpen, type Judged, verdictTone, verdictWord } from '../../verdict'
 
 const GLYPH = { width: 12, height: 12, viewBox: '0 0 12 12', class: 'glyph' } as const
 
@@ -56,5 +56,24 @@ function Shape({ children, ...path }: ComponentProps<'path'>) {
       <path fill="none" stroke-width="1.6" {...path} />
       {children}
     </svg>
+  )
+}
+
+interface VerdictWordProps {
+  judged: Judged
+  class?: string
+  /** Said instead, where there is room for one. */
+  word?: string | null | undefined
+  children?: ComponentChildren
+}
+
+/** A verdict as word, shape and tone, and details beside it. */
+export function VerdictWord({ judged, class: name = '', word, children }: VerdictWordProps) {
+  return (
+    <span class={`with-glyph ${name} ${verdictTone(judged)}`} title={judged.no_loader ?? undefined}>
+      <VerdictGlyph judged={judged} />
+      {word ?? verdictWord(judged)}
+      {children}
+    </span>
   )
 }

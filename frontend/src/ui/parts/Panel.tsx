@@ -2,14 +2,17 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import type { Block } from '../../charts/picture'
+import { type Block, heading, pictureOf, table } from '../../charts/picture'
 import { navigate, route, withQuery } from '../../router'
-import { text } from '../../text/shared'
+import { panelMenu as say, text } from '../../text/shared'
 import { Button } from './Button'
 import { DataTable } from './DataTable'
-import type { Figures, WordTable } from './figures'
-import { PanelMenu } from './PanelMenu'
+import type { Figures, WordCell, WordTable } from './figures'
 import './Panel.css'
+import type { Cell } from '../../csv'
+import { show as notify } from '../../store/notice'
+import { handOutPicture, saveCsv, writeClipboard } from './handOut'
+import { Menu, type MenuItem } from './Menu'
 
 interface PanelProps {
   title: string
@@ -25,6 +28,8 @@ interface PanelProps {
   isFolded?: boolean
   /** While it is folded: something elsewhere asks for what is in it. */
   isAskedFor?: boolean
+  /** Its content comes when it is opened first. */
+  isLazy?: boolean
   class?: string
   children: ComponentChildren
 }
@@ -64,9 +69,10 @@ function OpenPanel(props: PanelProps) {
 
 /** Its address opens it, and so does that of its table. */
 function FoldedPanel(props: PanelProps) {
-  const { title, name, detail, isAskedFor = false, class: kind = '' } = props
+  const { title, name, detail, controls, isAskedFor = false, isLazy = false, class: kind = '' } = props
   const section = useRef<HTMLDetailsElement>(null)
   const view = useView(name)
+  const isOpen = useSignal(!isLazy)
   const [isTable] = view
   useEffect(() => {
     if (!section.current || !name || location.hash !== `#${name}`) return
@@ -77,15 +83,22 @@ function FoldedPanel(props: PanelProps) {
     if (section.current && (isTable || isAskedFor)) section.current.open = true
   }, [isTable, isAskedFor])
   return (
-    <details ref={section} id={name} class={`folded ${kind}`}>
+    <details
+      ref={section}
+      id={name}
+      class={`folded ${kind}`}
+      onToggle={event => (isOpen.value ||= event.currentTarget.open)}
+    >
       <summary>
         <h2>{title}</h2>
         {detail && <span class="detail">{detail}</span>}
       </summary>
-      <span class="folded-controls row screen-only">
-        <Controls {...props} view={view} />
-      </span>
-      <Content {...props} view={view} />
+      {(name || controls) && (
+        <span class="folded-controls row screen-only">
+          <Controls {...props} view={view} />
+        </span>
+      )}
+      {isOpen.value && <Content {...props} view={view} />}
     </details>
   )
 }
@@ -136,6 +149,47 @@ function useView(name: string | undefined): View {
   const isTable = tables.includes(name)
   const others = tables.filter(one => one !== name)
   const next = isTable ? others : [...others, name]
-  const change = () => navigate(location.pathname + withQuery(query, { table: next.join(',') }), 'replace')
+  const change = () => navigate(location.pathname + withQuery({ table: next.join(',') }), 'replace')
   return [isTable, change]
+}
+
+interface PanelMenuProps {
+  title: string
+  name: string
+  figures: Figures | undefined
+  /** Without it the picture has the figures. */
+  picture: (() => readonly Block[]) | undefined
+}
+
+/** Saves it: as a picture, as figures, as a link. */
+function PanelMenu({ title, name, figures, picture }: PanelMenuProps) {
+  const fileName = (ending: string) => `${document.title.split(' · ')[1] ?? 'underfed'}-${name}.${ending}`
+
+  async function copyPicture(): Promise<void> {
+    const blocks = [
+      heading(document.title, ''),
+      heading(title, '', true),
+      ...(picture?.() ?? tableBlocks(figures)),
+    ]
+    notify(say[await handOutPicture(await pictureOf(blocks), fileName('png'))])
+  }
+  async function copyLink(): Promise<void> {
+    await writeClipboard(`${location.origin}${location.pathname}${location.search}#${name}`)
+    notify(say.copiedLink)
+  }
+  const items: MenuItem[] = [
+    ...(figures || picture ? [{ label: say.picture, act: () => void copyPicture() }] : []),
+    ...(figures ? [{ label: say.csv, act: () => saveCsv(figures.file(), fileName('csv')) }] : []),
+    { label: say.link, act: () => void copyLink() },
+  ]
+  return <Menu label="⋯" title={say.title(title)} items={items} small />
+}
+
+function tableBlocks(figures: Figures | undefined): readonly Block[] {
+  const tables = figures?.tables?.() ?? (figures ? [figures.file()] : [])
+  return tables.map(({ columns, rows }) => table([columns, ...rows.map(row => row.map(cellText))]))
+}
+
+function cellText(cell: WordCell | Cell): string {
+  return typeof cell === 'object' && cell !== null ? cell.text : String(cell ?? '')
 }

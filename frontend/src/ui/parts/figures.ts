@@ -41,6 +41,11 @@ interface ColumnLooks<Row> {
   format?(row: Row): WordCell
 }
 
+/** Columns of a file that have the values as they are. */
+export function asTheyAre<Row>(...names: readonly (keyof Row & string)[]): readonly FigureColumn<Row>[] {
+  return names.map(name => ({ name }))
+}
+
 /** Both from the same columns; `shown` of the rows are in the table. */
 export function figuresOf<Row>(
   columns: readonly FigureColumn<Row>[],

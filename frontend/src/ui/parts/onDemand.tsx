@@ -1,8 +1,8 @@
-/** A part of the page whose code and styles come when it is first shown. Runs and Run come with the frame. */
+/** A part of the page whose code and styles come when it is first shown, behind a fence of its own. Runs and Run come with the frame. */
 import { signal } from '@preact/signals'
-import type { ComponentChild, FunctionComponent } from 'preact'
-import { useEffect } from 'preact/hooks'
-import { NotLoadedBanner } from './Banner'
+import type { ComponentChild, ComponentChildren, FunctionComponent } from 'preact'
+import { useEffect, useErrorBoundary } from 'preact/hooks'
+import { FaultBanner, NotLoadedBanner } from './Banner'
 
 type OnDemand<P> = FunctionComponent<P> & {
   /** Loads it before it is shown, so that it then stands there at once. Never raises: a failure is told where it is shown. */
@@ -28,8 +28,19 @@ export function onDemand<P extends object>(
   function Shown(properties: P) {
     useEffect(() => void ahead(), [])
     const Part = loaded.value
-    if (Part) return <Part {...properties} />
+    if (Part)
+      return (
+        <Fence>
+          <Part {...properties} />
+        </Fence>
+      )
     return isFailed.value ? <NotLoadedBanner /> : meanwhile
   }
   return Object.assign(Shown, { ahead })
+}
+
+/** Around a part of a page: where drawing it fails, the rest stays as it is. */
+export function Fence({ children }: { children: ComponentChildren }) {
+  const [fault, retry] = useErrorBoundary()
+  return fault ? <FaultBanner error={fault as Error} onRetry={retry} /> : children
 }

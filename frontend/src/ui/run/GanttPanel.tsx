@@ -1,20 +1,18 @@
 /** The last seconds as a timeline: worker by worker, and the training loop below them. */
 
-import { useSignal } from '@preact/signals'
-import { useMemo, useRef } from 'preact/hooks'
-import type { SeriesPage, Timeline, TimelineBatch, TimelineStep } from '../../api/schema'
+import { useMemo } from 'preact/hooks'
+import type { SeriesPage, Timeline, TimelineBatch } from '../../api/schema'
 import { batchKey, type Gantt, gantt, newestOf, type Stretch, stepsByBatch } from '../../charts/gantt'
-import { type GanttHandle, mountGantt } from '../../charts/ganttView'
 import { chart, legend, paragraph } from '../../charts/picture'
 import { asSentence, formatDuration, formatFraction, formatNumber } from '../../format'
 import type { Still } from '../../store/run'
 import { gantt as say, workers } from '../../text/charts'
 import { run as parts } from '../../text/run'
-import { Chart } from '../parts/Chart'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Legend } from '../parts/Legend'
 import { isNarrow } from '../parts/media'
 import { Panel } from '../parts/Panel'
+import { GanttChart, type Pointed } from './GanttChart'
 
 /** Most lanes that can be told apart; the worker panel has all of them. */
 const LANES = 16
@@ -28,17 +26,6 @@ interface GanttPanelProps {
 }
 
 export function GanttPanel({ timeline, series, run }: GanttPanelProps) {
-  const handle = useRef<GanttHandle | null>(null)
-  const pointed = useSignal<TimelineBatch | TimelineStep | null>(null)
-  const selected = useSignal<Stretch | null>(null)
-  const mount = useMemo(
-    () => (element: HTMLElement, data: Gantt) =>
-      mountGantt(element, data, {
-        onPoint: target => (pointed.value = target),
-        onSelect: stretch => (selected.value = stretch),
-      }),
-    [pointed, selected],
-  )
   const workersSeen = useMemo(() => lanesOf(timeline), [timeline])
   const data = useMemo(
     () =>
@@ -80,29 +67,13 @@ export function GanttPanel({ timeline, series, run }: GanttPanelProps) {
       class="timeline"
     >
       {isNarrow.value && <Legend entries={legendOf(run.gpus)} />}
-      {/* biome-ignore lint/a11y/useSemanticElements: no element means "keys move what is drawn here" */}
-      <div
-        class="gantt"
-        role="group"
-        aria-label={say.label(workersSeen.filter(worker => worker !== null).length, span)}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys zoom and pan
-        tabIndex={0}
-        onKeyDown={event => press(event, handle.current)}
-      >
-        <Chart
-          mount={mount}
-          data={data}
-          label={say.split}
-          onMounted={mounted => (handle.current = mounted)}
-        />
-      </div>
-      <p class="detail readout" aria-live="polite">
-        {selected.value
-          ? stretchText(timeline, selected.value, run.gpus)
-          : pointed.value
-            ? pointedText(pointed.value)
-            : rest}
-      </p>
+      <GanttChart
+        data={data}
+        label={say.label(workersSeen.filter(worker => worker !== null).length, span)}
+        readout={(selected, pointed) =>
+          selected ? stretchText(timeline, selected, run.gpus) : pointed ? pointedText(pointed) : rest
+        }
+      />
     </Panel>
   )
 }
@@ -130,22 +101,6 @@ function ganttOf(timeline: Timeline, lanes: readonly (number | null)[]): Gantt {
   }
 }
 
-function press(event: KeyboardEvent, handle: GanttHandle | null): void {
-  const keys: Record<string, () => void> = {
-    w: () => handle?.zoom(0.7),
-    s: () => handle?.zoom(1 / 0.7),
-    a: () => handle?.pan(-0.2),
-    d: () => handle?.pan(0.2),
-    f: () => handle?.fit(),
-    '.': () => handle?.step(1),
-    ',': () => handle?.step(-1),
-  }
-  const action = keys[event.key]
-  if (!action || event.ctrlKey || event.metaKey || event.altKey) return
-  event.preventDefault()
-  action()
-}
-
 /** The figures of the chosen span: steps are cut at its ends. */
 export function stretchText(
   timeline: Pick<Timeline, 'steps' | 'to_us'>,
@@ -160,7 +115,7 @@ export function stretchText(
   return say.stretch(formatDuration(toUs - fromUs), begun, formatDuration(waitUs), share, gpus)
 }
 
-function pointedText(target: TimelineBatch | TimelineStep): string {
+function pointedText(target: NonNullable<Pointed>): string {
   if ('data_wait_us' in target) {
     const whole = target.step_us === null ? say.open : formatDuration(target.step_us)
     const idle = target.gpu_idle_us === null ? null : formatDuration(target.gpu_idle_us)

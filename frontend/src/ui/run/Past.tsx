@@ -1,8 +1,7 @@
 /** What led to this run and what became of it: the tries of its job over time, and who changed what in it. */
-import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { get, serviceNow } from '../../api/client'
-import type { ChangedSetting, HistoryRun, RunHistory } from '../../api/schema'
+import type { ChangedSetting, HistoryRun } from '../../api/schema'
 import {
   formatDay,
   formatEvidence,
@@ -12,14 +11,13 @@ import {
   formatSetting,
 } from '../../format'
 import { runHref } from '../../router'
-import { openResource } from '../../store/resource'
 import type { Still } from '../../store/run'
 import { audit, history as say } from '../../text/past'
 import { AuditList } from '../parts/AuditList'
 import { DataTable } from '../parts/DataTable'
-import { type FigureColumn, figuresOf } from '../parts/figures'
+import { asTheyAre, type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
-import { useStore } from '../parts/stores'
+import { useAnswer } from '../parts/stores'
 import './Past.css'
 
 /** Tries come by the hour, and live ones change slowly. */
@@ -29,45 +27,25 @@ const CHANGES_SHOWN = 4
 
 export function Past({ run }: { run: Still }) {
   const runId = run.run_id
-  const history = useStore(
-    () =>
-      openResource<RunHistory>(
-        stop => get('/api/v1/runs/{run_id}/history', { path: { run_id: runId } }, stop),
-        { restMs: REST_MS, topics: [`run:${runId}`] },
-      ),
+  const history = useAnswer(
+    stop => get('/api/v1/runs/{run_id}/history', { path: { run_id: runId } }, stop),
     [runId],
+    { restMs: REST_MS, topics: [`run:${runId}`] },
   )
   const runs = history.value?.runs ?? []
   return (
     <>
       {runs.length > 1 && <Tries runs={runs} runId={runId} />}
-      <Changes runId={runId} />
+      <Panel title={audit.title} isFolded isLazy>
+        <AuditList runId={runId} />
+      </Panel>
     </>
   )
 }
 
-/** Read once it is opened. */
-function Changes({ runId }: { runId: string }) {
-  const isOpen = useSignal(false)
-  return (
-    <details class="folded" onToggle={event => (isOpen.value = event.currentTarget.open)}>
-      <summary>
-        <h2>{audit.title}</h2>
-      </summary>
-      {isOpen.value && <AuditList runId={runId} />}
-    </details>
-  )
-}
-
 const COLUMNS: readonly FigureColumn<HistoryRun>[] = [
-  { name: 'run_id' },
-  { name: 'name' },
-  { name: 'started_at' },
-  { name: 'data_stall_fraction' },
-  { name: 'steps_per_s' },
-  { name: 'samples_per_s' },
-  { name: 'hours_lost' },
-  { name: 'gpu_hours_lost' },
+  ...asTheyAre<HistoryRun>('run_id', 'name', 'started_at', 'data_stall_fraction', 'steps_per_s'),
+  ...asTheyAre<HistoryRun>('samples_per_s', 'hours_lost', 'gpu_hours_lost'),
   { name: 'changed', value: run => run.changed.map(changeInWords).join('; ') },
 ]
 

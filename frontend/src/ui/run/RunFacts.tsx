@@ -5,8 +5,8 @@ import { formatSetting } from '../../format'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
 import { runFacts as say } from '../../text/run'
+import { Snippet } from '../parts/CopyButton'
 import { Panel } from '../parts/Panel'
-import { Snippet } from '../parts/Snippet'
 import { SettingsList } from './SettingsList'
 
 /** Facts that a person may leave out. Any other fact that the previous run lacks was not known then. */

@@ -20,7 +20,7 @@ export function SettingsList({ rows }: { rows: readonly Setting[] }) {
           <dt class="faint">{name}</dt>
           <dd class={isAdvised ? 'advised' : ''} title={title}>
             {typeof value === 'string' ? (
-              <span class="lines" title={value}>
+              <span class="clamped" title={value}>
                 {value}
               </span>
             ) : (

@@ -4,9 +4,9 @@ import type { Signal } from '../../api/schema'
 import { table } from '../../charts/picture'
 import { formatEvidence } from '../../format'
 import { signals as say } from '../../text/run'
-import { Button } from '../parts/Button'
+import { Toggle } from '../parts/Button'
 import { DataTable } from '../parts/DataTable'
-import { type FigureColumn, figuresOf } from '../parts/figures'
+import { asTheyAre, type FigureColumn, figuresOf } from '../parts/figures'
 import { Diamond, Ring } from '../parts/Glyph'
 import { isNarrow } from '../parts/media'
 import { Panel } from '../parts/Panel'
@@ -15,13 +15,11 @@ import './SignalsPanel.css'
 const COLUMNS = Object.values(say.columns)
 
 const FILED: readonly FigureColumn<Signal>[] = [
-  { name: 'signal' },
+  ...asTheyAre<Signal>('signal'),
   { name: 'value', value: ({ measured }) => measured.value },
   { name: 'unit', value: ({ measured }) => measured.unit },
   { name: 'what', value: ({ measured }) => measured.what },
-  { name: 'healthy' },
-  { name: 'reading' },
-  { name: 'says' },
+  ...asTheyAre<Signal>('healthy', 'reading', 'says'),
 ]
 
 /** What a reader takes in. */
@@ -49,15 +47,7 @@ export function SignalsPanel({ signals, isWell }: SignalsPanelProps) {
       isFolded={isNarrow.value}
       detail={isNarrow.value ? toldBy(signals) : undefined}
       controls={
-        signals.length > fewOf(signals).length && (
-          <Button
-            kind="small"
-            aria-pressed={showsAll.value}
-            onClick={() => (showsAll.value = !showsAll.value)}
-          >
-            {say.all(signals.length)}
-          </Button>
-        )
+        signals.length > fewOf(signals).length && <Toggle on={showsAll}>{say.all(signals.length)}</Toggle>
       }
       figures={{ file: figuresOf(FILED, signals).file }}
       picture={() => [table([COLUMNS, ...rows.map(({ signal, cells }) => [...cells, signal.says])])]}
@@ -72,7 +62,7 @@ export function SignalsPanel({ signals, isWell }: SignalsPanelProps) {
 }
 
 /** Those that speak for a cause come first; what was ruled out is folded, but for a few. */
-export function fewOf(signals: readonly Signal[]): readonly Signal[] {
+function fewOf(signals: readonly Signal[]): readonly Signal[] {
   const rank = (signal: Signal) => (isTelling(signal) ? 0 : signal.reading === 'not_measured' ? 2 : 1)
   const telling = signals.filter(isTelling).length
   return signals.toSorted((a, b) => rank(a) - rank(b)).slice(0, Math.min(MOST, Math.max(LEAST, telling)))

@@ -4,21 +4,15 @@ import type { Diagnosis, Trial, Tuning } from '../../api/schema'
 import { asSentence, formatDuration, formatFactor, formatNumber, formatSetting } from '../../format'
 import { trials as say } from '../../text/charts'
 import { DataTable } from '../parts/DataTable'
-import { type FigureColumn, figuresOf } from '../parts/figures'
+import { asTheyAre, type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel } from '../parts/Panel'
 import { settingsOf, varying } from './trialSettings'
 import './TrialsPanel.css'
 
 const FILED: readonly FigureColumn<Trial>[] = [
-  { name: 'search' },
-  { name: 'number' },
+  ...asTheyAre<Trial>('search', 'number'),
   { name: 'settings', value: ({ settings }) => settingsOf(settings, Object.keys(settings)) },
-  { name: 'steps' },
-  { name: 'steps_per_s' },
-  { name: 'low' },
-  { name: 'high' },
-  { name: 'speedup' },
-  { name: 'predicted_speedup' },
+  ...asTheyAre<Trial>('steps', 'steps_per_s', 'low', 'high', 'speedup', 'predicted_speedup'),
   { name: 'kept', value: ({ kept }) => (kept ? 1 : 0) },
   { name: 'reason', value: ({ reason }) => reason ?? '' },
 ]

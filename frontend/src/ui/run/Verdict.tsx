@@ -18,9 +18,9 @@ import { run as say, advice as sayAdvice, shared as sayShared } from '../../text
 import { hourNoun, text } from '../../text/shared'
 import { isOpen, oneOfSeveral, verdictTone, verdictWord } from '../../verdict'
 import { AnatomyBars } from '../parts/AnatomyBars'
+import { Snippet } from '../parts/CopyButton'
 import { VerdictGlyph } from '../parts/Glyph'
 import { Sentences } from '../parts/Sentences'
-import { Snippet } from '../parts/Snippet'
 import { FIXES, fixId } from './fixId'
 import './Verdict.css'
 

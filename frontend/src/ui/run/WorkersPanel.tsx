@@ -1,16 +1,16 @@
 /** Load times of the workers side by side, with the limit above which training waits; and their processes. */
 import { useMemo } from 'preact/hooks'
 import type { WorkerInfo, WorkersPage } from '../../api/schema'
-import { type Drawn, mountDrawn } from '../../charts/mount'
+import { measured } from '../../charts/columns'
 import { chart, paragraph } from '../../charts/picture'
 import { type Load, strips } from '../../charts/strips'
-import { asSentence, formatDuration, formatRange } from '../../format'
+import type { Drawn } from '../../charts/surface'
+import { asSentence, capital, formatBytes, formatDuration, formatRange, NOT_MEASURED } from '../../format'
 import type { Still } from '../../store/run'
 import { workers as say } from '../../text/charts'
 import { Chart } from '../parts/Chart'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { Panel, useFolded } from '../parts/Panel'
-import { formatGrowth, growthOf, WorkerNotes } from './WorkerNotes'
 
 const COLUMNS: readonly FigureColumn<WorkerInfo>[] = [
   { name: 'worker', label: 'Worker', format: one => say.name(one.worker) },
@@ -47,7 +47,7 @@ export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Sti
       picture={drawn ? () => [chart(drawn), ...(limit ? [paragraph(limit)] : [])] : undefined}
     >
       {page.missing !== null && <p class="missing">{asSentence(page.missing)}</p>}
-      {drawn && <Chart mount={mount} data={drawn} label={label(page)} />}
+      {drawn && <Chart drawn={drawn} label={label(page)} />}
       {limit && <p class="remark">{limit}</p>}
       <WorkerNotes page={page} />
     </Panel>
@@ -57,7 +57,7 @@ export function WorkersPanel({ page, run }: { page: WorkersPage | null; run: Sti
 /** No worker is to blame: all medians are on one side of the limit, and none ended or grows. */
 function areAlike(page: WorkersPage): boolean {
   const { workers, limit_us: limitUs, missing } = page
-  const medians = workers.flatMap(({ load_us_p50: median }) => (median === null ? [] : [median]))
+  const medians = measured(workers.map(worker => worker.load_us_p50))
   const slow = medians.filter(median => median > (limitUs ?? 0)).length
   return (
     missing === null &&
@@ -70,10 +70,6 @@ function areAlike(page: WorkersPage): boolean {
 
 function foldedText({ workers, limit_us: limitUs }: WorkersPage): string {
   return say.folded(rangeOf(workers), limitUs === null ? null : formatDuration(limitUs))
-}
-
-function mount(element: HTMLElement, drawn: Drawn) {
-  return mountDrawn(element, drawn, null)
 }
 
 /** Without workers there is nothing to compare: one lane, in the training process. */
@@ -98,7 +94,7 @@ function label({ workers }: WorkersPage): string {
 
 /** From the least median to the greatest. */
 function rangeOf(workers: readonly WorkerInfo[]): string {
-  const medians = workers.map(worker => worker.load_us_p50).filter(median => median !== null)
+  const medians = measured(workers.map(worker => worker.load_us_p50))
   return formatRange(formatDuration(Math.min(...medians)), formatDuration(Math.max(...medians)))
 }
 
@@ -111,4 +107,69 @@ function limitText({ workers, limit_us: limitUs, loader }: WorkersPage, run: Sti
   const known = Number(count) || Math.max(1, loaded.length)
   const limit = say.limit(formatDuration(limitUs), known, formatDuration(limitUs / known), run.gpus)
   return `${limit} ${say.above(slow, loaded.length)}`
+}
+
+/** The workers as processes, in a few lines: memory, threads, how some ended, and pinning after their work. */
+function WorkerNotes({ page }: { page: WorkersPage }) {
+  const { workers, pin_us_p50: pinUs } = page
+  const grave = workers.flatMap(worker => endsOf(worker))
+  const growing = workers.filter(worker => worker.is_growing)
+  const quiet = [memoryOf(workers), pinUs === null ? null : say.pin(formatDuration(pinUs))]
+  return (
+    <ul class="worker-notes remark">
+      {grave.map(line => (
+        <li key={line} class="firm">
+          {line}
+        </li>
+      ))}
+      {growing.map(worker => (
+        <li key={worker.worker} class="firm">
+          {capital(say.grows(say.name(worker.worker), formatBytes(growthOf(worker)), isAlive(worker)))}
+        </li>
+      ))}
+      {quiet.map(line => line && <li key={line}>{line}</li>)}
+    </ul>
+  )
+}
+
+/** Of resident or of unshared memory, whichever grows faster: a leak shows in the first, copy-on-write in the second. */
+function growthOf(worker: WorkerInfo): number | null {
+  const known = measured([worker.rss_bytes_per_hour, worker.pss_bytes_per_hour])
+  return known.length > 0 ? Math.max(...known) : null
+}
+
+function formatGrowth(bytesPerHour: number | null): string {
+  if (bytesPerHour === null) return NOT_MEASURED
+  return `${bytesPerHour < 0 ? '−' : ''}${formatBytes(Math.abs(bytesPerHour))}`
+}
+
+function isAlive({ lives }: WorkerInfo): boolean {
+  return (lives.at(-1)?.end_us ?? null) === null
+}
+
+function endsOf(worker: WorkerInfo): readonly string[] {
+  const name = say.name(worker.worker)
+  const lines = [
+    worker.died > 0 ? say.died(name, worker.died) : null,
+    worker.raised > 0 ? say.raised(name, worker.raised) : null,
+  ]
+  return lines.filter(line => line !== null).map(capital)
+}
+
+/** `null`: nothing was sampled. */
+function memoryOf(workers: readonly WorkerInfo[]): string | null {
+  const resident = measured(workers.map(worker => worker.rss_bytes))
+  if (resident.length === 0) return null
+  const own = measured(workers.map(worker => worker.pss_bytes))
+  const threads = measured(workers.map(worker => worker.threads))
+  return say.memory(
+    sizes(resident),
+    workers.length > 1,
+    own.length > 0 ? sizes(own) : null,
+    threads.length > 0 ? say.threads(Math.min(...threads), Math.max(...threads)) : null,
+  )
+}
+
+function sizes(bytes: readonly number[]): string {
+  return say.range(formatBytes(Math.min(...bytes)), formatBytes(Math.max(...bytes)))
 }

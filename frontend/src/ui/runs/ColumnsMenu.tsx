@@ -5,6 +5,7 @@ import { Button } from '../parts/Button'
 import { onDemand } from '../parts/onDemand'
 import { Popover } from '../parts/Popover'
 import { useRuns } from '../parts/stores'
+import { ColumnTick } from './ColumnTick'
 import { fitting, headOf, kindsOf } from './columns'
 import { room } from './width'
 import './ColumnsMenu.css'
@@ -20,18 +21,9 @@ export function ColumnsMenu() {
           <fieldset class="menu-columns">
             <legend class="visually-hidden">{say.columnsMenu}</legend>
             {COLUMN_IDS.map(id => (
-              <label key={id} class="row">
-                <input
-                  type="checkbox"
-                  checked={shown.includes(id)}
-                  onChange={event =>
-                    chooseColumns(
-                      event.currentTarget.checked ? [...shown, id] : shown.filter(other => other !== id),
-                    )
-                  }
-                />
+              <ColumnTick key={id} id={id} shown={shown}>
                 {headOf(id, false)}
-              </label>
+              </ColumnTick>
             ))}
           </fieldset>
           <ConfigColumns shown={shown} />

@@ -1,21 +1,19 @@
 /** Values of the runs’ configurations as columns: which keys there are, and which are shown. */
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { get } from '../../api/client'
-import type { ConfigKey } from '../../api/schema'
-import { type ColumnId, chooseColumns, configColumn, configKeys } from '../../store/chosen'
-import { openResource } from '../../store/resource'
+import { type ColumnId, configColumn, configKeys } from '../../store/chosen'
 import { configColumns as say } from '../../text/lists'
-import { useStore } from '../parts/stores'
+import { Search } from '../parts/fields'
+import { useAnswer } from '../parts/stores'
+import { ColumnTick } from './ColumnTick'
 import './ConfigColumns.css'
 
 /** With more the menu can be searched. */
 const FEW = 12
 
 export function ConfigColumns({ shown }: { shown: readonly ColumnId[] }) {
-  const found = useStore(() => openResource<ConfigKey[]>(stop => get('/api/v1/config', {}, stop)))
+  const found = useAnswer(stop => get('/api/v1/config', {}, stop))
   const typed = useSignal('')
-  useEffect(() => void found.read(), [found])
   const own = configKeys.value
   const known = (found.value ?? []).map(({ key }) => key)
   const keys = [...new Set([...own, ...known])]
@@ -24,34 +22,14 @@ export function ConfigColumns({ shown }: { shown: readonly ColumnId[] }) {
   return (
     <fieldset class="config-columns">
       <legend class="detail">{say.title}</legend>
-      {keys.length > FEW && (
-        <input
-          type="search"
-          class="field"
-          aria-label={say.search}
-          placeholder={say.search}
-          value={typed.value}
-          onInput={event => (typed.value = event.currentTarget.value)}
-        />
-      )}
+      {keys.length > FEW && <Search label={say.search} typed={typed} />}
       <div>
         {wanted.map(key => (
-          <label key={key} class="row">
-            <input
-              type="checkbox"
-              checked={own.includes(key)}
-              onChange={event =>
-                chooseColumns(
-                  event.currentTarget.checked
-                    ? [...shown, configColumn(key)]
-                    : shown.filter(id => id !== configColumn(key)),
-                )
-              }
-            />
+          <ColumnTick key={key} id={configColumn(key)} shown={shown}>
             <span class="cut" title={key}>
               {key}
             </span>
-          </label>
+          </ColumnTick>
         ))}
       </div>
     </fieldset>

@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { capital } from '../../format'
 import { navigate, withQuery } from '../../router'
 import { completions, isUnfinished } from '../../store/completions'
-import { BOUNDS, type RunsFilter, STATUSES } from '../../store/filter'
+import { BOUNDS, listFilter, type RunsFilter, STATUSES } from '../../store/filter'
 import { labelOf, labels } from '../../store/labels'
 import { choosing, chosenIn } from '../../store/terms'
 import { runs } from '../../text/runs'
@@ -13,8 +13,7 @@ import { Choice, Choices } from '../parts/Choice'
 import { useRuns } from '../parts/stores'
 import { activeFilters } from './activeFilters'
 import { ColumnsMenu } from './ColumnsMenu'
-import { ListMenus } from './ListMenus'
-import { MoreMenu } from './MoreMenu'
+import { ListMenus, MoreMenu } from './ListMenus'
 import './Filters.css'
 
 /** Typing pauses this long before the service is asked. */
@@ -22,16 +21,12 @@ const TYPING_MS = 200
 /** As ages of the search language. */
 const TIMES: readonly string[] = ['1d', '7d', '30d']
 
-interface FilterProps {
-  filter: RunsFilter
-  query: URLSearchParams
-}
-
-export function Filters({ filter, query }: FilterProps) {
+export function Filters() {
+  const filter = listFilter.value
   const { choices } = useRuns()
   const { hosts, projects, tags, users } = choices.value
   const set = (changes: Record<string, string | null>, how: 'push' | 'replace' = 'push') =>
-    navigate(`/${withQuery(query, changes)}`, how)
+    navigate(`/${withQuery(changes)}`, how)
   const term = (key: string, operator?: string) => (value: string | null) =>
     set({ q: choosing(filter.q, key, value, operator) })
   const put = (key: string) => (value: string | null) => set({ [key]: value })
@@ -58,13 +53,13 @@ export function Filters({ filter, query }: FilterProps) {
         <Offered key={label} label={label} value={value} options={options} onChoose={onChoose} />
       ))}
       <div class="filters-end row">
-        <Count filter={filter} />
-        <ListMenus query={query} />
+        <Count />
+        <ListMenus />
         <ColumnsMenu />
-        <MoreMenu filter={filter} onArchived={archived => set({ archived })} />
+        <MoreMenu />
       </div>
-      <Chips filter={filter} onRemove={set} />
-      <Refused q={filter.q} />
+      <Chips />
+      <Refused />
     </search>
   )
 }
@@ -84,13 +79,8 @@ function Offered({ label, value, options, onChoose }: ComponentProps<typeof Choi
   return <Choice label={label} any={label} value={value} options={all} onChoose={onChoose} />
 }
 
-interface ChipsProps {
-  filter: RunsFilter
-  onRemove(without: Record<string, string | null>): void
-}
-
-function Chips({ filter, onRemove }: ChipsProps) {
-  const filters = activeFilters(filter).filter(({ hasControl }) => !hasControl)
+function Chips() {
+  const filters = activeFilters(listFilter.value).filter(({ hasControl }) => !hasControl)
   if (filters.length === 0) return null
   return (
     <ul class="chips" aria-label={runs.chips}>
@@ -100,7 +90,7 @@ function Chips({ filter, onRemove }: ChipsProps) {
             type="button"
             class="chip"
             aria-label={runs.removeFilter(words)}
-            onClick={() => onRemove(without)}
+            onClick={() => navigate(`/${withQuery(without)}`)}
           >
             {words} <span aria-hidden="true">×</span>
           </button>
@@ -111,7 +101,8 @@ function Chips({ filter, onRemove }: ChipsProps) {
 }
 
 /** What the service did not understand, with the place marked. */
-function Refused({ q }: { q: string }) {
+function Refused() {
+  const { q } = listFilter.value
   const why = useRuns().refusal.value
   const at = Number(why?.match(/character (\d+)/)?.[1] ?? 0) - 1
   const [, before = '', place = '', after = ''] =
@@ -210,13 +201,13 @@ function StatusName({ status }: Pick<RunsFilter, 'status'>) {
 }
 
 /** Announced to screen readers when the filter changes, not when a run is updated. */
-function Count({ filter }: { filter: RunsFilter }) {
+function Count() {
   const { counts, total } = useRuns()
   const said = useSignal('')
   useSignalEffect(() => {
-    const found = counts.value?.[filter.status ?? 'all']
-    said.value =
-      found === undefined ? '' : runs.count(found, filter.archived || filter.deleted ? null : total.value)
+    const { status, archived, deleted } = listFilter.value
+    const found = counts.value?.[status ?? 'all']
+    said.value = found === undefined ? '' : runs.count(found, archived || deleted ? null : total.value)
   })
   return (
     <span class="count detail" role="status">

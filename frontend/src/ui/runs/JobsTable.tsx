@@ -1,39 +1,39 @@
 /** Runs grouped by job: a line for each, led by its newest run, which opens to the runs themselves. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useMemo } from 'preact/hooks'
-import { serviceNow } from '../../api/client'
-import type { JobLine, RunSummary, RunsPage } from '../../api/schema'
-import { sparkPath } from '../../charts/spark'
-import { formatDay, formatDuration, formatHoursCell } from '../../format'
-import { navigate, runHref, withQuery } from '../../router'
-import { isFiltered, type RunsFilter } from '../../store/filter'
+import type { ComponentChildren } from 'preact'
+import { useMemo } from 'preact/hooks'
+import type { JobLine, RunSummary } from '../../api/schema'
+import { formatDuration, formatHoursCell } from '../../format'
+import { route, runHref, withQuery } from '../../router'
+import { isFiltered, listFilter, type RunsFilter } from '../../store/filter'
 import { MOST_OPENED, openJobs, readRunsOf } from '../../store/jobs'
-import { openResource } from '../../store/resource'
+import { keyOf } from '../../store/order'
 import { choosing } from '../../store/terms'
 import { jobs as say } from '../../text/lists'
 import { TroubleBanner } from '../parts/Banner'
 import { Button } from '../parts/Button'
+import { VerdictWord } from '../parts/Glyph'
 import { isMedium, isNarrow } from '../parts/media'
 import { Skeleton } from '../parts/Skeleton'
-import { useStore } from '../parts/stores'
-import { VerdictWord } from '../parts/VerdictWord'
-import { Wait } from './cells'
-import { NoMatch } from './NoMatch'
+import { useAnswer, useStore } from '../parts/stores'
+import { Spark, Started, Wait } from './cells'
+import { kindsAmong } from './columns'
+import { NoMatch } from './Empty'
+import { SortHead } from './SortHead'
 import '../parts/DataTable.css'
 import './JobsTable.css'
 
-const SPARK = { width: 116, height: 20 }
-/** Largest first; names are sorted the other way round. */
+/** What each column is sorted by. */
 const SORTS = {
   job: 'name',
-  runs: '-runs',
-  verdict: null,
-  wait: '-data_stall_fraction',
-  trend: null,
-  lost: '-hours_lost',
-  lostGpu: null,
-  step: '-step_us',
-  started: '-started_at',
+  runs: 'runs',
+  verdict: undefined,
+  wait: 'data_stall_fraction',
+  trend: undefined,
+  lost: 'hours_lost',
+  lostGpu: undefined,
+  step: 'step_us',
+  started: 'started_at',
 } as const
 type Column = keyof typeof SORTS
 const COLUMNS = Object.keys(SORTS) as Column[]
@@ -41,22 +41,15 @@ const NARROW: readonly Column[] = ['job', 'wait', 'lost']
 const MEDIUM: readonly Column[] = ['job', 'runs', 'verdict', 'wait', 'lost', 'started']
 const FIGURES: readonly Column[] = ['runs', 'lost', 'lostGpu', 'step', 'started']
 
-interface JobsProps {
-  filter: RunsFilter
-  query: URLSearchParams
-}
-
-export function JobsTable({ filter, query }: JobsProps) {
+export function JobsTable() {
+  const filter = listFilter.value
   // Runs may be sorted by what jobs are not, and jobs by what runs are not.
-  const wanted = query.get('sort') ?? ''
-  const isKnown = Object.values(SORTS).some(one => one?.replace(/^-/, '') === wanted.replace(/^-/, ''))
-  const sort = isKnown ? wanted : '-hours_lost'
+  const wanted = route.value.query.get('sort') ?? ''
+  const sort = Object.values(SORTS).some(one => one === keyOf(wanted)) ? wanted : '-hours_lost'
   const asked = useMemo(() => ({ ...filter, sort: sort as RunsFilter['sort'] }), [filter, sort])
   const jobs = useStore(() => openJobs(asked), [asked])
   const lines = jobs.lines.value
-  const onGpu = (lines ?? []).map(line => line.gpu_hours_lost !== null)
-  const isGpu = onGpu.length > 0 && onGpu.every(Boolean)
-  const isMixed = !isGpu && onGpu.some(Boolean)
+  const { isGpu, isMixed } = kindsAmong((lines ?? []).map(line => line.gpu_hours_lost !== null))
   const fitting = isNarrow.value ? NARROW : isMedium.value ? MEDIUM : COLUMNS
   const columns = isMixed ? fitting : fitting.filter(column => column !== 'lostGpu')
   const trouble = jobs.trouble.value
@@ -64,25 +57,25 @@ export function JobsTable({ filter, query }: JobsProps) {
     <>
       {trouble && trouble.field !== 'q' && <TroubleBanner what={say.what} error={trouble} />}
       {!lines && !trouble && <Skeleton />}
-      {lines?.length === 0 && isFiltered(filter) && <NoMatch filter={filter} query={query} />}
+      {lines?.length === 0 && isFiltered(filter) && <NoMatch />}
       {lines && lines.length > 0 && (
         <table class="data jobs-table">
           <caption class="visually-hidden">{say.caption}</caption>
           <thead>
             <tr>
               {columns.map(column => (
-                <Head key={column} column={column} isGpu={isGpu} sort={sort} query={query} />
+                <SortHead
+                  key={column}
+                  label={say.columns[column === 'lost' && isGpu ? 'lostGpu' : column]}
+                  class={classOf(column)}
+                  by={SORTS[column]}
+                  sort={sort}
+                />
               ))}
             </tr>
           </thead>
           {lines.map(line => (
-            <Job
-              key={`${line.project} ${line.job || line.newest.run_id}`}
-              line={line}
-              columns={columns}
-              filter={filter}
-              query={query}
-            />
+            <Job key={`${line.project} ${line.job || line.newest.run_id}`} line={line} columns={columns} />
           ))}
         </table>
       )}
@@ -95,48 +88,16 @@ export function JobsTable({ filter, query }: JobsProps) {
   )
 }
 
-interface HeadProps {
-  column: Column
-  /** All that is listed ran on GPUs. */
-  isGpu: boolean
-  sort: string
-  query: URLSearchParams
-}
-
-function Head({ column, isGpu, sort, query }: HeadProps) {
-  const label = say.columns[column === 'lost' && isGpu ? 'lostGpu' : column]
-  const first = SORTS[column]
-  const isSorted = first !== null && sort.replace(/^-/, '') === first.replace(/^-/, '')
-  const direction = sort.startsWith('-') ? 'descending' : 'ascending'
-  const other = first?.startsWith('-') ? first.slice(1) : `-${first}`
-  const press = () => navigate(`/${withQuery(query, { sort: sort === first ? other : first })}`, 'replace')
-  return (
-    <th
-      scope="col"
-      class={FIGURES.includes(column) ? 'figure' : ''}
-      aria-sort={isSorted ? direction : undefined}
-    >
-      {first === null ? (
-        label
-      ) : (
-        <button type="button" onClick={press}>
-          {label}
-          {isSorted && <span aria-hidden="true">{direction === 'descending' ? ' ↓' : ' ↑'}</span>}
-        </button>
-      )}
-    </th>
-  )
-}
-
-interface JobProps extends JobsProps {
+interface JobProps {
   line: JobLine
   columns: readonly Column[]
 }
 
-function Job({ line, columns, filter, query }: JobProps) {
+function Job({ line, columns }: JobProps) {
   const isOpen = useSignal(false)
   const { newest, runs } = line
-  const cells: Record<Column, preact.ComponentChildren> = {
+  const cells: Cells = {
+    ...cellsOf(newest),
     job: (
       <>
         {runs > 1 && (
@@ -150,31 +111,25 @@ function Job({ line, columns, filter, query }: JobProps) {
             {isOpen.value ? '▾' : '▸'}
           </button>
         )}
-        <a class={`job-name ${runs > 1 ? '' : 'alone'}`} href={runHref(newest.run_id)} title={newest.name}>
+        <a
+          class={`row-name job-name ${runs > 1 ? '' : 'alone'}`}
+          href={runHref(newest.run_id)}
+          title={newest.name}
+        >
           {newest.name}
         </a>{' '}
         {isNarrow.value ? <VerdictBelow run={newest} /> : <small class="faint">{line.project}</small>}
       </>
     ),
     runs: runs.toLocaleString('en'),
-    verdict: <Verdict run={newest} />,
-    wait: <Wait run={newest} />,
-    trend: runs > 1 && <Trend values={line.trend} />,
+    trend: runs > 1 && <Spark values={line.trend} width={116} label={say.trendOf(line.trend.length)} />,
     lost: <span class="strong">{formatHoursCell(line.hours_lost)}</span>,
     lostGpu: formatHoursCell(line.gpu_hours_lost),
-    step: formatDuration(newest.step_us),
-    started: <span class="faint">{day(newest)}</span>,
   }
   return (
     <tbody>
-      <tr class="job">
-        {columns.map(column => (
-          <td key={column} class={FIGURES.includes(column) ? 'figure' : ''}>
-            {cells[column]}
-          </td>
-        ))}
-      </tr>
-      {isOpen.value && <Opened line={line} columns={columns} filter={filter} query={query} />}
+      <Row class="job" columns={columns} cells={cells} />
+      {isOpen.value && <Opened line={line} columns={columns} />}
     </tbody>
   )
 }
@@ -197,25 +152,40 @@ function VerdictBelow({ run }: { run: RunSummary }) {
   )
 }
 
-const day = (run: RunSummary) => formatDay(new Date(run.started_at), new Date(serviceNow()))
+type Cells = Partial<Record<Column, ComponentChildren>>
 
-function Trend({ values }: { values: readonly (number | null)[] }) {
-  const { line, area } = sparkPath(values, SPARK.width, SPARK.height)
+/** Those that a run has as its job has them. */
+function cellsOf(run: RunSummary): Cells {
+  return {
+    verdict: <Verdict run={run} />,
+    wait: <Wait run={run} />,
+    lost: formatHoursCell(run.hours_lost),
+    lostGpu: formatHoursCell(run.gpu_hours_lost),
+    step: formatDuration(run.step_us),
+    started: <Started run={run} />,
+  }
+}
+
+const classOf = (column: Column) => (FIGURES.includes(column) ? 'figure' : '')
+
+function Row({ class: name, columns, cells }: { class: string; columns: readonly Column[]; cells: Cells }) {
   return (
-    <svg class="spark" width="120" height="24" role="img" aria-label={say.trendOf(values.length)}>
-      <path class="ground" d={`M0,${SPARK.height + 0.5}H${SPARK.width}`} />
-      <path class="area" d={area} />
-      <path class="line" d={line} />
-    </svg>
+    <tr class={name}>
+      {columns.map(column => (
+        <td key={column} class={classOf(column)}>
+          {cells[column]}
+        </td>
+      ))}
+    </tr>
   )
 }
 
 /** Its runs, the newest first. */
-function Opened({ line, columns, filter, query }: JobProps) {
-  const read = useStore(() => openResource<RunsPage>(stop => readRunsOf(filter, line, stop)), [line, filter])
-  useEffect(() => void read.read(), [read])
+function Opened({ line, columns }: JobProps) {
+  const filter = listFilter.value
+  const read = useAnswer(stop => readRunsOf(filter, line, stop), [line, filter])
   const trouble = read.trouble.value
-  const listed = withQuery(query, {
+  const listed = withQuery({
     group: null,
     project: line.project,
     q: choosing(filter.q, 'job', line.job),
@@ -228,13 +198,12 @@ function Opened({ line, columns, filter, query }: JobProps) {
         </tr>
       )}
       {read.value?.runs.map(run => (
-        <tr key={run.run_id} class="tries-of-job">
-          {columns.map(column => (
-            <td key={column} class={FIGURES.includes(column) ? 'figure' : ''}>
-              {cellOfRun(run, column)}
-            </td>
-          ))}
-        </tr>
+        <Row
+          key={run.run_id}
+          class="tries-of-job"
+          columns={columns}
+          cells={{ ...cellsOf(run), job: <Try run={run} /> }}
+        />
       ))}
       {line.runs > MOST_OPENED && !line.job.includes('"') && (
         <tr class="tries-of-job">
@@ -247,30 +216,13 @@ function Opened({ line, columns, filter, query }: JobProps) {
   )
 }
 
-function cellOfRun(run: RunSummary, column: Column): preact.ComponentChildren {
-  switch (column) {
-    case 'job':
-      return (
-        <>
-          <a class="job-name of-job" href={runHref(run.run_id)}>
-            {run.name}
-          </a>
-          {isNarrow.value && <VerdictBelow run={run} />}
-        </>
-      )
-    case 'verdict':
-      return <Verdict run={run} />
-    case 'wait':
-      return <Wait run={run} />
-    case 'lost':
-      return formatHoursCell(run.hours_lost)
-    case 'lostGpu':
-      return formatHoursCell(run.gpu_hours_lost)
-    case 'step':
-      return formatDuration(run.step_us)
-    case 'started':
-      return <span class="faint">{day(run)}</span>
-    default:
-      return null
-  }
+function Try({ run }: { run: RunSummary }) {
+  return (
+    <>
+      <a class="row-name job-name of-job" href={runHref(run.run_id)}>
+        {run.name}
+      </a>
+      {isNarrow.value && <VerdictBelow run={run} />}
+    </>
+  )
 }

@@ -10,8 +10,33 @@ import { Button } from '../parts/Button'
 import { FormDialog, refusalOf } from '../parts/Dialog'
 import './RetentionDialog.css'
 
-const DAY_US = 24 * 3_600 * 1e6
-const GIGABYTE = 1e9
+const DAYS = { size: 24 * 3_600 * 1e6, noun: say.daysUnit, format: (us: number) => formatSpan(us / 1e6) }
+const GIGABYTES = { size: 1e9, noun: say.sizeUnit, format: formatSize }
+
+interface Limit {
+  label: string
+  unit: typeof DAYS
+  /** The first value of a limit of the project's own, in the unit. */
+  initially: number
+  /** In the unit. */
+  least: number
+  /** What 0 says. */
+  none: string
+}
+const OF_STEPS = { least: 0.05, none: say.noLimit }
+const OF_RUNS = { unit: DAYS, least: 1, none: say.never }
+const LIMITS = {
+  retain_us: { label: say.days, unit: DAYS, initially: 30, ...OF_STEPS },
+  max_bytes: { label: say.size, unit: GIGABYTES, initially: 20, ...OF_STEPS },
+  archive_after_us: {
+    label: say.ages.archive_after_us,
+    initially: say.initially.archive_after_us,
+    ...OF_RUNS,
+  },
+  delete_after_us: { label: say.ages.delete_after_us, initially: say.initially.delete_after_us, ...OF_RUNS },
+} satisfies Record<string, Limit>
+type Name = keyof typeof LIMITS
+
 /** Significant bits of a stored duration; `null`: all of them. */
 const ROUNDINGS = [null, 12, 8, 6] as const
 
@@ -31,8 +56,8 @@ export function RetentionDialog({ project, onClose }: { project: string; onClose
       trouble={trouble.value}
       onSave={form =>
         change('PUT', `/api/v1/projects/${encodeURIComponent(project)}/retention`, {
-          retain_us: limitIn(form, 'retain_us', DAY_US),
-          max_bytes: limitIn(form, 'max_bytes', GIGABYTE),
+          retain_us: limitIn(form, 'retain_us'),
+          max_bytes: limitIn(form, 'max_bytes'),
           ...agesIn(form),
           precision_bits: Number(form.get('precision_bits')) || null,
         } satisfies RetentionWish)
@@ -52,20 +77,8 @@ function Fields({ current }: { current: ProjectRetention }) {
   return (
     <>
       <p class="detail">{say.used(rows ?? '', overviews ?? '')}</p>
-      <LimitField
-        of={current}
-        name="retain_us"
-        label={say.days}
-        unit={[DAY_US, say.daysUnit]}
-        initially={30}
-      />
-      <LimitField
-        of={current}
-        name="max_bytes"
-        label={say.size}
-        unit={[GIGABYTE, say.sizeUnit]}
-        initially={20}
-      />
+      <LimitField of={current} name="retain_us" />
+      <LimitField of={current} name="max_bytes" />
       <label>
         <span>{say.precision}</span>
         <select class="button" name="precision_bits">
@@ -77,18 +90,8 @@ function Fields({ current }: { current: ProjectRetention }) {
         </select>
       </label>
       <p class="detail">{say.detail}</p>
-      {AGES.map(name => (
-        <LimitField
-          key={name}
-          of={current}
-          name={name}
-          label={say.ages[name]}
-          unit={[DAY_US, say.daysUnit]}
-          none={say.never}
-          least={1}
-          initially={say.initially[name]}
-        />
-      ))}
+      <LimitField of={current} name="archive_after_us" />
+      <LimitField of={current} name="delete_after_us" />
       <p class="detail">{say.agesDetail}</p>
       <Preview of={current} />
       {!may('admin', current.project) && <p class="missing">{say.onlyAdmins}</p>}
@@ -96,7 +99,6 @@ function Fields({ current }: { current: ProjectRetention }) {
   )
 }
 
-const AGES = ['archive_after_us', 'delete_after_us'] as const
 const SHOWN = 5
 
 /** What would become of whole runs now, by what the form says. */
@@ -134,30 +136,13 @@ function Preview({ of }: { of: ProjectRetention }) {
 
 function agesIn(form: FormData) {
   return {
-    archive_after_us: limitIn(form, 'archive_after_us', DAY_US),
-    delete_after_us: limitIn(form, 'delete_after_us', DAY_US),
+    archive_after_us: limitIn(form, 'archive_after_us'),
+    delete_after_us: limitIn(form, 'delete_after_us'),
   }
 }
 
-const days = (us: number) => formatSpan(us / 1e6)
-const WORDS = { retain_us: days, max_bytes: formatSize, archive_after_us: days, delete_after_us: days }
-
-interface LimitProps {
-  of: ProjectRetention
-  name: 'retain_us' | 'max_bytes' | (typeof AGES)[number]
-  label: string
-  unit: readonly [size: number, noun: string]
-  /** The first value of a limit of the project's own, in the unit. */
-  initially: number
-  /** What 0 says. */
-  none?: string
-  /** In the unit. */
-  least?: number
-}
-
-function LimitField(props: LimitProps) {
-  const { of, name, label, unit, initially, none = say.noLimit, least = 0.05 } = props
-  const [size, noun] = unit
+function LimitField({ of, name }: { of: ProjectRetention; name: Name }) {
+  const { label, unit, initially, none, least }: Limit = LIMITS[name]
   /** Of the project, `null`: the service's; of the service, `null`: no limit. 0: no limit. */
   const [limit, service] = [of[name], of[`default_${name}`]]
   const kind = useSignal(limit === null ? 'service' : limit === 0 ? 'none' : 'own')
@@ -170,29 +155,29 @@ function LimitField(props: LimitProps) {
         value={kind.value}
         onChange={event => (kind.value = event.currentTarget.value)}
       >
-        <option value="service">{say.asService(service === null ? none : WORDS[name](service))}</option>
+        <option value="service">{say.asService(service === null ? none : unit.format(service))}</option>
         <option value="none">{none}</option>
-        <option value="own">{say.own(noun)}</option>
+        <option value="own">{say.own(unit.noun)}</option>
       </select>
       {kind.value === 'own' && (
         <input
           type="number"
           class="field"
           name={`${name}-own`}
-          aria-label={`${label}: ${noun}`}
+          aria-label={`${label}: ${unit.noun}`}
           required
           min={least}
           max="100000"
           step="any"
-          defaultValue={limit ? limit / size : initially}
+          defaultValue={limit ? limit / unit.size : initially}
         />
       )}
     </label>
   )
 }
 
-function limitIn(form: FormData, name: string, size: number): number | null {
+function limitIn(form: FormData, name: Name): number | null {
   const kind = form.get(name)
   if (kind === 'service') return null
-  return kind === 'none' ? 0 : Math.round(Number(form.get(`${name}-own`)) * size)
+  return kind === 'none' ? 0 : Math.round(Number(form.get(`${name}-own`)) * LIMITS[name].unit.size)
 }

@@ -7,22 +7,20 @@ import { runHref, withQuery } from '../../router'
 import { keepDeletedUs } from '../../store/actions'
 import { runs, selecting } from '../../text/runs'
 import { deleting } from '../../text/shared'
-import { ageS } from '../parts/age'
-import { StatusGlyph } from '../parts/Glyph'
+import { StatusGlyph, VerdictWord } from '../parts/Glyph'
 import { isNarrow } from '../parts/media'
 import { useRuns } from '../parts/stores'
-import { VerdictWord } from '../parts/VerdictWord'
+import { ageS } from '../parts/When'
 import { type Column, statusOf } from './columns'
 import './RunRow.css'
 
 interface RunRowProps {
   row: Signal<RunSummary>
   columns: readonly Column[]
-  query: URLSearchParams
   index: number
 }
 
-export function RunRow({ row, columns, query, index }: RunRowProps) {
+export function RunRow({ row, columns, index }: RunRowProps) {
   const run = row.value
   const { selection } = useRuns()
   return (
@@ -30,13 +28,13 @@ export function RunRow({ row, columns, query, index }: RunRowProps) {
       <Tick run={run} />
       <td>
         {run.deleted_at ? (
-          <span class="deleted-name">{run.name}</span>
+          <span class="row-name">{run.name}</span>
         ) : (
-          <a class="run-name" href={runHref(run.run_id)} title={run.name}>
+          <a class="row-name run-name" href={runHref(run.run_id)} title={run.name}>
             {run.name}
           </a>
         )}
-        {!isNarrow.value && !run.deleted_at && <Tags run={run} query={query} />}
+        {!isNarrow.value && !run.deleted_at && <Tags run={run} />}
         {run.archived_at !== null && <small> {runs.isArchived}</small>}
         {run.deleted_at && <span class="deletion faint">{deletion(run.deleted_at)}</span>}
         {isNarrow.value && !run.deleted_at && (
@@ -82,17 +80,11 @@ function Tick({ run }: { run: RunSummary }) {
   )
 }
 
-function Tags({ run, query }: { run: RunSummary; query: URLSearchParams }) {
+function Tags({ run }: { run: RunSummary }) {
   return (
     <span class="tags">
       {formatTags(run.tags).map(tag => (
-        <a
-          key={tag}
-          class="tag"
-          title={tag}
-          href={`/${withQuery(query, { tag })}`}
-          aria-label={runs.filterTag(tag)}
-        >
+        <a key={tag} class="tag" title={tag} href={`/${withQuery({ tag })}`} aria-label={runs.filterTag(tag)}>
           {tag}
         </a>
       ))}

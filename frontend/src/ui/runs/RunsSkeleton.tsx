@@ -5,7 +5,6 @@ import { NAME_PX } from './columns'
 import { useColumns } from './RunsTable'
 import { useRoom } from './width'
 import '../parts/Skeleton.css'
-import './RunsSkeleton.css'
 
 const ROWS = Array.from({ length: 14 }, (_, row) => row)
 

@@ -1,9 +1,8 @@
 /** The table of runs: rows near the screen only, live cells in place, an order that holds under the pointer. */
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { navigate, withQuery } from '../../router'
 import { COLUMN_IDS, type ColumnId, chosen, configKey } from '../../store/chosen'
-import type { RunsFilter } from '../../store/filter'
-import { keyOf, nextSort, type SortKey } from '../../store/order'
+import { listFilter } from '../../store/filter'
+import { keyOf, type SortKey } from '../../store/order'
 import { runs as say, selecting } from '../../text/runs'
 import { Button } from '../parts/Button'
 import { isNarrow } from '../parts/media'
@@ -12,6 +11,7 @@ import { COLUMNS, type Column, columnOf, fitting, headOf, kindsOf, NAME_PX, TICK
 import { RunRow } from './RunRow'
 import { useRowKeys } from './rowKeys'
 import { useRowWindow } from './rowWindow'
+import { SortHead } from './SortHead'
 import { room, useRoom } from './width'
 import '../parts/DataTable.css'
 import './RunsTable.css'
@@ -24,7 +24,8 @@ const NARROW_COLUMN_PX = 146
 /** The next page is requested this many rows before the end of what is loaded. */
 const ROWS_AHEAD = 20
 
-export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSearchParams }) {
+export function RunsTable() {
+  const { sort } = listFilter.value
   const runs = useRuns()
   const { hold, more, rows } = runs
   const ids = runs.order.value
@@ -32,7 +33,7 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
   const body = useRef<HTMLTableSectionElement>(null)
   const narrow = isNarrow.value
   const { isGpu, isMixed } = kindsOf(runs)
-  const columns = useColumns(isMixed, keyOf(filter.sort))
+  const columns = useColumns(isMixed, keyOf(sort))
   const isTooWide = !narrow && leastPx(columns) > room.value
   useRoom(whole)
   const height = narrow ? NARROW_ROW_PX : ROW_PX
@@ -61,15 +62,14 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
         <thead>
           <tr aria-rowindex={1}>
             <TickAll ids={ids} />
-            <Head label={say.columns.run} sort="name" filter={filter} query={query} />
-            {columns.map(({ id, sort, isFigure }) => (
-              <Head
+            <SortHead label={say.columns.run} by="name" sort={sort} />
+            {columns.map(({ id, sort: by, isFigure }) => (
+              <SortHead
                 key={id}
                 label={headOf(id, isGpu)}
-                sort={sort}
                 class={isFigure ? 'figure' : ''}
-                filter={filter}
-                query={query}
+                by={by}
+                sort={sort}
               />
             ))}
           </tr>
@@ -84,7 +84,7 @@ export function RunsTable({ filter, query }: { filter: RunsFilter; query: URLSea
           <Spacer height={from * height} />
           {ids.slice(from, to).map((id, index) => {
             const row = rows.get(id)
-            return row && <RunRow key={id} row={row} columns={columns} query={query} index={from + index} />
+            return row && <RunRow key={id} row={row} columns={columns} index={from + index} />
           })}
           <Spacer height={(ids.length - to) * height} />
         </tbody>
@@ -116,32 +116,6 @@ function TickAll({ ids }: { ids: readonly string[] }) {
         checked={selection.ids.value.length === ids.length}
         onChange={event => selection.set(ids, event.currentTarget.checked)}
       />
-    </th>
-  )
-}
-
-interface HeadProps {
-  label: string
-  sort: SortKey | undefined
-  class?: string
-  filter: RunsFilter
-  query: URLSearchParams
-}
-
-function Head({ label, sort: key, class: name, filter, query }: HeadProps) {
-  const isSorted = keyOf(filter.sort) === key
-  const direction = filter.sort.startsWith('-') ? 'descending' : 'ascending'
-  const sort = () => key && navigate(`/${withQuery(query, { sort: nextSort(filter.sort, key) })}`, 'replace')
-  return (
-    <th scope="col" class={name} aria-sort={isSorted ? direction : undefined}>
-      {key ? (
-        <button type="button" onClick={sort}>
-          {label}
-          {isSorted && <span aria-hidden="true">{direction === 'descending' ? ' ↓' : ' ↑'}</span>}
-        </button>
-      ) : (
-        label
-      )}
     </th>
   )
 }

@@ -5,7 +5,7 @@ import { navigate } from '../../router'
 import { bind } from '../../shortcuts'
 import { archive, restore, unarchive } from '../../store/actions'
 import { compareHref, MOST_COMPARED } from '../../store/compareHref'
-import type { RunsFilter } from '../../store/filter'
+import { listFilter } from '../../store/filter'
 import { may, type Power } from '../../store/may'
 import type { RunsStore } from '../../store/runs'
 import { selecting as say, tagging } from '../../text/runs'
@@ -19,13 +19,14 @@ import './SelectionBar.css'
 const DeleteDialog = onDemand(async () => (await import('../parts/DeleteDialog')).DeleteDialog)
 const TagDialog = onDemand(async () => (await import('./TagDialog')).TagDialog)
 
-export function SelectionBar({ filter }: { filter: RunsFilter }) {
+export function SelectionBar() {
   const ids = useRuns().selection.ids.value
   if (ids.length === 0) return null
-  return <Bar ids={ids} filter={filter} />
+  return <Bar ids={ids} />
 }
 
-function Bar({ ids, filter }: { ids: readonly string[]; filter: RunsFilter }) {
+function Bar({ ids }: { ids: readonly string[] }) {
+  const filter = listFilter.value
   const runs = useRuns()
   const { rows, selection } = runs
   const isTagging = useSignal(false)

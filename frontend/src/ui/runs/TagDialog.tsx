@@ -5,6 +5,7 @@ import { retag } from '../../store/actions'
 import type { RunsStore } from '../../store/runs'
 import { tagging as say } from '../../text/runs'
 import { FormDialog } from '../parts/Dialog'
+import { Field } from '../parts/fields'
 import { useRuns } from '../parts/stores'
 import { tagsOf } from '../parts/tags'
 
@@ -49,19 +50,15 @@ export function TagDialog({ ids, onClose }: TagProps) {
           ))}
         </ul>
       )}
-      <label>
-        <span>{say.add}</span>
-        <input
-          type="text"
-          class="field"
-          placeholder={say.hint}
-          maxLength={1_000}
-          autocomplete="off"
-          spellcheck={false}
-          value={typed.value}
-          onInput={event => (typed.value = event.currentTarget.value)}
-        />
-      </label>
+      <Field
+        label={say.add}
+        placeholder={say.hint}
+        maxLength={1_000}
+        autocomplete="off"
+        spellcheck={false}
+        value={typed.value}
+        onInput={event => (typed.value = event.currentTarget.value)}
+      />
     </FormDialog>
   )
 }

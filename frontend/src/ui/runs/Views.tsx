@@ -1,38 +1,32 @@
 /** Saved views: lists of runs under a name, shared by all who use the service. */
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { change, get } from '../../api/client'
 import type { View } from '../../api/schema'
 import { asSentence } from '../../format'
-import { navigate, withQuery } from '../../router'
+import { navigate, route, withQuery } from '../../router'
 import { chosen } from '../../store/chosen'
 import { service } from '../../store/connection'
 import { may, mayAnywhere } from '../../store/may'
 import { show } from '../../store/notice'
-import { openResource, type Resource } from '../../store/resource'
+import type { Resource } from '../../store/resource'
 import { views as say } from '../../text/lists'
 import { banner } from '../../text/shared'
 import { Button } from '../parts/Button'
 import { Choices } from '../parts/Choice'
 import { FormDialog, refusalOf } from '../parts/Dialog'
-import { useStore } from '../parts/stores'
+import { Field } from '../parts/fields'
+import { useAnswer } from '../parts/stores'
 import { WhyNot } from '../parts/WhyNot'
 import './Views.css'
 
 const PATH = '/api/v1/views'
 const at = (view: View) => `${PATH}/${encodeURIComponent(view.view_id)}`
 
-interface ViewsProps {
-  query: URLSearchParams
-  byJob: boolean
-  close(): void
-}
-
-export function Views({ query, byJob, close }: ViewsProps) {
-  const views = useStore(() => openResource<View[]>(stop => get(PATH, {}, stop), { topics: ['runs'] }))
+export function Views({ close }: { close(): void }) {
+  const { query } = route.value
+  const views = useAnswer(stop => get(PATH, {}, stop), [], { topics: ['runs'] })
   /** `null`: none; else what is named: a new view, or this one. */
   const naming = useSignal<View | 'new' | null>(null)
-  useEffect(() => void views.read(), [views])
   const here = addressed(query)
   const trouble = views.trouble.value
   return (
@@ -41,15 +35,13 @@ export function Views({ query, byJob, close }: ViewsProps) {
         <Choices
           small
           label={say.group}
-          value={byJob ? 'job' : 'run'}
+          value={query.get('group') === 'job' ? 'job' : 'run'}
           options={[
             ['run', say.runs],
             ['job', say.byJob],
           ]}
           // What runs are sorted by is not always what jobs are.
-          onChoose={what =>
-            navigate(`/${withQuery(query, { group: what === 'job' ? what : null, sort: null })}`)
-          }
+          onChoose={what => navigate(`/${withQuery({ group: what === 'job' ? what : null, sort: null })}`)}
         />
       )}
       {trouble && <p class="missing">{banner.trouble(say.what)}</p>}
@@ -97,7 +89,7 @@ export function Views({ query, byJob, close }: ViewsProps) {
 /** What the address of the list says, with the columns that the browser remembers. */
 function addressed(query: URLSearchParams): string {
   const columns = query.get('columns') ?? chosen.value?.join() ?? null
-  return withQuery(query, { columns }).slice(1)
+  return withQuery({ columns }, query).slice(1)
 }
 
 interface ChangesProps {
@@ -168,10 +160,7 @@ function NameDialog({ view, here, views, onClose }: NameProps) {
   return (
     <FormDialog title={view ? say.renameTitle(view.name) : say.saveTitle} onSave={save} onClose={onClose}>
       {!view && <p class="detail">{say.saveDetail}</p>}
-      <label>
-        {say.name}
-        <input class="field" name="name" required maxLength={100} defaultValue={view?.name ?? ''} />
-      </label>
+      <Field label={say.name} name="name" required maxLength={100} defaultValue={view?.name ?? ''} />
     </FormDialog>
   )
 }

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { CauseHours, Week } from '../../api/schema'
 import { formatFraction, formatHours, formatHoursCell, formatWeekday } from '../../format'
 import { navigate, withQuery } from '../../router'
+import { listFilter } from '../../store/filter'
 import { hasTerm, ofDay, toggled } from '../../store/terms'
 import { week as say } from '../../text/runs'
 import { hourNoun } from '../../text/shared'
@@ -16,23 +17,23 @@ const opacityAt = (place: number) => OPACITIES[place] ?? 0.28
 
 interface WeekProps {
   week: Week
-  query: URLSearchParams
+  /** Of all runs, and not only of those that the filters find. */
+  isOfAll: boolean
 }
 
-/** `isOfAll`: of all runs, and not only of those that the filters find. */
-export function WeekHead({ week, query, isOfAll }: WeekProps & { isOfAll: boolean }) {
+export function WeekHead({ week, isOfAll }: WeekProps) {
   return (
     <section class="week" aria-labelledby="week-sentence">
       <div>
         <Sentence week={week} isOfAll={isOfAll} />
-        {week.hours_lost > 0 && <CauseBar week={week} query={query} />}
+        {week.hours_lost > 0 && <CauseBar week={week} />}
       </div>
-      {week.days.some(day => day.hours_used > 0) && <Days week={week} query={query} />}
+      {week.days.some(day => day.hours_used > 0) && <Days week={week} />}
     </section>
   )
 }
 
-function Sentence({ week, isOfAll }: { week: Week; isOfAll: boolean }) {
+function Sentence({ week, isOfAll }: WeekProps) {
   const share = formatFraction(week.hours_lost / week.hours_used)
   return (
     <h1 id="week-sentence" class="sentence">
@@ -105,11 +106,11 @@ function slice(words: string, causes: readonly CauseHours[]): Slice {
   }
 }
 
-function CauseBar({ week, query }: WeekProps) {
+function CauseBar({ week }: { week: Week }) {
   const slices = slicesOf(week.by_cause)
-  const q = query.get('q') ?? ''
+  const { q } = listFilter.value
   const isAny = slices.some(({ term }) => hasTerm(q, term))
-  const press = (term: string) => navigate(`/${withQuery(query, { q: toggled(q, [term]) })}`)
+  const press = (term: string) => navigate(`/${withQuery({ q: toggled(q, [term]) })}`)
   return (
     <>
       {/* The words below are the same buttons: the keyboard and the screen reader need them once. */}
@@ -141,10 +142,10 @@ function CauseBar({ week, query }: WeekProps) {
   )
 }
 
-function Days({ week, query }: WeekProps) {
+function Days({ week }: { week: Week }) {
   const looked = useSignal<number | null>(null)
   const most = Math.max(...week.days.map(day => day.hours_lost))
-  const q = query.get('q') ?? ''
+  const { q } = listFilter.value
   const day = week.days[looked.value ?? -1]
   const last = week.days.at(-1)?.hours_lost ?? null
   const part = (hours: number) => `${most > 0 ? (100 * hours) / most : 0}%`
@@ -175,7 +176,7 @@ function Days({ week, query }: WeekProps) {
               onPointerEnter={() => (looked.value = index)}
               onFocus={() => (looked.value = index)}
               onBlur={() => (looked.value = null)}
-              onClick={() => navigate(`/${withQuery(query, { q: onDay(q, week, name) })}`)}
+              onClick={() => navigate(`/${withQuery({ q: onDay(q, week, name) })}`)}
             >
               <i class="filled" style={{ height: part(lost) }} />
             </button>

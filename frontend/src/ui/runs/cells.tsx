@@ -1,13 +1,14 @@
 /** The cells of the runs table that are more than a word: the wait and its last hour, what a fix gains. */
+import { serviceNow } from '../../api/client'
 import type { RunSummary } from '../../api/schema'
 import { sparkPath } from '../../charts/spark'
-import { formatFactor, formatFraction, formatSetting, NOT_MEASURED } from '../../format'
+import { formatDay, formatFactor, formatFraction, formatSetting, NOT_MEASURED } from '../../format'
 import { gainOf, isOfOneLoop, runGainOf } from '../../gain'
 import { runs as say } from '../../text/runs'
 import { useRuns } from '../parts/stores'
 import './cells.css'
 
-const SPARK = { width: 88, height: 20 }
+const SPARK_HEIGHT = 20
 
 /** As the headline of the run has it: of all its loaders. */
 export function Wait({
@@ -37,17 +38,35 @@ export function Wait({
 /** `null`: a verdict of an earlier version did not note it. */
 const shareOf = (copies: number | null) => (copies === null ? null : formatFraction(copies))
 
-export function SparkCell({ run }: { run: RunSummary }) {
-  if (!run.spark.some(value => value !== null)) return null
-  const { line, area } = sparkPath(run.spark, SPARK.width, SPARK.height)
-  const isLoud = run.status === 'running' && run.bound === 'data'
+interface SparkProps {
+  values: readonly (number | null)[]
+  width?: number
+  isLoud?: boolean
+  /** Left out: the cells beside it say it. */
+  label?: string
+}
+
+export function Spark({ values, width = 88, isLoud = false, label }: SparkProps) {
+  if (!values.some(value => value !== null)) return null
+  const { line, area } = sparkPath(values, width, SPARK_HEIGHT)
   return (
-    <svg class={`spark ${isLoud ? 'loud' : ''}`} width="92" height="24" aria-hidden="true">
-      <path class="ground" d={`M0,${SPARK.height + 0.5}H${SPARK.width}`} />
+    <svg
+      class={`spark ${isLoud ? 'loud' : ''}`}
+      width={width + 4}
+      height="24"
+      role="img"
+      aria-label={label}
+      aria-hidden={!label}
+    >
+      <path class="ground" d={`M0,${SPARK_HEIGHT + 0.5}H${width}`} />
       <path class="area" d={area} />
       <path class="line" d={line} />
     </svg>
   )
+}
+
+export function Started({ run }: { run: RunSummary }) {
+  return <span class="faint">{formatDay(new Date(run.started_at), new Date(serviceNow()))}</span>
 }
 
 /** A long text is cut by its cell, and whole in its title. */

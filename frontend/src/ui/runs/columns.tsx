@@ -1,25 +1,16 @@
 /** The columns of the runs table: what each says of a run, how wide it is, and which of them there is room for. */
 import type { ComponentChildren } from 'preact'
-import { serviceNow } from '../../api/client'
 import type { RunSummary } from '../../api/schema'
-import {
-  formatAgeCell,
-  formatDay,
-  formatDuration,
-  formatHoursCell,
-  formatNumber,
-  NOT_MEASURED,
-} from '../../format'
+import { formatAgeCell, formatDuration, formatHoursCell, formatNumber, NOT_MEASURED } from '../../format'
 import { type ColumnId, configColumn, configKey } from '../../store/chosen'
 import type { SortKey } from '../../store/order'
 import type { RunsStore } from '../../store/runs'
 import { runs as say } from '../../text/runs'
 import { text } from '../../text/shared'
 import { isEndUnknown } from '../../verdict'
-import { ageS, silentS } from '../parts/age'
-import { StatusGlyph } from '../parts/Glyph'
-import { VerdictWord } from '../parts/VerdictWord'
-import { ConfigCell, Gain, SparkCell, Wait } from './cells'
+import { StatusGlyph, VerdictWord } from '../parts/Glyph'
+import { ageS, silentS } from '../parts/When'
+import { ConfigCell, Gain, Spark, Started, Wait } from './cells'
 
 export interface Column {
   id: ColumnId
@@ -67,7 +58,7 @@ export const COLUMNS: readonly Column[] = [
     sort: 'data_stall_fraction',
     cell: run => <Wait run={run} />,
   },
-  { id: 'spark', width: 100, cell: run => <SparkCell run={run} /> },
+  { id: 'spark', width: 100, cell: run => <Spark values={run.spark} isLoud={isLosing(run)} /> },
   {
     id: 'lost',
     // As its head where all runs are on GPUs, with the arrow of the order.
@@ -100,7 +91,7 @@ export const COLUMNS: readonly Column[] = [
     width: 116,
     sort: 'started_at',
     isFigure: true,
-    cell: run => <span class="faint">{formatDay(new Date(run.started_at), new Date(serviceNow()))}</span>,
+    cell: run => <Started run={run} />,
   },
 ]
 
@@ -131,12 +122,17 @@ function columnOfConfig(key: string): Column {
   return { id, width: 110, sort: id, isFigure: true, cell: run => <ConfigCell run={run} name={key} /> }
 }
 
+export function kindsOf({ order, rows }: RunsStore) {
+  return kindsAmong(order.value.map(id => Boolean(rows.get(id)?.peek().gpus)))
+}
+
 /** Whether all that is listed ran on GPUs, or some did and others not. */
-export function kindsOf({ order, rows }: RunsStore): { isGpu: boolean; isMixed: boolean } {
-  const onGpu = order.value.map(id => Boolean(rows.get(id)?.peek().gpus))
+export function kindsAmong(onGpu: readonly boolean[]): { isGpu: boolean; isMixed: boolean } {
   const isGpu = onGpu.length > 0 && onGpu.every(Boolean)
   return { isGpu, isMixed: !isGpu && onGpu.some(Boolean) }
 }
+
+const isLosing = ({ status, bound }: RunSummary) => status === 'running' && bound === 'data'
 
 /** Ended, out of reach, or not known which: three words. */
 export function statusOf(run: RunSummary): string {

@@ -73,7 +73,7 @@ export function HoursPanel({ name, title, groups }: HoursPanelProps) {
 }
 
 export function searchHref(group: GroupHours): string {
-  return `/${withQuery(new URLSearchParams(), { q: group.search })}`
+  return `/${withQuery({ q: group.search }, new URLSearchParams())}`
 }
 
 function GroupName({ group }: { group: GroupHours }) {

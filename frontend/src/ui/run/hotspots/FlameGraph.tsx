@@ -1,14 +1,14 @@
 /** The graph itself: walked through by the arrow keys, zoomed by Enter or a press, left by Escape; and where the reader is. */
 import { useSignal } from '@preact/signals'
+import type { TargetedMouseEvent } from 'preact'
 import { useEffect, useId, useMemo, useRef } from 'preact/hooks'
 import type { HotspotsPage } from '../../../api/schema'
-import { type Flame, ROW } from '../../../charts/flame/draw'
+import { barAt, type Flame, flame, ROW } from '../../../charts/flame/draw'
 import { type Bar, neighbour, rowWith } from '../../../charts/flame/layout'
 import { type FlameNode, placeOf } from '../../../charts/flame/tree'
-import { mountFlame } from '../../../charts/flame/view'
 import { formatFraction, formatNumber } from '../../../format'
 import { flame as say, stages } from '../../../text/hotspots'
-import { Chart } from '../../parts/Chart'
+import { Chart, scaleUnder } from '../../parts/Chart'
 import './FlameGraph.css'
 
 interface FlameGraphProps {
@@ -26,21 +26,20 @@ interface FlameGraphProps {
 export function FlameGraph({ page, shown, from, onMove, onZoom, onLeave }: FlameGraphProps) {
   const tree = useRef<HTMLDivElement>(null)
   const pointed = useSignal<Bar | null>(null)
-  const press = useRef((_: Bar): void => undefined)
-  press.current = bar => {
+  const drawn = useMemo(() => flame({ ...shown, pointed: pointed.value }), [shown, pointed.value])
+  const under = (event: TargetedMouseEvent<HTMLElement>) =>
+    barAt(shown.bars, scaleUnder(drawn, event), event.offsetX, event.offsetY)
+  function press(bar: Bar | null): void {
+    if (!bar) return
     // Getting the focus is a move, too.
     tree.current?.focus({ preventScroll: true })
     onMove(bar)
     onZoom(bar.node)
   }
-  const mount = useMemo(
-    () => (element: HTMLElement, first: Flame) =>
-      mountFlame(element, first, {
-        onPoint: bar => (pointed.value = bar),
-        onPress: bar => press.current(bar),
-      }),
-    [pointed],
-  )
+  useEffect(() => {
+    // What was under the pointer may lie elsewhere now.
+    pointed.value = null
+  }, [shown, pointed])
   useEffect(() => reveal(tree.current, from), [from])
 
   function onKeyDown(event: KeyboardEvent): void {
@@ -69,7 +68,14 @@ export function FlameGraph({ page, shown, from, onMove, onZoom, onLeave }: Flame
         onKeyDown={onKeyDown}
       >
         <div aria-hidden="true">
-          <Chart mount={mount} data={shown} label="" />
+          <Chart
+            drawn={drawn}
+            label=""
+            style={{ cursor: pointed.value ? 'pointer' : '' }}
+            onPointerMove={event => (pointed.value = under(event))}
+            onPointerLeave={() => (pointed.value = null)}
+            onClick={event => press(under(event))}
+          />
         </div>
         <Item id={item} bar={from} bars={shown.bars} page={page} />
       </div>

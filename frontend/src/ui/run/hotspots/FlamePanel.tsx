@@ -9,6 +9,7 @@ import { chart } from '../../../charts/picture'
 import { formatFraction } from '../../../format'
 import { flame as say } from '../../../text/hotspots'
 import { Button } from '../../parts/Button'
+import { Search } from '../../parts/fields'
 import { type FigureColumn, type Figures, figuresOf } from '../../parts/figures'
 import { Panel } from '../../parts/Panel'
 import { FlameGraph, nameOf } from './FlameGraph'
@@ -58,7 +59,17 @@ export function FlamePanel({ page, search, isFolded = false }: FlamePanelProps) 
       picture={() => [chart(flame({ ...shown, current: null }))]}
     >
       <div class="flame-state row screen-only">
-        <Search search={search} />
+        <Search
+          label={say.search}
+          typed={search}
+          class="flame-search"
+          onKeyDown={event => {
+            if (event.key !== 'Escape' || search.value === '') return
+            // The page's own Escape leaves the page.
+            event.preventDefault()
+            search.value = ''
+          }}
+        />
         <span class="detail" role="status">
           {matches && say.found(of, formatFraction(matches.samples / root.samples), matches.nodes.size)}
         </span>
@@ -82,25 +93,6 @@ export function FlamePanel({ page, search, isFolded = false }: FlamePanelProps) 
         {ofAgent >= LEAST_OF_AGENT && ` ${say.ofAgent(formatFraction(ofAgent))}`}
       </p>
     </Panel>
-  )
-}
-
-function Search({ search }: { search: Signal<string> }) {
-  return (
-    <input
-      type="search"
-      class="field flame-search"
-      placeholder={say.search}
-      aria-label={say.search}
-      value={search.value}
-      onInput={event => (search.value = event.currentTarget.value)}
-      onKeyDown={event => {
-        if (event.key !== 'Escape' || search.value === '') return
-        // The page's own Escape leaves the page.
-        event.preventDefault()
-        search.value = ''
-      }}
-    />
   )
 }
 

@@ -4,26 +4,23 @@ import type { ComponentChildren } from 'preact'
 import type { Caller, Hotspot, HotspotsPage } from '../../../api/schema'
 import { formatFraction, formatMargin, formatNumber } from '../../../format'
 import { hotspots as say, stages } from '../../../text/hotspots'
-import { Button } from '../../parts/Button'
+import { useFirst } from '../../parts/Button'
 import { Choices } from '../../parts/Choice'
 import { CodePlace } from '../../parts/CodePlace'
 import { DataTable } from '../../parts/DataTable'
-import { type FigureColumn, figuresOf } from '../../parts/figures'
+import { asTheyAre, type FigureColumn, figuresOf } from '../../parts/figures'
 import { Panel } from '../../parts/Panel'
-import { StacksMenu } from './StacksMenu'
 import './HotspotList.css'
+import { address } from '../../../api/client'
+import { Menu } from '../../parts/Menu'
 
 /** Most that are worth a change are among these. */
 const FIRST = 5
 
 const FILED: readonly FigureColumn<Hotspot>[] = [
-  { name: 'function' },
-  { name: 'file' },
-  { name: 'line' },
-  { name: 'stage' },
+  ...asTheyAre<Hotspot>('function', 'file', 'line', 'stage'),
   { name: 'is_own', value: one => (one.is_own ? 1 : 0) },
-  { name: 'self_fraction' },
-  { name: 'total_fraction' },
+  ...asTheyAre<Hotspot>('self_fraction', 'total_fraction'),
 ]
 
 /** A share; by how much it may be off, `null`: not known. */
@@ -59,9 +56,8 @@ interface HotspotListProps {
 export function HotspotList({ page, ranks, search, controls }: HotspotListProps) {
   const { of, loader, rank, samples } = page
   const by = useSignal<By>(page.hot_lines.length > 0 ? 'line' : 'self')
-  const showsAll = useSignal(false)
   const places = placesOf(page, by.value)
-  const shown = showsAll.value ? places : places.slice(0, FIRST)
+  const [shown, showAll] = useFirst(places, FIRST, say)
   return (
     <Panel
       title={say.titles[of]}
@@ -87,11 +83,7 @@ export function HotspotList({ page, ranks, search, controls }: HotspotListProps)
       />
       {page.order && <p class="detail">{page.order}</p>}
       {page.change && <p class="detail">{page.change}</p>}
-      {places.length > FIRST && (
-        <Button kind="small" onClick={() => (showsAll.value = !showsAll.value)}>
-          {showsAll.value ? say.fewer : say.all(places.length)}
-        </Button>
-      )}
+      {showAll}
     </Panel>
   )
 }
@@ -223,4 +215,21 @@ function Share({ share: [fraction, margin], samples }: { share: Known; samples: 
       <small>{formatMargin(margin)}</small>
     </span>
   )
+}
+
+interface StacksMenuProps {
+  runId: string
+  /** How often was looked, where that is too rarely for shares. */
+  few?: string
+}
+
+/** All stacks of a run, of all its loaders and ranks, for other programs. */
+export function StacksMenu({ runId, few }: StacksMenuProps) {
+  const items = (['collapsed', 'speedscope'] as const).map(format => {
+    const [label, detail] = say.formats[format]
+    const asked = { path: { run_id: runId }, query: { format } }
+    const href = address('/api/v1/runs/{run_id}/export', asked)
+    return { label, detail: few ? say.fewLooks(few) : detail, href }
+  })
+  return <Menu label={say.export} title={`${say.export}: ${say.stacks}`} items={items} small />
 }

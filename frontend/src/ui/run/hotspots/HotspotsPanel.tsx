@@ -1,22 +1,23 @@
 /** Where a loader spends its time: functions with their shares, how they call each other, and the slowest samples. */
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { get } from '../../../api/client'
 import type { HotspotsPage } from '../../../api/schema'
 import { asSentence, formatFraction, formatNumber } from '../../../format'
-import { openHotspots } from '../../../store/hotspots'
 import type { Still } from '../../../store/run'
 import { hotspots as say } from '../../../text/hotspots'
 import { TroubleBanner } from '../../parts/Banner'
 import { Choices } from '../../parts/Choice'
+import { Snippet } from '../../parts/CopyButton'
 import { Panel } from '../../parts/Panel'
-import { Snippet } from '../../parts/Snippet'
-import { useStore } from '../../parts/stores'
+import { useAnswer } from '../../parts/stores'
 import { FlamePanel } from './FlamePanel'
-import { HotspotList } from './HotspotList'
+import { HotspotList, StacksMenu } from './HotspotList'
 import { SlowSamples } from './SlowSamples'
-import { StacksMenu } from './StacksMenu'
 import './HotspotsPanel.css'
+
+/** Bursts of samples are handed over every 20 s. */
+const REST_MS = 15_000
 
 interface HotspotsPanelProps {
   run: Still
@@ -31,10 +32,13 @@ interface HotspotsPanelProps {
 export function HotspotsPanel({ run, loader, rank, isFolded = false }: HotspotsPanelProps) {
   const of = useSignal<HotspotsPage['of']>('loading')
   const chosen = { loader, rank, of: of.value }
-  const store = useStore(() => openHotspots(run.run_id, chosen), [run.run_id])
-  useEffect(() => store.choose(chosen), [store, loader, rank, of.value])
-  const page = store.page.value
-  const trouble = store.page.trouble.value
+  const answer = useAnswer(
+    stop => get('/api/v1/runs/{run_id}/hotspots', { path: { run_id: run.run_id }, query: chosen }, stop),
+    [run.run_id],
+    { restMs: REST_MS, topics: [`run:${run.run_id}`] },
+    [loader, rank, of.value],
+  )
+  const [page, trouble] = [answer.value, answer.trouble.value]
   return (
     <>
       {trouble && <TroubleBanner what={say.what} error={trouble} />}
@@ -87,13 +91,14 @@ function Shown({ page, run, of, isFolded }: ShownProps) {
     </div>
   )
   return (
-    <details class="folded" open={WITHIN.includes(location.hash)}>
-      <summary>
-        <h2>{say.titles[page.of]}</h2>
-        <span class="detail">{foremost(page)}</span>
-      </summary>
+    <Panel
+      title={say.titles[page.of]}
+      detail={foremost(page)}
+      isFolded
+      isAskedFor={WITHIN.includes(location.hash)}
+    >
       {panels}
-    </details>
+    </Panel>
   )
 }
 

@@ -1,10 +1,9 @@
 /** The samples that took longest to load. */
-import { useSignal } from '@preact/signals'
 import type { HotspotsPage, SlowSample } from '../../../api/schema'
 import { formatBytes, NOT_MEASURED } from '../../../format'
 import { workers } from '../../../text/charts'
 import { hotspots, slowSamples as say } from '../../../text/hotspots'
-import { Button } from '../../parts/Button'
+import { useFirst } from '../../parts/Button'
 import { DataTable } from '../../parts/DataTable'
 import { type FigureColumn, figuresOf } from '../../parts/figures'
 import { Panel } from '../../parts/Panel'
@@ -60,19 +59,14 @@ interface SlowSamplesProps {
 }
 
 export function SlowSamples({ page: { slow_samples: samples, loader }, hasRanks }: SlowSamplesProps) {
-  const showsAll = useSignal(false)
-  const shown = showsAll.value ? samples : samples.slice(0, FIRST)
+  const [shown, showAll] = useFirst(samples, FIRST, hotspots)
   const { file, tables } = figuresOf(columnsOf(loader, hasRanks, samples.some(waited)), samples, shown)
   return (
     <Panel title={say.title} name="slow-samples" detail={say.detail(loader ?? '')} figures={{ file }}>
       {tables().map(({ columns, rows }) => (
         <DataTable key="all" caption={say.title} columns={columns} rows={rows} class="slow-samples" />
       ))}
-      {samples.length > FIRST && (
-        <Button kind="small" onClick={() => (showsAll.value = !showsAll.value)}>
-          {showsAll.value ? hotspots.fewer : hotspots.all(samples.length)}
-        </Button>
-      )}
+      {showAll}
     </Panel>
   )
 }

@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Drawn, mountDrawn } from '../../src/charts/mount'
 import { repaint } from '../../src/charts/palette'
+import { follow } from '../../src/charts/pointing'
+import { createSurface, type Drawn } from '../../src/charts/surface'
 import { recordCanvas } from './recording'
 
 /** The browser's, as far as a chart asks it. */
@@ -27,14 +28,13 @@ beforeEach(() => {
 })
 afterEach(() => vi.unstubAllGlobals())
 
-const mounted = () =>
-  mountDrawn(document.createElement('div'), FIRST, { crosshair: signal<number | null>(null) })
+const mounted = () => createSurface(document.createElement('div'), FIRST)
 
 test('a chart is drawn with each new data, and not again with the same', () => {
   const chart = mounted()
-  chart.update(FIRST)
-  chart.update(SECOND)
-  chart.update(SECOND)
+  chart.show(FIRST)
+  chart.show(SECOND)
+  chart.show(SECOND)
   expect(drawn).toEqual(['first', 'second'])
   chart.destroy()
 })
@@ -42,8 +42,8 @@ test('a chart is drawn with each new data, and not again with the same', () => {
 test('a chart off the screen is drawn when it comes near, with the newest data, and once', () => {
   const chart = mounted()
   tellNear(false)
-  chart.update(SECOND)
-  chart.update(THIRD)
+  chart.show(SECOND)
+  chart.show(THIRD)
   expect(drawn).toEqual(['first'])
   tellNear(true)
   tellNear(true)
@@ -54,7 +54,7 @@ test('a chart off the screen is drawn when it comes near, with the newest data, 
 test('another theme, and paper, draw also what is off the screen', () => {
   const chart = mounted()
   tellNear(false)
-  chart.update(SECOND)
+  chart.show(SECOND)
   repaint()
   expect(drawn).toEqual(['first', 'second'])
   tellNear(true)
@@ -74,12 +74,13 @@ describe('the pointer', () => {
   const pointed = (onZoom?: (from: number, to: number) => void) => {
     const crosshair = signal<number | null>(null)
     const element = document.createElement('div')
-    const chart = mountDrawn(element, { ...FIRST, scale: () => WIDE }, { crosshair, onZoom })
-    const canvas = element.querySelector('canvas') as HTMLCanvasElement
+    const chart = createSurface(element, { ...FIRST, scale: () => WIDE })
+    const unfollow = follow(chart, crosshair, onZoom)
+    const { canvas } = chart
     canvas.setPointerCapture = () => {}
     const at = (name: 'onpointerdown' | 'onpointermove' | 'onpointerup', offsetX: number) =>
       canvas[name]?.({ offsetX, button: 0, pointerId: 1 } as PointerEvent)
-    return { crosshair, element, canvas, at, chart }
+    return { crosshair, element, canvas, at, chart, unfollow }
   }
 
   test('moves the crosshair of all charts, and takes it along when it leaves', () => {
@@ -110,7 +111,8 @@ describe('the pointer', () => {
   })
 
   test('does nothing to a chart that was taken away', () => {
-    const { crosshair, element, chart } = pointed()
+    const { crosshair, element, chart, unfollow } = pointed()
+    unfollow()
     chart.destroy()
     crosshair.value = 30
     expect(element.children).toHaveLength(0)
