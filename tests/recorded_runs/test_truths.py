@@ -15,6 +15,7 @@ from tests.app.diagnosis.invariants import contradictions
 from tests.app.judged_runs import JudgedRuns, judge
 from tests.recorded_runs import loops_of, names, truth_of, windows_of
 from tests.recorded_runs.answers import ANSWERS, ASKED, answer
+from underfed.launcher.verdict import lines_of as last_lines
 from underfed_server import figures
 from underfed_server.advice.case import make_case
 from underfed_server.advice.prediction.predict import Predictor
@@ -28,6 +29,8 @@ from underfed_server.model import Diagnosis, LoaderLine
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.store import Store
+from underfed_server.terminal.check import lines_of, stall_limit
+from underfed_server.terminal.one_line import line_of
 from underfed_server.terminal.rendering import render_diagnosis
 
 TIMED = [name for name in names() if any(each["spent_s"] for each in loops_of(name).values())]
@@ -134,6 +137,13 @@ def test_the_terminal_says_the_same_of_each_loader(runs: JudgedRuns) -> None:
         assert [part for part in row.split() if part.endswith("%")] == [figures.fraction(share) for share in shares]
 
 
+def test_a_speed_says_whose_loop_it_is_of(runs: JudgedRuns) -> None:
+    lightning, trainer = (figures.speed(runs.diagnosis(name)) or "" for name in ("with_lightning", "with_trainer"))
+    assert " in the validation loop over loader-1 alone, as it ran; " in lightning
+    assert " in the training loop over loader-1 alone, as it ran; " in trainer
+    assert "loop over" not in (figures.speed(runs.diagnosis("crash")) or "")
+
+
 def test_a_loader_that_is_chosen_is_judged_by_its_own_steps(runs: JudgedRuns) -> None:
     found, truth = runs.diagnosis("three_loaders"), loops_of("three_loaders")
     said = {name: LoaderDiagnoses().read(runs.store("three_loaders"), found.run_id, name) for name in truth}
@@ -173,7 +183,7 @@ def test_a_straggler_costs_each_rank_what_it_waits_itself(runs: JudgedRuns) -> N
     assert first.change == "fix_rank" and "on one of the others" not in first.diff, "all are here"
     assert first.title == "Copy the data of rank 5 to where the others read theirs", "no host that all of them are on"
     assert "node-03" not in f"{found.why} {first.why}"
-    assert first.why.startswith("It loads a batch in 92.9 ms, the median rank in 22.1 ms.")
+    assert first.why.startswith("It loads a batch in 92.9 ms on average, the median rank in 22.1 ms.")
     for advice in found.advice:
         assert advice.predicted_speedup is not None
         assert found.hours_used * (1 - 1 / advice.predicted_speedup) <= found.hours_lost * 1.05
@@ -486,6 +496,14 @@ def test_what_a_run_kept_by_tuning_is_the_first_thing_to_do(runs: JudgedRuns) ->
         console.print(render_diagnosis(found))
     printed = capture.get()
     assert printed.index(found.to_write.title) < printed.index("Move the other jobs off"), "before what gains less"
+    assert "saved" not in printed, "what follows is not what to do first"
+    for line in (line_of(found), "\n".join(lines_of(found, [stall_limit(found, 0.1)], "page"))):
+        first, others = line.index("first fix: Write num_workers=2 into the program, "), line.count("first fix")
+        assert first > 0 and others == 1, line
+    assert [*last_lines(found.model_dump(by_alias=True), "page")][-3:-1] == [
+        "first fix: Write num_workers=2 into the program, × 1.91 measured",
+        "worth a try: Move the other jobs off these 2 cores, × 1.17 at most for the run",
+    ]
     assert runs.diagnosis("crash").to_write is None
 
 

@@ -55,7 +55,7 @@ def _fix(found: Diagnosis) -> str:
     best = found.best_advice
     if best is None or found.bound == "unknown":
         return ""
-    first = "worth a try" if found.is_beside_first else "first fix"
+    first = "first fix" if figures.first_beside(found) is None else "worth a try"
     return f"; {first}: {best.title}, {figures.gain_of_run(best)}"
 
 

@@ -275,9 +275,10 @@ def _speed(diagnosis: Diagnosis) -> str | None:
 
 
 def _saved(diagnosis: Diagnosis) -> str | None:
-    """Of a run that has ended, as on its page. One that an earlier version judged may have the hours of another fix."""
+    """Of a run that has ended, as on its page, where a fix is what to do first. One that an earlier version judged may
+    have the hours of another fix."""
     best, saved = diagnosis.best_advice, diagnosis.hours_saved
-    if best is None or not best.is_promised or saved is None or diagnosis.status == "running":
+    if best is None or not best.is_promised or saved is None or diagnosis.status == "running" or diagnosis.to_write:
         return None
     each = _divided(diagnosis)
     hours = figures.span((saved.low / each, saved.high / each), figures.hours)

@@ -7,10 +7,17 @@ function continued(title: string): string {
   return title.replace(/^[A-Z](?=[a-z]* )/, first => first.toLowerCase())
 }
 
+/** A factor stays in one line. */
+function joined(factor: string): string {
+  return factor.replace(' ', '\u00a0')
+}
+
 /** Ranks that an amount is summed over; 1: it is that of each, or there is one. */
 export interface Each {
   summed: number
 }
+
+const WAITED = { loader: 'any loader', copies: 'data or copies', data: 'data' } as const
 
 export const run = {
   steps: (steps: string, isRunning: boolean, end: string | null, loader: string | null) =>
@@ -71,15 +78,16 @@ export const run = {
   /** The terminal says the same (`figures.speed`). */
   rate: (isRunning: boolean, betweenPauses: string | null, ideal: string | null) =>
     `${isRunning ? 'now' : 'as it ran'}${betweenPauses === null ? '' : `, ${betweenPauses} between pauses`}${ideal === null ? '' : `; ${ideal}`}`,
-  ideal: (least: string, waited: 'loader' | 'copies' | 'data') =>
-    `${least} if no step waited for ${{ loader: 'any loader', copies: 'data or copies', data: 'data' }[waited]}`,
+  ideal: (least: string, waited: keyof typeof WAITED) => `${least} if no step waited for ${WAITED[waited]}`,
   onEachRank: 'on each rank ',
-  /** Whose speed it is, in a run with several loaders. */
-  inLoop: (loader: string) => `in the loop over ${loader} `,
+  /** Whose speed it is, in a run with several loaders. The terminal says the same. */
+  inLoop: (loader: string, role: string | null) =>
+    `in the ${role ? `${role} ` : ''}loop over ${loader} alone, `,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
     `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured in a replay of ${batches} batches`,
   saved: (fix: string) => `saved over the same steps if you ${continued(fix)}`,
   savedAtMost: (fix: string) => `saved over the same steps if you ${continued(fix)}`,
+  kept: (act: string) => `if you ${continued(act)}: the next run begins without it`,
   upTo: (amount: string) => `up to ${amount}`,
   ahead: (lastStep: string) => `more will be lost by step ${lastStep}`,
   aheadAnHour: 'will be lost per further hour of training',
@@ -170,8 +178,11 @@ export const advice = {
   command: 'Try it without changing the code:',
   moreEvidence: (count: number, isMore: boolean) => `${count} ${isMore ? 'more ' : ''}figures`,
   moreLines: (count: number) => `${count} more lines`,
-  ceilingNote: (step: string | null, factor: string, loader: string | null) =>
-    `Gains do not add up. Instant data would gain ${loader === null ? '' : `the loop over ${loader} `}about ${factor.replace(' ', '\u00a0')}${step ? `: ${step} per step` : ''}.`,
+  ceilingNote: (factor: string, step: string, waited: keyof typeof WAITED, loader: string | null) =>
+    `Gains do not add up. If no step waited for ${WAITED[waited]}, the loop ${loader === null ? '' : `over ${loader} `}would be ${joined(factor)} as fast: ${step} per step.`,
+  /** What the same speed leaves out. */
+  shorterRest: (factor: string, step: string) =>
+    ` Where loading slows the rest of a step, too, it may be up to ${joined(factor)}: ${step} per step.`,
   refusals: 'What would not help',
 }
 

@@ -369,6 +369,17 @@ describe('advice', () => {
     cleanup()
     render(<Verdict run={run()} diagnosis={diagnosis({ to_write })} />)
     expect(document.querySelector('.first-fix')?.textContent).toBe(`${title}× 1.91 measured`)
+    const outside = {
+      beside_loader: 'Move the other jobs.',
+      is_beside_first: true,
+      beside: [{ title: 'Move the other jobs', detail: '', speedup: 1.2, hours_saved: 0.5 }],
+    }
+    cleanup()
+    render(<Verdict run={run()} diagnosis={diagnosis({ advice: [], ...outside, to_write })} />)
+    expect(document.querySelector('.cost')?.textContent).toMatch(
+      /× 1.91 measuredif you write num_workers=2 into the program: the next run begins without it$/,
+    )
+    expect(document.querySelector('.cost')?.textContent).not.toMatch(/up to|saved/)
   })
 
   test('of a crashed run come after the crash, with its error and where in the program it was raised', () => {
@@ -393,6 +404,27 @@ describe('advice', () => {
     )
     expect(document.querySelector('.why')?.textContent).toContain('Save less often (docs). The loop')
     expect(document.querySelector('.whole')?.textContent).toBe('loader-1')
+  })
+
+  test('say what instant data would gain by the figures of the verdict, and what it may gain beyond them', () => {
+    const could = { instant_data_steps_per_s: 5, instant_data_high_steps_per_s: 5 }
+    const { rerender } = render(<AdviceList run={run()} diagnosis={diagnosis(could)} />)
+    const note = () => document.querySelector('.note')?.textContent?.replaceAll('\u00a0', ' ')
+    // A step of 412 ms of which 177 ms are waits.
+    expect(note()).toBe(
+      'Gains do not add up. If no step waited for data, the loop would be × 1.75 as fast: 235 ms per step. Where loading slows the rest of a step, too, it may be up to × 2.06: 200 ms per step.',
+    )
+    rerender(
+      <AdviceList run={run()} diagnosis={diagnosis({ ...could, instant_data_high_steps_per_s: null })} />,
+    )
+    expect(note()).toContain('up to × 2.06')
+    const alike = { instant_data_steps_per_s: 4.26, instant_data_high_steps_per_s: 4.27 }
+    rerender(<AdviceList run={run()} diagnosis={diagnosis(alike)} />)
+    expect(note()).toMatch(/235 ms per step\.$/)
+    cleanup()
+    render(<Verdict run={run()} diagnosis={diagnosis(could)} />)
+    // 621 samples/s × 1.75
+    expect(seen()).toMatch(/1,08\d if no step waited for data/)
   })
 
   test('refusals carry their reason', () => {
@@ -597,12 +629,12 @@ describe('workers', () => {
     expect(cells.slice(8)).toEqual(['1 GiB', '–', '−1 MiB', '4', '1', '0'])
   })
 
-  test('of which none is to blame are folded into their medians, until one is', () => {
+  test('of which none is to blame are folded into the side of the limit that they are on, until one is', () => {
     const median = (load_us_p50: number, number: number) => worker({ worker: number, load_us_p50 })
     const isFolded = () => document.querySelector('details#workers') !== null
     const { rerender } = show(median(1_000, 0), median(1_200, 1))
     expect(document.querySelector('#workers > summary')?.textContent).toBe(
-      'Worker by workermedian 1–1.2 ms, limit 900 µs',
+      'Worker by workerall medians are above the limit of 900 µs',
     )
     const later = (...workers: WorkerInfo[]) =>
       rerender(<WorkersPanel page={workersPage({ workers, limit_us: 900 })} run={run({ gpus: 0 })} />)

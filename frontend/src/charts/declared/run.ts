@@ -200,6 +200,7 @@ function loadChart(
   const { heatmap: map, limit_us: limitUs } = workers
   if (!map || map.counts.length === 0) return null
   const medianUs = newestMedianUs(map)
+  // Of a bin: its exact figure stands with the workers.
   const median = formatDuration(medianUs === null ? null : Number(medianUs.toPrecision(2)))
   const limit = limitUs === null ? '' : formatDuration(limitUs)
   return {
@@ -207,7 +208,7 @@ function loadChart(
       ? 'Time a worker takes to load one batch'
       : 'Time the training process takes to load one batch',
     detail: `darker is more batches${limit && '; the dashed line is the longest that the workers keep up with'}`,
-    label: `Heat map of load time per batch: median ${median} at its end${limit && `, limit ${limit}`}`,
+    label: `Heat map of load time per batch: median about ${median} at its end${limit && `, limit ${limit}`}`,
     quantities: [],
     drawn: heatmap({
       across,
@@ -221,7 +222,6 @@ function loadChart(
       limitUs,
       limitLabel: `${limit} limit`,
       medianUs,
-      medianLabel: `${median} median`,
     }),
   }
 }
