@@ -23,6 +23,7 @@ from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.api.dependencies import choose
 from underfed_server.diagnose import LoaderDiagnoses
 from underfed_server.diagnosis.judge import judge as findings_of
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.earlier import named, read_facts
 from underfed_server.facts.pauses import Paused, read_paused
 from underfed_server.model import Diagnosis, LoaderLine
@@ -32,6 +33,7 @@ from underfed_server.store.store import Store
 from underfed_server.terminal.check import lines_of, stall_limit
 from underfed_server.terminal.one_line import line_of
 from underfed_server.terminal.rendering import render_diagnosis
+from underfed_server.terminal.verdict import word_of
 
 TIMED = [name for name in names() if any(each["spent_s"] for each in loops_of(name).values())]
 """A framework that requests its batches itself is not timed by its program."""
@@ -455,7 +457,7 @@ def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_ne
     newest = told[-1]["loaders"][0]
     assert found.judged_from_step == sum(each["loaders"][0]["steps"] for each in told[:-1])
     assert found.reason == "judged from step 180 on: num_workers was 1 before and is 3 since"
-    assert found.sentence.startswith("Since step 180 the training loop waits "), "not the whole run"
+    assert "; since step 180 the training loop waits " in found.sentence, "not the whole run"
     assert found.judged_steps == newest["steps"] - found.warmup_steps
     # Its whole epoch has the start of the workers too, in steps that are not judged.
     assert found.data_stall_fraction is not None
@@ -484,6 +486,53 @@ def test_what_went_by_while_a_program_was_started_again_is_told(runs: JudgedRuns
     lasted_us = sum(each.end_us - each.start_us for each in spans)
     assert told and float(told[1]) == pytest.approx(lasted_us / 1e6, abs=0.06), "as its chart has it"
     assert "started again" not in (runs.diagnosis("crash").why or "")
+
+
+def test_restarts_that_took_more_than_waiting_are_the_largest_words(runs: JudgedRuns) -> None:
+    found, others = runs.diagnosis("shell_loop"), runs.diagnosis("tuned")
+    again_s = sum(
+        each.end_us - each.start_us
+        for each in shown(runs, "shell_loop", "loader-1").pauses
+        if each.kind == "restart"
+    ) / 1e6  # fmt: skip
+    assert found.hours_restarting is not None and found.hours_lost is not None
+    assert found.hours_restarting * 3600 == pytest.approx(again_s, abs=0.06)
+    assert found.hours_restarting > found.hours_lost
+    assert found.sentence.startswith(f"Starting the program again took {again_s:.1f} s; since step 180 ")
+    assert (found.why or "").startswith("The program was started again 2 times: ")
+    assert others.hours_restarting is None and "again" not in others.sentence
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_word_of_a_verdict_is_that_of_the_share_beside_it(name: str, runs: JudgedRuns) -> None:
+    found = runs.diagnosis(name)
+    row = runs.store(name).summary(found.run_id)
+    assert row.data_stall_fraction is not None
+    is_bound = percent(row.data_stall_fraction) in (*(f"{share}%" for share in range(20, 101)),)
+    assert word_of(row).endswith("data-bound" if is_bound else "some wait"), (word_of(row), row.data_stall_fraction)
+    assert word_of(row) == word_of(found), "lists have the word of the page"
+    assert word_of(row).startswith("paused, ") == (name == "checkpoints")
+    for line in found.loaders if len(found.loaders) > 1 else []:
+        alone = LoaderDiagnoses().read(runs.store(name), found.run_id, line.loader)
+        assert (alone.bound, alone.level) == (line.bound, line.level)
+
+
+@pytest.mark.parametrize(
+    ("name", "basis"),
+    [
+        ("straggler", "over all 150 steps on all 8 ranks (causes from the last 145, where it is 40%), host clock"),
+        ("checkpoints", "over all 500 steps (causes from the last 489, where it is 20%), host clock"),
+        ("paired", "over all 220 steps of paintings (causes from the last 214, where it is 40%), host clock"),
+        ("three_loaders", "causes from the last 45 steps of held_out, host clock"),
+        ("crash", "from the last 202 steps, host clock"),
+        ("crowded_pictures", "from the last 235 steps, host clock"),
+    ],
+)
+def test_a_headline_of_more_steps_than_the_causes_says_so(name: str, basis: str, runs: JudgedRuns) -> None:
+    console = Console(width=500, highlight=False, force_terminal=False)
+    with console.capture() as capture:
+        console.print(render_diagnosis(runs.diagnosis(name)))
+    assert re.search(rf"confidence \w+, {re.escape(basis)}$", capture.get().splitlines()[0])
 
 
 def test_what_a_run_kept_by_tuning_is_the_first_thing_to_do(runs: JudgedRuns) -> None:

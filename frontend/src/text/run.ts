@@ -7,6 +7,12 @@ function continued(title: string): string {
   return title.replace(/^[A-Z](?=[a-z]* )/, first => first.toLowerCase())
 }
 
+/** Whose steps they are. */
+function ofWhich(loader: string | null, ranks: number): string {
+  const onRanks = ranks > 1 ? ` on ${ranks === 2 ? 'both' : `all ${ranks}`} ranks` : ''
+  return `${loader === null ? '' : ` of ${loader}`}${onRanks}`
+}
+
 /** A factor stays in one line. */
 function joined(factor: string): string {
   return factor.replace(' ', '\u00a0')
@@ -48,17 +54,22 @@ export const run = {
   noLoaderDetail: 'Input that does not come from a PyTorch DataLoader can be watched from the script:',
   advised: 'applies the advice of',
   overrides: 'Set for this run:',
-  confidence: (level: string, steps: string, loader: string | null, ranks: number) =>
-    `confidence ${level}, from the last ${steps} steps${loader === null ? '' : ` of ${loader}`}${ranks > 1 ? ` on ${ranks === 2 ? 'both' : `all ${ranks}`} ranks` : ''}`,
+  confidence: (level: string, basis: string) => `confidence ${level}, ${basis}`,
+  /** What the headline is of, or the causes, where that is one of several loaders. The terminal says the same. */
+  fromLast: (steps: string, loader: string | null, ranks: number) =>
+    `${loader === null ? '' : 'causes '}from the last ${steps} steps${ofWhich(loader, ranks)}`,
+  /** The headline is of more steps than the causes, and has another share than theirs. */
+  overAll: (steps: string, loader: string | null, ranks: number, judged: string, share: string) =>
+    `over all ${steps} steps${ofWhich(loader, ranks)} (causes from the last ${judged}, where it is ${share})`,
   notFinal: 'not final: the last steps are still being judged',
   clock: { gpu: 'device clock', host: 'host clock' },
-  mostlyPaused: (word: string) => `paused, ${word}`,
   progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
   lost: (used: string, copies: string | null, isSoFar: boolean, isOfRun: boolean, base: string) =>
     `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}${copies ? `, ${copies} of it to copies` : ''}, of ${used} ${isOfRun ? base : 'in its loop'}`,
   /** The headline is of these steps alone. */
   lostSince: (from: string, judged: string, used: string, all: string, whole: string) =>
     `lost to waiting for data since step ${from}, of ${used} in the ${judged} steps that are judged; over all ${all} steps ${whole} were lost`,
+  restarting: 'went by while the program was started again; in no other figure',
   paused: (share: string, used: string) => `in pauses, ${share} of ${used} in the training loop`,
   /** What hours are counted over: more than the newest steps, which are judged. No share: the verdict tells one, of these. */
   base: (
@@ -187,7 +198,9 @@ export const advice = {
 }
 
 export const shared = {
-  lost: (hours: string) => `Together they lost ${hours}. The others:`,
+  lost: (hours: string) => `Together they lost ${hours}.`,
+  others: 'The others:',
+  manyOthers: (count: number) => `The ${count} others`,
 }
 
 export const signals = {

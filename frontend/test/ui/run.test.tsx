@@ -180,6 +180,27 @@ describe('the verdict', () => {
     expect(seen()).toContain('19–24 minsaved per further hour')
   })
 
+  test('says what the headline is of, and the causes where these are of fewer steps', () => {
+    const kind = () => document.querySelector('.kind')?.textContent
+    const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis()} />)
+    expect(kind()).toMatch(/confidence high, from the last [\d,]+ steps, host clock/)
+    const all = diagnosis({ judged_stall_fraction: 0.4, judged_steps: 145, steps: 150 })
+    rerender(<Verdict run={run()} diagnosis={all} />)
+    expect(kind()).toContain(
+      'high, over all 150 steps (causes from the last 145, where it is 40%), host clock',
+    )
+  })
+
+  test('begins its figures with the time in which the program was started again, where that is most', () => {
+    render(<Verdict run={run()} diagnosis={diagnosis({ hours_restarting: 12 })} />)
+    expect(document.querySelector('.cost p')?.textContent).toMatch(
+      /^12 GPU-hourswent by while the program was started again/,
+    )
+    cleanup()
+    render(<Verdict run={run()} diagnosis={diagnosis()} />)
+    expect(seen()).not.toContain('started again')
+  })
+
   test('says how much of the time used was spent in pauses', () => {
     render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.5 })} />)
     expect(seen()).toContain('GPU-hoursin pauses, 50% of 21.9 GPU-hours in the training loop')
@@ -783,6 +804,15 @@ describe('what stands beside a verdict', () => {
     render(<Verdict run={run({ run_id: 'run-1' })} diagnosis={diagnosis({ shared: [shared] })} />)
     expect(seen()).toContain('at nas:/x at one time. Together they lost 4 hours. The others: resnet.')
     expect(screen.getByRole('link', { name: 'resnet' }).getAttribute('href')).toContain('run-2')
+    expect(document.querySelector('.shared details')).toBeNull()
+  })
+
+  test('many runs that share its cause are counted, and named where one asks for them', () => {
+    const runs = ['a', 'b', 'c', 'd'].map(name => ({ run_id: name, name, hours_lost: 1 }))
+    const many = { ...shared, runs: [...runs, { run_id: 'run-1', name: 'vit', hours_lost: 1 }] }
+    render(<Verdict run={run({ run_id: 'run-1' })} diagnosis={diagnosis({ shared: [many] })} />)
+    expect(document.querySelector('.shared summary')?.textContent).toBe('The 4 others')
+    expect(document.querySelector('.shared details')?.textContent).toBe('The 4 othersa, b, c, d')
   })
 
   test('a measured speed with instant data stands beside the computed one', () => {

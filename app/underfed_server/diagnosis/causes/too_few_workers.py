@@ -67,15 +67,15 @@ def is_outnumbered(examined: Examination) -> bool:
 def _what_for(examined: Examination) -> str:
     """Of workers that wait on full cores."""
     if (examined.loads.helped or 0.0) >= HELPED_FRACTION:
-        return "; what they wait for are threads or programs of their own that compute, on cores that are full"
+        return ". They wait for threads or programs of their own, which compute on full cores"
     if examined.loads.storage is None:
-        return ", because a load mostly waits outside its own code, for storage or a service"
-    return ", because a load mostly waits for something that is neither a core nor a disk, such as a service"
+        return ". A load mostly waits outside its own code, for storage or a service"
+    return ". A load mostly waits, but not for a core or a disk: for a service, for example"
 
 
 def _share_of_others(examined: Examination) -> str:
     others, usable = examined.crowd.cores or 0.0, examined.facts.host.usable_cores or 0.0
-    return f"; one more may be given a part of the {others:.1f} of {usable:g} cores that other jobs use"
+    return f". Other jobs use {others:.1f} of the {usable:g} cores, and another worker may get a part of that"
 
 
 def _are_behind(examined: Examination) -> bool:
@@ -109,7 +109,7 @@ def _free(rank: RankFacts, host: HostShare) -> str:
     if used is None or not usable:
         return ""
     free = usable - used
-    return "; cores are free" if free >= 1 else f"; of {usable:g} cores {free:.2f} are free"
+    return ". Cores are free" if free >= 1 else f". Of {usable:g} cores {free:.2f} are free"
 
 
 CAUSE = Cause(

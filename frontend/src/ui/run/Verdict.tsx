@@ -41,7 +41,7 @@ export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }:
       <div>
         <p class={`kind row ${verdictTone(diagnosis)}`}>
           <VerdictGlyph judged={diagnosis} />
-          {capital(badge(diagnosis))}
+          {capital(verdictWord(diagnosis))}
           {run.no_loader === null && <span>{kindDetail(diagnosis)}</span>}
           {isPartial(run, diagnosis) && <span class="quiet">{say.notFinal}</span>}
         </p>
@@ -85,12 +85,6 @@ export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }:
   )
 }
 
-/** With the pauses, where these take more than the waits do. */
-function badge(diagnosis: Diagnosis): string {
-  const word = verdictWord(diagnosis)
-  return diagnosis.is_mostly_paused ? say.mostlyPaused(word) : word
-}
-
 /** Where fixes stand below the fold: what to do, leading there. */
 function FirstFix({ diagnosis }: { diagnosis: Diagnosis }) {
   const { advice, to_write: kept = null } = diagnosis
@@ -123,20 +117,34 @@ function isPartial({ status }: Still, diagnosis: Diagnosis): boolean {
   return (status === 'finished' || status === 'crashed') && judged_at !== null && !is_final
 }
 
+/** More names are no sentence any more. */
+const MOST_NAMED = 3
+
 /** Other runs wait for the same: then no setting of this run is the cause. */
 function Shared({ shared, runId }: { shared: SharedCause; runId: string }) {
   const others = shared.runs.filter(one => one.run_id !== runId)
+  const names = others.map((one, index) => (
+    <>
+      {index > 0 && ', '}
+      <a href={runHref(one.run_id)}>{one.name || one.run_id}</a>
+    </>
+  ))
+  const areMany = others.length > MOST_NAMED
   return (
-    <p class="shared quiet">
+    <div class="shared quiet">
       {shared.sentence} {sayShared.lost(formatHours(shared.hours_lost, 'hour'))}{' '}
-      {others.map((one, index) => (
+      {!areMany && (
         <>
-          {index > 0 && ', '}
-          <a href={runHref(one.run_id)}>{one.name || one.run_id}</a>
+          {sayShared.others} {names}.
         </>
-      ))}
-      .
-    </p>
+      )}
+      {areMany && (
+        <details>
+          <summary>{sayShared.manyOthers(others.length)}</summary>
+          {names}
+        </details>
+      )}
+    </div>
   )
 }
 
@@ -153,15 +161,15 @@ function Watchable() {
 function kindDetail(diagnosis: Diagnosis): string {
   // What is missing of a run that ended, the reason says.
   if (isOpen(diagnosis)) return diagnosis.status === 'running' ? progressOf(diagnosis) : ''
-  const said = diagnosis.confidence
-    ? say.confidence(
-        diagnosis.confidence,
-        formatNumber(diagnosis.judged_steps),
-        oneOfSeveral(diagnosis),
-        diagnosis.ranks.length,
-      )
-    : ''
+  const said = diagnosis.confidence ? say.confidence(diagnosis.confidence, basisOf(diagnosis)) : ''
   return [said, say.clock[diagnosis.clock]].filter(Boolean).join(', ')
+}
+
+function basisOf(diagnosis: Diagnosis): string {
+  const { judged_stall_fraction: share = null, steps, ranks } = diagnosis
+  const [all, judged] = [steps, diagnosis.judged_steps].map(formatNumber) as [string, string]
+  const of = [oneOfSeveral(diagnosis), ranks.length] as const
+  return share === null ? say.fromLast(judged, ...of) : say.overAll(all, ...of, judged, formatFraction(share))
 }
 
 function Progress({ diagnosis }: { diagnosis: Diagnosis }) {
@@ -212,6 +220,13 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const isAllCopies = lost !== null && (diagnosis.copy_hours_lost ?? 0) >= NEARLY_ALL * lost
   return (
     <div class="cost">
+      {isOfRun && diagnosis.hours_restarting && (
+        <p>
+          <b>{formatHours(diagnosis.hours_restarting / each, noun)}</b>
+          {each > 1 && say.onEachRank}
+          {say.restarting}
+        </p>
+      )}
       {isOfRun && <Pauses diagnosis={diagnosis} noun={noun} each={each} />}
       {lost !== null && since !== null && (
         <Since diagnosis={diagnosis} since={since} lost={lost} noun={noun} />
