@@ -21,6 +21,10 @@ HELPED_FRACTION = 0.25
 """Of load time, from which what loading waits for computes, and so may wait for a core itself."""
 
 
+OF_OTHERS = ". Another worker may get a part of the cores that other jobs use"
+"""Where others fill them, and workers compute."""
+
+
 def find(examined: Examination) -> Found | None:
     rank, host, workers = examined.rank, examined.facts.host, examined.workers
     used = measures.used_cores_fraction(rank, host)
@@ -31,7 +35,7 @@ def find(examined: Examination) -> Found | None:
     waits = blocked is not None and blocked >= WAITING_FRACTION
     if is_full and not waits and not is_outnumbered(examined):
         return None
-    whose = "" if not is_full else _what_for(examined) if waits else _share_of_others(examined)
+    whose = "" if not is_full else _what_for(examined) if waits else OF_OTHERS
     busy = measures.busy_workers_fraction(rank, workers)
     return Found(
         examined.beside_crowd * measures.recoverable_share(examined.facts, rank, examined.wait.loading),
@@ -71,11 +75,6 @@ def _what_for(examined: Examination) -> str:
     if examined.loads.storage is None:
         return ". A load mostly waits outside its own code, for storage or a service"
     return ". A load mostly waits, but not for a core or a disk: for a service, for example"
-
-
-def _share_of_others(examined: Examination) -> str:
-    others, usable = examined.crowd.cores or 0.0, examined.facts.host.usable_cores or 0.0
-    return f". Other jobs use {others:.1f} of the {usable:g} cores, and another worker may get a part of that"
 
 
 def _are_behind(examined: Examination) -> bool:

@@ -309,7 +309,7 @@ function CeilingNote({ diagnosis }: { diagnosis: Diagnosis }) {
   const ofLoop = loaders.length > 1 ? loader : null
   return (
     <p class="note">
-      {say.ceilingNote(...told(could.least), waitedFor(diagnosis), ofLoop)}
+      <Sentences text={say.ceilingNote(...told(could.least), waitedFor(diagnosis), ofLoop)} />
       {could.most !== null && say.shorterRest(...told(could.most))}
     </p>
   )
