@@ -95,7 +95,7 @@ def speed(found: Diagnosis) -> str | None:
         return None
     unit, each = "steps/s" if found.samples_per_s is None else "samples/s", now / found.steps_per_s
     on_ranks = " on each rank" if len(found.ranks) > 1 else ""
-    loop = f" in the loop over {found.loader}" if len(found.loaders) > 1 else ""
+    loop = f" in the {_role(found)}loop over {found.loader} alone," if len(found.loaders) > 1 else ""
     paused = shown_pauses(found)
     between = f", {amount(now)} between pauses" if paused else ""
     ran = "now" if found.status == "running" else "as it ran"
@@ -105,6 +105,12 @@ def speed(found: Diagnosis) -> str | None:
         return said
     waited = "any loader" if found.anatomy.others_wait_us else "data or copies" if found.copy_hours_lost else "data"
     return f"{said}; {amount(each * could)} if no step waited for {waited}"
+
+
+def _role(found: Diagnosis) -> str:
+    """What the judged loop is for; empty: that is not known."""
+    roles = {line.loader: line.role for line in found.loaders}
+    return {"train": "training ", "validation": "validation ", "other": ""}[roles.get(found.loader or "", "other")]
 
 
 def shown_pauses(found: Diagnosis) -> float:
@@ -140,8 +146,10 @@ def continued(title: str) -> str:
 
 
 def first_beside(found: Diagnosis) -> str | None:
-    """What to do first where that lies outside the loader, and its gain; ``None``: it does not. A diagnosis of an
-    earlier version has sentences alone."""
+    """What to do first where that is no change of what is in use, and its gain: to write down what tuning kept, or
+    something outside the loader; ``None``: it is a fix. A diagnosis of an earlier version has sentences alone."""
+    if found.to_write is not None:
+        return f"{found.to_write.title}, {found.to_write.gain}"
     if not found.is_beside_first or found.beside_loader is None:
         return None
     title = found.beside[0].title if found.beside else found.beside_loader.removesuffix(".")

@@ -436,7 +436,10 @@ class Verdict(Model):
     headline_stall_fraction: float | None = None
     """What the sentence says of all loaders: of all the time, ``hours_lost`` of ``hours_used``, as far as one is in
     waits for data and the other in no pause. Where the judged steps wait for clearly another share, theirs, and the
-    sentence has both. Lists and orders of runs have this one."""
+    sentence has both. Lists and orders of runs have this one, and ``level`` is of it as it is written."""
+    judged_stall_fraction: float | None = None
+    """What the judged steps wait of their time, for all loaders of their loop: what causes and signals are of.
+    ``None``: the sentence has it, or has another share, such as that of copies."""
     steps_per_s: float | None
     samples_per_s: float | None
     instant_data_steps_per_s: float | None
@@ -452,6 +455,9 @@ class Verdict(Model):
     gpu_hours_lost: float | None
     """The same for ranks that compute on a GPU; ``None`` where there is none."""
     hours_used: float | None
+    hours_restarting: float | None = None
+    """Σ over ranks, from the last step before the program was started again until its next one, where that is more than
+    what pauses and waits took. In no other hours, and in no share. ``None``: it is less, or there is no verdict."""
     paused_fraction: float | None = None
     """Of its newest steps' time, in what the program did beside training: checkpoints, logs. Hours include it, and the
     shares of a step or of a loop's time do not. ``None``: no verdict."""
@@ -701,6 +707,8 @@ class JudgedRun(Model):
     bound_label: Label = ""
     level: Level
     level_label: Label = ""
+    is_mostly_paused: bool | None = None
+    """As of its diagnosis. ``None``: no verdict, or it was not noted when the run was judged."""
     cause: CauseName | None
     cause_label: OptionalLabel = None
     data_stall_fraction: float | None

@@ -68,3 +68,30 @@ function written({ gain, low, high }: Factors): string | null {
   if (gain === null) return null
   return low === null || high === null ? formatFactor(gain) : formatFactors(low, high)
 }
+
+/** Factor between two speeds, below which both are the same to a reader. */
+const MORE_THAN_ALIKE = 1.01
+
+/** Steps per second. */
+export interface WithoutWaits {
+  /** The rest of the step is left as it is. */
+  least: number
+  /** That may be shorter, too, where loading takes cores and memory from it. `null`: by next to nothing. */
+  most: number | null
+}
+
+/** What the loop would get if no step waited. `null`: that is not known. */
+export function withoutWaits(diagnosis: Diagnosis): WithoutWaits | null {
+  const { anatomy, bound, instant_data_steps_per_s: instant } = diagnosis
+  if (!anatomy || instant === null) return null
+  const copiesUs = bound === 'transfer' ? (anatomy.h2d_exposed_us ?? 0) : 0
+  const restUs = anatomy.step_us - anatomy.data_wait_us - (anatomy.others_wait_us ?? 0) - copiesUs
+  const least = restUs > 0 ? Math.min(instant, 1e6 / restUs) : instant
+  const most = Math.max(least, diagnosis.instant_data_high_steps_per_s ?? instant)
+  return { least, most: most < MORE_THAN_ALIKE * least ? null : most }
+}
+
+/** What no step would wait for then. */
+export function waitedFor({ anatomy, copy_hours_lost: copies }: Diagnosis): 'loader' | 'copies' | 'data' {
+  return anatomy?.others_wait_us ? 'loader' : copies ? 'copies' : 'data'
+}

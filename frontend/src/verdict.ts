@@ -1,7 +1,7 @@
 /** A verdict as a word and a tone. The service decides it. */
 import type { Diagnosis, RunSummary } from './api/schema'
 
-export type Judged = Pick<RunSummary, 'bound' | 'level' | 'status'> & {
+export type Judged = Pick<RunSummary, 'bound' | 'level' | 'status' | 'is_mostly_paused'> & {
   /** Why nothing was recorded, of a run in which no loader was seen. */
   no_loader?: string | null
 }
@@ -23,8 +23,8 @@ export function hasSomeWait({ bound, level }: Judged): boolean {
 export function verdictWord(judged: Judged): string {
   if (judged.no_loader) return 'no loader seen'
   if (isOpen(judged)) return judged.status === 'running' ? 'measuring' : 'no verdict'
-  if (isWell(judged)) return 'healthy'
-  return hasSomeWait(judged) ? 'some wait' : `${judged.bound}-bound`
+  const word = hasSomeWait(judged) ? 'some wait' : isWell(judged) ? 'healthy' : `${judged.bound}-bound`
+  return judged.is_mostly_paused ? `paused, ${word}` : word
 }
 
 /** A host that has been silent for longer is not merely out of reach: whether its run still trains is not known. */

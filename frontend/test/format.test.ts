@@ -117,10 +117,10 @@ test.each(FIGURES as [Evidence['unit'], Evidence['value'], string][])(
   },
 )
 
-test.each(VERDICTS as [Judged['bound'], Judged['level'], Judged['status'], string][])(
-  'the verdict %s, %s of a %s run is the word of the terminal',
-  (bound, level, status, word) => {
-    expect(verdictWord({ bound, level, status })).toBe(word)
+test.each(VERDICTS as [Judged['bound'], Judged['level'], Judged['status'], boolean, string][])(
+  'the verdict %s, %s of a %s run, paused: %s, is the word of the terminal',
+  (bound, level, status, is_mostly_paused, word) => {
+    expect(verdictWord({ bound, level, status, is_mostly_paused })).toBe(word)
   },
 )
 

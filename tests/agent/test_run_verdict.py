@@ -72,6 +72,17 @@ def test_what_lies_outside_the_loader_comes_first_where_the_service_says_so(is_f
     assert ("first fix: Move the other jobs, gain not known" in lines_of(judged, "page")) == is_first
 
 
+def test_what_tuning_kept_is_written_down_first_as_on_the_page() -> None:
+    kept = {"title": "Write num_workers=2 into the program", "gain": "× 1.91 measured", "detail": "", "lines": []}
+    beside = {"beside_loader": "Move the other jobs.", "is_beside_first": True}
+    said = [*lines_of(JUDGED | beside | {"to_write": kept}, "page")]
+    assert said[1:4] == [
+        "first fix: Write num_workers=2 into the program, × 1.91 measured",
+        "worth a try: Move the other jobs, gain not known",
+        "worth a try: Raise num_workers from 0 to 4 (× 1.48–1.71)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("answer", "why"),
     [

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.app.made_diagnosis import made_diagnosis
 from underfed.launcher import verdict as last_lines
 from underfed_server import figures
 from underfed_server.figures import evidence
-from underfed_server.model import BestAdvice, Evidence
+from underfed_server.model import BesideAction, BestAdvice, Evidence, ToWrite
 from underfed_server.terminal.verdict import verdict_word
 
 
@@ -44,6 +45,20 @@ def test_the_last_lines_of_a_run_have_a_gain_as_the_terminal_has_it(low: float |
     assert last_lines.gain_of(advice.model_dump(by_alias=True)) == figures.gain_of_run(advice)
 
 
-@pytest.mark.parametrize(("bound", "level", "status", "text"), table("verdicts.json"))
-def test_a_verdict_is_one_word(bound: Any, level: Any, status: Any, text: str) -> None:
-    assert verdict_word(bound, level, status) == text
+@pytest.mark.parametrize("speedup", [1.6, None])
+def test_the_last_lines_of_a_run_have_what_is_to_be_done_outside_it_as_the_terminal_has_it(
+    speedup: float | None,
+) -> None:
+    act = BesideAction(title="Save checkpoints less often", detail="", speedup=speedup, hours_saved=None)
+    outside = {"beside_loader": "Save less.", "beside": [act], "beside_speedup": speedup, "is_beside_first": True}
+    found = made_diagnosis().model_copy(update={**outside, "advice": []})
+    assert last_lines.beside_of(found.model_dump(by_alias=True)) == figures.first_beside(found)
+    kept = ToWrite(title="Write num_workers=2 into the program", gain="× 1.91 measured", detail="", lines=[])
+    found = found.model_copy(update={"to_write": kept})
+    said = [*last_lines.lines_of(found.model_dump(by_alias=True), "page")]
+    assert [line for line in said if line.startswith("first fix: ")] == [f"first fix: {figures.first_beside(found)}"]
+
+
+@pytest.mark.parametrize(("bound", "level", "status", "is_mostly_paused", "text"), table("verdicts.json"))
+def test_a_verdict_is_one_word(bound: Any, level: Any, status: Any, is_mostly_paused: bool, text: str) -> None:
+    assert verdict_word(bound, level, status, is_mostly_paused=is_mostly_paused) == text

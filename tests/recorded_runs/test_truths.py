@@ -15,6 +15,7 @@ from tests.app.diagnosis.invariants import contradictions
 from tests.app.judged_runs import JudgedRuns, judge
 from tests.recorded_runs import loops_of, names, truth_of, windows_of
 from tests.recorded_runs.answers import ANSWERS, ASKED, answer
+from underfed.launcher.verdict import lines_of as last_lines
 from underfed_server import figures
 from underfed_server.advice.case import make_case
 from underfed_server.advice.prediction.predict import Predictor
@@ -22,13 +23,17 @@ from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.api.dependencies import choose
 from underfed_server.diagnose import LoaderDiagnoses
 from underfed_server.diagnosis.judge import judge as findings_of
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.earlier import named, read_facts
 from underfed_server.facts.pauses import Paused, read_paused
 from underfed_server.model import Diagnosis, LoaderLine
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.store import Store
+from underfed_server.terminal.check import lines_of, stall_limit
+from underfed_server.terminal.one_line import line_of
 from underfed_server.terminal.rendering import render_diagnosis
+from underfed_server.terminal.verdict import word_of
 
 TIMED = [name for name in names() if any(each["spent_s"] for each in loops_of(name).values())]
 """A framework that requests its batches itself is not timed by its program."""
@@ -134,6 +139,13 @@ def test_the_terminal_says_the_same_of_each_loader(runs: JudgedRuns) -> None:
         assert [part for part in row.split() if part.endswith("%")] == [figures.fraction(share) for share in shares]
 
 
+def test_a_speed_says_whose_loop_it_is_of(runs: JudgedRuns) -> None:
+    lightning, trainer = (figures.speed(runs.diagnosis(name)) or "" for name in ("with_lightning", "with_trainer"))
+    assert " in the validation loop over loader-1 alone, as it ran; " in lightning
+    assert " in the training loop over loader-1 alone, as it ran; " in trainer
+    assert "loop over" not in (figures.speed(runs.diagnosis("crash")) or "")
+
+
 def test_a_loader_that_is_chosen_is_judged_by_its_own_steps(runs: JudgedRuns) -> None:
     found, truth = runs.diagnosis("three_loaders"), loops_of("three_loaders")
     said = {name: LoaderDiagnoses().read(runs.store("three_loaders"), found.run_id, name) for name in truth}
@@ -173,7 +185,7 @@ def test_a_straggler_costs_each_rank_what_it_waits_itself(runs: JudgedRuns) -> N
     assert first.change == "fix_rank" and "on one of the others" not in first.diff, "all are here"
     assert first.title == "Copy the data of rank 5 to where the others read theirs", "no host that all of them are on"
     assert "node-03" not in f"{found.why} {first.why}"
-    assert first.why.startswith("It loads a batch in 92.9 ms, the median rank in 22.1 ms.")
+    assert first.why.startswith("It loads a batch in 92.9 ms on average, the median rank in 22.1 ms.")
     for advice in found.advice:
         assert advice.predicted_speedup is not None
         assert found.hours_used * (1 - 1 / advice.predicted_speedup) <= found.hours_lost * 1.05
@@ -446,7 +458,7 @@ def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_ne
     newest = told[-1]["loaders"][0]
     assert found.judged_from_step == sum(each["loaders"][0]["steps"] for each in told[:-1])
     assert found.reason == "judged from step 180 on: num_workers was 1 before and is 3 since"
-    assert found.sentence.startswith("Since step 180 the training loop waits "), "not the whole run"
+    assert "; since step 180 the training loop waits " in found.sentence, "not the whole run"
     assert found.judged_steps == newest["steps"] - found.warmup_steps
     # Its whole epoch has the start of the workers too, in steps that are not judged.
     assert found.data_stall_fraction is not None
@@ -477,6 +489,53 @@ def test_what_went_by_while_a_program_was_started_again_is_told(runs: JudgedRuns
     assert "started again" not in (runs.diagnosis("crash").why or "")
 
 
+def test_restarts_that_took_more_than_waiting_are_the_largest_words(runs: JudgedRuns) -> None:
+    found, others = runs.diagnosis("shell_loop"), runs.diagnosis("tuned")
+    again_s = sum(
+        each.end_us - each.start_us
+        for each in shown(runs, "shell_loop", "loader-1").pauses
+        if each.kind == "restart"
+    ) / 1e6  # fmt: skip
+    assert found.hours_restarting is not None and found.hours_lost is not None
+    assert found.hours_restarting * 3600 == pytest.approx(again_s, abs=0.06)
+    assert found.hours_restarting > found.hours_lost
+    assert found.sentence.startswith(f"Starting the program again took {again_s:.1f} s; since step 180 ")
+    assert (found.why or "").startswith("The program was started again 2 times: ")
+    assert others.hours_restarting is None and "again" not in others.sentence
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_word_of_a_verdict_is_that_of_the_share_beside_it(name: str, runs: JudgedRuns) -> None:
+    found = runs.diagnosis(name)
+    row = runs.store(name).summary(found.run_id)
+    assert row.data_stall_fraction is not None
+    is_bound = percent(row.data_stall_fraction) in (*(f"{share}%" for share in range(20, 101)),)
+    assert word_of(row).endswith("data-bound" if is_bound else "some wait"), (word_of(row), row.data_stall_fraction)
+    assert word_of(row) == word_of(found), "lists have the word of the page"
+    assert word_of(row).startswith("paused, ") == (name == "checkpoints")
+    for line in found.loaders if len(found.loaders) > 1 else []:
+        alone = LoaderDiagnoses().read(runs.store(name), found.run_id, line.loader)
+        assert (alone.bound, alone.level) == (line.bound, line.level)
+
+
+@pytest.mark.parametrize(
+    ("name", "basis"),
+    [
+        ("straggler", "over all 150 steps on all 8 ranks (causes from the last 145, where it is 40%), host clock"),
+        ("checkpoints", "over all 500 steps (causes from the last 489, where it is 20%), host clock"),
+        ("paired", "over all 220 steps of paintings (causes from the last 214, where it is 40%), host clock"),
+        ("three_loaders", "causes from the last 45 steps of held_out, host clock"),
+        ("crash", "from the last 202 steps, host clock"),
+        ("crowded_pictures", "from the last 235 steps, host clock"),
+    ],
+)
+def test_a_headline_of_more_steps_than_the_causes_says_so(name: str, basis: str, runs: JudgedRuns) -> None:
+    console = Console(width=500, highlight=False, force_terminal=False)
+    with console.capture() as capture:
+        console.print(render_diagnosis(runs.diagnosis(name)))
+    assert re.search(rf"confidence \w+, {re.escape(basis)}$", capture.get().splitlines()[0])
+
+
 def test_what_a_run_kept_by_tuning_is_the_first_thing_to_do(runs: JudgedRuns) -> None:
     found = runs.diagnosis("tuned")
     assert found.to_write is not None and found.tuning is not None
@@ -487,6 +546,14 @@ def test_what_a_run_kept_by_tuning_is_the_first_thing_to_do(runs: JudgedRuns) ->
         console.print(render_diagnosis(found))
     printed = capture.get()
     assert printed.index(found.to_write.title) < printed.index("Move the other jobs off"), "before what gains less"
+    assert "saved" not in printed, "what follows is not what to do first"
+    for line in (line_of(found), "\n".join(lines_of(found, [stall_limit(found, 0.1)], "page"))):
+        first, others = line.index("first fix: Write num_workers=2 into the program, "), line.count("first fix")
+        assert first > 0 and others == 1, line
+    assert [*last_lines(found.model_dump(by_alias=True), "page")][-3:-1] == [
+        "first fix: Write num_workers=2 into the program, × 1.91 measured",
+        "worth a try: Move the other jobs off these 2 cores, × 1.17 at most for the run",
+    ]
     assert runs.diagnosis("crash").to_write is None
 
 

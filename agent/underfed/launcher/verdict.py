@@ -145,10 +145,12 @@ def lines_of(diagnosis: Mapping[str, Any], page: str, is_profiled: bool = False)
     yield from diagnosis.get("beside_training", [])[:MOST_BESIDE]
     if is_profiled:
         yield from few_looks(diagnosis)
-    is_beside_first = diagnosis.get("is_beside_first", False)
+    is_beside_first, kept = diagnosis.get("is_beside_first", False), diagnosis.get("to_write")
+    if kept:
+        yield f"first fix: {kept['title']}, {kept['gain']}"
     if is_beside_first:
-        yield f"first fix: {beside_of(diagnosis)}"
-    yield from first_fix(diagnosis["advice"], "worth a try" if is_beside_first else "first fix")
+        yield f"{'worth a try' if kept else 'first fix'}: {beside_of(diagnosis)}"
+    yield from first_fix(diagnosis["advice"], "worth a try" if kept or is_beside_first else "first fix")
     yield f"why, and all else: {page}"
 
 

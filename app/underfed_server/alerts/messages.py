@@ -57,8 +57,11 @@ def test_message(channel: str, url: str, now: datetime) -> AlertMessage:
 
 def _fix(diagnosis: Diagnosis | None) -> AlertFix | None:
     advice = diagnosis.best_advice if diagnosis else None
+    if diagnosis is not None and diagnosis.to_write is not None:
+        return _beside(diagnosis, diagnosis.to_write.title, diagnosis.to_write.gain)
     if diagnosis is not None and diagnosis.beside_loader is not None and diagnosis.is_beside_first:
-        return _beside(diagnosis, diagnosis.beside[0].title if diagnosis.beside else diagnosis.beside_loader)
+        title = diagnosis.beside[0].title if diagnosis.beside else diagnosis.beside_loader
+        return _beside(diagnosis, title, figures.gain_at_most(diagnosis.beside_speedup))
     if diagnosis is None or advice is None:
         return None
     gain, low, high = advice.gain_of_run
@@ -73,11 +76,11 @@ def _fix(diagnosis: Diagnosis | None) -> AlertFix | None:
     )
 
 
-def _beside(diagnosis: Diagnosis, what: str) -> AlertFix:
-    """Outside the run, and its gain an estimate."""
+def _beside(diagnosis: Diagnosis, what: str, gain: str) -> AlertFix:
+    """No change of what is in use: written down for the next run, or outside this one."""
     return AlertFix(
         title=_short(what.removesuffix(".")),
-        gain=figures.gain_at_most(diagnosis.beside_speedup),
+        gain=gain,
         predicted_speedup=None,
         low=None,
         high=None,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from underfed_server.diagnosis import sentence
-from underfed_server.diagnosis.bound import Losses, find_bound, find_level, read_losses
+from underfed_server.diagnosis.bound import Losses, find_bound, read_losses
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
 from underfed_server.diagnosis.instant_data import with_instant_data
@@ -64,13 +64,13 @@ def judge(
     examined = examine(facts, overview, _bound(facts, losses, before))
     causes = find_causes(examined, before.cause if before and facts.status == "running" else None)
     lost, copies, used = _hours(facts, overview.slow)
-    told = told_share(facts, overview.slow, losses, is_of_run=is_of_run)
+    told = told_share(facts, overview.slow, losses, facts.judged_loader, is_of_run=is_of_run)
     step_s, samples = rank.step_us / 1e6, _samples_per_step(facts, rank)
     instant = with_instant_data(rank, facts.host, examined.bound, together)
     return Verdict(
         bound=examined.bound,
         clock="gpu" if rank.has_device_clock else "host",
-        level=find_level(losses.loop),
+        level=told.level(losses),
         confidence=_confidence(facts, rank),
         reason="; ".join(filter(None, (_limitation(facts, rank), sentence.judged_since(rank)))) or None,
         sentence=sentence.verdict(examined, losses, told),
@@ -80,6 +80,7 @@ def judge(
         judged_from_step=rank.changed.step_index if rank.changed else None,
         data_stall_fraction=losses.data,
         headline_stall_fraction=told.whole,
+        judged_stall_fraction=told.of_judged if examined.bound in ("data", "compute") else None,
         steps_per_s=1 / step_s,
         samples_per_s=samples / step_s if samples else None,
         instant_data_steps_per_s=instant.speedup / step_s if instant else None,
@@ -88,6 +89,7 @@ def judge(
         copy_hours_lost=copies,
         gpu_hours_lost=lost if all(each.uses_gpu for each in facts.ranks) else None,
         hours_used=used,
+        hours_restarting=_hours_restarting(facts, overview.slow),
         paused_fraction=rank.paused_fraction,
         is_mostly_paused=sentence.outweigh_waiting(rank, losses.data),
         anatomy=anatomy_of(rank),
@@ -166,6 +168,12 @@ def _hours(facts: RunFacts, slow: SlowRanks) -> tuple[float, float | None, float
     seen = [us for rank in facts.ranks if (us := _exposed_us(rank)) is not None]
     copies = sum(seen) / US_PER_HOUR if seen else None
     return slow.input_lost_us / US_PER_HOUR + (copies or 0.0), copies, used / US_PER_HOUR
+
+
+def _hours_restarting(facts: RunFacts, slow: SlowRanks) -> float | None:
+    """Of all ranks, as other hours."""
+    again = sentence.larger_restarts(facts, slow)
+    return None if again is None else again.us * len(facts.ranks) / US_PER_HOUR
 
 
 def _exposed_us(rank: RankFacts) -> float | None:

@@ -17,6 +17,11 @@ def percent(fraction: float) -> str:
     return f"{tenths / 10:.1f}%" if fraction < 0.0995 else f"{math.floor(fraction * 100 + 0.5)}%"
 
 
+def written(fraction: float) -> float:
+    """The share that a reader takes from `percent`: ``0.1959``, which is written ``20%``, is ``0.2``."""
+    return math.floor(fraction * 1_000 + 0.5) / 1_000 if fraction < 0.0995 else math.floor(fraction * 100 + 0.5) / 100
+
+
 def percents(whole: float, parts: Sequence[float]) -> tuple[str, list[str]]:
     """As `percent`, where parts that make up the whole add up as they are printed; else all of them to a tenth, of
     which those give way that rounding changes most: each is what it is wherever else it stands. Parts that leave a rest

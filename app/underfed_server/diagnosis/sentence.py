@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from underfed_server.diagnosis.beside_training import LOOKS, Told, between_fraction, found_beside_training
-from underfed_server.diagnosis.bound import Losses, find_level
+from underfed_server.diagnosis.bound import Losses
 from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
 from underfed_server.diagnosis.ended_tuning import measured_by_trials
@@ -17,13 +17,13 @@ from underfed_server.diagnosis.examination import Examination
 from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction
 from underfed_server.diagnosis.own_work import OwnWork, own_works
 from underfed_server.diagnosis.rounded import percent, percents
-from underfed_server.diagnosis.slow_ranks import SlowWork
+from underfed_server.diagnosis.slow_ranks import SlowRanks, SlowWork
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.diagnosis.told_share import PAUSED_FRACTION, ToldShare
 from underfed_server.facts.costly_lines import KnownShare, costliest_line, known_share_of
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.loading import LoaderHotspots
-from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
+from underfed_server.facts.record import RankFacts, Restarts, RunFacts, epoch_starts
 from underfed_server.measurements import Column
 from underfed_server.model import CauseFinding, Status
 
@@ -36,7 +36,7 @@ UNEXPLAINED_FRACTION, UNEXPLAINED_OF_STEP = 0.10, 0.03
 """Of the wait and of a step, from which what no cause explains is said: what a cause costs is known to some 3 % of a
 step."""
 
-NOT_SHORT = "Saves shorter than two steps are not among them: they are measured with --profile alone."
+NOT_SHORT = "Saves shorter than two steps are not counted: they are measured with --profile alone."
 
 OF_NUMBER = frozenset({"no_workers", "too_few_workers"})
 """Causes that cost what more workers would save, as far as there are cores for them."""
@@ -95,7 +95,9 @@ def verdict(examined: Examination, losses: Losses, told: ToldShare) -> str:
         if outweighs(work.of_loop, losses.data):
             said = f"{work.name} takes {percent(work.of_loop)} of the time; {said[0].lower()}{said[1:]}"
     # What was lost is told of all its programs, most of which may have waited for something else.
-    return f"Since step {rank.changed.step_index:,} {said[0].lower()}{said[1:]}" if rank.changed else said
+    said = f"Since step {rank.changed.step_index:,} {said[0].lower()}{said[1:]}" if rank.changed else said
+    again = larger_restarts(examined.facts, examined.overview.slow)
+    return f"Starting the program again took {duration(again.us)}; {said[0].lower()}{said[1:]}" if again else said
 
 
 def _own_works(examined: Examination) -> list[OwnWork]:
@@ -109,7 +111,7 @@ def _said_of_judged(examined: Examination, losses: Losses, told: ToldShare) -> s
     apart = _apart(examined, told)
     if said := _read_ahead(examined, losses) or _of_each(examined, told) or _of_all(examined, told):
         return said
-    if examined.bound == "data" or _has_some_wait(examined, losses):
+    if examined.bound == "data" or _has_some_wait(examined, losses, told):
         return f"{who} {waits} for data {data} of {_steps_or_time(examined)}{apart}."
     if examined.bound == "transfer":
         copies = percent(losses.transfer or 0.0)
@@ -126,10 +128,10 @@ def _said_of_judged(examined: Examination, losses: Losses, told: ToldShare) -> s
     return f"{is_busy}, but for {_few(examined.rank, losses)}." if losses.is_event else f"{is_busy}{spent}."
 
 
-def _has_some_wait(examined: Examination, losses: Losses) -> bool:
+def _has_some_wait(examined: Examination, losses: Losses, told: ToldShare) -> bool:
     """By the host's clock: too little to bind the run, and too much to call it busy. The word beside it is the same."""
     is_told_so = examined.bound == "compute" and not examined.rank.has_device_clock and not losses.is_event
-    return is_told_so and find_level(losses.loop) != "healthy"
+    return is_told_so and told.level(losses) != "healthy"
 
 
 def _is_well_fed(examined: Examination, losses: Losses) -> bool:
@@ -228,7 +230,10 @@ def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -
     most = f"{LOOKS}, {percent(line.fraction)} found it in {line}: no other line took more." if line else None
     others = None if saving is None else _other_pauses(rank, between, losses)
     told = [pauses, saving, others, *more, waits] if outweigh_waiting(rank, losses.data) else [*more, waits, saving]
-    return " ".join(filter(None, [*told, *less, most, _restarts(examined.facts)])) or None
+    again = _restarts(examined.facts)
+    parts = [*told, *less, most]
+    parts.insert(0 if larger_restarts(examined.facts, examined.overview.slow) else len(parts), again)
+    return " ".join(filter(None, parts)) or None
 
 
 def beside_training(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:
@@ -276,20 +281,37 @@ def _other_pauses(rank: RankFacts, between: LoaderHotspots | None, losses: Losse
     if not unseen or rank.checkpoints is None:
         return None
     took = f"{percent(unseen)} ({duration(rank.paused_us - rank.checkpoints.us)})"
-    return f"Other pauses of the program take {took}; what it does in them was not seen."
+    return f"Other pauses of the program take {took}. What it does in them was not seen."
 
 
-def _restarts(facts: RunFacts) -> str | None:
+def _told_restarts(facts: RunFacts) -> Restarts | None:
     """``None``: there was none, or little time went by."""
     again = facts.restarts
     if again is None or not again.count:
         return None
-    spent_us = sum(rank.total_step_us for rank in facts.ranks) / max(1, len(facts.ranks))
-    if again.us < PAUSED_FRACTION * (spent_us + again.us):
+    return None if again.us < PAUSED_FRACTION * (_spent_us(facts) + again.us) else again
+
+
+def larger_restarts(facts: RunFacts, slow: SlowRanks) -> Restarts | None:
+    """Where they take more of the time than waiting and pauses do: then they are told first."""
+    again = _told_restarts(facts)
+    if again is None:
+        return None
+    paused_us = slow.judged.paused_fraction * _spent_us(facts)
+    return again if again.us >= max(paused_us, slow.input_lost_us / len(facts.ranks)) else None
+
+
+def _spent_us(facts: RunFacts) -> float:
+    """In its steps, of a rank."""
+    return sum(rank.total_step_us for rank in facts.ranks) / max(1, len(facts.ranks))
+
+
+def _restarts(facts: RunFacts) -> str | None:
+    again = _told_restarts(facts)
+    if again is None:
         return None
     times = "once" if again.count == 1 else f"{again.count:,} times"
-    between = "between the last step before that and the first one after it"
-    return f"The program was started again {times}: {duration(again.us)} went by {between}, in no share here."
+    return f"The program was started again {times}: {duration(again.us)} went by without a step. No share counts them."
 
 
 def told_of_saving(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from underfed_server.diagnosis.bound import Losses
+from underfed_server.diagnosis.bound import Losses, find_level
 from underfed_server.diagnosis.chosen_loader import lost_us
+from underfed_server.diagnosis.rounded import percent
 from underfed_server.diagnosis.slow_ranks import SlowRanks
 from underfed_server.facts.record import LoaderFacts, RunFacts, run_us
+from underfed_server.model import Level
 
 ALIKE = 0.02
 """Up to which the judged steps and all of them are told with one share. A first batch of a second moves that of a run
@@ -29,15 +31,24 @@ class ToldShare:
     """For loaders of other loops."""
     of_all: float | None = None
     """Of all the time, where the others are of the judged steps."""
+    of_judged: float | None = None
+    """Of the judged steps, where the others are of all the time and are written differently."""
 
     @property
     def whole(self) -> float:
         return min(1.0, self.own + self.others + self.beside)
 
+    def level(self, losses: Losses) -> Level:
+        """Of what is told, without other loaders of the loop where it is these that it waits for."""
+        others = self.others if losses.loop > losses.data else 0.0
+        return find_level(min(1.0, self.own + others + self.beside))
 
-def told_share(facts: RunFacts, slow: SlowRanks, losses: Losses, *, is_of_run: bool = True) -> ToldShare:
-    """``facts``: with judged steps, of which ``losses`` are. ``is_of_run``: told of all its loaders, else of the judged
-    one's loop.
+
+def told_share(
+    facts: RunFacts, slow: SlowRanks, losses: Losses, own: LoaderFacts | None, *, is_of_run: bool = True
+) -> ToldShare:
+    """``own``: the loader of whose judged steps ``losses`` are, by ``slow``. ``is_of_run``: told of all loaders of the
+    run, else of its own loop.
 
     What a headline says of steps since a change, of a thread that reads ahead, or of a few steps alone is of these.
     """
@@ -45,14 +56,17 @@ def told_share(facts: RunFacts, slow: SlowRanks, losses: Losses, *, is_of_run: b
     judged = ToldShare(losses.data, rank.others_stall_fraction)
     if rank.changed is not None or rank.is_read_ahead or losses.is_event:
         return judged
-    found = _of_all(facts, slow, is_of_run=is_of_run)
-    if found is None or abs(found.whole - judged.whole) < ALIKE:
-        return found or judged
-    return ToldShare(judged.own, judged.others, of_all=found.whole)
+    found = _of_all(facts, slow, own, is_of_run=is_of_run)
+    if found is None:
+        return judged
+    if abs(found.whole - judged.whole) >= ALIKE:
+        return ToldShare(judged.own, judged.others, of_all=found.whole)
+    is_other = percent(found.whole) != percent(judged.whole)
+    return replace(found, of_judged=judged.whole) if is_other else found
 
 
-def _of_all(facts: RunFacts, slow: SlowRanks, *, is_of_run: bool) -> ToldShare | None:
-    own, mates, beside = facts.judged_loader, list[LoaderFacts](), list[LoaderFacts]()
+def _of_all(facts: RunFacts, slow: SlowRanks, own: LoaderFacts | None, *, is_of_run: bool) -> ToldShare | None:
+    mates, beside = list[LoaderFacts](), list[LoaderFacts]()
     for each in facts.loaders if own else ():
         if own and each is not own:
             (mates if each.loop == own.loop else beside).append(each)

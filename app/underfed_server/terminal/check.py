@@ -173,8 +173,9 @@ def lines_of(found: Diagnosis, limits: Sequence[Limit], page: str) -> list[str]:
     lines = [f"{marks[limit.holds]} {limit.sentence}" for limit in limits]
     if all_hold(limits) is not True:
         lines.append(found.sentence)
-        if (beside := figures.first_beside(found)) is not None:
+        beside = figures.first_beside(found)
+        if beside is not None:
             lines.append(f"first fix: {beside}")
         if found.best_advice is not None:
-            lines.append(f"{'worth a try' if found.is_beside_first else 'first fix'}: {found.best_advice.title}")
+            lines.append(f"{'first fix' if beside is None else 'worth a try'}: {found.best_advice.title}")
     return [*lines, page]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from underfed_server import figures
 from underfed_server.model import Diagnosis
-from underfed_server.terminal.verdict import verdict_word
+from underfed_server.terminal.verdict import word_of
 
 LONGEST = 250
 """Characters. ``scontrol`` passes on more; tools that print such comments cut columns of about this width."""
@@ -28,7 +28,7 @@ def line_of(found: Diagnosis) -> str:
 
 
 def _said(found: Diagnosis) -> Iterator[str]:
-    word = verdict_word(found.bound, found.level, found.status)
+    word = word_of(found)
     if found.bound == "unknown":
         yield f"{word}: {found.reason or found.sentence}".removesuffix(".")
         if found.waited_fraction is not None and found.status != "running":
@@ -55,7 +55,7 @@ def _fix(found: Diagnosis) -> str:
     best = found.best_advice
     if best is None or found.bound == "unknown":
         return ""
-    first = "worth a try" if found.is_beside_first else "first fix"
+    first = "first fix" if figures.first_beside(found) is None else "worth a try"
     return f"; {first}: {best.title}, {figures.gain_of_run(best)}"
 
 

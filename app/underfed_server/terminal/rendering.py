@@ -33,7 +33,7 @@ from underfed_server.model import (
     ToWrite,
 )
 from underfed_server.terminal.tuning import render_tuning
-from underfed_server.terminal.verdict import has_some_wait, is_well, verdict_word
+from underfed_server.terminal.verdict import has_some_wait, is_well, verdict_word, word_of
 
 WAIT, WORK, QUIET, LOUD = "dark_orange3", "steel_blue", "bright_black", "bold"
 BAR_COLUMNS = 28
@@ -196,7 +196,7 @@ def _runs_table(runs: Sequence[RunSummary], left_out: AbstractSet[str]) -> Table
         mark, style = mark_of(run)
         cells: dict[str, str | Text] = {
             "status": run.status_label,
-            "verdict": Text(f"{mark} {verdict_word(run.bound, run.level, run.status, run.no_loader)}", style),
+            "verdict": Text(f"{mark} {word_of(run, run.no_loader)}", style),
             "cause": run.cause_label or "",
             WAITS: _wait(run),
             "step": figures.duration(run.step_us),
@@ -233,9 +233,8 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
     mark, style = mark_of(diagnosis)
     known = diagnosis.bound != "unknown"
     clock = {"gpu": "device clock", "host": "host clock"}[diagnosis.clock]
-    basis = f"confidence {diagnosis.confidence}, from the last {_judged(diagnosis)}, {clock}" if known else ""
-    word = verdict_word(diagnosis.bound, diagnosis.level, diagnosis.status)
-    word = f"paused, {word}" if diagnosis.is_mostly_paused else word
+    basis = f"confidence {diagnosis.confidence}, {_basis(diagnosis)}, {clock}" if known else ""
+    word = word_of(diagnosis)
     lines = [
         Text.assemble((f"{mark} {word[0].upper()}{word[1:]}", f"bold {style}"), "  ", (basis, QUIET)),
         Text(diagnosis.sentence, LOUD),
@@ -275,9 +274,10 @@ def _speed(diagnosis: Diagnosis) -> str | None:
 
 
 def _saved(diagnosis: Diagnosis) -> str | None:
-    """Of a run that has ended, as on its page. One that an earlier version judged may have the hours of another fix."""
+    """Of a run that has ended, as on its page, where a fix is what to do first. One that an earlier version judged may
+    have the hours of another fix."""
     best, saved = diagnosis.best_advice, diagnosis.hours_saved
-    if best is None or not best.is_promised or saved is None or diagnosis.status == "running":
+    if best is None or not best.is_promised or saved is None or diagnosis.status == "running" or diagnosis.to_write:
         return None
     each = _divided(diagnosis)
     hours = figures.span((saved.low / each, saved.high / each), figures.hours)
@@ -301,11 +301,16 @@ def _over(diagnosis: Diagnosis) -> str:
     return f"the training loop{by_ranks}{steps}"
 
 
-def _judged(diagnosis: Diagnosis) -> str:
-    of_loader = f" of {diagnosis.loader}" if len(diagnosis.loaders) > 1 else ""
-    ranks = len(diagnosis.ranks)
+def _basis(diagnosis: Diagnosis) -> str:
+    """What the headline is of, and where that is not the same the causes. The page says it alike."""
+    ranks, judged, share = len(diagnosis.ranks), f"{diagnosis.judged_steps:,}", diagnosis.judged_stall_fraction
     on_ranks = f" on {'both' if ranks == 2 else f'all {ranks}'} ranks" if ranks > 1 else ""
-    return f"{diagnosis.judged_steps:,} steps{of_loader}{on_ranks}"
+    is_one = len(diagnosis.loaders) > 1
+    of = f"{f' of {diagnosis.loader}' if is_one else ''}{on_ranks}"
+    if share is not None:
+        last = f"causes from the last {judged}, where it is {figures.fraction(share)}"
+        return f"over all {diagnosis.steps:,} steps{of} ({last})"
+    return f"{'causes ' if is_one else ''}from the last {judged} steps{of}"
 
 
 def _anatomy(now: Anatomy, advice: Advice | None, loader: str | None) -> RenderableType:

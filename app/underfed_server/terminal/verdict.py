@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from underfed_server.model import Bound, Level, Status
+from underfed_server.model import Bound, Diagnosis, JudgedRun, Level, Status
 
 
-def verdict_word(bound: Bound, level: Level, status: Status, no_loader: str | None = None) -> str:
+def word_of(judged: JudgedRun | Diagnosis, no_loader: str | None = None) -> str:
     """``no_loader``: why nothing was recorded of a run in which no loader was seen."""
     if no_loader:
         return "no loader seen"
+    is_paused = bool(judged.is_mostly_paused)
+    return verdict_word(judged.bound, judged.level, judged.status, is_mostly_paused=is_paused)
+
+
+def verdict_word(bound: Bound, level: Level, status: Status, *, is_mostly_paused: bool = False) -> str:
     if "unknown" in (bound, level):
         return "measuring" if status == "running" else "no verdict"
-    if is_well(bound, level):
-        return "healthy"
-    return "some wait" if has_some_wait(bound, level) else f"{bound}-bound"
+    word = "some wait" if has_some_wait(bound, level) else "healthy" if is_well(bound, level) else f"{bound}-bound"
+    return f"paused, {word}" if is_mostly_paused else word
 
 
 def is_well(bound: Bound, level: Level) -> bool:

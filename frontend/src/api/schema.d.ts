@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 62f8690a854d69c7379a1850657ddd9adafa810c8b24a111df6b22bf1b9edc51. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 132a1fc9f084d60d33f45f5fd34c3363f44288820dd44a5222f20c65ea527bf3. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -1587,6 +1587,8 @@ export interface components {
             hotspots: components["schemas"]["Hotspot"][];
             /** Hours Lost */
             hours_lost: number | null;
+            /** Hours Restarting */
+            hours_restarting?: number | null;
             hours_saved?: components["schemas"]["HoursSaved"] | null;
             /** Hours Used */
             hours_used: number | null;
@@ -1615,6 +1617,8 @@ export interface components {
             judged_at: string | null;
             /** Judged From Step */
             judged_from_step?: number | null;
+            /** Judged Stall Fraction */
+            judged_stall_fraction?: number | null;
             /** Judged Steps */
             judged_steps: number;
             /** Ledger */
@@ -1907,6 +1911,8 @@ export interface components {
             gpu_hours_lost: number | null;
             /** Hours Lost */
             hours_lost: number | null;
+            /** Is Mostly Paused */
+            is_mostly_paused?: boolean | null;
             /**
              * Level
              * @enum {string}
@@ -2155,6 +2161,8 @@ export interface components {
              * Format: date-time
              */
             ended_at: string;
+            /** Is Mostly Paused */
+            is_mostly_paused?: boolean | null;
             /**
              * Level
              * @enum {string}
@@ -2918,6 +2926,8 @@ export interface components {
              * @default false
              */
             is_final: boolean;
+            /** Is Mostly Paused */
+            is_mostly_paused?: boolean | null;
             /** Job */
             job: string;
             /**
@@ -3146,6 +3156,8 @@ export interface components {
              * @default false
              */
             is_final: boolean;
+            /** Is Mostly Paused */
+            is_mostly_paused?: boolean | null;
             /** Job */
             job: string;
             /**

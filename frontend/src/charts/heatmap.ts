@@ -16,9 +16,11 @@ export interface Heatmap {
   counts: readonly (readonly number[])[]
   limitUs: number | null
   limitLabel: string
+  /** About: it lies in a bin, and has no figure of its own. */
   medianUs: number | null
-  medianLabel: string
 }
+
+const MEDIAN = 'median'
 
 /** CSS pixels. */
 const HEIGHT = 160
@@ -74,13 +76,13 @@ function drawCells(
 
 function drawLimit(
   context: Context,
-  { limitUs, limitLabel, medianUs, medianLabel }: Heatmap,
+  { limitUs, limitLabel, medianUs }: Heatmap,
   [low, high]: readonly [number, number],
   scale: Scale,
 ): void {
   const isShown = (us: number | null): us is number => us !== null && us >= low && us <= high
   const labels: EndLabel[] = []
-  if (isShown(medianUs)) labels.push({ text: medianLabel, colour: 'heat', y: scale.y(medianUs) })
+  if (isShown(medianUs)) labels.push({ text: MEDIAN, colour: 'heat', y: scale.y(medianUs) })
   if (isShown(limitUs)) {
     limitLine(context, scale.left, scale.y(limitUs), scale.right, scale.y(limitUs))
     labels.push({ text: limitLabel, colour: 'wait', y: scale.y(limitUs) })

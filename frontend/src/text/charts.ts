@@ -45,9 +45,9 @@ export const workers = {
   detail: 'p5, median, p95',
   titleAlone: 'Loading one batch',
   name: (worker: number | null) => (worker === null ? 'main process' : `worker ${worker}`),
-  /** Where no worker differs from the others, instead of the chart. */
-  folded: (medians: string, limit: string | null) =>
-    `median ${medians}${limit === null ? '' : `, limit ${limit}`}`,
+  /** Where no worker differs from the others, instead of the chart: on which side of the limit all are. */
+  folded: (areSlow: boolean, limit: string) =>
+    `all medians are ${areSlow ? 'above' : 'within'} the limit of ${limit}`,
   /** To be checked by arithmetic: `limit` is `count` times `work`. */
   limit: (limit: string, count: number, work: string, gpus: number | null) =>
     `Limit: loads of ${limit} per batch on average, since ${plural(count, 'worker')} ${count === 1 ? 'loads' : 'load'} one each while the ${waiter(gpus)} works ${work} per step. With longer ones it has to wait.`,

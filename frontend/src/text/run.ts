@@ -7,10 +7,23 @@ function continued(title: string): string {
   return title.replace(/^[A-Z](?=[a-z]* )/, first => first.toLowerCase())
 }
 
+/** Whose steps they are. */
+function ofWhich(loader: string | null, ranks: number): string {
+  const onRanks = ranks > 1 ? ` on ${ranks === 2 ? 'both' : `all ${ranks}`} ranks` : ''
+  return `${loader === null ? '' : ` of ${loader}`}${onRanks}`
+}
+
+/** A factor stays in one line. */
+function joined(factor: string): string {
+  return factor.replace(' ', '\u00a0')
+}
+
 /** Ranks that an amount is summed over; 1: it is that of each, or there is one. */
 export interface Each {
   summed: number
 }
+
+const WAITED = { loader: 'any loader', copies: 'data or copies', data: 'data' } as const
 
 export const run = {
   steps: (steps: string, isRunning: boolean, end: string | null, loader: string | null) =>
@@ -41,17 +54,22 @@ export const run = {
   noLoaderDetail: 'Input that does not come from a PyTorch DataLoader can be watched from the script:',
   advised: 'applies the advice of',
   overrides: 'Set for this run:',
-  confidence: (level: string, steps: string, loader: string | null, ranks: number) =>
-    `confidence ${level}, from the last ${steps} steps${loader === null ? '' : ` of ${loader}`}${ranks > 1 ? ` on ${ranks === 2 ? 'both' : `all ${ranks}`} ranks` : ''}`,
+  confidence: (level: string, basis: string) => `confidence ${level}, ${basis}`,
+  /** What the headline is of, or the causes, where that is one of several loaders. The terminal says the same. */
+  fromLast: (steps: string, loader: string | null, ranks: number) =>
+    `${loader === null ? '' : 'causes '}from the last ${steps} steps${ofWhich(loader, ranks)}`,
+  /** The headline is of more steps than the causes, and has another share than theirs. */
+  overAll: (steps: string, loader: string | null, ranks: number, judged: string, share: string) =>
+    `over all ${steps} steps${ofWhich(loader, ranks)} (causes from the last ${judged}, where it is ${share})`,
   notFinal: 'not final: the last steps are still being judged',
   clock: { gpu: 'device clock', host: 'host clock' },
-  mostlyPaused: (word: string) => `paused, ${word}`,
   progress: (steps: string, needed: string) => `${steps} of ${needed} steps`,
   lost: (used: string, copies: string | null, isSoFar: boolean, isOfRun: boolean, base: string) =>
     `lost to waiting for ${isOfRun ? 'data' : 'this loader'}${copies ? ' and copies' : ''}${isSoFar ? ' so far' : ''}${copies ? `, ${copies} of it to copies` : ''}, of ${used} ${isOfRun ? base : 'in its loop'}`,
   /** The headline is of these steps alone. */
   lostSince: (from: string, judged: string, used: string, all: string, whole: string) =>
     `lost to waiting for data since step ${from}, of ${used} in the ${judged} steps that are judged; over all ${all} steps ${whole} were lost`,
+  restarting: 'went by while the program was started again; in no other figure',
   paused: (share: string, used: string) => `in pauses, ${share} of ${used} in the training loop`,
   /** What hours are counted over: more than the newest steps, which are judged. No share: the verdict tells one, of these. */
   base: (
@@ -71,15 +89,16 @@ export const run = {
   /** The terminal says the same (`figures.speed`). */
   rate: (isRunning: boolean, betweenPauses: string | null, ideal: string | null) =>
     `${isRunning ? 'now' : 'as it ran'}${betweenPauses === null ? '' : `, ${betweenPauses} between pauses`}${ideal === null ? '' : `; ${ideal}`}`,
-  ideal: (least: string, waited: 'loader' | 'copies' | 'data') =>
-    `${least} if no step waited for ${{ loader: 'any loader', copies: 'data or copies', data: 'data' }[waited]}`,
+  ideal: (least: string, waited: keyof typeof WAITED) => `${least} if no step waited for ${WAITED[waited]}`,
   onEachRank: 'on each rank ',
-  /** Whose speed it is, in a run with several loaders. */
-  inLoop: (loader: string) => `in the loop over ${loader} `,
+  /** Whose speed it is, in a run with several loaders. The terminal says the same. */
+  inLoop: (loader: string, role: string | null) =>
+    `in the ${role ? `${role} ` : ''}loop over ${loader} alone, `,
   measuredRate: (ideal: string | null, measured: string, batches: string) =>
     `now; with instant data ${ideal === null ? '' : `${ideal} computed, `}${measured} measured in a replay of ${batches} batches`,
   saved: (fix: string) => `saved over the same steps if you ${continued(fix)}`,
   savedAtMost: (fix: string) => `saved over the same steps if you ${continued(fix)}`,
+  kept: (act: string) => `if you ${continued(act)}: the next run begins without it`,
   upTo: (amount: string) => `up to ${amount}`,
   ahead: (lastStep: string) => `more will be lost by step ${lastStep}`,
   aheadAnHour: 'will be lost per further hour of training',
@@ -170,13 +189,18 @@ export const advice = {
   command: 'Try it without changing the code:',
   moreEvidence: (count: number, isMore: boolean) => `${count} ${isMore ? 'more ' : ''}figures`,
   moreLines: (count: number) => `${count} more lines`,
-  ceilingNote: (step: string | null, factor: string, loader: string | null) =>
-    `Gains do not add up. Instant data would gain ${loader === null ? '' : `the loop over ${loader} `}about ${factor.replace(' ', '\u00a0')}${step ? `: ${step} per step` : ''}.`,
+  ceilingNote: (factor: string, step: string, waited: keyof typeof WAITED, loader: string | null) =>
+    `Gains do not add up. If no step waited for ${WAITED[waited]}, the loop ${loader === null ? '' : `over ${loader} `}would be ${joined(factor)} as fast: ${step} per step.`,
+  /** What the same speed leaves out. */
+  shorterRest: (factor: string, step: string) =>
+    ` Where loading slows the rest of a step, too, it may be up to ${joined(factor)}: ${step} per step.`,
   refusals: 'What would not help',
 }
 
 export const shared = {
-  lost: (hours: string) => `Together they lost ${hours}. The others:`,
+  lost: (hours: string) => `Together they lost ${hours}.`,
+  others: 'The others:',
+  manyOthers: (count: number) => `The ${count} others`,
 }
 
 export const signals = {

@@ -178,7 +178,7 @@ test('steps, speed and the mean step say whose they are where a run has several 
   expect(seen()).toContain('50 steps of val')
   cleanup()
   const { rerender } = render(<Verdict run={run()} diagnosis={OWN} />)
-  expect(seen()).toContain('samples/sin the loop over val as it ran')
+  expect(seen()).toContain('samples/sin the validation loop over val alone, as it ran')
   expect(seen()).toContain('Mean step of val')
   rerender(<Verdict run={run()} diagnosis={diagnosis()} />)
   expect(seen()).not.toMatch(/in the loop over|Mean step of/)

@@ -180,6 +180,27 @@ describe('the verdict', () => {
     expect(seen()).toContain('19–24 minsaved per further hour')
   })
 
+  test('says what the headline is of, and the causes where these are of fewer steps', () => {
+    const kind = () => document.querySelector('.kind')?.textContent
+    const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis()} />)
+    expect(kind()).toMatch(/confidence high, from the last [\d,]+ steps, host clock/)
+    const all = diagnosis({ judged_stall_fraction: 0.4, judged_steps: 145, steps: 150 })
+    rerender(<Verdict run={run()} diagnosis={all} />)
+    expect(kind()).toContain(
+      'high, over all 150 steps (causes from the last 145, where it is 40%), host clock',
+    )
+  })
+
+  test('begins its figures with the time in which the program was started again, where that is most', () => {
+    render(<Verdict run={run()} diagnosis={diagnosis({ hours_restarting: 12 })} />)
+    expect(document.querySelector('.cost p')?.textContent).toMatch(
+      /^12 GPU-hourswent by while the program was started again/,
+    )
+    cleanup()
+    render(<Verdict run={run()} diagnosis={diagnosis()} />)
+    expect(seen()).not.toContain('started again')
+  })
+
   test('says how much of the time used was spent in pauses', () => {
     render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.5 })} />)
     expect(seen()).toContain('GPU-hoursin pauses, 50% of 21.9 GPU-hours in the training loop')
@@ -369,6 +390,17 @@ describe('advice', () => {
     cleanup()
     render(<Verdict run={run()} diagnosis={diagnosis({ to_write })} />)
     expect(document.querySelector('.first-fix')?.textContent).toBe(`${title}× 1.91 measured`)
+    const outside = {
+      beside_loader: 'Move the other jobs.',
+      is_beside_first: true,
+      beside: [{ title: 'Move the other jobs', detail: '', speedup: 1.2, hours_saved: 0.5 }],
+    }
+    cleanup()
+    render(<Verdict run={run()} diagnosis={diagnosis({ advice: [], ...outside, to_write })} />)
+    expect(document.querySelector('.cost')?.textContent).toMatch(
+      /× 1.91 measuredif you write num_workers=2 into the program: the next run begins without it$/,
+    )
+    expect(document.querySelector('.cost')?.textContent).not.toMatch(/up to|saved/)
   })
 
   test('of a crashed run come after the crash, with its error and where in the program it was raised', () => {
@@ -393,6 +425,27 @@ describe('advice', () => {
     )
     expect(document.querySelector('.why')?.textContent).toContain('Save less often (docs). The loop')
     expect(document.querySelector('.whole')?.textContent).toBe('loader-1')
+  })
+
+  test('say what instant data would gain by the figures of the verdict, and what it may gain beyond them', () => {
+    const could = { instant_data_steps_per_s: 5, instant_data_high_steps_per_s: 5 }
+    const { rerender } = render(<AdviceList run={run()} diagnosis={diagnosis(could)} />)
+    const note = () => document.querySelector('.note')?.textContent?.replaceAll('\u00a0', ' ')
+    // A step of 412 ms of which 177 ms are waits.
+    expect(note()).toBe(
+      'Gains do not add up. If no step waited for data, the loop would be × 1.75 as fast: 235 ms per step. Where loading slows the rest of a step, too, it may be up to × 2.06: 200 ms per step.',
+    )
+    rerender(
+      <AdviceList run={run()} diagnosis={diagnosis({ ...could, instant_data_high_steps_per_s: null })} />,
+    )
+    expect(note()).toContain('up to × 2.06')
+    const alike = { instant_data_steps_per_s: 4.26, instant_data_high_steps_per_s: 4.27 }
+    rerender(<AdviceList run={run()} diagnosis={diagnosis(alike)} />)
+    expect(note()).toMatch(/235 ms per step\.$/)
+    cleanup()
+    render(<Verdict run={run()} diagnosis={diagnosis(could)} />)
+    // 621 samples/s × 1.75
+    expect(seen()).toMatch(/1,08\d if no step waited for data/)
   })
 
   test('refusals carry their reason', () => {
@@ -597,12 +650,12 @@ describe('workers', () => {
     expect(cells.slice(8)).toEqual(['1 GiB', '–', '−1 MiB', '4', '1', '0'])
   })
 
-  test('of which none is to blame are folded into their medians, until one is', () => {
+  test('of which none is to blame are folded into the side of the limit that they are on, until one is', () => {
     const median = (load_us_p50: number, number: number) => worker({ worker: number, load_us_p50 })
     const isFolded = () => document.querySelector('details#workers') !== null
     const { rerender } = show(median(1_000, 0), median(1_200, 1))
     expect(document.querySelector('#workers > summary')?.textContent).toBe(
-      'Worker by workermedian 1–1.2 ms, limit 900 µs',
+      'Worker by workerall medians are above the limit of 900 µs',
     )
     const later = (...workers: WorkerInfo[]) =>
       rerender(<WorkersPanel page={workersPage({ workers, limit_us: 900 })} run={run({ gpus: 0 })} />)
@@ -751,6 +804,15 @@ describe('what stands beside a verdict', () => {
     render(<Verdict run={run({ run_id: 'run-1' })} diagnosis={diagnosis({ shared: [shared] })} />)
     expect(seen()).toContain('at nas:/x at one time. Together they lost 4 hours. The others: resnet.')
     expect(screen.getByRole('link', { name: 'resnet' }).getAttribute('href')).toContain('run-2')
+    expect(document.querySelector('.shared details')).toBeNull()
+  })
+
+  test('many runs that share its cause are counted, and named where one asks for them', () => {
+    const runs = ['a', 'b', 'c', 'd'].map(name => ({ run_id: name, name, hours_lost: 1 }))
+    const many = { ...shared, runs: [...runs, { run_id: 'run-1', name: 'vit', hours_lost: 1 }] }
+    render(<Verdict run={run({ run_id: 'run-1' })} diagnosis={diagnosis({ shared: [many] })} />)
+    expect(document.querySelector('.shared summary')?.textContent).toBe('The 4 others')
+    expect(document.querySelector('.shared details')?.textContent).toBe('The 4 othersa, b, c, d')
   })
 
   test('a measured speed with instant data stands beside the computed one', () => {

@@ -105,13 +105,18 @@ def causes_cost_no_more_than_is_lost(said: Diagnosis) -> Iterator[str]:
 
 @invariant
 def level_is_of_the_loss(said: Diagnosis) -> Iterator[str]:
-    """The level is that of what the loop waits for this loader, or for all of its loaders."""
-    if said.data_stall_fraction is None or said.anatomy is None:
+    """The level is that of the share in the sentence, as it is written there; but where other loaders of the loop are
+    what it waits for, or the sentence is of one of several loops, which lists have with all others."""
+    share, text = said.told_stall_fraction, said.sentence
+    if share is None or said.data_stall_fraction is None:
         return
-    others = (said.anatomy.others_wait_us or 0) / said.anatomy.step_us
-    levels = {find_level(said.data_stall_fraction), find_level(said.data_stall_fraction + others)}
-    if said.level not in levels and said.clock == "host":
-        yield f"{said.level} of a wait of {said.data_stall_fraction:.4f}, {others:.4f} for others"
+    is_apart = re.search(rf": {SHARE} for ", text) is not None and "of the time in the loops" not in text
+    is_of_one = len({line.loop for line in said.loaders}) > 1 and "of the time in the loops" not in text
+    levels = {find_level(float(percent(share).rstrip("%").removeprefix("less than ")) / 100)}
+    if is_apart or is_of_one:
+        levels.add(find_level(said.data_stall_fraction))
+    if said.level not in levels:
+        yield f"{said.level}, and it is said: {text!r}"
 
 
 # --- hours -----------------------------------------------------------------------------------------
@@ -456,7 +461,7 @@ def what_is_saved_is_what_the_gain_takes_off(said: Diagnosis) -> Iterator[str]:
     if hours is None or best is None or saved is None or said.bound != "data" or could_be is None:
         return
     is_more = could_be * (1 - (said.data_stall_fraction or 0.0)) > DELAYED
-    if is_more or said.clock == "gpu" or ", and " in said.sentence or len(said.loaders) > 1:
+    if is_more or ", and " in said.sentence:
         return
     gain, low, high = best.gain_of_run
     for end, told in ((low, saved.low), (high, saved.high)):
@@ -548,7 +553,7 @@ def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[s
     longer than the others."""
     works = any(each.works_longer for each in said.ranks)
     if said.causes and said.bound in ("data", "transfer") and not works:
-        why = re.sub(COST, "", re.sub(PAUSES, "", said.why or ""))
+        why = re.sub(COST, "", re.sub(PAUSES, "", _why_it_waits(said)))
         told = [re.sub(COST, "", each.sentence) for each in said.causes]
         if not any(map(why.startswith, told)) or told[0] not in why:
             yield f"{said.why!r} is not of {told}"
@@ -556,7 +561,8 @@ def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[s
 
 SAVING = (
     r"(?:(?:Checkpoints (?:take|between) .*? were written|"
-    r"Saves shorter than two steps .*? with --profile alone|Of the looks at the training thread .*? found it saving|"
+    r"Saves shorter than two steps are not counted: .*? with --profile alone|"
+    r"Of the looks at the training thread .*? found it saving|"
     r"The training thread was seen saving in .*?, in [^ ]+|Other pauses of the program take .*? was not seen)\. ?)"
 )
 PAUSES = (
@@ -566,14 +572,36 @@ PAUSES = (
 COST = r" \([\d.]+% of [^)]*\)"
 
 
+RESTARTS = r"^The program was started again .*? went by without a step\. No share counts them\. ?"
+
+
+def _why_it_waits(said: Diagnosis) -> str:
+    """Without restarts, where these are told before."""
+    return re.sub(RESTARTS, "", said.why or "")
+
+
+@invariant
+def restarts_that_took_more_than_waiting_are_told_first(said: Diagnosis) -> Iterator[str]:
+    """The time in which the program was started again begins the verdict and its reason where it is the largest loss,
+    and stands before the other hours."""
+    told = re.match(rf"Starting the program again took {DURATION}; ", said.sentence)
+    again = said.hours_restarting
+    if (told is not None) != (again is not None) or (again is not None) != bool(re.match(RESTARTS, said.why or "")):
+        yield f"{again} hours, {said.sentence!r} and {said.why!r}"
+    elif again is not None and told is not None:
+        ranks = max(1, len(said.ranks))
+        if told[1] != figures.duration(again / ranks * 3.6e9) or again * (1 + NEARLY) < (said.hours_lost or 0.0):
+            yield f"{again} hours of {ranks} ranks, {said.hours_lost} are lost, and it is said: {said.sentence!r}"
+
+
 @invariant
 def a_larger_loss_than_waiting_is_told_first(said: Diagnosis) -> Iterator[str]:
     """Where more of the loop's time goes to pauses than to waiting, why it waits begins with that."""
     paused, waits = said.paused_fraction, said.data_stall_fraction
     if paused is None or waits is None:
         return
-    told = re.match(PAUSES, said.why or "")
-    headline = re.search(r"^(?:Since step [^;]*? p|P)auses take ([\d.]+%) of the time; ", said.sentence)
+    told = re.match(PAUSES, _why_it_waits(said))
+    headline = re.search(r"(?:^|; |step [^;]*? )[Pp]auses take ([\d.]+%) of the time; ", said.sentence)
     share = percent(paused) if paused >= max(0.05, (1 - paused) * waits) else None
     if len(said.loaders) < 2 and (headline[1] if headline else None) != share:
         yield f"{paused:.4f} are pauses, {waits:.4f} of the rest is waiting, and it is said: {said.sentence!r}"
@@ -603,7 +631,7 @@ def what_others_take_is_for_them_to_give_back(said: Diagnosis) -> Iterator[str]:
         if each.cost_fraction >= LEAST_COST and re.match(r"Other jobs use [\d.]+ of the ", each.sentence)
     ]
     is_outside = any(each.cause == "cpu_limited" for each in crowded)
-    paused = re.match(PAUSES, said.why or "")
+    paused = re.match(PAUSES, _why_it_waits(said))
     saves = paused is not None and paused["saving"] is not None
     told = re.sub(r"Shorten the program's.*? shows what it does in them\.", "", said.beside_loader or "")
     told = told.removeprefix(SAVE_LESS).strip()

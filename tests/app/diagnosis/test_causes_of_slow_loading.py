@@ -80,18 +80,18 @@ def test_too_few_workers_is_silent_when_the_workers_have_slack() -> None:
 def test_too_few_workers_does_not_say_that_cores_are_free_where_that_was_not_measured() -> None:
     played = Played(load_ms=120, work_ms=20)
     told = [finding(played.facts(busy_cores=busy, process_cores=None), "too_few_workers") for busy in (2.5, None)]
-    assert [("cores are free" in each.sentence) for each in told] == [True, False]
+    assert [("Cores are free" in each.sentence) for each in told] == [True, False]
 
 
 def test_less_than_a_free_core_is_said_in_figures() -> None:
     facts = Played(load_ms=120, work_ms=20).facts(busy_cores=1.75, usable_cores=2.0)
-    assert "of 2 cores 0.25 are free" in finding(facts, "too_few_workers").sentence
+    assert "Of 2 cores 0.25 are free" in finding(facts, "too_few_workers").sentence
 
 
 def test_workers_that_wait_are_too_few_also_where_others_fill_the_cores() -> None:
     crowded = {"busy_cores": 1.95, "usable_cores": 2.0}
     found = finding(Played(load_ms=120, work_ms=20).facts(**crowded), "too_few_workers")
-    assert found.sentence.endswith(" for something that is neither a core nor a disk, such as a service.")
+    assert found.sentence.endswith(" A load mostly waits, but not for a core or a disk: for a service, for example.")
     computing = made_run(
         wait_ms=14.0, work_ms=20.0, num_workers=1, load_cpu_ms=33.0, usable_cores=2.0, busy_cores=1.95, queue_depth=0,
     )  # fmt: skip
@@ -106,8 +106,8 @@ def test_workers_that_wait_for_programs_of_their_own_on_full_cores_are_told_so()
     )  # fmt: skip
     decoding = with_batches(run, process_cpu_us=run.ranks[0].batches.cpu_us + 32_000.0)
     told = [finding(facts, "too_few_workers").sentence for facts in (run, decoding)]
-    assert told[0].endswith(" for something that is neither a core nor a disk, such as a service.")
-    assert "programs of their own that compute, on cores that are full" in told[1]
+    assert told[0].endswith(" A load mostly waits, but not for a core or a disk: for a service, for example.")
+    assert "programs of their own, which compute on full cores" in told[1]
     gains = {each.change: each.predicted_speedup for each in advise(decoding, judge(decoding)).advice}
     assert gains["num_workers"] is None, "nothing is promised of more of them"
     asleep = {each.change: each.predicted_speedup for each in advise(run, judge(run)).advice}
@@ -236,7 +236,7 @@ def test_other_jobs_are_named_first_where_they_use_most_of_the_cores() -> None:
     said = judge(crowded)
     assert [each.cause for each in said.causes] == ["cpu_limited", "too_few_workers"]
     assert "Other jobs use 1.1 of the 2 cores that this run may use" in said.causes[0].sentence
-    assert said.causes[1].sentence.endswith("one more may be given a part of the 1.1 of 2 cores that other jobs use.")
+    assert said.causes[1].sentence.endswith(" Another worker may get a part of the cores that other jobs use.")
     assert "no cause" not in (said.why or "")
     alone = run.facts(**loads, process_cores=1.2, workers_cores=0.8)
     assert "ther jobs" not in finding(alone, "cpu_limited").sentence

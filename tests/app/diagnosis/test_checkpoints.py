@@ -67,7 +67,7 @@ def test_saves_that_are_too_short_to_be_pauses_are_found_by_looks() -> None:
 
 def test_without_a_profile_it_is_said_that_short_saves_are_not_measured() -> None:
     told = judge(pausing(0.28)).beside_training
-    assert "Saves shorter than two steps are not among them: they are measured with --profile alone." in told
+    assert "Saves shorter than two steps are not counted: they are measured with --profile alone." in told
     assert judge(pausing(0.28, wrote=False)).beside_training == [], "nothing was seen of saving"
 
 

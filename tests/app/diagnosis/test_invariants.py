@@ -304,6 +304,7 @@ BROKEN: dict[str, Diagnosis] = {
     "costs_add_up_to_the_wait_or_the_rest_is_told": said(data_stall_fraction=0.5),
     "what_comes_first_is_one_answer": said(is_beside_first=True),
     "a_leading_cause_is_what_the_sentence_is_about": said(why="The loop gets 320 samples/s."),
+    "restarts_that_took_more_than_waiting_are_told_first": said(hours_restarting=1.0),
     "a_larger_loss_than_waiting_is_told_first": said(paused_fraction=0.5),
     "what_is_advised_follows_from_a_cause_that_is_told": said(
         why="The loop gets 320 samples/s and would get 534 if no step waited for data."),
@@ -336,6 +337,15 @@ BROKEN: dict[str, Diagnosis] = {
 
 def test_a_sound_diagnosis_contradicts_nothing() -> None:
     assert contradictions(SOUND) == []
+
+
+OF_VAL = LINE.model_copy(update={"loader": "val", "loop": 1, "hours_lost": 0.0})
+
+
+@pytest.mark.parametrize("of", [{"clock": "gpu"}, {"loaders": [LINE, OF_VAL]}], ids=["a device's clock", "two loaders"])
+def test_what_is_saved_is_checked_of_runs_of_all_kinds(of: dict[str, object]) -> None:
+    broken = said(hours_saved=HoursSaved(low=1.0, high=1.2), **of)
+    assert any("are saved by" in each for each in contradictions(broken))
 
 
 @pytest.mark.parametrize("check", INVARIANTS, ids=lambda check: check.__name__)

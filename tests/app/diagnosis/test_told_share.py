@@ -37,7 +37,7 @@ def test_first_steps_are_in_the_share_where_they_move_it_little_and_told_where_m
     found = judge(started_slowly(first_wait_us))
     assert found.sentence == f"The training loop waits for data {said}"
     assert found.headline_stall_fraction == pytest.approx(share)
-    assert found.data_stall_fraction == pytest.approx(0.4), "which the level is judged by"
+    assert found.data_stall_fraction == pytest.approx(0.4), "of the judged steps"
 
 
 def test_of_more_steps_than_are_judged_the_share_of_all_is_told_as_theirs() -> None:

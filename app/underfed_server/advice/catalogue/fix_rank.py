@@ -71,7 +71,7 @@ def _loads(slow: RankFacts, usual: RankFacts) -> str:
     own, others = _mean(slow, "load_us"), _mean(usual, "load_us")
     if own is None or others is None:
         return ""
-    return f"It loads a batch in {duration(own)}, the median rank in {duration(others)}. "
+    return f"It loads a batch in {duration(own)} on average, the median rank in {duration(others)}. "
 
 
 LATE = Reason("Look where {} waits for its batches", "They arrive later than those of the others, and load as fast.")

@@ -54,7 +54,7 @@ def _sentence(examined: Examination, crowded: float, own: float) -> str:
     computes = (loads.cpu or 0.0) + (loads.runqueue or 0.0)
     if used and crowded > own:
         if examined.crowd.delivery >= MOSTLY * crowded:
-            return f"{used}: batches are loaded in time, and taking them from the workers waits for a free core."
+            return f"{used}. Batches are loaded in time, but taking them from the workers waits for a free core."
         return f"{used}, so its processes wait for a free core."
     limits = "the CPU limits how fast batches are loaded."
     if computes < MOSTLY:

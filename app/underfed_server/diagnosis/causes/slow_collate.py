@@ -45,7 +45,7 @@ def find(examined: Examination) -> Found | None:
 COPY_US_A_MB = 1_200.0
 """To join samples, of which the copy into new memory is most (own study: 600 to 800 µs a megabyte)."""
 
-AS_FAST = ", about as fast as memory is filled: no other way of joining is faster, only smaller samples are"
+AS_FAST = ", about as fast as memory is filled. No other way of joining is faster: only smaller samples are"
 
 
 def copies_as_fast(rank: RankFacts, loader: LoaderInfo | None) -> bool:

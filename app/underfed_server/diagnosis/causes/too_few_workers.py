@@ -21,6 +21,10 @@ HELPED_FRACTION = 0.25
 """Of load time, from which what loading waits for computes, and so may wait for a core itself."""
 
 
+OF_OTHERS = ". Another worker may get a part of the cores that other jobs use"
+"""Where others fill them, and workers compute."""
+
+
 def find(examined: Examination) -> Found | None:
     rank, host, workers = examined.rank, examined.facts.host, examined.workers
     used = measures.used_cores_fraction(rank, host)
@@ -31,7 +35,7 @@ def find(examined: Examination) -> Found | None:
     waits = blocked is not None and blocked >= WAITING_FRACTION
     if is_full and not waits and not is_outnumbered(examined):
         return None
-    whose = "" if not is_full else _what_for(examined) if waits else _share_of_others(examined)
+    whose = "" if not is_full else _what_for(examined) if waits else OF_OTHERS
     busy = measures.busy_workers_fraction(rank, workers)
     return Found(
         examined.beside_crowd * measures.recoverable_share(examined.facts, rank, examined.wait.loading),
@@ -67,15 +71,10 @@ def is_outnumbered(examined: Examination) -> bool:
 def _what_for(examined: Examination) -> str:
     """Of workers that wait on full cores."""
     if (examined.loads.helped or 0.0) >= HELPED_FRACTION:
-        return "; what they wait for are threads or programs of their own that compute, on cores that are full"
+        return ". They wait for threads or programs of their own, which compute on full cores"
     if examined.loads.storage is None:
-        return ", because a load mostly waits outside its own code, for storage or a service"
-    return ", because a load mostly waits for something that is neither a core nor a disk, such as a service"
-
-
-def _share_of_others(examined: Examination) -> str:
-    others, usable = examined.crowd.cores or 0.0, examined.facts.host.usable_cores or 0.0
-    return f"; one more may be given a part of the {others:.1f} of {usable:g} cores that other jobs use"
+        return ". A load mostly waits outside its own code, for storage or a service"
+    return ". A load mostly waits, but not for a core or a disk: for a service, for example"
 
 
 def _are_behind(examined: Examination) -> bool:
@@ -109,7 +108,7 @@ def _free(rank: RankFacts, host: HostShare) -> str:
     if used is None or not usable:
         return ""
     free = usable - used
-    return "; cores are free" if free >= 1 else f"; of {usable:g} cores {free:.2f} are free"
+    return ". Cores are free" if free >= 1 else f". Of {usable:g} cores {free:.2f} are free"
 
 
 CAUSE = Cause(

@@ -120,6 +120,7 @@ run = Table(
     Column("loader", Text),
     Column("bound", Text, nullable=False),
     Column("level", Text, nullable=False),
+    Column("is_mostly_paused", Boolean),
     Column("cause", Text),
     Column("data_stall_fraction", Float),
     # Each of the rank in which it is largest.

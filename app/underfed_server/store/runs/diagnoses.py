@@ -123,7 +123,8 @@ def _most(diagnosis: Diagnosis, name: str) -> Any:
 
 def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
     same = (
-        "loader", "bound", "level", "steps_per_s", "samples_per_s", "hours_lost", "gpu_hours_lost", "hours_used",
+        "loader", "bound", "level", "is_mostly_paused", "steps_per_s", "samples_per_s", "hours_lost", "gpu_hours_lost",
+        "hours_used",
     )  # fmt: skip
     best = diagnosis.best_advice
     gain, least, _ = best.gain_of_run if best else (None, None, None)

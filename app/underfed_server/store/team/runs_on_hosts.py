@@ -54,7 +54,8 @@ def read_runs_on_hosts(
     if hostname is not None:
         there = there.where(rank.hostname == hostname)
     each = there.group_by(rank.run_id, rank.hostname).subquery()
-    same = (run.run_id, run.user, run.bound, run.level, run.cause, run.data_stall_fraction, run.started_at)
+    judged = (run.bound, run.level, run.is_mostly_paused, run.cause, run.data_stall_fraction)
+    same = (run.run_id, run.user, *judged, run.started_at)
     ended_at = func.coalesce(run.ended_at, run.last_seen_at)
     statement = select(
         *same, NAME.label("name"), ended_at.label("ended_at"), status_column(now).label("status"),

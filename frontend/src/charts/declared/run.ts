@@ -199,7 +199,8 @@ function loadChart(
 ): ShownChart | null {
   const { heatmap: map, limit_us: limitUs } = workers
   if (!map || map.counts.length === 0) return null
-  const medianUs = newestMedianUs(map)
+  const medianUs = medianOf(map)
+  // Of a bin: its exact figure stands with the workers.
   const median = formatDuration(medianUs === null ? null : Number(medianUs.toPrecision(2)))
   const limit = limitUs === null ? '' : formatDuration(limitUs)
   return {
@@ -207,7 +208,7 @@ function loadChart(
       ? 'Time a worker takes to load one batch'
       : 'Time the training process takes to load one batch',
     detail: `darker is more batches${limit && '; the dashed line is the longest that the workers keep up with'}`,
-    label: `Heat map of load time per batch: median ${median} at its end${limit && `, limit ${limit}`}`,
+    label: `Heat map of load time per batch: median about ${median}${limit && `, limit ${limit}`}`,
     quantities: [],
     drawn: heatmap({
       across,
@@ -221,7 +222,6 @@ function loadChart(
       limitUs,
       limitLabel: `${limit} limit`,
       medianUs,
-      medianLabel: `${median} median`,
     }),
   }
 }
@@ -297,13 +297,13 @@ function disagreement([util, idle]: readonly Quantity[]): Explanation | null {
   }
 }
 
-/** Median load time of the newest column that has batches, in µs: the middle of its bin, known to a bin's width. */
-function newestMedianUs({ counts, edges_us: edgesUs }: LoadHeatmap): number | null {
-  const column = counts.findLast(bins => bins.some(count => count > 0))
-  if (!column) return null
-  const half = column.reduce((sum, count) => sum + count, 0) / 2
+/** Median load time of all that is drawn, in µs: the middle of its bin, known to a bin's width. */
+function medianOf({ counts, edges_us: edgesUs }: LoadHeatmap): number | null {
+  const bins = edgesUs.slice(1).map((_, bin) => counts.reduce((sum, column) => sum + (column[bin] ?? 0), 0))
+  const half = bins.reduce((sum, count) => sum + count, 0) / 2
+  if (half === 0) return null
   let below = 0
-  const bin = column.findIndex(count => {
+  const bin = bins.findIndex(count => {
     below += count
     return below >= half
   })

@@ -1,8 +1,17 @@
 /** What to do, the largest gain first and open; and what would not help, with the reason. */
 
 import type { Advice, Diagnosis, Evidence, Refusal } from '../../api/schema'
-import { formatDuration, formatEvidence, formatFactor, formatFactors, formatRange } from '../../format'
-import { besideFirst, besideOf, isOfOneLoop, runCeiling, runFactors, runGainOf } from '../../gain'
+import { formatDuration, formatEvidence, formatFactor, formatFactors } from '../../format'
+import {
+  besideFirst,
+  besideOf,
+  isOfOneLoop,
+  runCeiling,
+  runFactors,
+  runGainOf,
+  waitedFor,
+  withoutWaits,
+} from '../../gain'
 import type { Still } from '../../store/run'
 import { advice as say } from '../../text/run'
 import { isOpen } from '../../verdict'
@@ -293,14 +302,17 @@ function Cautions({ advice }: { advice: Advice }) {
 }
 
 function CeilingNote({ diagnosis }: { diagnosis: Diagnosis }) {
-  const { anatomy, steps_per_s: now, instant_data_steps_per_s: instant, loader, loaders } = diagnosis
-  if (!now || !instant || diagnosis.advice.every(one => one.ceiling === null)) return null
-  const high = diagnosis.instant_data_high_steps_per_s ?? instant
-  const step = anatomy
-    ? [high, instant].map(perS => formatDuration((anatomy.step_us * now) / perS)).reduce(formatRange)
-    : null
+  const { steps_per_s: now, loader, loaders } = diagnosis
+  const could = withoutWaits(diagnosis)
+  if (!now || !could || diagnosis.advice.every(one => one.ceiling === null)) return null
+  const told = (perS: number) => [formatFactor(perS / now), formatDuration(1e6 / perS)] as const
   const ofLoop = loaders.length > 1 ? loader : null
-  return <p class="note">{say.ceilingNote(step, formatFactors(instant / now, high / now), ofLoop)}</p>
+  return (
+    <p class="note">
+      <Sentences text={say.ceilingNote(...told(could.least), waitedFor(diagnosis), ofLoop)} />
+      {could.most !== null && say.shorterRest(...told(could.most))}
+    </p>
+  )
 }
 
 const Refused = memo(RefusalRow)

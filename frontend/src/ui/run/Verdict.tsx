@@ -11,10 +11,10 @@ import {
   formatNumber,
   formatRange,
 } from '../../format'
-import { besideFirst, besideOf, firstOf, runGainOf } from '../../gain'
+import { besideFirst, besideOf, firstOf, runGainOf, waitedFor, withoutWaits } from '../../gain'
 import { runHref } from '../../router'
 import type { Still } from '../../store/run'
-import { run as say, advice as sayAdvice, shared as sayShared } from '../../text/run'
+import { run as say, advice as sayAdvice, loaders as sayLoaders, shared as sayShared } from '../../text/run'
 import { hourNoun, text } from '../../text/shared'
 import { isOpen, oneOfSeveral, verdictTone, verdictWord } from '../../verdict'
 import { AnatomyBars } from '../parts/AnatomyBars'
@@ -41,7 +41,7 @@ export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }:
       <div>
         <p class={`kind row ${verdictTone(diagnosis)}`}>
           <VerdictGlyph judged={diagnosis} />
-          {capital(badge(diagnosis))}
+          {capital(verdictWord(diagnosis))}
           {run.no_loader === null && <span>{kindDetail(diagnosis)}</span>}
           {isPartial(run, diagnosis) && <span class="quiet">{say.notFinal}</span>}
         </p>
@@ -85,12 +85,6 @@ export function Verdict({ run, diagnosis, isOfRun = true, leadsToFixes = true }:
   )
 }
 
-/** With the pauses, where these take more than the waits do. */
-function badge(diagnosis: Diagnosis): string {
-  const word = verdictWord(diagnosis)
-  return diagnosis.is_mostly_paused ? say.mostlyPaused(word) : word
-}
-
 /** Where fixes stand below the fold: what to do, leading there. */
 function FirstFix({ diagnosis }: { diagnosis: Diagnosis }) {
   const { advice, to_write: kept = null } = diagnosis
@@ -123,20 +117,34 @@ function isPartial({ status }: Still, diagnosis: Diagnosis): boolean {
   return (status === 'finished' || status === 'crashed') && judged_at !== null && !is_final
 }
 
+/** More names are no sentence any more. */
+const MOST_NAMED = 3
+
 /** Other runs wait for the same: then no setting of this run is the cause. */
 function Shared({ shared, runId }: { shared: SharedCause; runId: string }) {
   const others = shared.runs.filter(one => one.run_id !== runId)
+  const names = others.map((one, index) => (
+    <>
+      {index > 0 && ', '}
+      <a href={runHref(one.run_id)}>{one.name || one.run_id}</a>
+    </>
+  ))
+  const areMany = others.length > MOST_NAMED
   return (
-    <p class="shared quiet">
+    <div class="shared quiet">
       {shared.sentence} {sayShared.lost(formatHours(shared.hours_lost, 'hour'))}{' '}
-      {others.map((one, index) => (
+      {!areMany && (
         <>
-          {index > 0 && ', '}
-          <a href={runHref(one.run_id)}>{one.name || one.run_id}</a>
+          {sayShared.others} {names}.
         </>
-      ))}
-      .
-    </p>
+      )}
+      {areMany && (
+        <details>
+          <summary>{sayShared.manyOthers(others.length)}</summary>
+          {names}
+        </details>
+      )}
+    </div>
   )
 }
 
@@ -153,15 +161,15 @@ function Watchable() {
 function kindDetail(diagnosis: Diagnosis): string {
   // What is missing of a run that ended, the reason says.
   if (isOpen(diagnosis)) return diagnosis.status === 'running' ? progressOf(diagnosis) : ''
-  const said = diagnosis.confidence
-    ? say.confidence(
-        diagnosis.confidence,
-        formatNumber(diagnosis.judged_steps),
-        oneOfSeveral(diagnosis),
-        diagnosis.ranks.length,
-      )
-    : ''
+  const said = diagnosis.confidence ? say.confidence(diagnosis.confidence, basisOf(diagnosis)) : ''
   return [said, say.clock[diagnosis.clock]].filter(Boolean).join(', ')
+}
+
+function basisOf(diagnosis: Diagnosis): string {
+  const { judged_stall_fraction: share = null, steps, ranks } = diagnosis
+  const [all, judged] = [steps, diagnosis.judged_steps].map(formatNumber) as [string, string]
+  const of = [oneOfSeveral(diagnosis), ranks.length] as const
+  return share === null ? say.fromLast(judged, ...of) : say.overAll(all, ...of, judged, formatFraction(share))
 }
 
 function Progress({ diagnosis }: { diagnosis: Diagnosis }) {
@@ -207,10 +215,18 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const copies = diagnosis.copy_hours_lost ? formatHours(diagnosis.copy_hours_lost, noun) : null
   const loader = isOfRun ? oneOfSeveral(diagnosis) : null
   const since = lostSince(diagnosis)
-  const [action] = isOfRun && besideFirst(diagnosis) !== null ? besideOf(diagnosis) : []
+  const kept = (isOfRun && diagnosis.to_write) || null
+  const [action] = isOfRun && !kept && besideFirst(diagnosis) !== null ? besideOf(diagnosis) : []
   const isAllCopies = lost !== null && (diagnosis.copy_hours_lost ?? 0) >= NEARLY_ALL * lost
   return (
     <div class="cost">
+      {isOfRun && diagnosis.hours_restarting && (
+        <p>
+          <b>{formatHours(diagnosis.hours_restarting / each, noun)}</b>
+          {each > 1 && say.onEachRank}
+          {say.restarting}
+        </p>
+      )}
       {isOfRun && <Pauses diagnosis={diagnosis} noun={noun} each={each} />}
       {lost !== null && since !== null && (
         <Since diagnosis={diagnosis} since={since} lost={lost} noun={noun} />
@@ -241,11 +257,17 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
         <p>
           <b>{`${formatNumber(now * (1 - paused))} ${unit}`}</b>
           {ranks > 1 && say.onEachRank}
-          {loader !== null && say.inLoop(loader)}
+          {loader !== null && say.inLoop(loader, roleOf(loader, diagnosis))}
           {rateDetail(diagnosis, now, paused)}
         </p>
       )}
-      {!outlook && saved && (
+      {kept && (
+        <p>
+          <b>{kept.gain}</b>
+          {say.kept(kept.title)}
+        </p>
+      )}
+      {!outlook && !kept && saved && (
         <p>
           <b>{formatRange(formatHours(saved.low / each, noun), formatHours(saved.high / each, noun))}</b>
           {each > 1 && say.onEachRank}
@@ -259,7 +281,7 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
           {say.savedAtMost(action.title)}
         </p>
       )}
-      {best && !best.is_promised && besideFirst(diagnosis) === null && (
+      {best && !best.is_promised && !kept && besideFirst(diagnosis) === null && (
         <p>
           <b class="try-first">{say.toTry}</b>
           {fix}
@@ -355,6 +377,12 @@ function pausedShare({ paused_fraction: paused = null, loaders }: Diagnosis): nu
   return paused === null || paused < LEAST_PAUSED || loaders.length > 1 ? null : paused
 }
 
+/** What the loop over it is for. `null`: that is not known. */
+function roleOf(loader: string, { loaders }: Diagnosis): string | null {
+  const line = loaders.find(one => one.loader === loader)
+  return line ? sayLoaders.roles[line.role] : null
+}
+
 /** Samples where they were counted, else steps. */
 function rates({ steps_per_s, samples_per_s }: Diagnosis) {
   return {
@@ -372,31 +400,16 @@ function shareOfAll(diagnosis: Diagnosis, paused: number): string | null {
   return share === formatFraction(said) ? null : share
 }
 
-/** Factor between two speeds, below which both are the same to a reader. */
-const MORE_THAN_ALIKE = 1.01
-
-/** Steps per second: of the step without what it waited for, and the most that instant data may give. */
-function withoutWaits(diagnosis: Diagnosis): readonly [least: number, most: number] | null {
-  const { anatomy, bound, instant_data_steps_per_s: instant } = diagnosis
-  if (!anatomy || instant === null) return null
-  const copiesUs = bound === 'transfer' ? (anatomy.h2d_exposed_us ?? 0) : 0
-  const restUs = anatomy.step_us - anatomy.data_wait_us - (anatomy.others_wait_us ?? 0) - copiesUs
-  const least = restUs > 0 ? Math.min(instant, 1e6 / restUs) : instant
-  return [least, Math.max(least, diagnosis.instant_data_high_steps_per_s ?? instant)]
-}
-
 /** What the loop would get: as computed, and beside it as a replay measured it. The terminal says the same. */
 function rateDetail(diagnosis: Diagnosis, now: number, paused: number): string {
-  const { status, steps_per_s, anatomy, replay } = diagnosis
+  const { status, steps_per_s, replay } = diagnosis
   const inUnit = (perS: number) => formatNumber((now * perS) / (steps_per_s ?? perS))
   const could = withoutWaits(diagnosis)
-  const [least, most] = could === null ? [null, null] : could.map(inUnit)
-  const isAlike = could === null || could[1] < MORE_THAN_ALIKE * could[0]
+  const least = could && inUnit(could.least)
   if (replay) {
-    const computed = least && most && !isAlike ? formatRange(least, most) : (least ?? null)
+    const computed = could && least && could.most !== null ? formatRange(least, inUnit(could.most)) : least
     return say.measuredRate(computed, inUnit(replay.instant_steps_per_s), formatNumber(replay.batches))
   }
-  const waited = anatomy?.others_wait_us ? 'loader' : diagnosis.copy_hours_lost ? 'copies' : 'data'
-  const ideal = least ? say.ideal(least, waited) : null
+  const ideal = least ? say.ideal(least, waitedFor(diagnosis)) : null
   return say.rate(status === 'running', paused > 0 ? formatNumber(now) : null, ideal)
 }

@@ -68,8 +68,10 @@ function areAlike(page: WorkersPage): boolean {
   )
 }
 
+/** Without a figure of a load: the fixes have its mean, and the chart each median. */
 function foldedText({ workers, limit_us: limitUs }: WorkersPage): string {
-  return say.folded(rangeOf(workers), limitUs === null ? null : formatDuration(limitUs))
+  if (limitUs === null) return say.detail
+  return say.folded((workers[0]?.load_us_p50 ?? 0) > limitUs, formatDuration(limitUs))
 }
 
 /** Without workers there is nothing to compare: one lane, in the training process. */
