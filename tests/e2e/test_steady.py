@@ -163,7 +163,13 @@ def test_too_few_steps_are_drawn_as_not_judged(page: Page, gallery: Service) -> 
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/runs/long", "/runs/wide", "/hosts", "/team", "/compare?run_id=long&run_id=wide"]
+    "path",
+    [
+        "/",
+        "/runs/long",
+        "/compare?run_id=long&run_id=wide",
+        *(pytest.param(path, marks=pytest.mark.soak) for path in ("/runs/wide", "/hosts", "/team")),
+    ],
 )
 def test_long_names_move_nothing_sideways(page: Page, phone: Page, wide: Service, path: str) -> None:
     for shown, most in ((page, 4_000), (phone, 9_000)):
@@ -313,7 +319,7 @@ def test_no_words_are_cut_off(page: Page, phone: Page, gallery: Service, run_id:
     assert all(folder.evaluate("each => each.scrollWidth <= each.clientWidth") for folder in short.all())
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+@pytest.mark.parametrize("size", [pytest.param(DESKTOP, marks=pytest.mark.soak), PHONE])
 def test_menus_and_dialogs_fit_their_words(browser: Browser, gallery: Service, size: tuple[int, int]) -> None:
     context = browser.new_context(viewport={"width": size[0], "height": size[1]})
     page = context.new_page()
