@@ -15,6 +15,7 @@ from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from tests.fakes.forkserver import none_left_by_failures
+from tests.fakes.huge_pages import lay_in_huge_pages
 
 # A shell starts what runs in its background with SIGINT ignored, and so would be the jobs that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -68,6 +69,7 @@ def pytest_collection() -> Generator[None]:
         return (yield)
     finally:
         gc.freeze()
+        lay_in_huge_pages()
         atexit.register(gc.unfreeze)  # else what is still open at the end is told of in warnings
         gc.enable()
 

@@ -57,7 +57,7 @@ def test_a_command_gets_its_arguments_and_gives_its_exit_code(brought: None) -> 
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("words", [["doctor"], ["--help"]])
+@pytest.mark.parametrize("words", [["doctor"], pytest.param(["--help"], marks=pytest.mark.soak)])
 def test_a_reader_that_ends_first_gets_no_traceback(words: list[str], unbuffered: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)

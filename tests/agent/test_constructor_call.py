@@ -253,7 +253,7 @@ def loaders(service: Service) -> list[dict[str, Any]]:
     return [each for window in service.windows for each in window["loaders"]]
 
 
-@pytest.mark.parametrize("sends", ["1", "0"])
+@pytest.mark.parametrize("sends", ["1", pytest.param("0", marks=pytest.mark.soak)])
 def test_a_program_that_is_not_changed_is_read_where_it_constructs(
     service: Service, tmp_path: Path, sends: str
 ) -> None:

@@ -292,6 +292,9 @@ CASES: dict[str, Case] = {
 WITH_A_SAMPLER_OF_THEIR_OWN = {"infinite", "infinite, workers"}
 """It is not asked for its length."""
 
+RARE = {"forkserver"}
+"""What the agent hands to its workers it hands to spawned ones as well; here two more processes import torch."""
+
 OLDER_THAN_WATCH = {"infinite, workers"}
 """Their workers were started in the constructor."""
 
@@ -339,17 +342,21 @@ def draw_from(case: Case, see: Callable[[Loader], Any]) -> Drawn:
 
 
 @pytest.fixture(scope="module")
-def matrix() -> Iterator[Matrix]:
-    bare = {name: draw_from(case, lambda _: None) for name, case in CASES.items() if case.like is None}
+def matrix(request: pytest.FixtureRequest) -> Iterator[Matrix]:
+    is_soak = request.config.getoption("--soak")
+    cases = {name: case for name, case in CASES.items() if is_soak or name not in RARE}
+    bare = {name: draw_from(case, lambda _: None) for name, case in cases.items() if case.like is None}
     with recording() as service:
         watched = {
             name: draw_from(case, lambda loader, name=name: underfed.watch(loader, name=name))  # type: ignore[misc]
-            for name, case in CASES.items()
+            for name, case in cases.items()
         }
     yield Matrix(bare, watched, service)
 
 
-every_case = pytest.mark.parametrize("name", CASES)
+every_case = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.soak) if name in RARE else name for name in CASES]
+)
 
 
 def places(passes: Sequence[int]) -> list[Place]:
@@ -386,7 +393,7 @@ def test_sampler_time_is_measured_within_each_step(matrix: Matrix, name: str) ->
     assert all(step.sampler_us is not None and step.sampler_us <= step.wait_us + 1 for step in steps)
 
 
-@pytest.mark.parametrize("name", CASES)
+@every_case
 def test_each_batch_tells_how_it_was_loaded(matrix: Matrix, name: str) -> None:
     case, seen = CASES[name], received(matrix.service, name)
     if name in OLDER_THAN_WATCH:
@@ -462,7 +469,7 @@ def test_what_is_not_measured_is_known(matrix: Matrix, name: str) -> None:
 
 def test_nothing_is_lost_or_fails(matrix: Matrix) -> None:
     assert agent_errors(matrix.service) == 0
-    assert names(matrix.service) == list(CASES)
+    assert names(matrix.service) == list(matrix.watched)
 
 
 # Several at once, and a whole program's

@@ -341,7 +341,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(("start_method", "inherited"), [("spawn", {}), ("fork", ONE_TASK)])
+@pytest.mark.parametrize(
+    ("start_method", "inherited"), [pytest.param("spawn", {}, marks=pytest.mark.soak), ("fork", ONE_TASK)]
+)
 def test_ranks_that_torch_spawns_are_told_by_torch_once_they_joined(
     tmp_path: Path, start_method: str, inherited: dict[str, str]
 ) -> None:

@@ -157,6 +157,7 @@ time.sleep(100)
 """
 
 
+@pytest.mark.soak
 def test_torchruns_ranks_have_the_status_that_it_saw(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

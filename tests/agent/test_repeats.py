@@ -50,7 +50,10 @@ def compared(told: dict[str, Any]) -> tuple[int | None, int | None]:
     return told.get("compared_batches"), told.get("repeated_batches")
 
 
-@pytest.mark.parametrize("settings", [{}, {"persistent_workers": True, "multiprocessing_context": "spawn"}])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"persistent_workers": True}, pytest.param({"multiprocessing_context": "spawn"}, marks=pytest.mark.soak)],
+)
 def test_batches_that_both_workers_gave_are_counted(service: Service, settings: dict[str, Any]) -> None:
     told = facts(service, Unsharded(BATCHES), num_workers=2, epochs=2, **settings)
     assert compared(told) == (2 * BATCHES, 2 * BATCHES)

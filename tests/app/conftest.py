@@ -20,6 +20,9 @@ from typing import Any
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.util import LRUCache
 from starlette.datastructures import State
 from starlette.testclient import TestClient
 
@@ -32,6 +35,7 @@ from underfed_server.advice.prediction.simulate import Outcome, SimulatedSetting
 from underfed_server.advice.prediction.workload import Workload
 from underfed_server.api import application as api
 from underfed_server.main import Application
+from underfed_server.store.databases import postgresql as postgresql_engines
 from underfed_server.store.databases import sqlite
 from underfed_server.store.store import Store
 
@@ -148,6 +152,27 @@ def _simulated_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(predict, "changed", lambda *words: _Asked(changed(*words)))
         patched.setattr(predict, "simulate", simulated)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _statements_compiled_once() -> Iterator[None]:
+    """Each store has engines of its own, and each engine would make the same text of the same statements again: a tenth
+    of what most tests of a store cost. What an engine makes depends on its dialect alone, of which all of one kind are
+    taken as one.
+    """
+    known: LRUCache[Any, Any] = LRUCache(5_000)
+
+    def opened(*words: Any, **named: Any) -> Engine:
+        engine = create_engine(*words, **named)
+        engine._compiled_cache = known
+        return engine
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(DefaultDialect, "__eq__", lambda one, other: type(one) is type(other))
+        patched.setattr(DefaultDialect, "__hash__", lambda dialect: hash(type(dialect)))
+        for kind in (sqlite, postgresql_engines):
+            patched.setattr(kind, "create_engine", opened)
         yield
 
 

@@ -97,12 +97,14 @@ IMPORTED = "tests.app.imported_service"
 
 
 def start_service(database: Path | str | None, *arguments: str, port: int = 0, **environment: str) -> Service:
-    """The service once it answers; its output up to then is in ``said``.
+    """The service once it answers; its output up to then is in ``said``."""
+    return started(begin(database, *arguments, port=port, **environment))
 
-    It is the program that a user starts, but for the second of CPU time that importing it takes.
-    """
+
+def begin(database: Path | str | None, *arguments: str, port: int = 0, **environment: str) -> Job:
+    """It is the program that a user starts, but for the second of CPU time that importing it takes."""
     words, variables = _command(database, *arguments, port=port, **environment)
-    return started(start_forked("underfed_server", words, variables, imported=IMPORTED, errors=subprocess.STDOUT))
+    return start_forked("underfed_server", words, variables, imported=IMPORTED, errors=subprocess.STDOUT)
 
 
 def started(process: Job | subprocess.Popen[str]) -> Service:
@@ -117,7 +119,7 @@ def started(process: Job | subprocess.Popen[str]) -> Service:
 
 
 def launch(database: Path | str | None, *arguments: str, port: int = 0, **environment: str) -> subprocess.Popen[str]:
-    """The process as a user starts it, with what it says on one pipe: for tests of how it starts and ends."""
+    """The process as a user starts it, with what it says on one pipe: for tests of how it starts to import."""
     words, variables = _command(database, *arguments, port=port, **environment)
     return subprocess.Popen(
         [sys.executable, "-m", "underfed_server", *words],

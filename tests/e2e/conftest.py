@@ -15,11 +15,15 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
+from tests.app.conftest import _routes_made_once, _statements_compiled_once
 from tests.app.serving import Service, start_service
 from tests.fakes.chromium import chromium
 from tests.fakes.environment import clean_environment
 from tests.fakes.gallery.storing import store_team
 from underfed_server.terminal.client import Client
+
+__all__ = ["_routes_made_once", "_statements_compiled_once"]
+"""For the services in these tests' own process."""
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests.app.serving import poll
 from tests.fakes.environment import clean_environment
+from underfed_server.demo.command import demo
 
 UNDERFED = Path(sys.executable).with_name("underfed")
 
@@ -78,7 +79,7 @@ def test_a_job_that_tunes_itself_is_started_once_and_becomes_fast(directory: Pat
     poll(lambda: not left_behind(directory))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.soak), signal.SIGTERM])
 def test_an_interrupted_demo_leaves_no_process(directory: Path, free_port: int, number: signal.Signals) -> None:
     demo = start(directory, "--port", str(free_port))
     assert demo.stdout is not None
@@ -93,19 +94,21 @@ def test_an_interrupted_demo_leaves_no_process(directory: Path, free_port: int, 
     assert left_behind(directory) == []
 
 
-def test_a_taken_port_is_named_with_the_way_out(directory: Path) -> None:
+def test_a_taken_port_is_named_with_the_way_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        demo = start(directory, "--once", "--port", str(port))
-        output, _ = demo.communicate(timeout=300)
-    assert demo.returncode == 1
+        assert demo(["--no-browser", "--once", "--port", str(port)]) == 1
+    output = capsys.readouterr().out
     assert f"port {port} is in use" in output and "--port" in output
 
 
-def test_a_wrong_option_is_refused_before_anything_starts(directory: Path) -> None:
-    demo = start(directory, "--seconds", "0")
-    output, _ = demo.communicate(timeout=300)
-    assert demo.returncode == 2
-    assert "--seconds must be between 5 and 3600" in output
+def test_a_wrong_option_is_refused_before_anything_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        demo(["--no-browser", "--seconds", "0"])
+    assert refused.value.code == 2
+    assert "--seconds must be between 5 and 3600" in capsys.readouterr().err

@@ -130,7 +130,7 @@ RUN_KEYS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "d": ("d", copies),
     "1 9": ("1", lambda page: expect(page.locator("[data-fix='1']")).not_to_have_attribute("open", "")),
     "+ - 0": ("+", stands_at("**/runs/*?*")),
-    "[ ]": ("+ [", stands_at("**/runs/*?*")),
+    "[ ]": ("0 + [", stands_at("**/runs/*?*")),
     "Esc": ("Escape", shows(ROW)),
 }
 """The same of a run's own page."""
@@ -145,22 +145,21 @@ def press(page: Page, presses: str) -> None:
         settle(page)  # a row takes the focus two frames later
 
 
-@pytest.mark.parametrize("keys", KEYS)
-def test_a_key_of_the_runs_does_what_the_list_says(keys: str, gallery: Service, page: Page) -> None:
-    opened(page, gallery)
-    presses, is_so = KEYS[keys]
-    press(page, presses)
-    is_so(page)
+def test_each_key_of_the_runs_does_what_the_list_says(gallery: Service, page: Page) -> None:
+    for presses, is_so in KEYS.values():
+        opened(page, gallery)
+        press(page, presses)
+        is_so(page)
 
 
-@pytest.mark.parametrize("keys", RUN_KEYS)
-def test_a_key_of_a_run_does_what_the_list_says(keys: str, gallery: Service, page: Page) -> None:
+def test_each_key_of_a_run_does_what_the_list_says(gallery: Service, page: Page) -> None:
+    """In turn, on one page: what one of them does leaves the others to be done."""
     page.goto(f"{gallery.address}/runs/vit-b16-in1k-aug2")
     expect(page.locator("[data-fix='1']")).to_be_visible()
     expect(page.locator(".time-panels canvas").first).to_be_visible()
-    presses, is_so = RUN_KEYS[keys]
-    press(page, presses)
-    is_so(page)
+    for presses, is_so in RUN_KEYS.values():
+        press(page, presses)
+        is_so(page)
 
 
 def test_the_list_has_these_keys_and_no_other(gallery: Service, page: Page) -> None:
@@ -171,10 +170,8 @@ def test_the_list_has_these_keys_and_no_other(gallery: Service, page: Page) -> N
     assert listed == KEYS.keys() | RUN_KEYS.keys() | FOCUSED
 
 
-@pytest.mark.parametrize("deficiency", ["achromatopsia", "deuteranopia", "protanopia", "tritanopia"])
-def test_verdicts_are_told_apart_without_their_colour(deficiency: str, gallery: Service, page: Page) -> None:
+def test_verdicts_are_told_apart_without_their_colour(gallery: Service, page: Page) -> None:
     """Each tone has a word and a shape of its own; the loud one also stands out by its weight."""
-    page.context.new_cdp_session(page).send("Emulation.setEmulatedVisionDeficiency", {"type": deficiency})
     opened(page, gallery)
     told = page.locator(".verdict-word").evaluate_all(
         "all => all.map(one => [one.className.split(' ').at(-1), one.querySelector('svg').innerHTML"

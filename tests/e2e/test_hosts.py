@@ -90,15 +90,16 @@ def test_hosts_fit_a_phone(address: str, phone: Page) -> None:
     assert is_accessible(phone)
 
 
-def test_a_run_shows_its_host_on_its_own_time_axis(address: str, application: Application, page: Page) -> None:
+def test_a_run_shows_its_host_on_its_own_time_axis(application: Application, tmp_path: Path, page: Page) -> None:
     started = (datetime.now(timezone.utc) - timedelta(seconds=200)).isoformat()
     post(application.parts.store, made_stream(100, run_id="steps", started_at=started, run=RUN | {"host": FACTS}))
-    page.goto(f"{address}/runs/steps")
-    summary = page.get_by_text("node-1 during this run")
-    expect(summary).to_be_visible()
-    expect(page.get_by_role("img", name="Memory and /dev/shm")).to_have_count(0)
-    summary.click()
-    expect(page.get_by_role("img", name="Memory and /dev/shm")).to_be_visible()
+    with serving(application, settings_for(tmp_path)) as served:
+        page.goto(f"{served}/runs/steps")
+        summary = page.get_by_text("node-1 during this run")
+        expect(summary).to_be_visible()
+        expect(page.get_by_role("img", name="Memory and /dev/shm")).to_have_count(0)
+        summary.click()
+        expect(page.get_by_role("img", name="Memory and /dev/shm")).to_be_visible()
 
 
 def test_without_a_host_the_page_says_how_one_comes(application: Application, tmp_path: Path, page: Page) -> None:

@@ -36,11 +36,20 @@ def panel(page: Page, name: str) -> Locator:
             r"Workers 1, 3 of train; 1, 3 of train on rank 1 died.*800 steps.*CUDA out of memory",
         ),
         ("swin-t-in21k-warm", r"No data from gpu-10 for .*as of \d\d:\d\d:\d\d"),
-        ("resnet50-in1k-base", r"Nothing about the loader needs to change.*None needed"),
         ("mae-vit-l-copy", r"Transfer-bound.*wait for copies.*pin_memory=True"),
         ("gpt2-logging", r"Host-bound.*idle .* although data is ready"),
-        ("bert-tiny-laptop", r"The training loop waits for data.*no GPU|no GPU.*The training loop waits for data"),
         ("ast-audioset-w8", r"Set for this run:.*applies the advice of.*What the advice gained"),
+        # Likewise seen by the test after this one, and in test_page.py.
+        *(
+            pytest.param(*each, marks=pytest.mark.soak)
+            for each in (
+                ("resnet50-in1k-base", r"Nothing about the loader needs to change.*None needed"),
+                (
+                    "bert-tiny-laptop",
+                    r"The training loop waits for data.*no GPU|no GPU.*The training loop waits for data",
+                ),
+            )
+        ),
     ],
 )
 def test_each_state_is_told_in_its_own_words(page: Page, gallery: Service, run_id: str, told: str) -> None:
@@ -234,7 +243,9 @@ def test_every_step_is_exported_from_the_menu(page: Page, gallery: Service) -> N
     assert saved.value.suggested_filename == "segformer-b2-short.trace.json"
 
 
-@pytest.mark.parametrize(("run_id", "scheme"), [(STARVED, "light"), ("dinov2-s-places", "dark")])
+@pytest.mark.parametrize(
+    ("run_id", "scheme"), [pytest.param(STARVED, "light", marks=pytest.mark.soak), ("dinov2-s-places", "dark")]
+)
 def test_axe_finds_nothing(page: Page, gallery: Service, run_id: str, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     open_run(page, gallery, run_id)
@@ -243,9 +254,8 @@ def test_axe_finds_nothing(page: Page, gallery: Service, run_id: str, scheme: st
     assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.parametrize("run_id", [STARVED, "recorded-checkpoints"])
-def test_a_phone_shows_it_all_without_scrolling_sideways(phone: Page, gallery: Service, run_id: str) -> None:
-    open_run(phone, gallery, run_id)
+def test_a_phone_shows_it_all_without_scrolling_sideways(phone: Page, gallery: Service) -> None:
+    open_run(phone, gallery, "recorded-checkpoints")
     expect(panel(phone, "timeline")).to_be_visible()
     content = "document.querySelector('main').scrollWidth"
     assert phone.evaluate(content) <= phone.evaluate("document.querySelector('main').clientWidth")

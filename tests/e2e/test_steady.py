@@ -77,10 +77,13 @@ def store_long(service: Service) -> None:
     send(service, made_window(5, run_id="long", end=end))
 
 
-@pytest.fixture(params=[(1440, 900), (390, 844)], ids=["desktop", "phone"])
-def cold(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+DESKTOP, PHONE = (1440, 900), (390, 844)
+
+
+@pytest.fixture
+def cold(size: tuple[int, int], browser: Browser) -> Iterator[Page]:
     """A page without a cache behind a slow network, which notes what moves."""
-    width, height = request.param
+    width, height = size
     context = browser.new_context(viewport={"width": width, "height": height})
     opened = context.new_page()
     network = context.new_cdp_session(opened)
@@ -91,15 +94,24 @@ def cold(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     context.close()
 
 
+RUNS, RUN_PAGE, TEAM, COMPARE = "main tbody tr", ".footnote", "main .panel", "main .picker li"
+
+
 @pytest.mark.parametrize(
-    ("path", "last"),
+    ("size", "path", "last"),
     [
-        ("/", "main tbody tr"),
-        ("/runs/vit-b16-in1k-aug2", ".footnote"),
-        ("/runs/resnet50-in1k-base", ".footnote"),
-        ("/runs/dinov2-s-places", ".footnote"),
-        ("/team", "main .panel"),
-        ("/compare", "main .picker li"),
+        (DESKTOP, "/", RUNS),
+        (DESKTOP, "/runs/vit-b16-in1k-aug2", RUN_PAGE),
+        (DESKTOP, "/team", TEAM),
+        (PHONE, "/runs/dinov2-s-places", RUN_PAGE),
+        (PHONE, "/compare", COMPARE),
+        pytest.param(DESKTOP, "/runs/resnet50-in1k-base", RUN_PAGE, marks=pytest.mark.soak),
+        pytest.param(DESKTOP, "/runs/dinov2-s-places", RUN_PAGE, marks=pytest.mark.soak),
+        pytest.param(DESKTOP, "/compare", COMPARE, marks=pytest.mark.soak),
+        pytest.param(PHONE, "/", RUNS, marks=pytest.mark.soak),
+        pytest.param(PHONE, "/runs/vit-b16-in1k-aug2", RUN_PAGE, marks=pytest.mark.soak),
+        pytest.param(PHONE, "/runs/resnet50-in1k-base", RUN_PAGE, marks=pytest.mark.soak),
+        pytest.param(PHONE, "/team", TEAM, marks=pytest.mark.soak),
     ],
 )
 def test_nothing_that_is_shown_moves_while_the_rest_comes(cold: Page, gallery: Service, path: str, last: str) -> None:
@@ -114,14 +126,14 @@ def test_nothing_that_is_shown_moves_while_the_rest_comes(cold: Page, gallery: S
 @pytest.mark.parametrize(
     "run_id",
     [
-        "resnet50-in1k-base",
-        "vit-s16-sweep-03",
+        pytest.param("resnet50-in1k-base", marks=pytest.mark.soak),
+        pytest.param("vit-s16-sweep-03", marks=pytest.mark.soak),
         "mae-vit-l-copy",
         "recorded-crowded-pictures",
         "recorded-three-loaders",
-        "recorded-tuned",
-        "whisper-sm-common17",
-        "ast-audioset",
+        pytest.param("recorded-tuned", marks=pytest.mark.soak),
+        pytest.param("whisper-sm-common17", marks=pytest.mark.soak),
+        pytest.param("ast-audioset", marks=pytest.mark.soak),
         "clip-b32-cc12m-web",
         "dinov2-s-places",
     ],
@@ -151,7 +163,13 @@ def test_too_few_steps_are_drawn_as_not_judged(page: Page, gallery: Service) -> 
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/runs/long", "/runs/wide", "/hosts", "/team", "/compare?run_id=long&run_id=wide"]
+    "path",
+    [
+        "/",
+        "/runs/long",
+        "/compare?run_id=long&run_id=wide",
+        *(pytest.param(path, marks=pytest.mark.soak) for path in ("/runs/wide", "/hosts", "/team")),
+    ],
 )
 def test_long_names_move_nothing_sideways(page: Page, phone: Page, wide: Service, path: str) -> None:
     for shown, most in ((page, 4_000), (phone, 9_000)):
@@ -241,8 +259,8 @@ def test_on_a_phone_the_cause_the_first_fix_and_what_the_table_is_sorted_by_are_
     [
         "vit-b16-in1k-aug2",
         "recorded-crowded-pictures",
-        "recorded-with-trainer",
-        "recorded-with-lightning",
+        pytest.param("recorded-with-trainer", marks=pytest.mark.soak),
+        pytest.param("recorded-with-lightning", marks=pytest.mark.soak),
         "recorded-straggler",
     ],
 )
@@ -255,6 +273,8 @@ def test_on_a_phone_verdict_reason_and_first_act_are_on_the_first_screen(
         expect(phone.locator(part).first).to_be_in_viewport(ratio=1)
     expect(phone.locator("#timeline")).to_be_attached()
     assert phone.evaluate("document.documentElement.scrollHeight") <= MOST_PHONE_PX
+    content = "document.querySelector('main').scrollWidth"
+    assert phone.evaluate(content) <= phone.evaluate("document.querySelector('main').clientWidth")
 
 
 def test_on_a_phone_what_is_not_the_answer_is_folded_and_opens(phone: Page, gallery: Service) -> None:
@@ -281,7 +301,13 @@ CUT = """[...document.querySelectorAll('main *')].filter(each => {
 
 
 @pytest.mark.parametrize(
-    "run_id", ["whisper-sm-common17", "recorded-tuned", "recorded-with-lightning", "fineweb-stream"]
+    "run_id",
+    [
+        "whisper-sm-common17",
+        pytest.param("recorded-tuned", marks=pytest.mark.soak),
+        "recorded-with-lightning",
+        pytest.param("fineweb-stream", marks=pytest.mark.soak),
+    ],
 )
 def test_no_words_are_cut_off(page: Page, phone: Page, gallery: Service, run_id: str) -> None:
     for shown in (page, phone):
@@ -293,7 +319,7 @@ def test_no_words_are_cut_off(page: Page, phone: Page, gallery: Service, run_id:
     assert all(folder.evaluate("each => each.scrollWidth <= each.clientWidth") for folder in short.all())
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+@pytest.mark.parametrize("size", [pytest.param(DESKTOP, marks=pytest.mark.soak), PHONE])
 def test_menus_and_dialogs_fit_their_words(browser: Browser, gallery: Service, size: tuple[int, int]) -> None:
     context = browser.new_context(viewport={"width": size[0], "height": size[1]})
     page = context.new_page()

@@ -27,6 +27,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TextIO
 
+from tests.fakes.huge_pages import lay_in_huge_pages
+
 at_exit = atexit.register
 """As it is: tests put another into its module for a while."""
 
@@ -201,6 +203,7 @@ def main() -> None:
     # The interpreter of a job that ends with an error visits all objects, which copies memory shared since the fork.
     gc.freeze()
     gc.enable()
+    lay_in_huge_pages()
     job = serve(socket.socket(fileno=int(sys.argv[1])))
     if job is not None:
         module, arguments = job

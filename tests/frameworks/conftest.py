@@ -16,7 +16,7 @@ from tests.fakes.environment import clean_environment
 from tests.fakes.forkserver import start
 from tests.fakes.received import Received, agent_errors, names, received
 from tests.fakes.service import Service, running_service, wait_until
-from tests.frameworks.program import AUTOMATIC, BARE, PAGE, WATCHED
+from tests.frameworks.program import AUTOMATIC, BARE, LOGGED, PAGE, WATCHED
 
 LONGEST_S = 500
 
@@ -54,6 +54,11 @@ class Ran:
     def steps_of_page(self) -> int:
         """How many arrived of the program on the framework's page in docs/frameworks."""
         return sum(len(each.steps) for each in self.automatic_all(PAGE))
+
+    def logged(self) -> list[dict[str, Any]]:
+        """What the framework's own logger stored."""
+        stored: list[dict[str, Any]] = self.seen[LOGGED][AUTOMATIC]
+        return stored
 
     def both(self, training: str, loader: str, data_set: str) -> list[Received]:
         return [self.received(training, loader), self.automatic(training, data_set)]

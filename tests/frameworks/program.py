@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 import underfed
+from underfed.launcher.autoload import TRAINER, hook_trainer
 from underfed.trainer import control
 
 Watch = Callable[..., Any]
@@ -34,6 +36,8 @@ WORK_S = 0.002
 BARE, WATCHED, AUTOMATIC = "bare", "watched", "automatic"
 PAGE = "page"
 """Of the training that is on the framework's page in docs/frameworks."""
+LOGGED = "logged"
+"""Of the one that logs, if it is asked for."""
 COVERED = ("torchdata.stateful_dataloader.stateful_dataloader",)
 
 
@@ -99,10 +103,15 @@ def draw(loader: Any, work_s: float = WORK_S) -> dict[str, Any]:
     return {"batches": batches, "waits_s": steps.waits_s}
 
 
-def main(trainings: Mapping[str, Training], page: Callable[[], None] | None = None) -> None:
+def main(
+    trainings: Mapping[str, Training],
+    page: Callable[[], None] | None = None,
+    logging: Callable[[str], list[Any]] | None = None,
+) -> None:
     """Print what each training saw each time, after its name and one of ``BARE``, ``WATCHED``, ``AUTOMATIC``.
 
-    All that are watched are one run, in which loaders have their training's name before their own. ``page`` runs last.
+    All that are watched are one run, in which loaders have their training's name before their own. ``page`` runs after
+    them, and last ``logging``, which returns what the training's own logger stored in a directory.
     """
     seen = {name: {BARE: training(leave)} for name, training in trainings.items()}
     os.environ["UNDERFED_RUN_ID"] = WATCHED
@@ -117,6 +126,10 @@ def main(trainings: Mapping[str, Training], page: Callable[[], None] | None = No
         os.environ["UNDERFED_RUN_ID"] = f"{AUTOMATIC}-{PAGE}"
         page()
         seen[PAGE] = {}
+    if logging is not None:
+        os.environ["UNDERFED_RUN_ID"] = f"{AUTOMATIC}-{LOGGED}"
+        with recording_everything(), TemporaryDirectory() as directory:
+            seen[LOGGED] = {AUTOMATIC: logging(directory)}
     print(json.dumps(seen))
 
 
@@ -135,6 +148,8 @@ def recording_everything() -> Iterator[None]:
     control.watch_all()
     for module in filter(None, map(sys.modules.get, COVERED)):
         control.watch_module(module)
+    if TRAINER in sys.modules:
+        hook_trainer(sys.modules[TRAINER])
     yield
     underfed.finish()
     control._state.watches_all = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from torch.utils.data import DataLoader
 from tests.frameworks.conftest import Ran
 from tests.frameworks.pages import STEPS, run_page
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, Checks, Samples, Stream, Watch, draw, main
+from tests.frameworks.tracked import logged_by, require_figures
 
 # The program
 
@@ -74,7 +76,7 @@ TRAININGS = {
 }
 
 if __name__ == "__main__":
-    main(TRAININGS, lambda: run_page("accelerate"))
+    main(TRAININGS, lambda: run_page("accelerate"), partial(logged_by, "accelerate"))
 
 # The tests
 
@@ -131,3 +133,9 @@ def test_nor_does_a_data_set_that_iterates_another_loader(ran: Ran) -> None:
 
 def test_the_program_of_its_page_is_recorded(ran: Ran) -> None:
     assert ran.steps_of_page() == STEPS["accelerate"]
+
+
+def test_figures_are_logged_beside_the_trainings_own(ran: Ran) -> None:
+    require_figures(ran.logged())
+    configs = [window["run"]["config"] for window in ran.service.windows if "run" in window]
+    assert configs[-1] == {"learning_rate": 0.01}

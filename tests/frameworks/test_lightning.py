@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.fakes.received import Place
 from tests.frameworks.conftest import Ran
 from tests.frameworks.pages import STEPS, run_page
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, WATCHED, Checks, Samples, Steps, Stream, Watch, main
+from tests.frameworks.tracked import logged_by, require_figures
 
 pytestmark = pytest.mark.long
 
@@ -115,7 +117,7 @@ TRAININGS: dict[str, Callable[[Watch], Any]] = {
 }
 
 if __name__ == "__main__":
-    main(TRAININGS, lambda: run_page("lightning"))
+    main(TRAININGS, lambda: run_page("lightning"), partial(logged_by, "lightning"))
 
 # The tests
 
@@ -177,3 +179,7 @@ def test_with_a_limit_none_is_requested_ahead(ran: Ran) -> None:
 
 def test_the_program_of_its_page_is_recorded(ran: Ran) -> None:
     assert ran.steps_of_page() == STEPS["lightning"]
+
+
+def test_figures_are_logged_beside_the_trainings_own(ran: Ran) -> None:
+    require_figures(ran.logged())

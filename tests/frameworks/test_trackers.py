@@ -1,9 +1,10 @@
-"""Figures of data loading reach the loggers of frameworks, without a line where ``underfed run`` starts a training."""
+"""Figures of data loading reach the loggers of frameworks, without a line where ``underfed run`` starts a training.
+
+In ``make test`` each framework's own file asks so of the process that has imported it.
+"""
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import sys
 from importlib.util import find_spec
@@ -15,10 +16,9 @@ import pytest
 
 from tests.fakes.launching import run_under
 from tests.fakes.service import Service, running_service
+from tests.frameworks.tracked import FRAMEWORKS, require_figures, stored
 from underfed.integrations import factory, scalars
 from underfed.trainer import control
-
-SCALARS = {"underfed/data_stall_fraction", "underfed/data_wait_us", "underfed/data_wait_p95_us", "underfed/steps_per_s"}
 
 
 def tracked(which: str, tmp_path: Path, service: Service, **variables: str) -> list[dict[str, Any]]:
@@ -33,25 +33,14 @@ def tracked(which: str, tmp_path: Path, service: Service, **variables: str) -> l
         variables={**places, "UNDERFED_STRICT": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", **variables},
     )
     assert done.returncode == 0, done.stderr
-    if which == "lightning":
-        return list(csv.DictReader((logged / "metrics.csv").read_text().splitlines()))
-    return [json.loads(line) for line in (logged / "logged.jsonl").read_text().splitlines()]
+    return stored(which, logged)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("which", ["lightning", "transformers", "accelerate"])
-def test_figures_are_logged_beside_the_trainings_own(which: str, tmp_path: Path) -> None:
+@pytest.mark.soak
+@pytest.mark.parametrize("which", FRAMEWORKS)
+def test_figures_are_logged_below_underfed_run(which: str, tmp_path: Path) -> None:
     with running_service() as service:
-        rows = tracked(which, tmp_path, service)
-        assert any(row.get("loss") for row in rows), "the training's own are still there"
-        told = [row for row in rows if row.get("underfed/data_stall_fraction")]
-        assert told
-        assert all(set(row) >= SCALARS for row in told)
-        assert 0 < float(told[-1]["underfed/data_stall_fraction"]) < 1
-        assert float(told[-1]["underfed/data_wait_us"]) >= 10_000
-        if which == "accelerate":
-            configs = [window["run"]["config"] for window in service.windows if "run" in window]
-            assert configs[-1] == {"learning_rate": 0.01}
+        require_figures(tracked(which, tmp_path, service))
 
 
 @pytest.mark.soak

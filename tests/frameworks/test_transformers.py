@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch.utils.data import Dataset, IterableDataset, SequentialSampler
 from tests.frameworks.conftest import Ran
 from tests.frameworks.pages import STEPS, run_page
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, Checks, Samples, Steps, Watch, main
+from tests.frameworks.tracked import logged_by, require_figures
 
 pytestmark = pytest.mark.long
 
@@ -127,7 +129,7 @@ TRAININGS = {
 }
 
 if __name__ == "__main__":
-    main(TRAININGS, lambda: run_page("transformers"))
+    main(TRAININGS, lambda: run_page("transformers"), partial(logged_by, "transformers"))
 
 # The tests
 
@@ -178,3 +180,7 @@ def test_batches_of_a_stream_are_requested_ahead_too(ran: Ran) -> None:
 
 def test_the_program_of_its_page_is_recorded(ran: Ran) -> None:
     assert ran.steps_of_page() == STEPS["transformers"]
+
+
+def test_figures_are_logged_beside_the_trainings_own(ran: Ran) -> None:
+    require_figures(ran.logged())

@@ -1,11 +1,12 @@
 """Trains with a framework, its own logger or reporter beside: ``python -m tests.frameworks.tracked WHICH DIRECTORY``.
 
-Loading takes as long as the step's own work, so the data stall is about a half. Ends once figures were logged, after
-``MOST_STEPS`` at the latest.
+What these stored is in the directory then. Loading takes as long as the step's own work, so the data stall is about a
+half. Ends once figures were logged, after ``MOST_STEPS`` at the latest.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 import time
@@ -126,6 +127,32 @@ def with_accelerate(directory: str) -> None:
     accelerator.end_training()
 
 
+FRAMEWORKS = {"lightning": with_lightning, "transformers": with_transformers, "accelerate": with_accelerate}
+
+
+def logged_by(which: str, directory: str) -> list[dict[str, Any]]:
+    """What was stored by a training in this process."""
+    FRAMEWORKS[which](directory)
+    return stored(which, Path(directory))
+
+
+def stored(which: str, directory: Path) -> list[dict[str, Any]]:
+    if which == "lightning":
+        return list(csv.DictReader((directory / "metrics.csv").read_text().splitlines()))
+    return [json.loads(line) for line in (directory / "logged.jsonl").read_text().splitlines()]
+
+
+SCALARS = {"underfed/data_stall_fraction", "underfed/data_wait_us", "underfed/data_wait_p95_us", "underfed/steps_per_s"}
+
+
+def require_figures(rows: list[dict[str, Any]]) -> None:
+    assert any(row.get("loss") for row in rows), "the training's own are still there"
+    told = [row for row in rows if row.get("underfed/data_stall_fraction")]
+    assert told
+    assert all(set(row) >= SCALARS for row in told)
+    assert 0 < float(told[-1]["underfed/data_stall_fraction"]) < 1
+    assert float(told[-1]["underfed/data_wait_us"]) >= 10_000
+
+
 if __name__ == "__main__":
-    which, directory = sys.argv[1:]
-    {"lightning": with_lightning, "transformers": with_transformers, "accelerate": with_accelerate}[which](directory)
+    FRAMEWORKS[sys.argv[1]](sys.argv[2])

@@ -63,9 +63,10 @@ def test_random_numbers_are_the_same_in_workers_and_in_the_training_process(sett
     assert_same(lambda: DataLoader(Random(), batch_size=4, shuffle=True, **settings), draw_seeded)
 
 
-def test_random_numbers_are_the_same_in_spawned_workers() -> None:
+@pytest.mark.parametrize("method", ["spawn", pytest.param("forkserver", marks=pytest.mark.soak)])
+def test_random_numbers_are_the_same_in_workers_that_import(method: str) -> None:
     def make() -> Loader:
-        return DataLoader(Random(), batch_size=4, shuffle=True, num_workers=1, multiprocessing_context="spawn")
+        return DataLoader(Random(), batch_size=4, shuffle=True, num_workers=1, multiprocessing_context=method)
 
     # Each epoch waits for a fresh interpreter that imports torch.
     assert_same(make, lambda loader: draw_seeded(loader, epochs=1), repetitions=1)

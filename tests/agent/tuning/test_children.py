@@ -23,33 +23,30 @@ def train():
 
 
 if __name__ == "__main__":
-    method, daemon = sys.argv[1:]
-    child = multiprocessing.get_context(method).Process(target=train, daemon=daemon == "daemon")
-    child.start()
-    child.join()
+    for how in sys.argv[1:]:
+        method, kind = how.split()
+        child = multiprocessing.get_context(method).Process(target=train, daemon=kind == "daemon")
+        child.start()
+        child.join()
 """
 
 
+LEFT_ALONE, LEFT_AS_IT_IS = "leaves this loader alone: ", "leaves the loader as it is: "
+USUAL = {"fork daemon": LEFT_ALONE + DAEMONIC, "fork free": LEFT_ALONE + FORKED, "spawn free": LEFT_AS_IT_IS}
+OTHERS = {"spawn daemon": LEFT_ALONE + DAEMONIC, "forkserver free": LEFT_AS_IT_IS}
+
+
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(
-    ("method", "kind", "why"),
-    [
-        ("fork", "daemon", f"leaves this loader alone: {DAEMONIC}"),
-        pytest.param("spawn", "daemon", f"leaves this loader alone: {DAEMONIC}", marks=pytest.mark.soak),
-        ("fork", "free", f"leaves this loader alone: {FORKED}"),
-        ("spawn", "free", "leaves the loader as it is: "),
-        pytest.param("forkserver", "free", "leaves the loader as it is: ", marks=pytest.mark.soak),
-    ],
-)
+@pytest.mark.parametrize("children", [USUAL, pytest.param(OTHERS, marks=pytest.mark.soak)])
 @pytest.mark.usefixtures("service")
-def test_a_child_that_trains_is_told_of(method: str, kind: str, why: str, tmp_path: Path) -> None:
+def test_each_child_that_trains_is_told_of(children: dict[str, str], tmp_path: Path) -> None:
+    """By what it is: one process starts them all, one after the other."""
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
-    done = run_under("--tune", "--", sys.executable, str(script), method, kind)
-    assert (done.returncode, done.stdout) == (0, b"40\n")
+    done = run_under("--tune", "--", sys.executable, str(script), *children)
+    assert (done.returncode, done.stdout) == (0, b"40\n" * len(children))
     said = [line for line in done.stderr.decode().splitlines() if "--tune" in line]
-    assert len(said) == 1
-    assert why in said[0]
+    assert [why in line for line, why in zip(said, children.values(), strict=True)] == [True] * len(children)
 
 
 @pytest.mark.parametrize(("local_rank", "said"), [("0", ["why"]), ("1", [])])

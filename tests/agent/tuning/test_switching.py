@@ -34,7 +34,7 @@ from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import HELD, switched_of
 
-PLANS = 15
+PLANS = 8
 WORKERS = LoaderSetting(2, 2)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.app.made_windows import made_window, posted
 from tests.app.posting_agent import JSON, PostingAgent, require_every_step
-from tests.app.serving import Service, launch, start_service, started
+from tests.app.serving import Service, begin, launch, start_service, started
 from underfed_server import __main__ as serving
 from underfed_server.__main__ import serve
 from underfed_server.store.store import Store
@@ -29,7 +29,7 @@ def database(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def service(database: Path) -> Iterator[Service]:
-    served = started(launch(database))
+    served = start_service(database)
     yield served
     served.kill()
 
@@ -116,7 +116,7 @@ def test_a_taken_port_is_named_before_anything_is_changed(database: Path) -> Non
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        process = launch(database, port=port)
+        process = begin(database, port=port)
         said, _ = process.communicate(timeout=60)
     assert process.returncode == 1
     assert f"port {port} is in use" in said
@@ -127,7 +127,7 @@ def test_a_taken_port_is_named_before_anything_is_changed(database: Path) -> Non
 
 def test_a_second_service_on_the_same_file_is_refused(running: tuple[Service, Path]) -> None:
     service, database = running
-    process = launch(database)
+    process = begin(database)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 1
     assert f"another underfed service (process {service.process.pid}) uses {database}" in said

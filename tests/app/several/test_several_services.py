@@ -22,7 +22,7 @@ from tests.app.alerts.receivers import receiving
 from tests.app.api.visitors import ROOT
 from tests.app.event_stream import Stream
 from tests.app.made_windows import made_stream, made_window, posted
-from tests.app.serving import Service, launch, poll, start_service, started
+from tests.app.serving import Service, begin, poll, start_service, started
 from tests.fakes import postgresql
 from underfed_server.model import Alert, AlertsPage
 from underfed_server.store.store import Store
@@ -110,7 +110,7 @@ def sent(windows: Iterable[dict[str, Any]]) -> list[float]:
 
 def test_services_that_start_at_once_make_the_tables_once(postgresql_server: postgresql.Server) -> None:
     with postgresql_server.database(is_empty=True) as url:
-        starting = [launch(url) for _ in range(3)]
+        starting = [begin(url) for _ in range(3)]
         services = [started(process) for process in starting]
         try:
             assert all("postgresql+psycopg://" in service.said for service in services)
