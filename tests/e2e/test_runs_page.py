@@ -104,7 +104,7 @@ def test_a_view_keeps_columns_and_grouping_for_the_team(address: str, page: Page
     page.get_by_role("link", name="by job").click()
     expect(page.locator(".jobs-table tbody").first).to_be_visible()
     page.goto(f"{address}/team")
-    expect(page.locator(".audit")).to_contain_text("saved the view by job")
+    expect(page.locator(".log")).to_contain_text("saved the view by job")
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
 

@@ -1,5 +1,4 @@
 /** Lines over one axis, or areas stacked on one another, with marks over them and names beside their ends. */
-
 import { drawBands, drawMarks, type Mark, nameMarks } from './annotate'
 import {
   type Axis,

@@ -56,6 +56,20 @@ test('a part that was loaded ahead stands there at once', async () => {
   await Part.ahead()
 })
 
+test('a part that cannot be drawn leaves what stands beside it', async () => {
+  const Spoilt = onDemand(async () => () => {
+    throw new Error('spoilt')
+  })
+  await Spoilt.ahead()
+  render(
+    <>
+      <Spoilt />
+      <p>beside</p>
+    </>,
+  )
+  expect(document.body.textContent).toMatch(/This part of the page failed\..+beside/)
+})
+
 test('what is being typed into a dialog is not thrown away', async () => {
   isServed = true
   document.body.append(Object.assign(document.createElement('dialog'), { open: true }))

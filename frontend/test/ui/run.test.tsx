@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { HostFacts, SharedCause, WorkerInfo } from '../../src/api/schema'
+import type { HostFacts, SharedCause, Timeline, WorkerInfo } from '../../src/api/schema'
 import { navigate } from '../../src/router'
 import { AnatomyBars } from '../../src/ui/parts/AnatomyBars'
 import { AdviceList } from '../../src/ui/run/AdviceList'
@@ -588,23 +588,61 @@ describe('ranks', () => {
   })
 })
 
-test('the timeline is named by the steps that it shows at first', () => {
-  recordCanvas()
+describe('the timeline', () => {
   const at = (index: number) => ({ epoch_index: 0, batch_index: index, start_us: index * 1_000 })
-  const steps = Array.from({ length: 90 }, (_, index) => ({
-    ...at(index),
-    ...{ step_index: index, data_wait_us: 100, step_us: 1_000 },
-    ...{ gpu_idle_us: null, queue_depth: null, sampler_us: null },
-  }))
-  const batches = steps.map((_, index) => ({
-    ...at(index),
-    ...{ worker: 0, load_us: 900, cpu_us: 900, runqueue_us: 0, blocked_us: 0 },
-    ...{ collate_us: null, pin_us: null, received_us: null },
-  }))
-  const timeline = { rank: 0, loader: 'train', from_us: 0, to_us: 90_000, steps, batches, missing: null }
-  render(<GanttPanel timeline={{ run_id: 'run-1', ...timeline }} series={null} run={run()} />)
-  expect(screen.getByRole('heading').textContent).toBe('The last 20 steps')
-  expect(seen()).toContain('Press f to show all 90 steps.')
+  const made = (count: number): Timeline => {
+    const steps = Array.from({ length: count }, (_, index) => ({
+      ...at(index),
+      ...{ step_index: index, data_wait_us: 100, step_us: 1_000 },
+      ...{ gpu_idle_us: null, queue_depth: null, sampler_us: null },
+    }))
+    const batches = steps.map((_, index) => ({
+      ...at(index),
+      ...{ worker: 0, load_us: 900, cpu_us: 900, runqueue_us: 0, blocked_us: 0 },
+      ...{ collate_us: null, pin_us: null, received_us: null },
+    }))
+    const of = { run_id: 'run-1', rank: 0, loader: 'train', missing: null }
+    return { ...of, from_us: 0, to_us: count * 1_000, steps, batches }
+  }
+  const panel = (count: number) => <GanttPanel timeline={made(count)} series={null} run={run()} />
+  const press = (key: string) =>
+    fireEvent.keyDown(screen.getByRole('group', { name: /^Timeline of/ }), { key })
+  beforeEach(() => {
+    recordCanvas()
+    vi.spyOn(HTMLElement.prototype, 'clientWidth', 'get').mockReturnValue(1_000)
+  })
+  afterEach(() => vi.restoreAllMocks())
+
+  test('is named by the steps that it shows at first', () => {
+    render(panel(90))
+    expect(screen.getByRole('heading').textContent).toBe('The last 20 steps')
+    expect(seen()).toContain('Press f to show all 90 steps.')
+  })
+
+  test('is walked through batch by batch, and does not move meanwhile', () => {
+    const { rerender } = render(panel(90))
+    press(',')
+    expect(seen()).toContain('batch 89, worker 0: 900 µs')
+    rerender(panel(95))
+    press('.')
+    expect(seen()).toContain('batch 89, worker 0: 900 µs')
+  })
+
+  test('has a stretch that a drag chooses and a press clears', () => {
+    render(panel(90))
+    const canvas = document.querySelector('.gantt canvas') as HTMLCanvasElement
+    canvas.setPointerCapture = () => {}
+    const pointer = (name: string, offsetX: number) =>
+      fireEvent(canvas, Object.assign(new Event(name, { bubbles: true }), { offsetX, offsetY: 5, button: 0 }))
+    pointer('pointerdown', 500)
+    pointer('pointermove', 503)
+    expect(seen()).not.toContain('In this stretch of')
+    pointer('pointermove', 700)
+    expect(seen()).toContain('In this stretch of 4.42 ms')
+    pointer('pointerup', 700)
+    pointer('pointerdown', 500)
+    expect(seen()).not.toContain('In this stretch of')
+  })
 })
 
 test('a stretch of the timeline is summed up, steps cut where it cuts them', () => {

@@ -1,5 +1,4 @@
 /** How a chart of measured quantities is declared, once: drawing, readout, table, file and words follow from it. */
-
 import type { Mark } from '../annotate'
 import type { Axis, ValueAxis } from '../axes'
 import { bucketAt, type Column, type Held, last } from '../columns'

@@ -1,6 +1,7 @@
 /** A line for each compared run: where its step goes, to one scale, and how fast it is compared with the first. */
 import type { Anatomy, ComparedRun, Comparison } from '../../api/schema'
 import { ANATOMY_PARTS, dividedBy } from '../../charts/declared/anatomy'
+import { runStyle } from '../../charts/declared/compare'
 import { asSentence, capital, formatDuration, formatFactor, NOT_MEASURED, plainFactor } from '../../format'
 import { navigate, route, runHref } from '../../router'
 import { compareHref } from '../../store/compareHref'
@@ -10,10 +11,9 @@ import { Button } from '../parts/Button'
 import { type FigureColumn, figuresOf } from '../parts/figures'
 import { StatusGlyph, VerdictWord } from '../parts/Glyph'
 import { Panel } from '../parts/Panel'
+import { place, RangeLine } from '../parts/RangeLine'
 import { RunSwatch } from './RunSwatch'
 import './ComparedRuns.css'
-import { runStyle } from '../../charts/declared/compare'
-import { place, RangeLine } from '../parts/RangeLine'
 
 const COLUMNS: readonly FigureColumn<ComparedRun>[] = [
   { name: 'run_id', label: 'Run', value: ({ run }) => run.run_id, format: ({ label }) => label },
@@ -100,13 +100,7 @@ function Step({ run, anatomy, longestUs }: StepProps) {
   )
 }
 
-interface ActionsProps {
-  run: ComparedRun
-  place: number
-  ids: readonly string[]
-}
-
-function Actions({ run, place, ids }: ActionsProps) {
+function Actions({ run, place, ids }: { run: ComparedRun; place: number; ids: readonly string[] }) {
   const id = run.run.run_id
   const others = ids.filter(one => one !== id)
   const show = (chosen: readonly string[]) => navigate(compareHref(chosen, route.value.query))

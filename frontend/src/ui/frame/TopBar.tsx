@@ -8,11 +8,11 @@ import { highest } from '../../store/may'
 import type { RunsStore } from '../../store/runs'
 import { frame, link as linkWords, scopes as say, signInPage } from '../../text/frame'
 import { text } from '../../text/shared'
+import { chosenTheme, nextTheme } from '../../theme'
 import { Button } from '../parts/Button'
 import { searchRuns } from '../parts/page'
 import { useRuns } from '../parts/stores'
 import './TopBar.css'
-import { chosenTheme, nextTheme } from '../../theme'
 
 const PAGES = { runs: '/', compare: '/compare', hosts: '/hosts', team: '/team', alerts: '/alerts' } as const
 

@@ -1,4 +1,5 @@
 /** One host in the table: its GPUs as cells, who keeps its cores busy, how full it is, and the runs on it. */
+import type { ComponentChildren } from 'preact'
 import { serviceNow } from '../../api/client'
 import type { Host, HostFlow, HostGpu, HostRun } from '../../api/schema'
 import {
@@ -18,7 +19,6 @@ import { text } from '../../text/shared'
 import { verdictTone, verdictWord } from '../../verdict'
 import { VerdictGlyph } from '../parts/Glyph'
 import './HostRow.css'
-import type { ComponentChildren } from 'preact'
 
 export function HostRow({ host, isLink }: { host: Host; isLink: boolean }) {
   const cells = {

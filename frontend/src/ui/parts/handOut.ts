@@ -1,5 +1,4 @@
 /** Gives a text or a picture to the reader: through the clipboard where the browser allows it, else as a file. */
-
 import { type Table, toCsv } from '../../csv'
 
 /** A team's service is often plain HTTP on a host name, where browsers keep the clipboard API away. */

@@ -1,5 +1,4 @@
 /** The last seconds as a timeline: worker by worker, and the training loop below them. */
-
 import { useMemo } from 'preact/hooks'
 import type { SeriesPage, Timeline, TimelineBatch } from '../../api/schema'
 import { batchKey, type Gantt, gantt, newestOf, type Stretch, stepsByBatch } from '../../charts/gantt'

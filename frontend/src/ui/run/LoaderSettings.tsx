@@ -1,5 +1,4 @@
 /** The judged loader as it was found in the process; what the advice would change is marked. */
-
 import type { Diagnosis, LoaderInfo, Run, StoragePlace } from '../../api/schema'
 import { formatBytes, formatNumber, formatSetting, NOT_MEASURED, plural } from '../../format'
 import type { Still } from '../../store/run'

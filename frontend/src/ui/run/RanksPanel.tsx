@@ -23,12 +23,7 @@ const COLUMNS: readonly FigureColumn<Rank>[] = [
   { name: 'straggler', value: one => (one.straggler ? 1 : 0) },
 ]
 
-interface RanksPanelProps {
-  store: RunStore
-  diagnosis: Diagnosis
-}
-
-export function RanksPanel({ store, diagnosis }: RanksPanelProps) {
+export function RanksPanel({ store, diagnosis }: { store: RunStore; diagnosis: Diagnosis }) {
   const { ranks } = diagnosis
   const chosen = store.selection.value.rank ?? store.series.value?.rank ?? null
   const isFolded = useFolded(areAlike(ranks))

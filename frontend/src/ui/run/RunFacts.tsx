@@ -1,5 +1,4 @@
 /** How the run was started, by what versions and with which configuration; what the job's run before had is marked. */
-
 import type { Run } from '../../api/schema'
 import { formatSetting } from '../../format'
 import { runHref } from '../../router'

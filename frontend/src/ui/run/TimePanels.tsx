@@ -11,13 +11,13 @@ import { charts as say } from '../../text/charts'
 import { isOpen } from '../../verdict'
 import { Button } from '../parts/Button'
 import { ChartPanel } from '../parts/ChartPanel'
+import { Choice, Choices } from '../parts/Choice'
 import type { WordTable } from '../parts/figures'
 import { isNarrow } from '../parts/media'
 import { Panel } from '../parts/Panel'
+import { ageS } from '../parts/When'
 import { marksOf } from './marks'
 import './TimePanels.css'
-import { Choice, Choices } from '../parts/Choice'
-import { ageS } from '../parts/When'
 
 const NOTHING_SHARED: Diagnosis['shared'] = []
 const NO_TRIALS: Diagnosis['trials'] = []

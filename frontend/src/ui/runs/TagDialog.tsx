@@ -9,12 +9,7 @@ import { Field } from '../parts/fields'
 import { useRuns } from '../parts/stores'
 import { tagsOf } from '../parts/tags'
 
-interface TagProps {
-  ids: readonly string[]
-  onClose(): void
-}
-
-export function TagDialog({ ids, onClose }: TagProps) {
+export function TagDialog({ ids, onClose }: { ids: readonly string[]; onClose(): void }) {
   const runs = useRuns()
   const removed = useSignal<ReadonlySet<string>>(new Set())
   const typed = useSignal('')

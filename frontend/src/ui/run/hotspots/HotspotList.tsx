@@ -1,6 +1,7 @@
 /** The program's lines, or functions, by their share of loading. Choosing one finds it in the flame graph. */
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { address } from '../../../api/client'
 import type { Caller, Hotspot, HotspotsPage } from '../../../api/schema'
 import { formatFraction, formatMargin, formatNumber } from '../../../format'
 import { hotspots as say, stages } from '../../../text/hotspots'
@@ -9,10 +10,9 @@ import { Choices } from '../../parts/Choice'
 import { CodePlace } from '../../parts/CodePlace'
 import { DataTable } from '../../parts/DataTable'
 import { asTheyAre, type FigureColumn, figuresOf } from '../../parts/figures'
+import { Menu } from '../../parts/Menu'
 import { Panel } from '../../parts/Panel'
 import './HotspotList.css'
-import { address } from '../../../api/client'
-import { Menu } from '../../parts/Menu'
 
 /** Most that are worth a change are among these. */
 const FIRST = 5
