@@ -359,7 +359,8 @@ def _header(name: str, text: str) -> str:
 def _age_us(name: str, text: str) -> int | None:
     if not text:
         return None
-    said = re.fullmatch(r"(\d+)\s*(h|d|w)", text.strip())
+    # Longer ones, of which no date of the calendar is so long ago, are slips.
+    said = re.fullmatch(r"(\d{1,5})\s*(h|d|w)", text.strip())
     if said is None or not int(said[1]):
         raise SettingsError(f"{name} must be a number of hours, days or weeks such as 12h, 30d or 8w, not {text!r}")
     return int(said[1]) * HOURS[said[2]] * HOUR_US

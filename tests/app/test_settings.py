@@ -81,6 +81,12 @@ def test_an_age_without_a_unit_is_refused_since_a_slip_would_cost_all_steps(wish
         read_settings([f"--retain={wish}"], {})
 
 
+def test_an_age_that_reaches_beyond_the_calendar_is_refused_at_the_start() -> None:
+    assert read_settings(["--keep-audit=99999w"], {}).keep_audit_us == 99_999 * 168 * 3_600_000_000
+    with pytest.raises(SettingsError, match="--keep-audit must be"):
+        read_settings(["--keep-audit=999999w"], {})
+
+
 @pytest.mark.parametrize("wish", ["20", "0GB", "-1GB", "20gb", "20kB", "GB"])
 def test_a_size_without_a_unit_is_refused(wish: str) -> None:
     with pytest.raises(SettingsError, match="--max-size must be"):
