@@ -30,10 +30,13 @@ settings = Settings("127.0.0.1", 0, sys.argv[1], requests_per_s=math.inf, bytes_
 exporting = works(MOST_EXPORTS)
 with Forks(judge_runs, compact_streams, *exporting) as forks, listen(settings) as listening:
     judge = JudgeProcess(AskedProcess(forks, judge_runs, sys.argv[1]).ask)
+    judges = bool(sys.argv[2:])
     prepare = CompactionProcess(AskedProcess(forks, compact_streams, sys.argv[1]).ask, forks)
     application = create_app(
-        settings, judge if sys.argv[2:] else None, curve=judge.curve, prepare=prepare, beside=[forks],
-        export=ExportProcesses(forks, exporting, sys.argv[1]),
+        settings, judge if judges else None,
+        # Without its judge, whose process reads the curve, the one that receives would decode every window for it.
+        curve=judge.curve if judges else lambda run_id: [],
+        prepare=prepare, beside=[forks], export=ExportProcesses(forks, exporting, sys.argv[1]),
     )
     collect_and_look_seldom()
     print(listening.getsockname()[1], flush=True)

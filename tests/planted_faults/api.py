@@ -257,8 +257,8 @@ API = (
     Fault(
         "of two headers that only one may be, one counts",
         "app/underfed_server/api/admission/connections.py",
-        "if repeated := [name for name in SINGLE if counts[name] > 1]:",
-        "if repeated := [name for name in SINGLE if counts[name] > 2]:",
+        "if repeated := [name for name in SINGLE if names.count(name) > 1]:",
+        "if repeated := [name for name in SINGLE if names.count(name) > 2]:",
         ("tests/app/api/test_connections.py",),
     ),
     Fault(

@@ -9,6 +9,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable
+from functools import cache
 
 from starlette.requests import ClientDisconnect
 
@@ -42,6 +43,7 @@ class Traffic:
     def __init__(self, inner: Inner, counters: Counters) -> None:
         self._inner = inner
         self._counters = counters
+        self._seconds = cache(counters.request_seconds.labels)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = next((value for name, value in scope["headers"] if name == HEADER), None)
@@ -83,7 +85,7 @@ class Traffic:
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         method, route = scope["method"] if scope["method"] in METHODS else "other", route_of(scope)
         # Event streams last as long as they are open.
-        self._counters.request_seconds.labels(method, route, status).observe(seconds)
+        self._seconds(method, route, status).observe(seconds)
         level = logging.DEBUG if route in QUIET else logging.WARNING if status >= 500 else logging.INFO
         if log.isEnabledFor(level):
             log.log(level, "request", extra={"fields": _described(scope, status, seconds)})

@@ -48,10 +48,9 @@ class Answers:
     def _bring(self) -> None:
         while self._arrived:
             awaited, posted = self._arrived.popleft()
-            if awaited.done() or posted.cancelled():
+            if awaited.done():
                 continue
-            error = posted.exception()
-            if error is None:
+            try:
                 awaited.set_result(posted.result())
-            else:
+            except Exception as error:
                 awaited.set_exception(error)

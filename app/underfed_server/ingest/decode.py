@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
+from operator import attrgetter
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -16,15 +18,12 @@ from underfed_server.ingest.wire import (
     MOST_SAMPLES,
     MOST_STEPS,
     VERSION,
-    GpuSamples,
-    HostSamples,
     Part,
-    ProcessSamples,
     Recorded,
+    Rows,
     Stacks,
     Steps,
     Window,
-    WorkerSamples,
 )
 
 EARLIEST, LATEST = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (2000, 2200))
@@ -117,21 +116,39 @@ def check(window: Window) -> None:
     """
     _check_order(window)
     for index, steps in enumerate(window.steps):
-        _check_steps(f"steps[{index}]", steps)
-    for index, batches in enumerate(window.batches):
-        _check_lengths(f"batches[{index}]", batches, len(batches.load_us))
+        _check_open(f"steps[{index}]", steps)
     for index, stacks in enumerate(window.stacks):
         _check_frames(f"stacks[{index}]", stacks)
-    if window.step_count > MOST_STEPS:
+    if _rows("steps[{}]", window.steps, _STEPS) > MOST_STEPS:
         raise _refused("steps", f"more than {MOST_STEPS} steps in a window")
-    if sum(len(batches.load_us) for batches in window.batches) > MOST_BATCHES:
+    if _rows("batches[{}]", window.batches, _BATCHES) > MOST_BATCHES:
         raise _refused("batches", f"more than {MOST_BATCHES} batches in a window")
-    sampled = 0
-    for place, samples in _samples(window):
-        _check_lengths(place, samples, len(samples.at_us))
-        sampled += len(samples.at_us)
+    sampled = _rows("worker_samples[{}]", window.worker_samples, _SAMPLES) + _rows("gpus[{}]", window.gpus, _SAMPLES)
+    for place, samples in (("process", window.process), ("host", window.host)):
+        sampled += 0 if samples is None else _rows(place, (samples,), _SAMPLES)
     if sampled > MOST_SAMPLES:
         raise _refused("samples", f"more than {MOST_SAMPLES} samples in a window")
+
+
+_STEPS, _BATCHES, _SAMPLES = map(attrgetter, ("step_us", "load_us", "at_us"))
+"""Of a part, the column that it always has."""
+
+
+def _rows(place: str, parts: Sequence[Rows], counted: Callable[[Any], list[Any]]) -> int:
+    """Of all these parts together; ``place``: what an error calls the part of an index.
+
+    Raises:
+        InvalidError: the columns of a part differ in length.
+    """
+    rows = 0
+    for index, part in enumerate(parts):
+        expected = len(counted(part))
+        # All fields at once, and nothing for each but this: a window has two hundred.
+        for column in astuple(part):
+            if type(column) is list and len(column) != expected:
+                raise _of_wrong_length(place.format(index), part, expected)
+        rows += expected
+    return rows
 
 
 def _check_frames(place: str, stacks: Stacks) -> None:
@@ -150,31 +167,11 @@ def _check_order(window: Window) -> None:
         raise _refused("started_at", f"{started.isoformat()} is not a time to start at")
 
 
-def _check_steps(place: str, steps: Steps) -> None:
-    _check_lengths(place, steps, len(steps.step_us))
-    open_at = next((index for index, value in enumerate(steps.step_us) if value is None), None)
-    if open_at is not None and open_at != len(steps.step_us) - 1:
-        raise InvalidError(
-            f"{place}.step_us[{open_at}]: only the last step may be open", field=f"{place}.step_us[{open_at}]"
-        )
-
-
-def _samples(window: Window) -> Iterator[tuple[str, ProcessSamples | HostSamples | WorkerSamples | GpuSamples]]:
-    if window.process is not None:
-        yield "process", window.process
-    if window.host is not None:
-        yield "host", window.host
-    for index, worker in enumerate(window.worker_samples):
-        yield f"worker_samples[{index}]", worker
-    for index, gpu in enumerate(window.gpus):
-        yield f"gpus[{index}]", gpu
-
-
-def _check_lengths(place: str, part: Part, expected: int) -> None:
-    # All fields at once, and nothing for each but this: a window has two hundred.
-    for column in astuple(part):
-        if type(column) is list and len(column) != expected:
-            raise _of_wrong_length(place, part, expected)
+def _check_open(place: str, steps: Steps) -> None:
+    if None not in steps.step_us[:-1]:
+        return
+    place = f"{place}.step_us[{steps.step_us.index(None)}]"
+    raise InvalidError(f"{place}: only the last step may be open", field=place)
 
 
 def _of_wrong_length(place: str, part: Part, expected: int) -> InvalidError:

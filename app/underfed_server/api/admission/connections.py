@@ -421,8 +421,8 @@ def _too_large() -> HeadersTooLargeError:
 
 def _ambiguity(target: bytes, headers: list[tuple[bytes, bytes]], version: str) -> str | None:
     """What in a request others may read differently; ``None``: nothing. Some of it the parser refuses itself."""
-    counts = Counter(name for name, _ in headers)
-    if repeated := [name for name in SINGLE if counts[name] > 1]:
+    names = [name for name, _ in headers]
+    if repeated := [name for name in SINGLE if names.count(name) > 1]:
         return f"more than one {repeated[0].decode()} header"
     host = next((value for name, value in headers if name == b"host"), None)
     if host is None:
@@ -431,7 +431,7 @@ def _ambiguity(target: bytes, headers: list[tuple[bytes, bytes]], version: str) 
         return "the host header is not a name or address with a port"
     if not target.startswith((b"/", b"*")) and target.partition(b"://")[2].partition(b"/")[0].lower() != host.lower():
         return "the address names another host than the host header"
-    if counts[b"content-length"] and counts[b"transfer-encoding"]:
+    if b"content-length" in names and b"transfer-encoding" in names:
         return "both a content-length and a transfer-encoding header"
     return None
 

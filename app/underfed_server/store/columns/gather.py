@@ -134,9 +134,7 @@ def _column(columns: Sequence[Any], rows: NDArray[np.intp]) -> Column:
         return np.array(columns[0], dtype=np.float64)
     if not any(isinstance(column, list) for column in columns):
         return np.repeat(np.array(columns, dtype=np.float64), rows)
-    if not lacking:
-        return np.array(list(chain.from_iterable(columns)), dtype=np.float64)
-    values: list[float | None] = []
-    for column, count in zip(columns, rows.tolist(), strict=True):
-        values += column if column is not None else [None] * count
-    return np.array(values, dtype=np.float64)
+    if lacking:
+        parts = zip(columns, rows.tolist(), strict=True)
+        columns = [[None] * count if column is None else column for column, count in parts]
+    return np.fromiter(chain.from_iterable(columns), np.float64, int(rows.sum()))

@@ -15,7 +15,7 @@ from underfed_server.errors import ForbiddenError, OutOfOrderError
 from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.ingest.wire import Loader, Run, Window
 from underfed_server.store.columns.gather import row_counts
-from underfed_server.store.columns.lanes import kind_of, steps_lane
+from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.columns.packed import packed
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import plain_insert, plain_update, plain_upsert, upsert
@@ -194,23 +194,22 @@ def _advance(stream: StreamState, window: Window, changes: _Changes) -> int:
     stream.end_us = max(stream.end_us, window.end_us)
     stream.has_run = stream.has_run or window.run is not None
     counted = row_counts(window)
-    for lane, rows in counted.items():
-        if kind_of(lane) == "steps":
-            track = stream.tracks.setdefault(lane, TrackState())
-            track.rows += rows
-            changes.tracks[(*stream.key, lane)] = track
-        elif lane not in stream.lanes:
-            stream.lanes.add(lane)
-            changes.lanes.append((*stream.key, lane, *_totals_of(TrackState(rows)), *_NO_CHUNKS))
     for steps in window.steps:
         if not steps.step_us:
             continue
-        track = stream.tracks[steps_lane(steps.loader)]
+        lane = steps_lane(steps.loader)
+        track = changes.tracks[(*stream.key, lane)] = stream.tracks.setdefault(lane, TrackState())
+        track.rows += len(steps.step_us)
         track.next_index = max(track.next_index, steps.first_step_index + len(steps.step_us))
-        # Of a step before a pause the end was not seen: it lasted as long as its wait.
-        pairs = zip(steps.step_us, steps.data_wait_us, strict=True)
-        track.step_us_total += sum(wait if step is None else step for step, wait in pairs)
+        track.step_us_total += sum(filter(None, steps.step_us))
+        if steps.step_us[-1] is None:
+            # Of a step before a pause the end was not seen: it lasted as long as its wait. Only the last may be open.
+            track.step_us_total += steps.data_wait_us[-1]
         track.data_wait_us_total += sum(steps.data_wait_us)
+    # All at once: nearly every window has those of the one before.
+    for lane in counted.keys() - stream.lanes - stream.tracks.keys():
+        stream.lanes.add(lane)
+        changes.lanes.append((*stream.key, lane, *_totals_of(TrackState(counted[lane])), *_NO_CHUNKS))
     if window.losses is not None:
         for name in window.losses.__struct_fields__:
             setattr(stream, name, getattr(window.losses, name))
