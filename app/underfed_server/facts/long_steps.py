@@ -191,7 +191,7 @@ class Pauses:
 
     is_pause: Mask
     lasted_us: Column
-    """Of each step, what it went on for beyond the usual."""
+    """Of each step, what it went on for beyond the usual; 0: it holds none."""
     written_bytes: Column
     """In each that holds a checkpoint; 0: it holds none, or that is not known."""
 
@@ -263,9 +263,11 @@ def _longer(rows: StepRows, least_us: float, often: float) -> Mask:
 
 
 def _beyond_us(rest_us: Column, is_long: Mask) -> Column:
-    """What each step goes on for beyond one that is not long."""
+    """What each long step goes on for beyond one that is not; 0 of the others."""
+    if not is_long.any():
+        return np.zeros(len(rest_us))
     usual = rest_us[~is_long & (rest_us > 0)]
-    return np.maximum(0.0, rest_us - (float(np.median(usual)) if len(usual) else 0.0))
+    return np.where(is_long, np.maximum(0.0, rest_us - (float(np.median(usual)) if len(usual) else 0.0)), 0.0)
 
 
 def _written_in(rows: StepRows, steps: Mask, read_written: ReadWritten) -> Column:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -18,7 +20,9 @@ AGAIN_S = 1.0
 
 
 class AskedProcess:
-    """One thread at a time may ask."""
+    """Any thread may ask. What is asked while another request is answered waits in the process: it goes on with that at
+    once, however long it takes until somebody has a turn to take the answer.
+    """
 
     def __init__(self, forks: Forks, work: Work, database_url: str) -> None:
         self._forks = forks
@@ -26,6 +30,9 @@ class AskedProcess:
         self._url = database_url
         self._process: Connection | None = None
         self._forked_at = float("-inf")
+        self._changed = threading.Condition()
+        self._awaited: deque[object] = deque()
+        """Of each request that it was sent, in order, who takes its answer."""
 
     def ask(self, request: object) -> Any:
         """The answer.
@@ -35,22 +42,46 @@ class AskedProcess:
             TryLaterError: it has died, or was ended.
             NoForksError: no process can be forked any more.
         """
+        own = object()
+        process = self._sent(request, own)
+        with self._changed:
+            self._changed.wait_for(lambda: process is not self._process or self._awaited[0] is own)
+            if process is not self._process:
+                raise _again("it has died")
         try:
-            process = self._process = self._process or self._forked()
-            process.send(request)
             why = "" if process.poll(LONGEST_S) else f"it took more than {LONGEST_S:.0f} s"
             found = None if why else process.recv()
         except (EOFError, OSError) as error:
             why = str(error) or "it has died"
+        with self._changed:
+            if why:
+                self._end()
+            else:
+                self._awaited.popleft()
+            self._changed.notify_all()
         if why:
-            self._end()
-            raise TryLaterError(f"the process that does this is started again: {why}")
+            raise _again(why)
         if isinstance(found, Exception):
             raise found
         return found
 
+    def _sent(self, request: object, own: object) -> Connection:
+        """To which process."""
+        with self._changed:
+            try:
+                process = self._process = self._process or self._forked()
+                process.send(request)
+            except (EOFError, OSError) as error:
+                # Whoever waits for an answer finds that out as well, and may be reading at this moment.
+                if not self._awaited:
+                    self._end()
+                raise _again(str(error) or "it has died") from error
+            self._awaited.append(own)
+            return process
+
     def _end(self) -> None:
-        """The next one is forked in its place."""
+        """The next one is forked in its place; nobody gets an answer any more."""
+        self._awaited.clear()
         if self._process is not None:
             self._process.close()
             self._process = None
@@ -61,3 +92,7 @@ class AskedProcess:
         process = Connection(self._forks.new(self._work).detach())
         process.send(self._url)
         return process
+
+
+def _again(why: str) -> TryLaterError:
+    return TryLaterError(f"the process that does this is started again: {why}")

@@ -19,6 +19,11 @@ Ask = Callable[[str], tuple[Diagnosis | None, Curve]]
 """Has a run judged by the process; raises as :meth:`AskedProcess.ask`."""
 
 
+ASKED_AT_ONCE = 2
+"""One run is judged, and the process has the next one by then: an answer waits for a turn of the interpreter of the
+service, which receives windows meanwhile."""
+
+
 class JudgeProcess:
     """Asked by several threads, it judges one run at a time; what was found is saved while the next one is judged.
 
@@ -29,7 +34,9 @@ class JudgeProcess:
         self._ask = ask
         self._own: Diagnoser | None = None
         """Once no process can be forked any more."""
-        self._turn = threading.Lock()
+        self._turns = threading.BoundedSemaphore(ASKED_AT_ONCE)
+        self._alone = threading.Lock()
+        """For who judges here: one at a time."""
         self._curves: dict[str, Curve] = {}
 
     def __call__(self, store: Store, run_id: str) -> bool:
@@ -40,7 +47,7 @@ class JudgeProcess:
             TryLaterError: the store cannot be written, or the process has died.
             FailedElsewhereError: with the traceback.
         """
-        with self._turn:
+        with self._turns:
             found, self._curves[run_id] = self._judged(store, run_id)
         return found is not None and save(store, found)
 
@@ -49,13 +56,21 @@ class JudgeProcess:
         return self._curves.pop(run_id, None)
 
     def _judged(self, store: Store, run_id: str) -> tuple[Diagnosis | None, Curve]:
-        if self._own is None:
+        own = self._own
+        if own is None:
             try:
                 return self._ask(run_id)
             except NoForksError as error:
+                own = self._here(error)
+        with self._alone:
+            return judged(own, store, run_id)
+
+    def _here(self, error: NoForksError) -> Diagnoser:
+        with self._alone:
+            if self._own is None:
                 log.warning(
                     "no process can be forked that judges (%s): runs are judged where windows are received, until the "
                     "service is restarted", error,
                 )  # fmt: skip
                 self._own = Diagnoser()
-        return judged(self._own, store, run_id)
+            return self._own

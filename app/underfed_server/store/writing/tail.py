@@ -22,9 +22,9 @@ MOST_KEPT_BYTES = 256 * 2**20
 """Of decoded tails in memory: a stream of a rank with eight workers has 0.2 MB after a minute, and at most 1.4 MB, when
 it is about to become a chunk."""
 
-MOST_JUDGED_BYTES = 640 * 2**20
-"""Where runs are judged: of 2,400 ranks the first two minutes. What does not fit in is decoded again at each judgement,
-which takes longer than all else of it."""
+MOST_JUDGED_BYTES = 512 * 2**20
+"""Where runs are judged: of 2,400 ranks the first minute. What does not fit in is decoded again at each judgement,
+which takes as long as all else of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ from tests.app.made_windows import made_stream
 from tests.app.store.clock import WallClock
 from tests.app.store.posting import post
 from underfed_server.facts.condense import condense
-from underfed_server.store.reading.tracks import Chunks
+from underfed_server.store.reading.tracks import Chunks, Rollups
 from underfed_server.store.runs.removal import KEEP_DELETED
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
@@ -74,7 +74,24 @@ def test_what_is_kept_of_a_run_reads_as_the_run_itself(
         with monkeypatch.context() as anew:
             anew.setattr(store, "_tails", Tails(0))
             anew.setattr(store, "_chunks", Chunks(0))
+            anew.setattr(store, "_rollups", Rollups(0))
             assert kept == plain(read())
+
+
+def test_what_a_rank_lost_is_of_all_its_chunks_as_more_come(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost_us() -> float:
+        read = condense(store, "run-1", choose=lambda *_: "train", warmup_steps=5, judged_steps=40)
+        return read.ranks[0].total_stall_us
+
+    before_us = 0.0
+    for window in made_stream(3, steps=300):
+        post(store, [window])
+        store.write(lambda connection: compact(connection, StreamKey("run-1", 0, 1)))
+        kept_us = lost_us()
+        with monkeypatch.context() as anew:
+            anew.setattr(store, "_rollups", Rollups(0))
+            assert before_us < kept_us == lost_us()
+        before_us = kept_us
 
 
 def test_a_run_that_comes_again_under_its_name_is_another(store: Store, clock: WallClock) -> None:
