@@ -18,9 +18,10 @@ from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.sampling.samples import Pace
 from underfed.collector.spool.spool import Spool
 from underfed.collector.trackers.tracker_writer import TrackerWriter
+from underfed.exchange.parts import write_part
 from underfed.exchange.ring import SETTLE_S
 from underfed.exchange.run_files import rank_directories
-from underfed.exchange.tuning import write_proposed
+from underfed.exchange.tuning import PROPOSED
 from underfed.host.files import remove_directory
 from underfed.host.process_end import wait_for_one
 
@@ -144,7 +145,7 @@ class Ranks:
         """By stream, the settings that the service proposes: its training process finds them in a file."""
         for stream in self._active() if proposed else ():
             if stream.name in proposed:
-                self._try(stream, partial(write_proposed, stream.directory, proposed[stream.name]))
+                self._try(stream, partial(write_part, stream.directory / PROPOSED, proposed[stream.name]))
 
     def hear(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
         """By stream, what other hosts of the run tell of switching at the same step."""

@@ -5,18 +5,14 @@ A small file, replaced as a whole: reading it takes no lock and no socket.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from underfed.exchange.parts import read_small
-from underfed.host.files import write_atomically
 from underfed.host.signal_handlers import let_through
 
 FILE = "figures.json"
-MOST_BYTES = 8 << 10
 
 MAXIMA = ("max_data_stall_fraction", "max_data_wait_us", "max_data_wait_p95_us", "max_queue_empty_fraction")
 """Each of the rank in which it is largest."""
@@ -62,18 +58,10 @@ def nothing() -> dict[str, Any]:
     return {**unknown, "steps": 0, "recent": {**dict.fromkeys(OF_STEPS), "steps": 0}}
 
 
-def write(directory: Path, figures: Mapping[str, Any]) -> None:
-    """
-    Raises:
-        OSError: it cannot be written; the earlier ones stay.
-    """
-    write_atomically(directory / FILE, json.dumps(figures, separators=(",", ":")))
-
-
 def read(path: str) -> dict[str, Any]:
     """``nothing()`` where there is no file yet."""
     try:
-        found: dict[str, Any] = read_small(path, MOST_BYTES)
+        found: dict[str, Any] = read_small(path)
     except OSError as error:
         let_through(error)
         return nothing()

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from underfed.collector.trackers.line import Line, Log
-from underfed.exchange import trackers
-from underfed.exchange.trackers import MLFLOW, TARGETS, TENSORBOARD, Target
+from underfed.exchange.parts import parse
+from underfed.exchange.trackers import MLFLOW, TARGETS, TENSORBOARD, Target, Targets
 
 FAILURES = 20
 """Failures in a row after which a tracker is left alone."""
@@ -59,7 +59,7 @@ class Logged:
 
 
 def main() -> int:
-    targets = trackers.parse(os.environ.pop(TARGETS))
+    targets = parse(Targets, json.loads(os.environ.pop(TARGETS)))
     logged = [Logged(each) for each in targets.runs]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for text in sys.stdin:

@@ -12,7 +12,8 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from underfed.exchange.switch import HEARD, Heard, Switch, SwitchPlan, read_heard, write_switch
+from underfed.exchange.parts import write_part
+from underfed.exchange.switch import FILE, HEARD, Heard, Switch, SwitchPlan, read_heard
 from underfed.host.signal_handlers import passing
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.plan import AHEAD
@@ -124,7 +125,7 @@ class Hosts:
             self._write()
 
     def _write(self) -> None:
-        write_switch(self._directory, self._switch)
+        write_part(self._directory / FILE, self._switch)
 
     # Of one that does not lead
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from underfed.exchange import launch, tuning
 from underfed.exchange.launch import Say
+from underfed.exchange.parts import write_part
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.tuning.conductor import Conductor
@@ -47,10 +48,10 @@ class Telling:
         facts = facts_of(conductor, watched, recording.origin.origin_ns)
         launcher = launch.directory_of(os.environ)
         try:
-            tuning.write_tuning(watched.directory, facts)
+            write_part(watched.directory / tuning.FILE, facts)
             if launcher is not None:
                 # A signal may end this process, and the collector its directory, before the launcher looks.
-                tuning.write_tuning(launcher, facts)
+                write_part(launcher / tuning.FILE, facts)
         except OSError as error:
             let_through(error)
             watched.guard.count("tune", error)
@@ -105,7 +106,7 @@ class Telling:
         elif self.watched is not None and setting is not None and not self._is_follower():
             began = setting.settings()
             facts = tuning.TuningFacts(self.watched.name, status, began, reason, why_no_workers=why_no_workers)
-            tuning.write_tuning(self.watched.directory, facts)
+            write_part(self.watched.directory / tuning.FILE, facts)
 
     def _is_follower(self) -> bool:
         return self.recording is not None and bool(self.recording.facts.local_rank)
