@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from underfed.collector.sampling.optional import psutil
 from underfed.collector.sampling.samples import Row
 from underfed.collector.sampling.traffic import Traffic
 from underfed.collector.wire import HostFacts
@@ -112,10 +111,6 @@ class HostSampler:
 
     def _cpu_seconds(self) -> dict[int, tuple[float, float]]:
         """``(busy, total)`` of each allowed CPU since the machine started. Time stolen by other machines is busy."""
-        if not hasattr(os, "sched_getaffinity"):
-            if psutil is None:
-                return {}
-            return {cpu: _split(times._asdict()) for cpu, times in enumerate(psutil.cpu_times(percpu=True))}
         allowed = os.sched_getaffinity(self._pid)
         lines = re.findall(r"^cpu(\d+) (.+)$", Path("/proc/stat").read_text(), re.MULTILINE)
         return {
