@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from underfed.exchange.config import Value
 from underfed.exchange.parts import parse, write_part
+from underfed.exchange.run_files import RUN, rank_directories
+from underfed.host.signal_handlers import passing
 
 REASON_LENGTH = 200
 
@@ -228,3 +230,10 @@ def read_facts(path: Path, kind: type[Facts]) -> Facts:
         OSError, ValueError, KeyError: it cannot be read, or has no such part.
     """
     return parse(kind, json.loads(path.read_text())[NAMES[kind]])
+
+
+def origins_in(run_directories: Iterable[Path]) -> Iterator[tuple[Origin, Path]]:
+    """Of the ranks in there, with their directories. Those that cannot be read, or are being removed, are left out."""
+    for path in (path for run_directory in run_directories for path in rank_directories(run_directory)):
+        with passing(OSError, ValueError, KeyError, TypeError):
+            yield read_facts(path / RUN, Origin), path

@@ -47,7 +47,7 @@ from underfed.exchange import switch, tuning
 from underfed.exchange.facts import RunFacts
 from underfed.exchange.parts import write_part
 from underfed.exchange.picture_sizes import PictureSize
-from underfed.exchange.stacks import Frame, SlowSample, StackCount
+from underfed.exchange.stacks import Frame, SlowSample, StackCount, StackCounts
 from underfed.exchange.switch import Switch, SwitchPlan
 from underfed.trainer import control
 from underfed.trainer.tuning.report import facts_of
@@ -274,11 +274,13 @@ def test_devices_their_samples_and_stacks_are_written_as_by_hand() -> None:
         stacks=[
             Stacks(
                 "train",
-                [Frame("Image.resize", "PIL/Image.py", 2440)],
-                [StackCount("getitem", [0], evenly(62), evenly(31)), StackCount("collate", [], evenly(3))],
-                [SlowSample(2_104_000, 18_233, "scans/0481.dcm", 109_051_904, 3)],
-                [PictureSize(4000, 3000, 224, 224, 41)],
-                2,
+                StackCounts(
+                    [Frame("Image.resize", "PIL/Image.py", 2440)],
+                    [StackCount("getitem", [0], evenly(62), evenly(31)), StackCount("collate", [], evenly(3))],
+                    [SlowSample(2_104_000, 18_233, "scans/0481.dcm", 109_051_904, 3)],
+                    [PictureSize(4000, 3000, 224, 224, 41)],
+                    2,
+                ),
             )
         ],
     )
