@@ -26,11 +26,10 @@ NO_ANSWER, NOT_YET = "not judged: the service does not answer", "not judged yet"
 NO_CAUSE = "none"
 """Of a verdict without a cause: a tracker keeps what it was told until another word replaces it."""
 
-OF_STEPS = ("steps", "data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
-
-
 SCALARS = ("data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
 """What trackers are told of the newest minute."""
+
+OF_STEPS = ("steps", *SCALARS)
 
 
 def scalars(found: Mapping[str, Any]) -> dict[str, float]:

@@ -62,7 +62,7 @@ def read_rank(environ: Mapping[str, str]) -> Rank:
     placement = read_placement(environ)
     if placement is not None and _is_inherited(placement, environ):
         placement = None
-    joined = _joined_world()
+    joined = joined_world()
     if joined is not None and (placement is None or placement.world_size < joined[1]):
         local_rank, node_rank = number(environ, *JOINED.local_rank), number(environ, *JOINED.node_rank)
         placement = Placement(JOINED, *joined, local_rank=local_rank, node_rank=node_rank)
@@ -135,7 +135,7 @@ def _is_inherited(placement: Placement, environ: Mapping[str, str]) -> bool:
     return all(started_with.get(name) == environ.get(name) for name in placement.convention.names)
 
 
-def _joined_world() -> tuple[int, int] | None:
+def joined_world() -> tuple[int, int] | None:
     """``(rank, world size)`` of the default process group, where there is one. Both are known locally."""
     distributed = sys.modules.get("torch.distributed")
     try:

@@ -17,14 +17,8 @@ from underfed.host.signal_handlers import let_through
 FILE, PROPOSED = "tuning.json", "candidates.json"
 MOST_TRIALS, MOST_BLOCKS = 100, 200
 
-WAITING, SEARCHING, KEPT, LEFT_ALONE, REFUSED, FAILED = (
-    "waiting",
-    "searching",
-    "kept",
-    "left_alone",
-    "refused",
-    "failed",
-)
+WAITING, SEARCHING, KEPT = "waiting", "searching", "kept"
+LEFT_ALONE, REFUSED, FAILED = "left_alone", "refused", "failed"
 """Waits for candidates, or for a gain that is worth trials; a search goes on; it ended, and another setting stays, or
 the one before; the loader cannot be switched; an error of ours."""
 

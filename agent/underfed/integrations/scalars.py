@@ -24,12 +24,6 @@ def scalars() -> dict[str, float]:
     return figures.scalars(control.stats())
 
 
-def logs_itself(*, tells_words: bool = False) -> None:
-    """The program logs the figures by its own logger: the collector then does not log them too, nor the verdict where
-    ``tells_words``."""
-    control.log_by_callback(tells_words=tells_words)
-
-
 def unharmed(log: Callable[[], None]) -> None:
     """Call ``log``: what fails in it is counted and never ends the training."""
     try:
