@@ -100,7 +100,7 @@ def _tune(recording: Recording, loader: Any) -> None:
         return
     if _state.tuner is None:
         _state.tuner = Tuner(TuneOptions(), launch.first_of_host_only(os.environ, say))
-    _state.tuner.recording = recording
+    _state.tuner.telling.recording = recording
     _state.tuner.choose(with_inner(loader)[0])
     _installed_hooks().tune(_state.tuner)
 
@@ -210,7 +210,8 @@ def is_recording() -> bool:
 
 
 def log_by_callback(*, tells_words: bool = False) -> None:
-    """The program's own loggers get the figures from a callback or tracker of ours; if ``tells_words`` the verdict."""
+    """The program's own loggers get the figures from a callback or tracker of ours; if ``tells_words`` the verdict. The
+    collector then does not log these too."""
     _state.logs_by_callback = True
     _state.tells_words |= tells_words
 
@@ -321,7 +322,7 @@ def _begin(config: Config) -> None:
     # Before what takes long: a launcher that is not told records a run of its own.
     launch.report(os.environ, launch.RECORDING, _state.recording.run_id)
     if _state.tuner is not None:
-        _state.tuner.recording = _state.recording
+        _state.tuner.telling.recording = _state.recording
     _state.recording.begin()
     announce(_state.recording)
     _report_overrides()

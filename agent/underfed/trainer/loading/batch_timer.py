@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +19,6 @@ NO_BATCHES = ("_IterableDatasetStopIteration", "ExceptionWrapper")
 
 def _received_here() -> Received | None:
     """``None``: this system does not tell what a connection received."""
-    if sys.platform != "linux":
-        return None
     try:
         return Received()
     except (ImportError, OSError, AttributeError) as error:

@@ -172,7 +172,7 @@ class Feeders:
         finally:
             iterator._index_sampler = sampler
 
-    def begin(self, feeder: Feeder, own: Any, *, sees_arrivals: bool) -> None:
+    def begin(self, feeder: Feeder, own: Any) -> None:
         """It hands out from now on: its steps are recorded, as another pass over the data."""
         iterator, first = feeder.of(own), self._session
         if first.loader.ring is None:
@@ -182,7 +182,7 @@ class Feeders:
                 first.loader, first.ring, feeder.number, first.fetches_ahead, first.requests_a_step
             )
             attach(iterator, KEY, feeder.session)
-            feeder.session.constructed(iterator, sees_arrivals, now_ns())
+            feeder.session.constructed(iterator, True, now_ns())
         else:
             attach(iterator, KEY, feeder.session)
             feeder.session.resetting()

@@ -11,7 +11,6 @@ import functools
 import gc
 import inspect
 import io
-import multiprocessing
 import signal
 import socket
 import sys
@@ -25,6 +24,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from underfed.host.signal_handlers import let_through
+from underfed.trainer.settings.loader_parts import start_method
 
 MOST_OBJECTS = 20_000
 """Of a data set are looked at: some milliseconds, once in a search."""
@@ -58,7 +58,7 @@ def why_no_first_workers(loader: Any) -> str | None:
         return f"it has in_order=False, with which workers hand batches out in any order{IN_ORDER}"
     if handles_children():
         return COUNTS_CHILDREN
-    if _start_method(loader) == "fork":
+    if start_method(loader) == "fork":
         if (pool := _pool_of(loader.dataset)) is not None:
             return f"its data set holds a {pool}, which does not run in forked workers{MADE_IN_EACH}"
         found = open_file_of(loader.dataset)
@@ -77,14 +77,6 @@ def handles_children() -> bool:
     if getattr(handler, "__module__", None) == _utils.signal_handling.__name__:
         handler = inspect.getclosurevars(handler).nonlocals.get("previous_handler") or signal.SIG_DFL
     return handler is not signal.SIG_DFL
-
-
-def _start_method(loader: Any) -> str:
-    context = loader.multiprocessing_context
-    if context is not None:
-        return str(context.get_start_method())
-    # Asked otherwise, Python would fix it, and a later `set_start_method()` of the program would fail.
-    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
 
 
 @functools.lru_cache(maxsize=1)

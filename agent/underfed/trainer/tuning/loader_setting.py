@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from underfed.exchange.config import Value
-
-PREFETCH_FACTOR = 2
-"""What ``DataLoader.__init__`` takes where none is given, with workers."""
+from underfed.trainer.settings.overrides import PREFETCH_FACTOR
 
 TRIED = ("num_workers", "prefetch_factor", "pin_memory", "threads_per_worker")
 """Settings that a trial may change. Not ``in_order``, which changes the order of batches, nor ``persistent_workers``:
