@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from underfed.exchange.parts import read_small
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 
 FILE = "figures.json"
 
@@ -59,12 +59,10 @@ def nothing() -> dict[str, Any]:
 
 def read(path: str) -> dict[str, Any]:
     """``nothing()`` where there is no file yet."""
-    try:
+    with passing(OSError):
         found: dict[str, Any] = read_small(path)
-    except OSError as error:
-        let_through(error)
-        return nothing()
-    return found
+        return found
+    return nothing()
 
 
 class FiguresFile:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from underfed.exchange.config import Value
 from underfed.exchange.parts import parse, read_small
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import passing
 
 FILE, HEARD = "switch.json", "switch-heard.json"
 
@@ -74,11 +74,9 @@ class Heard:
 
 def read_heard(path: str) -> Heard | None:
     """``None``: nothing was heard yet, or it cannot be understood."""
-    try:
+    with passing(OSError, ValueError, TypeError, AttributeError):
         return _checked(parse(Heard, read_small(path)))
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        let_through(error)
-        return None
+    return None
 
 
 def _checked(heard: Heard) -> Heard:

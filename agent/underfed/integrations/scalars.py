@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 from underfed import init
 from underfed.errors import ConfigError
@@ -34,7 +35,5 @@ def unharmed(log: Callable[[], None]) -> None:
 
 def remember(config: dict[str, object]) -> None:
     """What the program's configuration is, for the run; where it has begun already it stays as it is."""
-    try:
+    with suppress(ConfigError):
         init(config={name: value for name, value in config.items() if isinstance(value, (bool, int, float, str))})
-    except ConfigError:
-        return

@@ -19,9 +19,6 @@ from underfed.exchange import figures, launch
 from underfed.exchange.facts import origins_in
 from underfed.exchange.trackers import SWITCH
 
-UNITS = {"_us": ("_seconds", 1e-6)}
-"""Durations are in seconds in this format."""
-
 PATIENCE_S = 5.0
 TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
@@ -60,13 +57,12 @@ def figures_of(pid: int, roots: list[Path], launches: Path) -> dict[str, Any]:
 
 
 def as_open_metrics(found: Mapping[str, Any]) -> str:
-    """Gauges without labels, ``data_stall_fraction 0.43``: W&B tells them apart by their names."""
+    """Gauges without labels, ``data_stall_fraction 0.43``: W&B tells them apart by their names. Durations are
+    in seconds."""
     lines = []
     for name, value in figures.scalars(found).items():
-        ending = next((each for each in UNITS if name.endswith(each)), None)
-        if ending is not None:
-            unit, factor = UNITS[ending]
-            name, value = name.removesuffix(ending) + unit, value * factor  # noqa: PLW2901
+        if name.endswith("_us"):
+            name, value = name.removesuffix("_us") + "_seconds", value * 1e-6  # noqa: PLW2901
         lines += [f"# TYPE {name} gauge", f"{name} {value:.9g}"]
     return "\n".join([*lines, "# EOF", ""])
 

@@ -83,9 +83,7 @@ def watch(loader: Any, name: str | None, *, tune: bool) -> Any:
     if recording is None:
         return loader
     try:
-        if tune:
-            _tune(recording, loader)
-        return _watch(recording, loader, name, watching_line())
+        return _watch(recording, loader, name, watching_line(), tune=tune)
     except Exception as error:
         let_through(error)
         recording.guard.failed("watch", error)
@@ -96,16 +94,14 @@ def _tune(recording: Recording, loader: Any) -> None:
     """Other settings of this loader are tried while it trains. Of several the first one's."""
     from underfed.trainer.tuning.tuner import TuneOptions, Tuner
 
-    if not any(map(_is_dataloader, with_inner(loader))):
-        return
     if _state.tuner is None:
         _state.tuner = Tuner(TuneOptions(), launch.first_of_host_only(os.environ, say))
     _state.tuner.telling.recording = recording
-    _state.tuner.choose(with_inner(loader)[0])
+    _state.tuner.choose(loader)
     _installed_hooks().tune(_state.tuner)
 
 
-def _watch(recording: Recording, loader: Any, name: str | None, site: Site) -> Any:
+def _watch(recording: Recording, loader: Any, name: str | None, site: Site, *, tune: bool) -> Any:
     if not any(map(_is_dataloader, with_inner(loader))):
         if is_stand_in(loader):
             return loader
@@ -114,6 +110,8 @@ def _watch(recording: Recording, loader: Any, name: str | None, site: Site) -> A
         reasons = dict.fromkeys(LOADING_FACTS, NO_DATALOADER)
         is_watched = recording.watch(watched, name, str(site), partial(iterable_facts, loader, not_measured=reasons))
         return watched if is_watched is not None else loader
+    if tune:
+        _tune(recording, with_inner(loader)[0])
     hooks = _installed_hooks()
     for each in with_inner(loader):
         hooks.splice_modules_of(each)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from underfed.exchange.config import LARGEST, Value
 from underfed.exchange.facts import REASON_LENGTH, LoaderFacts, SourceLine, reason_of
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 from underfed.trainer.settings.dataset_shards import dataset_shards, takes_whole_shards
 from underfed.trainer.settings.loader_parts import (
     attributes_of,
@@ -141,11 +141,9 @@ def _first_path(value: Any) -> str | None:
     if not isinstance(value, (str, os.PathLike)) or len(os.fspath(value)) > PATH_LENGTH:
         return None
     path = Path(os.fsdecode(value))
-    try:
+    with passing(OSError, ValueError):
         return str(path.absolute()) if len(path.parts) > 1 and path.exists() else None
-    except (OSError, ValueError) as error:
-        let_through(error)
-        return None
+    return None
 
 
 def _settings(loader: Any, reasons: dict[str, str]) -> dict[str, Value]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from underfed.host.clock import now_ns
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import passing
 from underfed.trainer.attached import attach, detach
 from underfed.trainer.hooks.session import KEY, Session, take_number
 from underfed.trainer.loading.worker import planned
@@ -240,7 +240,5 @@ def _shut_down(iterator: Any, process: int) -> None:
     if process != os.getpid():
         iterator._shutdown = True
         return
-    try:
+    with passing(Exception):
         iterator._shutdown_workers()
-    except Exception as error:
-        let_through(error)

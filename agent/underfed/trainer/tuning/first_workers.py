@@ -23,7 +23,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import passing
 from underfed.trainer.settings.loader_parts import start_method
 
 MOST_OBJECTS = 20_000
@@ -82,13 +82,11 @@ def handles_children() -> bool:
 @functools.lru_cache(maxsize=1)
 def is_guarded(path: str) -> bool:
     """Whether the script asks for its own name at the outermost level. One that cannot be read does not."""
-    try:
-        tree = ast.parse(Path(path).read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError) as error:
-        let_through(error)
-        return False
-    tests = [statement.test for statement in tree.body if isinstance(statement, ast.If)]
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for test in tests for node in ast.walk(test))
+    with passing(OSError, SyntaxError, ValueError, RecursionError):
+        body = ast.parse(Path(path).read_bytes()).body
+        tests = [statement.test for statement in body if isinstance(statement, ast.If)]
+        return any(isinstance(node, ast.Name) and node.id == "__name__" for test in tests for node in ast.walk(test))
+    return False
 
 
 def open_file_of(dataset: Any) -> str | None:
