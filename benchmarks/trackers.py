@@ -26,6 +26,7 @@ from benchmarks.overhead.pairs import Bare, Draw, compare
 from underfed.collector.trackers.tracker_writer import TrackerWriter
 from underfed.exchange import figures, trackers
 from underfed.exchange.guard import Guard
+from underfed.exchange.parts import write_part
 from underfed.exchange.trackers import MLFLOW, TENSORBOARD, Target, Targets
 from underfed.trainer import trackers as of_process
 
@@ -60,7 +61,7 @@ class Calling(Bare):
 
 def main() -> None:
     with TemporaryDirectory(prefix="underfed-bench-", dir="/dev/shm") as directory:
-        figures.write(Path(directory), KNOWN)
+        write_part(Path(directory) / figures.FILE, KNOWN)
         in_the_training(Path(directory))
         beside_it(Path(directory))
 
@@ -117,7 +118,7 @@ def beside_it(directory: Path) -> None:
         if target is None or find_spec(name) is None:
             print(f"{name:32} is not installed here")
             continue
-        trackers.write(directory, Targets([target], sys.executable, sys.path))
+        write_part(directory / trackers.FILE, Targets([target], sys.executable, sys.path))
         print(f"{name:32} {taken_by(TrackerWriter(directory))}")
 
 

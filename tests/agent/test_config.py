@@ -58,6 +58,7 @@ def test_a_run_is_named_after_its_program(file: str | None, name: str, monkeypat
         ({}, {"tags": {1: "a"}}, "tags: expected text of at most 200 characters as key"),
         ({}, {"config": {"lr": float("nan")}}, "config['lr']"),
         ({}, {"config": {"seed": 2**60}}, "config['seed']"),
+        ({}, {"config": ["lr"]}, "config: expected a mapping of at most 200 entries, got list"),
         ({}, {"config": {"model": {"depth": {3}}}}, "config['model.depth']: expected a finite number"),
         ({"UNDERFED_TAGS": "=vision"}, {}, "UNDERFED_TAGS: '=vision' has no key"),
         ({"UNDERFED_URL": "localhost:7077"}, {}, "UNDERFED_URL: 'localhost:7077'"),

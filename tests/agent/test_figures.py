@@ -19,7 +19,7 @@ from tests.recorded_runs import names, windows_of
 from underfed.collector.reading.figures import NEEDED, RECENT_US, WARM_UP, RankFigures
 from underfed.collector.wire import Epoch, Steps
 from underfed.exchange import figures
-from underfed.exchange.parts import read_small
+from underfed.exchange.parts import read_small, write_part
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.store.columns.stall import has_device_clock, stall_us
 
@@ -155,7 +155,7 @@ def test_a_reader_sees_the_old_figures_or_the_new(tmp_path: Path) -> None:
         number = 0
         while not over.is_set():
             number += 1
-            figures.write(tmp_path, {**figures.nothing(), "steps": number, "recent": {"steps": number}})
+            write_part(tmp_path / figures.FILE, {**figures.nothing(), "steps": number, "recent": {"steps": number}})
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -171,15 +171,15 @@ def test_a_reader_sees_the_old_figures_or_the_new(tmp_path: Path) -> None:
 def test_figures_are_read_again_only_where_they_were_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[str] = []
 
-    def counted(path: str, most_bytes: int) -> Any:
+    def counted(path: str) -> Any:
         reads.append(path)
-        return read_small(path, most_bytes)
+        return read_small(path)
 
     monkeypatch.setattr(figures, "read_small", counted)
     file = figures.FiguresFile(str(tmp_path / figures.FILE))
     assert file.read() == figures.nothing()
     for steps in (40, 41):
-        figures.write(tmp_path, {**figures.nothing(), "steps": steps})
+        write_part(tmp_path / figures.FILE, {**figures.nothing(), "steps": steps})
         for _ in range(3):
             found = file.read()
             assert (found["steps"], found["recent"]["steps"]) == (steps, 0)

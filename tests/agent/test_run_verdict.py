@@ -12,6 +12,7 @@ import pytest
 from underfed.errors import ConfigError
 from underfed.exchange import tuning
 from underfed.exchange.config import read_config
+from underfed.exchange.parts import write_part
 from underfed.exchange.tuning import TuningFacts
 from underfed.launcher import verdict
 from underfed.launcher.verdict import NO_ANSWER, NOT_JUDGED, NOT_SENT, SO_FAR, lines_of, report_tuning, report_verdict
@@ -308,6 +309,6 @@ def test_a_run_that_a_signal_ended_is_told_of_its_trials(
 ) -> None:
     report_tuning(tmp_path)
     assert not capfd.readouterr().err
-    tuning.write_tuning(tmp_path, facts)
+    write_part(tmp_path / tuning.FILE, facts)
     report_tuning(tmp_path)
     assert capfd.readouterr().err == f"underfed: {told}\n"

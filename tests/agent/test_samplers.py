@@ -14,7 +14,7 @@ import pytest
 from tests.fakes.service import wait_until
 from underfed.collector.sampling import host_sampler
 from underfed.collector.sampling.host_sampler import HostSampler, host_facts, numa_nodes, open_files_limit
-from underfed.collector.sampling.process_usage import ProcessSampler, usage_of
+from underfed.collector.sampling.process_usage import ProcessSampler
 from underfed.collector.sampling.samples import Columns, Pace
 from underfed.exchange.run_files import RingName
 from underfed.host import memory, procfs
@@ -31,7 +31,7 @@ def spin(seconds: float) -> None:
 
 
 def living(pid: int, ring: RingName = RING) -> dict[RingName, ProcessUsage]:
-    usage = usage_of(pid)
+    usage = procfs.usage(pid)
     return {} if usage is None else {ring: usage}
 
 
@@ -132,17 +132,6 @@ def test_swapped_memory_is_0_while_nothing_is_swapped_and_asked_for_seldom_else(
     assert swapped() == 0
     table.write_text(SWAP_TABLE.format(used=8))
     assert sorted({swapped() for _ in range(10)}, key=str) == [107, None]
-
-
-def test_what_psutil_tells_stands_in_where_there_is_no_proc(monkeypatch: pytest.MonkeyPatch) -> None:
-    by_proc = usage_of(os.getpid())
-    monkeypatch.setattr(procfs, "is_here", lambda: False)
-    by_psutil = usage_of(os.getpid())
-    assert by_proc is not None
-    assert by_psutil is not None
-    assert by_psutil.rss_bytes == pytest.approx(by_proc.rss_bytes, rel=0.05)
-    assert by_psutil.threads == by_proc.threads
-    assert usage_of(2**22) is None
 
 
 def test_memory_is_as_psutil_says_also_where_that_has_to_stand_in(

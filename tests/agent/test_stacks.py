@@ -48,8 +48,8 @@ def worker_file(directory: Path, loader: int = 0, iterator: int = 0, worker: int
 def shares(stacks: Stacks) -> dict[str, int]:
     """Samples by the innermost function."""
     found = {}
-    for stack in stacks.stacks:
-        frames = [stacks.frames[place] for place in stack.frames]
+    for stack in stacks.counts.stacks:
+        frames = [stacks.counts.frames[place] for place in stack.frames]
         found[frames[-1].function if frames else "other"] = sum(stack.samples)
     return found
 
@@ -162,11 +162,11 @@ def test_what_was_seen_in_about_the_first_half_of_the_time_is_sent_beside_all(
         write_stacks(worker_file(tmp_path), of(read=5) if clock_s < 1_500 else of(resize=5))
         stacks.read()
         for sent in stacks.take(str):
-            parts = [(sum(stack.samples), sum(stack.earlier or [])) for stack in sent.stacks]
+            parts = [(sum(stack.samples), sum(stack.earlier or [])) for stack in sent.counts.stacks]
             earlier = sum(part for _, part in parts) / sum(all_ for all_, _ in parts)
             shares += [earlier] if clock_s > 1_100 else []
     assert min(shares) > 0.3 and max(shares) < 0.75
-    reading, resizing = sorted(sent.stacks, key=lambda stack: len(stack.frames))
+    reading, resizing = sorted(sent.counts.stacks, key=lambda stack: len(stack.frames))
     assert (sum(reading.samples), sum(resizing.samples)) == (500, 495), "the last is sent later"
     assert sum(reading.earlier or []) > 350, "nearly all of what came first"
     assert sum(resizing.earlier or []) < 225, "and little since"

@@ -26,6 +26,7 @@ from underfed.exchange import figures, launch, run_files, trackers
 from underfed.exchange.config import read_config
 from underfed.exchange.facts import write_facts
 from underfed.exchange.guard import Guard
+from underfed.exchange.parts import read_part, write_part
 from underfed.exchange.rank import Rank
 from underfed.exchange.trackers import Target, Targets
 from underfed.integrations.wandb import ENDPOINTS, ask_for_figures
@@ -81,7 +82,7 @@ def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> of_process.Proce
 
 def written(directory: Path) -> Targets | None:
     path = directory / trackers.FILE
-    return trackers.parse(path.read_text()) if path.exists() else None
+    return read_part(path, Targets) if path.exists() else None
 
 
 def test_a_process_that_logs_with_none_writes_nothing(
@@ -120,7 +121,7 @@ def test_the_verdict_is_in_the_summary_of_wandb_once_it_is_known(
     summary = Summary()
     modules["wandb"].run = SimpleNamespace(id="w1", url=None, summary=summary)
     process.look()
-    figures.write(tmp_path, {**KNOWN, "bound": "data", "cause": "no_workers"})
+    write_part(tmp_path / figures.FILE, {**KNOWN, "bound": "data", "cause": "no_workers"})
     process.look()
     assert summary == {"underfed/page": PAGE}, "it is written at most once a minute"
     process.end()
@@ -131,10 +132,10 @@ def test_no_cause_of_an_earlier_verdict_stays_beside_a_later_one(
     process: of_process.ProcessTrackers, modules: dict[str, Any], tmp_path: Path
 ) -> None:
     modules["wandb"].run = SimpleNamespace(id="w1", url=None, summary=(summary := Summary()))
-    figures.write(tmp_path, {**KNOWN, "bound": "data", "cause": "no_workers"})
+    write_part(tmp_path / figures.FILE, {**KNOWN, "bound": "data", "cause": "no_workers"})
     process.look()
     assert summary["underfed/cause"] == "no_workers"
-    figures.write(tmp_path, {**KNOWN, "bound": "compute"})
+    write_part(tmp_path / figures.FILE, {**KNOWN, "bound": "compute"})
     process.end()
     assert (summary["underfed/bound"], summary["underfed/cause"]) == ("compute", "none")
 
@@ -143,9 +144,9 @@ def test_no_cause_of_an_earlier_verdict_stays_where_the_service_no_longer_answer
     process: of_process.ProcessTrackers, modules: dict[str, Any], tmp_path: Path
 ) -> None:
     modules["wandb"].run = SimpleNamespace(id="w1", url=None, summary=(summary := Summary()))
-    figures.write(tmp_path, {**KNOWN, "bound": "data", "cause": "no_workers"})
+    write_part(tmp_path / figures.FILE, {**KNOWN, "bound": "data", "cause": "no_workers"})
     process.look()
-    figures.write(tmp_path, {**KNOWN, "not_judged": figures.NO_ANSWER})
+    write_part(tmp_path / figures.FILE, {**KNOWN, "not_judged": figures.NO_ANSWER})
     process.end()
     assert (summary["underfed/bound"], summary["underfed/cause"]) == (figures.NO_ANSWER, "none")
 
@@ -229,7 +230,7 @@ def test_a_run_of_wandb_that_begins_after_the_recording_is_told_before_wandb_end
     at_exit: list[tuple[Any, ...]] = []
     monkeypatch.setattr(of_process, "atexit", SimpleNamespace(register=lambda *call: at_exit.append(call)))
     process.look()
-    figures.write(tmp_path, {**KNOWN, **VERDICT})
+    write_part(tmp_path / figures.FILE, {**KNOWN, **VERDICT})
     for call, *arguments in at_exit:
         call(*arguments)
     assert wandb_run.summary == {"underfed/page": PAGE, "underfed/bound": "data", "underfed/cause": "no_workers"}
@@ -247,7 +248,7 @@ def test_the_end_of_a_run_waits_no_longer_than_is_documented(
     clock = SimpleNamespace(monotonic=lambda: sum(slept), sleep=slept.append)
     monkeypatch.setattr(of_process, "time", clock)
     monkeypatch.setattr(of_process, "is_served", lambda _: True)
-    figures.write(tmp_path, {**KNOWN, "bound": earlier, "not_judged": None if earlier else figures.NOT_YET})
+    write_part(tmp_path / figures.FILE, {**KNOWN, "bound": earlier, "not_judged": None if earlier else figures.NOT_YET})
     assert process.last_words() == {"page": PAGE, "bound": earlier or figures.NOT_YET, "cause": "none"}
     assert of_process.MOST_AWAITED_S <= sum(slept) <= of_process.MOST_AWAITED_S + 2 * of_process.POLL_S
     assert not (tmp_path / run_files.VERDICT_WANTED).exists()
@@ -401,7 +402,9 @@ def test_what_a_callback_logs_by_itself_the_collector_does_not(
 ) -> None:
     runs = [Target("mlflow", "m1", str(mlflow_log))]
     places = [str(mlflow_log.parent)]
-    trackers.write(tmp_path, Targets(runs, sys.executable, places, is_told=is_told, are_words_told=are_words_told))
+    write_part(
+        tmp_path / trackers.FILE, Targets(runs, sys.executable, places, is_told=is_told, are_words_told=are_words_told)
+    )
     writer = TrackerWriter(tmp_path)
     writer.read()
     writer.tell({**told, "page": PAGE})
@@ -447,7 +450,7 @@ def recorded(root: Path, run_id: str, rank: int, pid: int, steps_per_s: float) -
     directory.mkdir(parents=True)
     origin = make_origin(read_config({}), Rank(rank, rank, None, 2), run_id, directory)
     write_facts(directory / run_files.RUN, type(origin)(**{**_fields(origin), "pid": pid}))
-    figures.write(directory, {**KNOWN, "recent": {**KNOWN["recent"], "steps_per_s": steps_per_s}})
+    write_part(directory / figures.FILE, {**KNOWN, "recent": {**KNOWN["recent"], "steps_per_s": steps_per_s}})
 
 
 def _fields(origin: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from tests.agent.test_scheduled import POD_TEMPLATE, SBATCH
 from tests.fakes.jobs import ROOT
 from tests.fakes.service import Service, wait_until
 from tests.programs import program
-from underfed.collector.sampling.optional import NO_PSUTIL
+from underfed.collector.sampling.traffic import NO_PSUTIL
 from underfed.exchange import launch
 from underfed.launcher.autoload import DATALOADER
 from underfed.launcher.run import SITE

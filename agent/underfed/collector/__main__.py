@@ -80,18 +80,15 @@ def serve(directory: Path) -> set[Path]:
 
 def keep_log(log: Path, kept: Path) -> None:
     """Keep the log for reading after the run, unless it is empty, as most are."""
-    try:
+    with suppress(OSError):
         if log.stat().st_size:
             kept.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(log, kept)
         log.unlink()
-    except OSError:
-        return
 
 
 def linger_s() -> float:
     """``UNDERFED_LINGER_S``, else ``LINGER_S``."""
-    try:
+    with suppress(KeyError, ValueError):
         return max(0.0, float(os.environ["UNDERFED_LINGER_S"]))
-    except (KeyError, ValueError):
-        return LINGER_S
+    return LINGER_S

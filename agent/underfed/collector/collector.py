@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 
 from underfed.collector.rank_stream import RankStream
@@ -15,7 +14,7 @@ from underfed.collector.ranks import Ranks
 from underfed.collector.spool.sender import Sender
 from underfed.collector.spool.spool import Spool
 from underfed.exchange import run_files
-from underfed.host.files import write_atomically
+from underfed.exchange.parts import write_part
 
 TICK_S = 0.25
 """A ring of 4,096 steps is read four times a second: only steps below 70 µs could outrun that."""
@@ -86,9 +85,7 @@ class Collector:
         while time.monotonic() < self._leave_at and (
             deadline is None or (time.monotonic() < deadline and not self._is_done())
         ):
-            self._ranks.send_again(self._sender.take_wanted() | self._spool.take_holes())
-            self._ranks.pass_on(self._sender.take_proposed())
-            self._ranks.hear(self._sender.take_switches())
+            self._ranks.hear(self._sender.take_told(), self._spool.take_holes())
             self._ranks.judged, self._ranks.verdict = self._sender.judged, self._sender.verdict
             self._ranks.is_answered = not self._sender.is_failing
             self._ranks.tick()
@@ -142,8 +139,7 @@ class Collector:
         """Not while sending succeeds: then soon nothing may be left."""
         if self._spool.unsent and not self._sender.is_failing:
             return
-        left: Mapping[str, int] = {"unsent": self._spool.unsent}
         self._reported_at[stream.name] = time.monotonic()
         # Memory is full or the directory was removed: the process waits for its time limit.
         with suppress(OSError):
-            write_atomically(stream.directory / run_files.DRAINED, json.dumps(left))
+            write_part(stream.directory / run_files.DRAINED, {"unsent": self._spool.unsent})

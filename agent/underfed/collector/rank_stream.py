@@ -29,8 +29,9 @@ from underfed.collector.wire import GpuSamples, HostPart, Losses, Window, as_jso
 from underfed.exchange import figures, run_files
 from underfed.exchange.facts import End, LoaderFacts, Origin, read_facts
 from underfed.exchange.guard import count_failures
+from underfed.exchange.parts import write_part
 from underfed.exchange.run_files import RingName
-from underfed.exchange.switch import Switch, write_heard
+from underfed.exchange.switch import HEARD, Switch
 from underfed.host import procfs
 from underfed.host.clock import now_ns, to_us
 from underfed.host.process_end import ProcessEnd, wait_for_one
@@ -171,7 +172,7 @@ class RankStream:
         self._heard_at = time.monotonic()
         if answer != self._heard:
             self._heard = answer
-            write_heard(self.directory, answer)
+            write_part(self.directory / HEARD, answer)
 
     def check_workers_at_end(self) -> None:
         """The recording has ended: a worker that is gone while the training process still waits for us has died.
@@ -289,7 +290,7 @@ class RankStream:
         self._reason = not_judged and (told["not_judged"] or not_judged)
         whole = {**dict.fromkeys(figures.OF_RUN), **told, **verdict, "page": page, "not_judged": self._reason}
         with suppress(OSError):
-            figures.write(self.directory, whole)
+            write_part(self.directory / figures.FILE, whole)
             self._published = verdict, not_judged
         if self.origin.rank == 0:
             self.trackers.tell(whole, is_urgent=self.has_ended)

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,10 +17,12 @@ from underfed.collector.reading.ends import SeenEnd
 from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.sampling.samples import Pace
 from underfed.collector.spool.spool import Spool
+from underfed.collector.spool.transport import Reply
 from underfed.collector.trackers.tracker_writer import TrackerWriter
+from underfed.exchange.parts import write_part
 from underfed.exchange.ring import SETTLE_S
 from underfed.exchange.run_files import rank_directories
-from underfed.exchange.tuning import write_proposed
+from underfed.exchange.tuning import PROPOSED
 from underfed.host.files import remove_directory
 from underfed.host.process_end import wait_for_one
 
@@ -134,23 +136,16 @@ class Ranks:
             judged = self.judged.get(stream.name, -1)
             self._try(stream, partial(stream.publish, self.verdict, judged, is_answered=self.is_answered))
 
-    def send_again(self, names: set[str]) -> None:
-        """The service asked for the run and loaders of these streams."""
-        for stream in self._active():
-            if stream.name in names:
+    def hear(self, told: Mapping[str, Reply], holes: set[str]) -> None:
+        """``told``: by stream, what the service answered. ``holes``: streams of which a window was dropped."""
+        for stream in self._active() if told or holes else ():
+            reply = told.get(stream.name, Reply(None))
+            if reply.wants_run or stream.name in holes:
                 stream.send_again()
-
-    def pass_on(self, proposed: Mapping[str, Sequence[Any]]) -> None:
-        """By stream, the settings that the service proposes: its training process finds them in a file."""
-        for stream in self._active() if proposed else ():
-            if stream.name in proposed:
-                self._try(stream, partial(write_proposed, stream.directory, proposed[stream.name]))
-
-    def hear(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
-        """By stream, what other hosts of the run tell of switching at the same step."""
-        for stream in self._active() if answers else ():
-            if stream.name in answers:
-                self._try(stream, partial(stream.hear, answers[stream.name]))
+            if reply.tuning is not None:
+                self._try(stream, partial(write_part, stream.directory / PROPOSED, reply.tuning))
+            if reply.switch is not None:
+                self._try(stream, partial(stream.hear, reply.switch))
 
     def remove(self, stream: RankStream) -> None:
         """Remove a rank: all of its records are in the spool."""

@@ -11,6 +11,7 @@ from underfed.collector.reading.constructor_call import ConstructorCall, read_ca
 from underfed.collector.wire import HostPart, RunPart
 from underfed.exchange import run_files, switch, tuning
 from underfed.exchange.facts import LoaderFacts, RunFacts, SourceLine, TrackerRun, read_facts
+from underfed.exchange.parts import read_part
 from underfed.exchange.switch import Switch
 from underfed.exchange.tuning import TuningFacts
 from underfed.host.files import Changes
@@ -51,9 +52,9 @@ class UnsentFacts:
         if self._has_changed(self._directory / run_files.RUN):
             self._run = read_facts(self._directory / run_files.RUN, RunFacts)
         if self._has_changed(self._directory / tuning.FILE):
-            self._tuning = tuning.read_tuning(self._directory / tuning.FILE)
+            self._tuning = read_part(self._directory / tuning.FILE, TuningFacts)
         if self._has_changed(self._directory / switch.FILE):
-            self.switch = switch.read_switch(self._directory / switch.FILE)
+            self.switch = read_part(self._directory / switch.FILE, Switch)
         for path in self._directory.glob("loader-*.json"):
             found = re.fullmatch(r"loader-(\d+)\.json", path.name)
             if found and self._has_changed(path):

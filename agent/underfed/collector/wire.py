@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 from underfed.exchange.facts import End, LoaderFacts, RunFacts
-from underfed.exchange.picture_sizes import PictureSize
-from underfed.exchange.stacks import Frame, SlowSample, StackCount
+from underfed.exchange.stacks import StackCounts
 from underfed.exchange.switch import Switch
 from underfed.exchange.tuning import TuningFacts
 from underfed.host.handover import Handover
@@ -182,13 +181,7 @@ class Stacks:
     """What a loader's workers were seen to execute since the incarnation began. Replaces what was sent before."""
 
     loader: str
-    frames: list[Frame]
-    stacks: list[StackCount]
-    slow_samples: list[SlowSample]
-    picture_sizes: list[PictureSize]
-    """As looks found them being resized."""
-    agent_samples: int
-    """Looks at the agent itself, which are in no stack."""
+    counts: StackCounts
 
 
 SampleColumns = Mapping[str, list[Any]]
@@ -257,7 +250,7 @@ def with_previous(body: bytes, previous_window_index: int | None) -> bytes:
 
 def as_json(part: Any) -> Any:
     """A dataclass as the object it is on the wire: without what was not measured, a run's facts beside its host, and
-    the columns of samples beside what they were taken of."""
+    columns and counts beside what they are of."""
     if isinstance(part, RunPart):
         return {
             **as_json(part.facts),
@@ -269,8 +262,8 @@ def as_json(part: Any) -> Any:
         # All here have slots; asking ``fields()`` takes twice the time of everything else.
         values = ((name, getattr(part, name)) for name in part.__slots__)  # type: ignore[attr-defined]
         named = {name: as_json(value) for name, value in values if value is not None}
-        named.update(named.pop("columns", {}))
-        return named
+        beside = named.pop("columns", {}) | named.pop("counts", {})
+        return named | beside
     if isinstance(part, list) and part and is_dataclass(part[0]):
         return [as_json(item) for item in part]
     if isinstance(part, dict):

@@ -83,9 +83,7 @@ def read_config(
         project=chosen("project", project) or "default",
         name=chosen("name", name) or script_name(),
         tags=_tags(tags) if tags is not None else read_tags(environ.get("UNDERFED_TAGS", "")),
-        config={
-            key: _value(f"config[{key!r}]", value) for key, value in _entries("config", _flat(config or {})).items()
-        },
+        config=_configuration(config or {}),
         run_id=_run_id(environ.get("UNDERFED_RUN_ID")),
         data_directory=data_directory(environ),
         stacks=cast("Stacks", _choice(environ, STACKS, ("1", "0", "always"))),

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from underfed.exchange.config import Value
-from underfed.exchange.parts import parse
-from underfed.host.files import write_atomically
+from underfed.exchange.parts import parse, write_part
+from underfed.exchange.run_files import RUN, rank_directories
+from underfed.host.signal_handlers import passing
 
 REASON_LENGTH = 200
 
@@ -217,13 +218,9 @@ NAMES: Mapping[type[Any], str] = {
 }
 
 
-INNER: Mapping[str, type[Any]] = {"replay": Replayed, "source": SourceLine}
-"""Parts of parts, by their key."""
-
-
 def write_facts(path: Path, *parts: Origin | RunFacts | LoaderFacts | End | Leaving) -> None:
     """One JSON object with a key for each part, replaced as a whole."""
-    write_atomically(path, json.dumps({NAMES[type(part)]: asdict(part) for part in parts}))
+    write_part(path, {NAMES[type(part)]: part for part in parts})
 
 
 def read_facts(path: Path, kind: type[Facts]) -> Facts:
@@ -232,6 +229,11 @@ def read_facts(path: Path, kind: type[Facts]) -> Facts:
     Raises:
         OSError, ValueError, KeyError: it cannot be read, or has no such part.
     """
-    part = json.loads(path.read_text())[NAMES[kind]]
-    inner = {name: parse(of, part[name]) for name, of in INNER.items() if part.get(name) is not None}
-    return parse(kind, part | inner)
+    return parse(kind, json.loads(path.read_text())[NAMES[kind]])
+
+
+def origins_in(run_directories: Iterable[Path]) -> Iterator[tuple[Origin, Path]]:
+    """Of the ranks in there, with their directories. Those that cannot be read, or are being removed, are left out."""
+    for path in (path for run_directory in run_directories for path in rank_directories(run_directory)):
+        with passing(OSError, ValueError, KeyError, TypeError):
+            yield read_facts(path / RUN, Origin), path

@@ -5,18 +5,14 @@ A small file, replaced as a whole: reading it takes no lock and no socket.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from underfed.exchange.parts import read_small
-from underfed.host.files import write_atomically
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 
 FILE = "figures.json"
-MOST_BYTES = 8 << 10
 
 MAXIMA = ("max_data_stall_fraction", "max_data_wait_us", "max_data_wait_p95_us", "max_queue_empty_fraction")
 """Each of the rank in which it is largest."""
@@ -30,11 +26,10 @@ NO_ANSWER, NOT_YET = "not judged: the service does not answer", "not judged yet"
 NO_CAUSE = "none"
 """Of a verdict without a cause: a tracker keeps what it was told until another word replaces it."""
 
-OF_STEPS = ("steps", "data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
-
-
 SCALARS = ("data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
 """What trackers are told of the newest minute."""
+
+OF_STEPS = ("steps", *SCALARS)
 
 
 def scalars(found: Mapping[str, Any]) -> dict[str, float]:
@@ -62,22 +57,12 @@ def nothing() -> dict[str, Any]:
     return {**unknown, "steps": 0, "recent": {**dict.fromkeys(OF_STEPS), "steps": 0}}
 
 
-def write(directory: Path, figures: Mapping[str, Any]) -> None:
-    """
-    Raises:
-        OSError: it cannot be written; the earlier ones stay.
-    """
-    write_atomically(directory / FILE, json.dumps(figures, separators=(",", ":")))
-
-
 def read(path: str) -> dict[str, Any]:
     """``nothing()`` where there is no file yet."""
-    try:
-        found: dict[str, Any] = read_small(path, MOST_BYTES)
-    except OSError as error:
-        let_through(error)
-        return nothing()
-    return found
+    with passing(OSError):
+        found: dict[str, Any] = read_small(path)
+        return found
+    return nothing()
 
 
 class FiguresFile:

@@ -28,7 +28,7 @@ from underfed.exchange.rank_variables import (
     was_told_within,
 )
 from underfed.host import procfs
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import passing
 
 SLUG_LENGTH = 40
 
@@ -62,7 +62,7 @@ def read_rank(environ: Mapping[str, str]) -> Rank:
     placement = read_placement(environ)
     if placement is not None and _is_inherited(placement, environ):
         placement = None
-    joined = _joined_world()
+    joined = joined_world()
     if joined is not None and (placement is None or placement.world_size < joined[1]):
         local_rank, node_rank = number(environ, *JOINED.local_rank), number(environ, *JOINED.node_rank)
         placement = Placement(JOINED, *joined, local_rank=local_rank, node_rank=node_rank)
@@ -135,13 +135,10 @@ def _is_inherited(placement: Placement, environ: Mapping[str, str]) -> bool:
     return all(started_with.get(name) == environ.get(name) for name in placement.convention.names)
 
 
-def _joined_world() -> tuple[int, int] | None:
+def joined_world() -> tuple[int, int] | None:
     """``(rank, world size)`` of the default process group, where there is one. Both are known locally."""
     distributed = sys.modules.get("torch.distributed")
-    try:
-        if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-            return None
-        return int(distributed.get_rank()), int(distributed.get_world_size())
-    except (AttributeError, RuntimeError, ValueError) as error:
-        let_through(error)
-        return None  # only half imported, or being destroyed
+    with passing(AttributeError, RuntimeError, ValueError):  # only half imported, or being destroyed
+        if distributed is not None and distributed.is_available() and distributed.is_initialized():
+            return int(distributed.get_rank()), int(distributed.get_world_size())
+    return None

@@ -78,11 +78,10 @@ class StacksName:
 
 def disk_root(data_directory: Path) -> Path:
     """The directory on a disk of this host: rings are mapped, which a network's file system does not take well."""
-    try:
-        return Path(tempfile.gettempdir()) if is_remote(data_directory) else data_directory / "run"
-    except OSError as error:
-        let_through(error)
-        return data_directory / "run"
+    with passing(OSError):
+        if is_remote(data_directory):
+            return Path(tempfile.gettempdir())
+    return data_directory / "run"
 
 
 def choose_root(shared_memory: RingRoot, runtime: RingRoot | None, data_directory: Path) -> Path:
@@ -183,12 +182,9 @@ def make_rank_directory(root: Path, run_id: str, rank: int, now_ms: int) -> Path
 
 def next_incarnation(owner: Path, now_ms: int) -> int:
     """Milliseconds of the wall clock, and more than any before on this host, also when the clock was set back."""
-    path = owner / NEWEST
-    try:
+    path, newest = owner / NEWEST, 0
+    with passing(OSError, ValueError):
         newest = int(path.read_text())
-    except (OSError, ValueError) as error:
-        let_through(error)
-        newest = 0
     incarnation = max(now_ms, newest + 1)
     with passing(OSError):
         write_atomically(path, str(incarnation))

@@ -7,12 +7,11 @@ Names of functions, files and lines, and sizes of pictures only: no other value,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from underfed.exchange.picture_sizes import PictureSize, SeenPictures
-from underfed.host.files import write_atomically
 
 Stage = Literal["getitem", "collate", "other", "step"]
 """Of loading; ``step``: what the training thread does between its batches."""
@@ -188,9 +187,9 @@ def write_stacks(path: Path, seen: SeenStacks) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    import json  # not in every worker, before its first batch
+    from underfed.exchange.parts import write_part  # its JSON is not in every worker, before its first batch
 
-    write_atomically(path, json.dumps(seen.counts(), default=_fields, separators=(",", ":")))
+    write_part(path, seen.counts())
 
 
 def read_stacks(path: Path) -> StackCounts:
@@ -206,11 +205,6 @@ def read_stacks(path: Path) -> StackCounts:
         _parts(SlowSample, content["slow_samples"]), _parts(PictureSize, content["picture_sizes"]),
         int(content["agent_samples"]),
     )  # fmt: skip
-
-
-def _fields(part: Any) -> dict[str, Any]:
-    """A tenth of what ``dataclasses.asdict`` takes, which copies all of it."""
-    return {each.name: getattr(part, each.name) for each in fields(part)}
 
 
 def _parts(kind: Any, parts: Iterable[dict[str, Any]]) -> list[Any]:

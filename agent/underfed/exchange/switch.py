@@ -7,19 +7,13 @@ the one, which the collector sends with each window, and the collector the other
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 from underfed.exchange.config import Value
-from underfed.exchange.parts import Part, parse, read_small
-from underfed.host.files import write_atomically
-from underfed.host.signal_handlers import let_through
+from underfed.exchange.parts import parse, read_small
+from underfed.host.signal_handlers import passing
 
 FILE, HEARD = "switch.json", "switch-heard.json"
-MOST_BYTES = 16 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,38 +72,11 @@ class Heard:
     """Why one of them cannot do it."""
 
 
-def write_switch(directory: Path, switch: Switch) -> None:
-    """
-    Raises:
-        OSError: it cannot be written; the earlier one stays.
-    """
-    write_atomically(directory / FILE, json.dumps(asdict(switch), separators=(",", ":")))
-
-
-def read_switch(path: Path) -> Switch:
-    """
-    Raises:
-        OSError, ValueError, TypeError: it cannot be read.
-    """
-    return _with_plan(Switch, json.loads(path.read_text()))
-
-
-def write_heard(directory: Path, answer: Mapping[str, Any]) -> None:
-    """As the service gave it.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    write_atomically(directory / HEARD, json.dumps(answer, separators=(",", ":")))
-
-
 def read_heard(path: str) -> Heard | None:
     """``None``: nothing was heard yet, or it cannot be understood."""
-    try:
-        return _checked(_with_plan(Heard, read_small(path, MOST_BYTES)))
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        let_through(error)
-        return None
+    with passing(OSError, ValueError, TypeError, AttributeError):
+        return _checked(parse(Heard, read_small(path)))
+    return None
 
 
 def _checked(heard: Heard) -> Heard:
@@ -128,8 +95,3 @@ def _checked(heard: Heard) -> Heard:
         if not all(value is None or (isinstance(value, int) and value >= 0) for value in settings.values()):
             raise TypeError("a setting is none")
     return heard
-
-
-def _with_plan(kind: type[Part], part: Mapping[str, Any]) -> Part:
-    plan = part.get("plan")
-    return parse(kind, {**part, "plan": None if plan is None else parse(SwitchPlan, plan)})

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
-
-from underfed.host.files import write_atomically
+from dataclasses import dataclass, field
 
 FILE = "trackers.json"
 
@@ -50,25 +44,3 @@ class Targets:
     """The program logs the figures itself, by a callback or tracker of ours, ..."""
     are_words_told: bool = False
     """... and the verdict and the page, too."""
-
-
-def write(directory: Path, targets: Targets) -> None:
-    """
-    Raises:
-        OSError: it cannot be written.
-    """
-    write_atomically(directory / FILE, as_text(targets))
-
-
-def as_text(targets: Targets) -> str:
-    return json.dumps(asdict(targets))
-
-
-def parse(text: str) -> Targets:
-    """The inverse.
-
-    Raises:
-        ValueError, TypeError, KeyError: of another release.
-    """
-    parts: Mapping[str, Any] = json.loads(text)
-    return Targets(**{**parts, "runs": [Target(**each) for each in parts["runs"]]})

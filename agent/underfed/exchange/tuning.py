@@ -6,29 +6,19 @@ Both are small files of a rank's directory, each replaced as a whole.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 from underfed.exchange.config import Value
-from underfed.exchange.parts import parse, read_small
-from underfed.host.files import write_atomically
+from underfed.exchange.parts import read_small
 from underfed.host.signal_handlers import let_through
 
 FILE, PROPOSED = "tuning.json", "candidates.json"
-MOST_BYTES = 64 << 10
 MOST_TRIALS, MOST_BLOCKS = 100, 200
 
-WAITING, SEARCHING, KEPT, LEFT_ALONE, REFUSED, FAILED = (
-    "waiting",
-    "searching",
-    "kept",
-    "left_alone",
-    "refused",
-    "failed",
-)
+WAITING, SEARCHING, KEPT = "waiting", "searching", "kept"
+LEFT_ALONE, REFUSED, FAILED = "left_alone", "refused", "failed"
 """Waits for candidates, or for a gain that is worth trials; a search goes on; it ended, and another setting stays, or
 the one before; the loader cannot be switched; an error of ours."""
 
@@ -113,40 +103,10 @@ class Proposed:
     why_none: str | None
 
 
-def write_tuning(directory: Path, facts: TuningFacts) -> None:
-    """
-    Raises:
-        OSError: it cannot be written; the earlier ones stay.
-    """
-    write_atomically(directory / FILE, json.dumps(asdict(facts), separators=(",", ":")))
-
-
-def read_tuning(path: Path) -> TuningFacts:
-    """
-    Raises:
-        OSError, ValueError, KeyError, TypeError: it cannot be read.
-    """
-    part = json.loads(path.read_text())
-    trials = [
-        parse(TrialFacts, {**each, "blocks": [parse(TrialBlock, block) for block in each["blocks"]]})
-        for each in part["trials"]
-    ]
-    return parse(TuningFacts, {**part, "trials": trials})
-
-
-def write_proposed(directory: Path, proposed: Sequence[Any]) -> None:
-    """As the service answered.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    write_atomically(directory / PROPOSED, json.dumps(proposed, separators=(",", ":")))
-
-
 def read_proposed(path: str, loader: str) -> Proposed | None:
     """For the loader of this name; ``None``: nothing was proposed yet, or it cannot be understood."""
     try:
-        answered = read_small(path, MOST_BYTES)
+        answered = read_small(path)
     except (OSError, ValueError) as error:
         let_through(error)
         return None

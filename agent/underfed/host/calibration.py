@@ -18,6 +18,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -88,11 +89,8 @@ def calibrate_once(data_directory: Path) -> None:
     """
     if whole_cores() < 2 or read_cached(data_directory) is not None:
         return
-    try:
-        with locked(data_directory / "calibration", PATIENCE_S):
-            calibrate(data_directory)
-    except (OSError, SpoolLockedError):
-        return
+    with suppress(OSError, SpoolLockedError), locked(data_directory / "calibration", PATIENCE_S):
+        calibrate(data_directory)
 
 
 def read_cached(data_directory: Path) -> Calibration | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from underfed.host.files import read_text
@@ -62,10 +63,9 @@ def allowed_cpus(pid: int = 0) -> int | None:
     """CPUs that the process's affinity allows; 0 asks for the calling one."""
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count()
-    try:
+    with suppress(OSError):
         return len(os.sched_getaffinity(pid))
-    except OSError:
-        return None
+    return None
 
 
 def usable_cores(allowed: int | None, quota: float | None) -> float | None:

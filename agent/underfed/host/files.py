@@ -7,7 +7,7 @@ import shutil
 import time
 from pathlib import Path
 
-from underfed.host.signal_handlers import let_through, passing
+from underfed.host.signal_handlers import passing
 
 RESOLUTION_NS = 100_000_000
 """File systems keep times of changes to 4 or 10 ms: two changes, before and after a check, may have the same one."""
@@ -37,11 +37,9 @@ def remove_directory(directory: Path) -> None:
 
 def read_text(path: Path) -> str | None:
     """The text without surrounding blanks; ``None``: the file does not exist, may not be read, or holds no text."""
-    try:
+    with passing(OSError, UnicodeDecodeError):
         return path.read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        let_through(error)
-        return None
+    return None
 
 
 class Changes:

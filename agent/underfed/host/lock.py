@@ -96,18 +96,14 @@ def _take(file: int) -> bool:
     """Whether no other process has locked it."""
     import fcntl  # not on Windows, where nothing is locked but this is imported
 
-    try:
+    with passing(OSError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        let_through(error)
-        return False
-    return True
+        return True
+    return False
 
 
 def _is_still_there(path: Path, file: int) -> bool:
     """Whoever leaves a directory removes its lock. One that was opened before holds nobody back."""
-    try:
+    with passing(FileNotFoundError):
         return os.path.samestat(path.stat(), os.fstat(file))
-    except FileNotFoundError as error:
-        let_through(error)
-        return False
+    return False

@@ -1,13 +1,16 @@
-"""The host's memory and swap: Linux's /proc, psutil's figures elsewhere."""
+"""The host's memory and swap: Linux's /proc, psutil's figures elsewhere. And what its processes share."""
 
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import dataclass
 
 from underfed.host.files import read_text
 from underfed.host.procfs import PROC
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import passing
+
+SHARED_MEMORY = "/dev/shm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +37,22 @@ def read_memory() -> Memory:
     )
 
 
+def shared_memory() -> tuple[int, int] | tuple[None, None]:
+    """``(total, free)`` bytes of /dev/shm."""
+    with passing(OSError):
+        usage = shutil.disk_usage(SHARED_MEMORY)
+        return usage.total, usage.free
+    return None, None
+
+
 def _lines() -> list[tuple[str, str]]:
     return re.findall(r"^(\w+):\s*(\d+) kB$", read_text(PROC / "meminfo") or "", re.MULTILINE)
 
 
 def _by_psutil() -> Memory:
-    try:
+    with passing(ImportError, OSError, RuntimeError):
         import psutil  # not at the top: every start of a launcher would pay for it
 
         memory, swap = psutil.virtual_memory(), psutil.swap_memory()
-    except (ImportError, OSError, RuntimeError) as error:
-        let_through(error)
-        return Memory(None, None, None, None)
-    return Memory(memory.total, memory.available, swap.total, swap.used)
+        return Memory(memory.total, memory.available, swap.total, swap.used)
+    return Memory(None, None, None, None)

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from underfed.host.files import read_text
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 
 PROC = Path("/proc")
 ONE_READ_BYTES = 4096
@@ -52,11 +52,9 @@ def boot_id() -> str | None:
 
 def pid_namespace() -> str | None:
     """Pids of another namespace (another container) name other processes than here."""
-    try:
+    with passing(OSError):
         return str((PROC / "self/ns/pid").readlink())
-    except OSError as error:
-        let_through(error)
-        return None
+    return None
 
 
 def start_ticks(pid: int) -> int | None:
@@ -80,22 +78,18 @@ def children(pid: int) -> list[int]:
 def started_by_main(pid: int) -> list[int]:
     """Pids of the children that its main thread started: one read, whatever else runs. Empty where /proc does not show
     them."""
-    try:
+    with passing(OSError):
         return [int(each) for each in (PROC / str(pid) / "task" / str(pid) / "children").read_text().split()]
-    except OSError as error:
-        let_through(error)
-        return []
+    return []
 
 
 def environment(pid: int) -> dict[str, str] | None:
     """The variables that it was started with, without those that it set itself. Another user's are hidden."""
-    try:
+    with passing(OSError):
         content = (PROC / str(pid) / "environ").read_bytes()
-    except OSError as error:
-        let_through(error)
-        return None
-    pairs = (os.fsdecode(each).partition("=") for each in content.split(b"\0"))
-    return {name: value for name, equals, value in pairs if equals}
+        pairs = (os.fsdecode(each).partition("=") for each in content.split(b"\0"))
+        return {name: value for name, equals, value in pairs if equals}
+    return None
 
 
 def is_running(pid: int, started_ticks: int | None) -> bool:
@@ -116,10 +110,9 @@ def exit_status(pid: int, started_ticks: int | None) -> int | None:
     fields = _stat(pid, started_ticks)
     if not fields or fields[STATE] != "Z":
         return None
-    try:
+    with suppress(IndexError, ValueError):
         return os.waitstatus_to_exitcode(int(fields[EXIT_CODE]))
-    except (IndexError, ValueError):
-        return None
+    return None
 
 
 def describe_exit(status: int) -> str:
@@ -179,12 +172,10 @@ def is_swapping() -> bool | None:
 def open_files(pid: int) -> int | None:
     """How many files the process has open. Another user's are hidden."""
     directory = PROC / str(pid) / "fd"
-    try:
+    with passing(OSError):
         # Linux 6.2 and newer gives the number as the directory's size.
         return directory.stat().st_size or len(list(directory.iterdir()))
-    except OSError as error:
-        let_through(error)
-        return None
+    return None
 
 
 def written_bytes(pid: int) -> int | None:

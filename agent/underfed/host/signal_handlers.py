@@ -7,8 +7,6 @@ A handler in Python runs between two instructions of the main thread, wherever t
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
@@ -19,13 +17,18 @@ def let_through(error: BaseException) -> None:
         raise error
 
 
-@contextmanager
-def passing(*kinds: type[Exception]) -> Iterator[None]:
+class passing:  # noqa: N801 - in the place of ``suppress``
     """``contextlib.suppress``, but for what a signal handler raised."""
-    try:
-        yield
-    except kinds as error:
-        let_through(error)
+
+    __slots__ = ("_kinds",)
+
+    def __init__(self, *kinds: type[Exception]) -> None:
+        self._kinds = kinds
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
+        return isinstance(error, self._kinds) and not _is_a_handlers(error.__traceback__)
 
 
 def _is_a_handlers(traceback: TracebackType | None) -> bool:

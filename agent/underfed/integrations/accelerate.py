@@ -10,7 +10,8 @@ from typing import Any
 from accelerate.tracking import GeneralTracker
 
 from underfed import stats
-from underfed.integrations.scalars import logs_itself, remember, scalars, unharmed
+from underfed.integrations.scalars import remember, scalars, unharmed
+from underfed.trainer import control
 
 
 class UnderfedTracker(GeneralTracker):  # type: ignore[misc]
@@ -23,7 +24,7 @@ class UnderfedTracker(GeneralTracker):  # type: ignore[misc]
 
     def __init__(self, *_: Any, **__: Any) -> None:
         super().__init__()
-        logs_itself()
+        control.log_by_callback()
 
     @property
     def tracker(self) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from underfed.integrations.scalars import logs_itself, scalars, unharmed
+from underfed.integrations.scalars import scalars, unharmed
 from underfed.trainer import control
 
 if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
@@ -26,7 +26,7 @@ class UnderfedCallback(Callback):
 
     def __init__(self) -> None:
         super().__init__()
-        logs_itself(tells_words=True)
+        control.log_by_callback(tells_words=True)
 
     def on_train_batch_end(self, trainer: Any, *_: Any) -> None:
         if trainer._logger_connector.should_update_logs and self._is_first_of(trainer):

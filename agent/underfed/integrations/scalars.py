@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 from underfed import init
 from underfed.errors import ConfigError
@@ -24,12 +25,6 @@ def scalars() -> dict[str, float]:
     return figures.scalars(control.stats())
 
 
-def logs_itself(*, tells_words: bool = False) -> None:
-    """The program logs the figures by its own logger: the collector then does not log them too, nor the verdict where
-    ``tells_words``."""
-    control.log_by_callback(tells_words=tells_words)
-
-
 def unharmed(log: Callable[[], None]) -> None:
     """Call ``log``: what fails in it is counted and never ends the training."""
     try:
@@ -40,7 +35,5 @@ def unharmed(log: Callable[[], None]) -> None:
 
 def remember(config: dict[str, object]) -> None:
     """What the program's configuration is, for the run; where it has begun already it stays as it is."""
-    try:
+    with suppress(ConfigError):
         init(config={name: value for name, value in config.items() if isinstance(value, (bool, int, float, str))})
-    except ConfigError:
-        return

@@ -12,7 +12,8 @@ from typing import Any
 from transformers import TrainerCallback
 from transformers.trainer import DEFAULT_CALLBACKS
 
-from underfed.integrations.scalars import is_recording, logs_itself, scalars, unharmed
+from underfed.integrations.scalars import is_recording, scalars, unharmed
+from underfed.trainer import control
 
 
 class Figures(TrainerCallback):  # type: ignore[misc]
@@ -20,7 +21,7 @@ class Figures(TrainerCallback):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        logs_itself()
+        control.log_by_callback()
 
     def on_log(self, _args: Any, state: Any, *_: Any, logs: dict[str, Any] | None = None, **__: Any) -> None:
         is_of_training = logs is not None and not any(name.startswith("eval_") for name in logs)

@@ -10,17 +10,14 @@ import secrets
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from underfed.exchange import figures, launch, run_files
-from underfed.exchange.facts import Origin, read_facts
+from underfed.exchange import figures, launch
+from underfed.exchange.facts import origins_in
 from underfed.exchange.trackers import SWITCH
-
-UNITS = {"_us": ("_seconds", 1e-6)}
-"""Durations are in seconds in this format."""
 
 PATIENCE_S = 5.0
 TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -51,7 +48,8 @@ def figures_of(pid: int, roots: list[Path], launches: Path) -> dict[str, Any]:
     """Of the recording of that process; else, of the lowest rank of the only run: a program may log in one process and
     train in others. ``figures.nothing()`` where there is none."""
     runs = set(launch.read_reports(launches).get(launch.RECORDING, []))
-    ranks = sorted(_ranks(runs, roots), key=lambda each: (each[0].rank, -each[0].incarnation))
+    found = origins_in(root / run_id for root in roots for run_id in runs)
+    ranks = sorted(found, key=lambda each: (each[0].rank, -each[0].incarnation))
     chosen = next((path for origin, path in ranks if origin.pid == pid), None)
     if chosen is None and len(runs) == 1 and ranks:
         chosen = ranks[0][1]
@@ -59,22 +57,14 @@ def figures_of(pid: int, roots: list[Path], launches: Path) -> dict[str, Any]:
 
 
 def as_open_metrics(found: Mapping[str, Any]) -> str:
-    """Gauges without labels, ``data_stall_fraction 0.43``: W&B tells them apart by their names."""
+    """Gauges without labels, ``data_stall_fraction 0.43``: W&B tells them apart by their names. Durations are
+    in seconds."""
     lines = []
     for name, value in figures.scalars(found).items():
-        ending = next((each for each in UNITS if name.endswith(each)), None)
-        if ending is not None:
-            unit, factor = UNITS[ending]
-            name, value = name.removesuffix(ending) + unit, value * factor  # noqa: PLW2901
+        if name.endswith("_us"):
+            name, value = name.removesuffix("_us") + "_seconds", value * 1e-6  # noqa: PLW2901
         lines += [f"# TYPE {name} gauge", f"{name} {value:.9g}"]
     return "\n".join([*lines, "# EOF", ""])
-
-
-def _ranks(runs: set[str], roots: list[Path]) -> Iterator[tuple[Origin, Path]]:
-    for directory in (root / run_id for root in roots for run_id in runs):
-        for path in run_files.rank_directories(directory):
-            with suppress(OSError, ValueError, KeyError):
-                yield read_facts(path / run_files.RUN, Origin), path
 
 
 def _serve(listening: socket.socket, secret: str, find: Callable[[int], dict[str, Any]]) -> None:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 MOST_BATCHES = 10_000
 """Most batches of ``--replay``: they are kept in memory."""
 
-
 MOST_TRIAL_STEPS = 1_000_000
 
 FLAGS = ("-h", "--help", "--profile", "--tune", "--trial-only")
@@ -110,7 +109,7 @@ def read_variables(options: argparse.Namespace) -> dict[str, str]:
     if options.profile:
         variables[PROFILE] = "1"
     if options.replay is not None:
-        variables[launch.REPLAY] = str(read_batches(options.replay))
+        variables[launch.REPLAY] = whole_number("--replay", options.replay, MOST_BATCHES)
     variables |= tuning_variables(options)
     return variables
 
@@ -124,16 +123,16 @@ def tuning_variables(options: argparse.Namespace) -> dict[str, str]:
         raise ConfigError("--tune and --replay exclude each other: a replay loads nothing the second time")
     variables = {launch.TUNE: "1"}
     if options.tune_steps is not None:
-        variables[launch.TUNE_STEPS] = str(read_steps(options.tune_steps))
+        variables[launch.TUNE_STEPS] = whole_number("--tune-steps", options.tune_steps, MOST_TRIAL_STEPS)
     if options.trial_only:
         variables[launch.TRIAL_ONLY] = "1"
     return variables
 
 
-def read_steps(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_TRIAL_STEPS):
-        raise ConfigError(f"--tune-steps {text}: expected a whole number from 1 to {MOST_TRIAL_STEPS}")
-    return int(text)
+def whole_number(option: str, text: str, most: int) -> str:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= most):
+        raise ConfigError(f"{option} {text}: expected a whole number from 1 to {most}")
+    return str(int(text))
 
 
 def changed(wanted: Wanted, settings: Mapping[str, Value]) -> Wanted:
@@ -162,9 +161,3 @@ def with_tags(pairs: Sequence[str]) -> str:
             raise ConfigError(f"--tag {pair}: expected KEY or KEY=VALUE without a comma")
     tags = read_tags(os.environ.get("UNDERFED_TAGS", "")) | read_tags(",".join(pairs))
     return ",".join(f"{key}={value}" for key, value in tags.items())
-
-
-def read_batches(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_BATCHES):
-        raise ConfigError(f"--replay {text}: expected a whole number from 1 to {MOST_BATCHES}")
-    return int(text)

@@ -13,7 +13,7 @@ from pathlib import Path
 from underfed.errors import ConfigError, RunDirectoryError
 from underfed.exchange import launch, run_files
 from underfed.exchange.config import Config, is_disabled, read_config
-from underfed.exchange.facts import Origin, read_facts
+from underfed.exchange.facts import origins_in
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
 from underfed.host.files import remove_directory, write_atomically
@@ -120,13 +120,11 @@ def roots_of(data_directory: Path) -> list[Path]:
 def tell_status(data_directory: Path, launches: Path, pid: int, status: int) -> None:
     """Put the status where the collector of the command's own recording finds it: before Linux 6.15 the kernel tells it
     to a parent alone. Raises nothing."""
-    roots = roots_of(data_directory)
-    for run_id in launch.read_reports(launches).get(launch.RECORDING, []):
-        for directory in (each for root in roots for each in run_files.rank_directories(root / run_id)):
-            with suppress(OSError, ValueError, KeyError):
-                origin = read_facts(directory / run_files.RUN, Origin)
-                if (origin.pid, origin.start_ticks) == (pid, procfs.start_ticks(pid)):
-                    write_atomically(directory / run_files.STATUS, str(status))
+    runs, roots = launch.read_reports(launches).get(launch.RECORDING, []), roots_of(data_directory)
+    for origin, directory in origins_in(root / run_id for run_id in runs for root in roots):
+        if (origin.pid, origin.start_ticks) == (pid, procfs.start_ticks(pid)):
+            with suppress(OSError):
+                write_atomically(directory / run_files.STATUS, str(status))
 
 
 def wait_until_served(data_directory: Path, run_ids: Sequence[str]) -> None:

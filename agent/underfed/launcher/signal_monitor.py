@@ -10,6 +10,7 @@ import os
 import select
 import signal
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NoReturn
 
 ASKED, ANSWERED = b"?\n", b"\0"
@@ -62,10 +63,8 @@ class SignalMonitor:
         os.close(self._answers)
 
     def _say(self, line: bytes) -> None:
-        try:
+        with suppress(BrokenPipeError):
             os.write(self._questions, line)
-        except BrokenPipeError:
-            return
 
 
 def record_signals(asked: int, answers: int, signals: Iterable[int]) -> NoReturn:

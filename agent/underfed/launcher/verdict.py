@@ -14,6 +14,7 @@ from underfed.errors import ConfigError
 from underfed.exchange import launch, tuning
 from underfed.exchange.config import Config
 from underfed.exchange.guard import Guard
+from underfed.exchange.parts import read_part
 from underfed.launcher.advice import Service
 from underfed.trainer.recording import say
 
@@ -84,8 +85,8 @@ def report_tuning(directory: Path) -> None:
     ``directory``: of the launcher's reports.
     """
     try:
-        facts = tuning.read_tuning(directory / tuning.FILE)
-    except (OSError, ValueError, KeyError, TypeError):
+        facts = read_part(directory / tuning.FILE, tuning.TuningFacts)
+    except (OSError, ValueError, TypeError):
         return  # nothing was looked at yet
     for line in tuning_lines({"tuning": asdict(facts)}):
         launch.first_rank_only(os.environ, say)(line)

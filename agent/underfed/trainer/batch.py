@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from underfed.exchange.ring_format import NOT_MEASURED
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 from underfed.trainer.device.device_clock import Stream
 
 DEPTH = 8
@@ -80,11 +80,9 @@ def pinned(item: Any) -> Any:
     own = _own(item, "pin_memory")
     if own is None:
         return with_parts(item, pinned)
-    try:
+    with passing(RuntimeError):
         return own()
-    except RuntimeError as error:
-        let_through(error)
-        return item  # as for tensors; or it is on the device already
+    return item  # as for tensors; or it is on the device already
 
 
 def moved(item: Any, device: Any, non_blocking: bool) -> Any:
@@ -118,12 +116,10 @@ def hand_over(item: Any, stream: Stream, is_foreign: bool) -> bool:
         return True
     own = _own(item, "record_stream")
     if own is not None:
-        try:
+        with passing(RuntimeError):
             own(stream)
-        except RuntimeError as error:
-            let_through(error)
-            return False  # a sparse tensor has none
-        return True
+            return True
+        return False  # a sparse tensor has none
     inside = parts(item)
     if inside is NOTHING:
         return isinstance(item, PLAIN) or not (is_foreign or _own(item, "to") is not None)

@@ -83,9 +83,7 @@ def watch(loader: Any, name: str | None, *, tune: bool) -> Any:
     if recording is None:
         return loader
     try:
-        if tune:
-            _tune(recording, loader)
-        return _watch(recording, loader, name, watching_line())
+        return _watch(recording, loader, name, watching_line(), tune=tune)
     except Exception as error:
         let_through(error)
         recording.guard.failed("watch", error)
@@ -96,16 +94,14 @@ def _tune(recording: Recording, loader: Any) -> None:
     """Other settings of this loader are tried while it trains. Of several the first one's."""
     from underfed.trainer.tuning.tuner import TuneOptions, Tuner
 
-    if not any(map(_is_dataloader, with_inner(loader))):
-        return
     if _state.tuner is None:
         _state.tuner = Tuner(TuneOptions(), launch.first_of_host_only(os.environ, say))
-    _state.tuner.recording = recording
-    _state.tuner.choose(with_inner(loader)[0])
+    _state.tuner.telling.recording = recording
+    _state.tuner.choose(loader)
     _installed_hooks().tune(_state.tuner)
 
 
-def _watch(recording: Recording, loader: Any, name: str | None, site: Site) -> Any:
+def _watch(recording: Recording, loader: Any, name: str | None, site: Site, *, tune: bool) -> Any:
     if not any(map(_is_dataloader, with_inner(loader))):
         if is_stand_in(loader):
             return loader
@@ -114,6 +110,8 @@ def _watch(recording: Recording, loader: Any, name: str | None, site: Site) -> A
         reasons = dict.fromkeys(LOADING_FACTS, NO_DATALOADER)
         is_watched = recording.watch(watched, name, str(site), partial(iterable_facts, loader, not_measured=reasons))
         return watched if is_watched is not None else loader
+    if tune:
+        _tune(recording, with_inner(loader)[0])
     hooks = _installed_hooks()
     for each in with_inner(loader):
         hooks.splice_modules_of(each)
@@ -210,7 +208,8 @@ def is_recording() -> bool:
 
 
 def log_by_callback(*, tells_words: bool = False) -> None:
-    """The program's own loggers get the figures from a callback or tracker of ours; if ``tells_words`` the verdict."""
+    """The program's own loggers get the figures from a callback or tracker of ours; if ``tells_words`` the verdict. The
+    collector then does not log these too."""
     _state.logs_by_callback = True
     _state.tells_words |= tells_words
 
@@ -321,7 +320,7 @@ def _begin(config: Config) -> None:
     # Before what takes long: a launcher that is not told records a run of its own.
     launch.report(os.environ, launch.RECORDING, _state.recording.run_id)
     if _state.tuner is not None:
-        _state.tuner.recording = _state.recording
+        _state.tuner.telling.recording = _state.recording
     _state.recording.begin()
     announce(_state.recording)
     _report_overrides()

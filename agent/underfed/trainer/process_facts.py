@@ -16,7 +16,7 @@ from underfed.exchange.facts import Leaving, Origin, RunFacts
 from underfed.exchange.rank import Rank
 from underfed.host import procfs
 from underfed.host.clock import now_ns, wall_clock
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import passing
 from underfed.trainer.scheduled import read_scheduled
 
 TEXT_LENGTH = 2000
@@ -109,8 +109,6 @@ def is_interactive() -> bool:
 
 
 def user_name() -> str | None:
-    try:
+    with passing(KeyError, OSError):  # a container's user without a name
         return getpass.getuser()
-    except (KeyError, OSError) as error:
-        let_through(error)
-        return None  # a container's user without a name
+    return None

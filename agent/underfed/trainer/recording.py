@@ -267,8 +267,5 @@ def _make_directory(config: Config, rank: Rank, run_id: str) -> Path:
 
 def say(line: str) -> None:
     """Print one line to stderr. A closed stderr is no reason to fail."""
-    try:
+    with passing(OSError, ValueError, AttributeError):
         print(f"underfed: {line}", file=sys.stderr, flush=True)
-    except (OSError, ValueError, AttributeError) as error:
-        let_through(error)
-        return

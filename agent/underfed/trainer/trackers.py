@@ -17,6 +17,7 @@ from typing import Any
 
 from underfed.exchange import figures, run_files, trackers
 from underfed.exchange.guard import Guard
+from underfed.exchange.parts import write_part
 from underfed.exchange.trackers import MLFLOW, SWITCH, TENSORBOARD, WANDB, Target, Targets
 from underfed.host.signal_handlers import let_through, passing
 from underfed.trainer.collector_process import is_served
@@ -154,7 +155,7 @@ class ProcessTrackers:
         if runs and (runs != self._written.runs or told != (self._written.is_told, self._written.are_words_told)):
             places = [each for each in sys.path if os.path.isabs(each)][:PLACES]  # noqa: PTH117 of text
             self._written = Targets(runs, sys.executable or "", places, str(Path.cwd()), *told)
-            trackers.write(self._directory, self._written)
+            write_part(self._directory / trackers.FILE, self._written)
 
 
 def _wandb_run() -> Any:

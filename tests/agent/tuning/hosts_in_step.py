@@ -13,6 +13,7 @@ import msgspec
 from tests.agent.tuning.training_loop import NONE
 from underfed.exchange import run_files, switch
 from underfed.exchange.facts import Origin, write_facts
+from underfed.exchange.parts import read_part, write_part
 from underfed.host import procfs
 from underfed.trainer.tuning.conductor import Order
 from underfed.trainer.tuning.loader_setting import LoaderSetting
@@ -111,11 +112,11 @@ class Hosts:
         if host.is_cut_off or not self.has_service or not path.exists():
             return
         host.windows += 1
-        told = msgspec.convert(asdict(switch.read_switch(path)), wire.Switch)
+        told = msgspec.convert(asdict(read_part(path, switch.Switch)), wire.Switch)
         incarnation = int(host.directory.name.rpartition("-")[2])
         self.kept[host.rank] = Kept(host.rank, incarnation, host.windows, told)
         window: Any = SimpleNamespace(rank=host.rank, switch=told)
-        switch.write_heard(host.directory, answer_to(window, list(self.kept.values())))
+        write_part(host.directory / switch.HEARD, answer_to(window, list(self.kept.values())))
 
     def _host(self, run_directory: Path, first: int) -> Host:
         directory, *_ = [record(run_directory, rank) for rank in range(first, first + APIECE)]

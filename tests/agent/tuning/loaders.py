@@ -18,9 +18,9 @@ from typing import Any
 
 from underfed.exchange.tuning import Proposed
 from underfed.trainer.tuning.allowance import MOST_LOST, MOST_STAKED
+from underfed.trainer.tuning.candidates import plain_candidates
 from underfed.trainer.tuning.conductor import SECOND, Conductor, Order, steps_for_trials
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.plain_rule import plain_candidates
 
 MS = 1_000_000
 CORES = 2

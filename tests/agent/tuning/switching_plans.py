@@ -15,7 +15,8 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 import underfed
 from underfed.exchange import tuning
-from underfed.exchange.tuning import TuningFacts, read_tuning
+from underfed.exchange.parts import read_part
+from underfed.exchange.tuning import TuningFacts
 from underfed.trainer import control
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import Switched, switched_of
@@ -97,7 +98,7 @@ def use_from_now_on(tuner: Tuner, setting: LoaderSetting) -> None:
 def tuned(loader: DataLoader[Any]) -> DataLoader[Any]:
     """Watched, and the one that is tuned from now on. What the conductor would order is left out."""
     if control._state.tuner is not None:
-        atexit.unregister(control._state.tuner._telling.end)  # else it would be heard after the last test
+        atexit.unregister(control._state.tuner.telling.end)  # else it would be heard after the last test
     control._state.tuner = None
     underfed.watch(loader, name="train", tune=True)
     return loader
@@ -106,7 +107,7 @@ def tuned(loader: DataLoader[Any]) -> DataLoader[Any]:
 def facts_now() -> TuningFacts:
     recording = control._state.recording
     assert recording is not None
-    return read_tuning(recording.directory / tuning.FILE)
+    return read_part(recording.directory / tuning.FILE, TuningFacts)
 
 
 def seen(loader: DataLoader[Any], plan: Plan, passes: int = 1, leave_at: int | None = None) -> list[Any]:

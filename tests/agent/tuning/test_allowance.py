@@ -90,7 +90,8 @@ def test_blocks_stay_measured_while_a_search_waits_for_more_of_the_run_to_be_kno
     assert search.is_over
     assert search.best is start
     assert search.trials[1].reason == UNPROVEN
-    assert search.go_on(search.cut[:], _block(60)) is search.trials[1]
+    search.go_on(search.cut[:], _block(60))
+    assert search.current is search.trials[1]
     search.measured(_block(20), None)
     assert search.best is search.trials[1]
     assert [len(trial.blocks) for trial in search.trials] == [2, 2]
@@ -98,8 +99,10 @@ def test_blocks_stay_measured_while_a_search_waits_for_more_of_the_run_to_be_kno
 
 def test_what_is_put_off_gives_others_their_turn() -> None:
     search = Search(Trial(Candidate(NONE), [_block(60)]), [Candidate(TWO), Candidate(FOUR)], 400)
-    first = search.begin()
-    assert search.put_off("too dear") is not first
+    search.begin()
+    first = search.current
+    search.put_off("too dear")
+    assert search.current is not first
     assert search.cut == [first]
     assert first.reason == "too dear"
 
@@ -140,7 +143,7 @@ def losing(seconds: float = 0.0) -> Allowance:
 
 def test_what_the_program_does_between_passes_is_no_loss() -> None:
     allowance = Allowance()
-    allowance.begin(Rest(100 * SECOND, 0))
+    allowance.rest = Rest(100 * SECOND, 0)
     allowance.run_began(0)
     allowance.candidate_began(0, 0, 0.1 * SECOND)
     allowance.pass_ended(SECOND)
@@ -180,7 +183,7 @@ def test_workers_that_end_after_a_trial_are_a_loss_too() -> None:
 
 def test_a_search_ends_before_the_way_back_loses_more_than_it_may() -> None:
     allowance = Allowance()
-    allowance.begin(Rest(100 * SECOND, 0))
+    allowance.rest = Rest(100 * SECOND, 0)
     for began in (0, 10):
         allowance.candidate_began(began * SECOND, 0, 0.1 * SECOND)
         assert allowance.why_no_further(began * SECOND + SECOND // 4, 0) is None

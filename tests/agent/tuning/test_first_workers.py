@@ -21,6 +21,7 @@ from tests.agent.tuning.switching_plans import facts_now
 from tests.fakes.datasets import Numbers
 from underfed.exchange import tuning
 from underfed.trainer import control
+from underfed.trainer.tuning.chosen_loader import start_ns
 from underfed.trainer.tuning.first_workers import MADE_IN_EACH, is_guarded, open_file_of, why_no_first_workers
 from underfed.trainer.tuning.tuner import TuneOptions, Tuner
 
@@ -113,7 +114,8 @@ def test_the_start_method_stays_the_program_s_to_choose(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(multiprocessing, "get_start_method", get_start_method)
     why_no_first_workers(DataLoader(Numbers()))
-    assert asked == [True]
+    start_ns(DataLoader(Numbers()))
+    assert asked == [True, True]
 
 
 @pytest.mark.usefixtures("quick")

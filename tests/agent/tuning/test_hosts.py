@@ -10,6 +10,7 @@ import pytest
 from tests.agent.tuning.hosts_in_step import APIECE, STEP_NS, Hosts, record
 from tests.agent.tuning.training_loop import FOUR, NONE, TWO, Loop, workers
 from underfed.exchange import switch, tuning
+from underfed.exchange.parts import read_part, write_part
 from underfed.trainer.tuning import hosts as limits
 from underfed.trainer.tuning.conductor import Order
 from underfed.trainer.tuning.hosts import CREW_CHANGED, NOT_DONE, NOT_TOGETHER, Failure
@@ -111,14 +112,14 @@ def test_an_old_answer_of_a_host_that_was_cut_off_does_not_count(hosts: Hosts) -
     hosts.run(4)
     late.is_cut_off = True
     hosts.run(60)
-    old = switch.read_switch(late.directory / switch.FILE)
+    old = read_part(late.directory / switch.FILE, switch.Switch)
     assert old.done == old.seen > 0
     hosts.run(LOST)
-    now = switch.read_switch(late.directory / switch.FILE)
+    now = read_part(late.directory / switch.FILE, switch.Switch)
     assert (now.done, now.reason) == (0, limits.WENT_BACK)
     assert late.in_use == NONE
     late.is_cut_off = False
-    switch.write_switch(late.directory, old)
+    write_part(late.directory / switch.FILE, old)
     hosts.run(10)
     assert not hosts.lead.ranks.have_switched()
 
@@ -156,7 +157,7 @@ def test_a_process_that_is_started_again_ends_the_trials(hosts: Hosts) -> None:
     hosts.run(60)
     other = hosts.others[0]
     other.directory = record(other.directory.parent, other.rank, 8)
-    switch.write_switch(other.directory, switch.Switch(APIECE))
+    write_part(other.directory / switch.FILE, switch.Switch(APIECE))
     hosts.run(10)
     assert hosts.lead.ranks.take_failure() == Failure(CREW_CHANGED, is_final=True)
 

@@ -11,7 +11,8 @@ import pytest
 from underfed.collector.spool.transport import read_reply
 from underfed.collector.unsent_facts import UnsentFacts
 from underfed.exchange import tuning
-from underfed.exchange.tuning import TrialBlock, TrialFacts, TuningFacts, read_proposed, write_proposed, write_tuning
+from underfed.exchange.parts import write_part
+from underfed.exchange.tuning import TrialBlock, TrialFacts, TuningFacts, read_proposed
 from underfed.trainer.tuning.limits import BatchSize, Room, read_room, why_no_room
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.plan import Plan, Planned
@@ -81,11 +82,11 @@ FACTS = TuningFacts(
 def test_the_collector_sends_what_was_tried_and_again_while_it_waits(tmp_path: Path) -> None:
     unsent = UnsentFacts(tmp_path)
     assert unsent.take_tuning() == []
-    write_tuning(tmp_path, FACTS)
+    write_part(tmp_path / tuning.FILE, FACTS)
     unsent.read()
     assert unsent.has_new_tuning
     assert [unsent.take_tuning(), unsent.take_tuning()] == [[FACTS], [FACTS]]
-    write_tuning(tmp_path, TuningFacts("train", tuning.KEPT, {"num_workers": 0}))
+    write_part(tmp_path / tuning.FILE, TuningFacts("train", tuning.KEPT, {"num_workers": 0}))
     unsent.read()
     assert [each.status for each in unsent.take_tuning()] == [tuning.KEPT]
     assert unsent.take_tuning() == []
@@ -100,7 +101,7 @@ def test_what_the_service_proposes_comes_with_its_answer(tmp_path: Path) -> None
     assert read_reply(200, b'{"next_window_index": 3}', None).tuning is None
     path = str(tmp_path / tuning.PROPOSED)
     assert read_proposed(path, "train") is None
-    write_proposed(tmp_path, proposed)
+    write_part(tmp_path / tuning.PROPOSED, proposed)
     found = read_proposed(path, "train")
     assert found is not None
     assert list(found.candidates) == [{"settings": {"num_workers": 3}}]

@@ -10,6 +10,7 @@ import pytest
 
 from tests.agent.tuning.training_loop import NONE, TWO, Loop, workers
 from underfed.exchange import launch, tuning
+from underfed.exchange.parts import read_part
 from underfed.trainer.tuning.telling import Telling
 
 
@@ -29,6 +30,6 @@ def test_the_launcher_has_it_too_so_that_it_can_tell_it_after_a_signal(
     assert not launcher.exists()
     launcher.mkdir()
     telling.write()
-    told = tuning.read_tuning(launcher / tuning.FILE)
-    assert told == tuning.read_tuning(rank / tuning.FILE)
+    told = read_part(launcher / tuning.FILE, tuning.TuningFacts)
+    assert told == read_part(rank / tuning.FILE, tuning.TuningFacts)
     assert told.lines == ["num_workers=2,"]

@@ -154,7 +154,7 @@ def test_an_iterable_data_set_that_is_kept_with_workers_is_told_to_come_in_anoth
         control._state.tuner = Tuner(TuneOptions(), print)
         loader = underfed.watch(DataLoader(data), name="train", tune=True)
         list(loader)
-        told = control._state.tuner._telling
+        told = control._state.tuner.telling
         assert told.conductor is not None
         told.conductor.status, told.conductor.interval = tuning.KEPT, (1.9, 2.1)
         told.conductor.setting = LoaderSetting(2, 2)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from underfed.exchange.tuning import Proposed
+from underfed.trainer.tuning.candidates import plain_candidates
 from underfed.trainer.tuning.conductor import SECOND, Conductor, Order
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.plain_rule import plain_candidates
 from underfed.trainer.tuning.report import kept_line
 
 MS = 1_000_000

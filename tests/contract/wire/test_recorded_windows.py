@@ -43,11 +43,12 @@ from underfed.collector.wire import (
     encode_window,
 )
 from underfed.collector.wire import Window as WireWindow
-from underfed.exchange import tuning
+from underfed.exchange import switch, tuning
 from underfed.exchange.facts import RunFacts
+from underfed.exchange.parts import write_part
 from underfed.exchange.picture_sizes import PictureSize
-from underfed.exchange.stacks import Frame, SlowSample, StackCount
-from underfed.exchange.switch import Switch, SwitchPlan, write_switch
+from underfed.exchange.stacks import Frame, SlowSample, StackCount, StackCounts
+from underfed.exchange.switch import Switch, SwitchPlan
 from underfed.trainer import control
 from underfed.trainer.tuning.report import facts_of
 
@@ -123,7 +124,7 @@ def tuned(service: Service) -> None:
         loop.run(steps)
         facts = facts_of(loop.conductor, SimpleNamespace(name="train"), origin_ns=0)  # type: ignore[arg-type]
         assert facts.status == status
-        tuning.write_tuning(recording.directory, facts)
+        write_part(recording.directory / tuning.FILE, facts)
         wait_until(lambda wanted=status: wanted in statuses(service), f"{status} arrives")  # type: ignore[misc]
         loop.candidates = [{**each, "low": 1.5, "high": 2.5} for each in workers(2, 4)]
 
@@ -137,7 +138,7 @@ def on_several_hosts(service: Service) -> None:
     plan = SwitchPlan(1_790_000_000_001, 140, 3_580_000_000_000, FOUR.settings(), NONE.settings())
     told = [Switch(2), Switch(2, is_searching=True, plan=plan), Switch(2, plan.number, 98, plan.number - 1, "no room")]
     for each in told:
-        write_switch(recording.directory, each)
+        write_part(recording.directory / switch.FILE, each)
         sent = as_json(each)
         wait_until(lambda sent=sent: sent in switches(service), "it arrives")  # type: ignore[misc]
 
@@ -273,11 +274,13 @@ def test_devices_their_samples_and_stacks_are_written_as_by_hand() -> None:
         stacks=[
             Stacks(
                 "train",
-                [Frame("Image.resize", "PIL/Image.py", 2440)],
-                [StackCount("getitem", [0], evenly(62), evenly(31)), StackCount("collate", [], evenly(3))],
-                [SlowSample(2_104_000, 18_233, "scans/0481.dcm", 109_051_904, 3)],
-                [PictureSize(4000, 3000, 224, 224, 41)],
-                2,
+                StackCounts(
+                    [Frame("Image.resize", "PIL/Image.py", 2440)],
+                    [StackCount("getitem", [0], evenly(62), evenly(31)), StackCount("collate", [], evenly(3))],
+                    [SlowSample(2_104_000, 18_233, "scans/0481.dcm", 109_051_904, 3)],
+                    [PictureSize(4000, 3000, 224, 224, 41)],
+                    2,
+                ),
             )
         ],
     )

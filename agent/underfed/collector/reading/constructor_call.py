@@ -135,11 +135,8 @@ def _name(called: ast.expr) -> str | None:
 def _told(module: ast.Module, text: str, call: ast.Call) -> str:
     """The statement that is nothing but this call and what it is assigned to, else the call alone."""
     whole = next((each for each in ast.walk(module) if isinstance(each, ast.stmt) and _is_of(each, call)), call)
-    lines = text.split("\n")
-    begins = _offset(lines, whole.lineno, whole.col_offset)
-    ends = _offset(lines, whole.end_lineno or 0, whole.end_col_offset or 0)
-    told = _without_indent(text[begins:ends], _indent(lines[whole.lineno - 1]))
-    told = _without_texts(told)
+    indent = _indent(text.split("\n")[whole.lineno - 1])
+    told = _without_texts(_without_indent(ast.get_source_segment(text, whole) or "", indent))
     if told.count("\n") >= MOST_LINES or len(told) > MOST_CHARACTERS:
         raise _NotReadError(f"it is longer than {MOST_LINES} lines or {MOST_CHARACTERS:,} characters")
     return told

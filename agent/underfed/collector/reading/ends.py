@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,11 +36,10 @@ def read_mark(directory: Path) -> End | Leaving | None:
 
 def launchers_word(directory: Path) -> int | None:
     """Exit status from ``underfed run``, where it is the parent of this process."""
-    try:
+    with suppress(OSError, ValueError):
         status = json.loads((directory / run_files.STATUS).read_text())
-    except (OSError, ValueError):
-        return None
-    return status if isinstance(status, int) else None
+        return status if isinstance(status, int) else None
+    return None
 
 
 def end_while_leaving(mark: Leaving) -> End:

@@ -86,12 +86,7 @@ class RankStacks:
         unsent, self._unsent = self._unsent, set()
         earlier = {loader: known.by_half(now) for loader, known in self._earlier.items()}
         counts = {loader: self._seen[loader].counts(earlier.get(loader)) for loader in sorted(unsent)}
-        return [
-            Stacks(
-                name(loader), each.frames, each.stacks, each.slow_samples, each.picture_sizes, each.agent_samples
-            )
-            for loader, each in counts.items()
-        ]  # fmt: skip
+        return [Stacks(name(loader), each) for loader, each in counts.items()]
 
     def send_again(self) -> None:
         """The service asked for everything."""

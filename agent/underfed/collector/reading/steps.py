@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from underfed.collector.wire import LONGEST_US, STEPS, Epoch, Steps
 from underfed.exchange.ring_format import LATER_COLUMNS, NOT_MEASURED
@@ -108,6 +108,10 @@ class OpenEpoch:
     """Which of the program's own epochs it is of; ``None``: each so far was one."""
     ahead: Request | None = None
     """The request whose batch such a consumer has not handed out yet."""
+
+
+REPORTED = {each.name for each in fields(OpenEpoch)} & {each.name for each in fields(Epoch)} - {"steps"}
+"""As they are; the number of steps only once there are no more."""
 
 
 class LoaderSteps:
@@ -320,20 +324,6 @@ class LoaderSteps:
     def _report(self, epoch: OpenEpoch, end_us: int | None = None, ended: str | None = None) -> None:
         if epoch.start_us == NOT_MEASURED:
             return
-        self._unsent[epoch.epoch_index] = Epoch(
-            loader=self.loader,
-            epoch_index=epoch.epoch_index,
-            start_us=epoch.start_us,
-            iterator_us=epoch.iterator_us,
-            startup_us=epoch.startup_us,
-            first_step_index=epoch.first_step_index,
-            steps=epoch.steps if ended is not None else None,
-            end_us=end_us,
-            ended=ended,
-            ending_us=epoch.ending_us,
-            sampler_us=epoch.sampler_us,
-            grad_enabled=epoch.grad_enabled,
-            graph_built=epoch.graph_built,
-            in_background=epoch.in_background,
-            program_epoch=epoch.program_epoch,
-        )
+        known = {name: getattr(epoch, name) for name in REPORTED}
+        steps = epoch.steps if ended is not None else None
+        self._unsent[epoch.epoch_index] = Epoch(self.loader, steps=steps, end_us=end_us, ended=ended, **known)

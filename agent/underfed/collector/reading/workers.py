@@ -10,7 +10,6 @@ from typing import Literal
 
 from underfed.collector.reading.rank_rings import Drained
 from underfed.collector.reading.resume import WorkerResume
-from underfed.collector.sampling.process_usage import usage_of
 from underfed.collector.sampling.samples import Columns
 from underfed.collector.wire import Worker, WorkerSamples
 from underfed.exchange import ring_format
@@ -310,7 +309,7 @@ def _network(life: Life) -> dict[str, int | None]:
 
 def _usage_of(life: Life) -> ProcessUsage | None:
     """A later process with the same pid is another."""
-    usage = usage_of(life.pid)
+    usage = procfs.usage(life.pid)
     if usage is None:
         return None
     if life.start_ticks is None:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import os
 import re
 import resource
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from underfed.collector.sampling.optional import psutil
 from underfed.collector.sampling.samples import Row
 from underfed.collector.sampling.traffic import Traffic
 from underfed.collector.wire import HostFacts
-from underfed.exchange.run_files import SHARED_MEMORY
 from underfed.host import cgroup, procfs
 from underfed.host.calibration import read_cached
 from underfed.host.files import read_text
-from underfed.host.memory import read_memory
+from underfed.host.memory import read_memory, shared_memory
 
 CPU_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
 """Columns of /proc/stat. psutil has them too, but not which CPU a line is about when some are offline."""
@@ -31,7 +28,7 @@ IDLE = ("idle", "iowait")
 def host_facts(pid: int, data_directory: Path) -> HostFacts:
     """For the process ``pid``, whose affinity and control groups hold."""
     allowed, quota = cgroup.allowed_cpus(pid), cgroup.quota_cores(pid)
-    shm_total_bytes, shm_free_bytes = _shared_memory()
+    shm_total_bytes, shm_free_bytes = shared_memory()
     memory = read_memory()
     calibration = read_cached(data_directory)
     return HostFacts(
@@ -94,7 +91,7 @@ class HostSampler:
             "memory_available_bytes": memory.available_bytes,
             "memory_used_bytes": cgroup.memory_used_bytes(self._memory_group),
             "swap_used_bytes": memory.swap_used_bytes,
-            "shm_free_bytes": _shared_memory()[1],
+            "shm_free_bytes": shared_memory()[1],
             **self._traffic.sample(),
         }
 
@@ -112,10 +109,6 @@ class HostSampler:
 
     def _cpu_seconds(self) -> dict[int, tuple[float, float]]:
         """``(busy, total)`` of each allowed CPU since the machine started. Time stolen by other machines is busy."""
-        if not hasattr(os, "sched_getaffinity"):
-            if psutil is None:
-                return {}
-            return {cpu: _split(times._asdict()) for cpu, times in enumerate(psutil.cpu_times(percpu=True))}
         allowed = os.sched_getaffinity(self._pid)
         lines = re.findall(r"^cpu(\d+) (.+)$", Path("/proc/stat").read_text(), re.MULTILINE)
         return {
@@ -129,12 +122,3 @@ def _split(times: Mapping[str, float]) -> tuple[float, float]:
     """``(busy, total)``. A guest's time is in user and nice already."""
     total = sum(value for state, value in times.items() if not state.startswith("guest"))
     return total - sum(times.get(state, 0.0) for state in IDLE), total
-
-
-def _shared_memory() -> tuple[int, int] | tuple[None, None]:
-    """``(total, free)`` bytes of /dev/shm."""
-    try:
-        usage = shutil.disk_usage(SHARED_MEMORY)
-    except OSError:
-        return None, None
-    return usage.total, usage.free

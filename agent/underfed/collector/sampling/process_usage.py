@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from underfed.collector.sampling.optional import psutil
 from underfed.collector.sampling.samples import Row
 from underfed.exchange.run_files import RingName
 from underfed.host import procfs
@@ -16,21 +15,6 @@ SWAP_SAMPLES = 10
 """Samples between two readings of swapped memory: it changes slowly, and every worker must be read."""
 
 LivingWorkers = Mapping[RingName, ProcessUsage]
-
-
-def usage_of(pid: int) -> ProcessUsage | None:
-    """From ``procfs``, or from psutil where there is no /proc. ``None``: the process is gone, or neither is here."""
-    if procfs.is_here() or psutil is None:
-        return procfs.usage(pid)
-    try:
-        process = psutil.Process(pid)
-        cpu = process.cpu_times()
-        started, resident = int(process.create_time()), process.memory_info().rss
-        children = int((cpu.children_user + cpu.children_system) * 1e6)
-        own = int((cpu.user + cpu.system) * 1e6)
-        return ProcessUsage(pid, started, own, children, process.num_threads(), resident)
-    except psutil.Error:
-        return None
 
 
 class ProcessSampler:
@@ -51,7 +35,7 @@ class ProcessSampler:
         CPU times are cumulative. That of a worker is what was last seen of it, here or in its own newest record
         (``recorded_cpu_us``): a worker may live for less than the second between two samples.
         """
-        own = usage_of(self._pid)
+        own = procfs.usage(self._pid)
         if own is None:
             return None
         schedstat = procfs.schedstat(self._pid)

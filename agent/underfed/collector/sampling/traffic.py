@@ -7,13 +7,19 @@ container with one of its own, the container's. What bypasses the kernel's netwo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from underfed.collector.sampling.optional import NO_PSUTIL, psutil
 from underfed.collector.sampling.samples import Row
 
+psutil: Any = None
+with suppress(ImportError):  # where an agent that is copied into containers brings it for another C library
+    psutil = import_module("psutil")
+
 SYS = Path("/sys")
+NO_PSUTIL = "psutil cannot be loaded here: its binary does not fit this Python or this system"
 NO_DISKS = "no disk of this host can be seen from here"
 NO_NETWORKS = "no network of this host can be seen from here"
 

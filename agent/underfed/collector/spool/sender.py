@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
 from typing import Any
@@ -60,11 +60,8 @@ class Sender:
         """Streams in which a window that the service waits for is no longer in the spool."""
         self._rejected: dict[str, int] = {}
         """The newest window of each stream that the service rejected for good."""
-        self._wanted: set[str] = set()
-        self._proposed: dict[str, Sequence[Any]] = {}
-        """Of each stream the newest settings that the service proposes for trials."""
-        self._switches: dict[str, Mapping[str, Any]] = {}
-        """Of each stream what other hosts of the run told last."""
+        self._told: dict[str, Reply] = {}
+        """Of each stream what the service told of it since that was taken."""
         self._longest_delay_s = LONGEST_DELAY_S
         self._wake = threading.Event()
         self._lock = threading.Lock()
@@ -99,23 +96,12 @@ class Sender:
         """Why the last attempt failed."""
         return self._last.reason
 
-    def take_wanted(self) -> set[str]:
-        """Streams whose ``run`` and ``loaders`` the service asked for again."""
+    def take_told(self) -> dict[str, Reply]:
+        """By stream, what the service told of it since the last call: whether its ``run`` and ``loaders`` are asked for
+        again, the newest settings that it proposes for trials, and what other hosts of the run told last."""
         with self._lock:
-            wanted, self._wanted = self._wanted, set()
-            return wanted
-
-    def take_proposed(self) -> dict[str, Sequence[Any]]:
-        """By stream, what the service proposes for trials since the last call."""
-        with self._lock:
-            proposed, self._proposed = self._proposed, {}
-            return proposed
-
-    def take_switches(self) -> dict[str, Mapping[str, Any]]:
-        """By stream, what other hosts of the run tell of switching at the same step, since the last call."""
-        with self._lock:
-            switches, self._switches = self._switches, {}
-            return switches
+            told, self._told = self._told, {}
+            return told
 
     def run(self, stop: threading.Event) -> None:
         """Send until ``stop`` is set, whatever happens: without this thread nothing leaves the spool."""
@@ -194,15 +180,8 @@ class Sender:
             self._sent = frame.body
             self._judged.acknowledged(stream, frame.label.window_index, time.monotonic())
             self._hear(reply, begun)
-            if reply.wants_run:
-                with self._lock:
-                    self._wanted.add(stream)
-            if reply.tuning is not None:
-                with self._lock:
-                    self._proposed[stream] = reply.tuning
-            if reply.switch is not None:
-                with self._lock:
-                    self._switches[stream] = reply.switch
+            with self._lock:
+                self._told[stream] = reply.after(self._told.get(stream))
             return Outcome.SENT
         if reply.status in NEVER and reply.code is not None:
             self._spool.reject(frame)

@@ -8,7 +8,7 @@ import json
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -40,6 +40,14 @@ class Reply:
     """What the service last judged of the run, with the keys of ``figures.OF_RUN``."""
     verdict_age_s: float | None = None
     """How long before its answer the service began to read what that verdict is on; ``None``: it does not say."""
+
+    def after(self, earlier: Reply | None) -> Reply:
+        """With what an earlier one told and this one does not."""
+        if earlier is None:
+            return self
+        tuning = earlier.tuning if self.tuning is None else self.tuning
+        switch = earlier.switch if self.switch is None else self.switch
+        return replace(self, wants_run=self.wants_run or earlier.wants_run, tuning=tuning, switch=switch)
 
 
 class Transport(Protocol):

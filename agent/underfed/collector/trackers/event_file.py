@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tensorboard.compat.proto.event_pb2 import Event
@@ -14,7 +15,6 @@ from tensorboard.compat.proto.types_pb2 import DT_STRING
 from tensorboard.plugins.text.plugin_data_pb2 import TextPluginData
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-from underfed.collector.trackers.line import Line, Log
 from underfed.exchange.trackers import Target
 from underfed.host.clock import wall_clock_ms
 
@@ -23,7 +23,7 @@ VERSION = "brain.Event:2"
 """Of the format: each file begins with it."""
 
 
-def open_events(target: Target) -> Log:
+def open_events(target: Target) -> Callable[[int, int, Mapping[str, float], Mapping[str, str]], None]:
     directory = Path(target.directory or target.run, DIRECTORY)
     directory.mkdir(parents=True, exist_ok=True)
     now = wall_clock_ms()
@@ -32,16 +32,13 @@ def open_events(target: Target) -> Log:
     # Ours, not ``EventFileWriter``: that one would import TensorFlow where it is installed.
     records = RecordWriter(file)
     records.write(Event(wall_time=now / 1000, file_version=VERSION).SerializeToString())
-    logged: dict[str, str] = {}
 
-    def log(line: Line) -> None:
-        values = [Summary.Value(tag=f"underfed/{name}", simple_value=value) for name, value in line.scalars.items()]
-        fresh = {name: word for name, word in line.words.items() if logged.get(name) != word}
-        values += [text(f"underfed/{name}", word) for name, word in fresh.items()]
-        event = Event(wall_time=line.at_ms / 1e3, step=line.steps, summary=Summary(value=values))
+    def log(at_ms: int, steps: int, scalars: Mapping[str, float], words: Mapping[str, str]) -> None:
+        values = [Summary.Value(tag=f"underfed/{name}", simple_value=value) for name, value in scalars.items()]
+        values += [text(f"underfed/{name}", word) for name, word in words.items()]
+        event = Event(wall_time=at_ms / 1e3, step=steps, summary=Summary(value=values))
         records.write(event.SerializeToString())
         file.flush()
-        logged.update(fresh)
 
     return log
 

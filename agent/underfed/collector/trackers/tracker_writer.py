@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from underfed.exchange import figures, trackers
+from underfed.exchange.parts import as_text, read_part
 from underfed.exchange.trackers import MLFLOW, TARGETS, TENSORBOARD, Target, Targets
 from underfed.host.clock import wall_clock_ms
 from underfed.host.files import Changes
@@ -53,9 +54,9 @@ class TrackerWriter:
 
     def read(self) -> None:
         """Read what the training process found, where that changed."""
-        with suppress(OSError, ValueError, TypeError, KeyError):
+        with suppress(OSError, ValueError, TypeError):
             if self._changes.has_changed():
-                self.targets = trackers.parse(self._path.read_text())
+                self.targets = read_part(self._path, Targets)
 
     @property
     def has_runs(self) -> bool:
@@ -144,7 +145,7 @@ def start(targets: Targets, runs: Sequence[Target]) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         [targets.interpreter, "-I", "-c", START, *targets.places, here],
         cwd=targets.directory,
-        env={**LIMITS, **os.environ, TARGETS: trackers.as_text(Targets(list(runs))), "UNDERFED_DISABLED": "1"},
+        env={**LIMITS, **os.environ, TARGETS: as_text(Targets(list(runs))), "UNDERFED_DISABLED": "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     )

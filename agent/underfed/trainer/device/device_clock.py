@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from underfed.exchange import ring_format
 from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import NOT_MEASURED
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 from underfed.trainer.device import cuda
 
 PAIRS = 64
@@ -244,13 +244,11 @@ def open_device_clock(ring: RingWriter) -> DeviceClock | None:
     The first call for a device creates its events: about a millisecond.
     """
     torch = sys.modules.get("torch")
-    try:
+    with passing(Exception):  # the device has failed, as device_reason() says
         device, _why_not = cuda.find_device(torch)
         source = cuda.source_of(torch, device) if device is not None else None
         return DeviceClock(ring, source) if source is not None and source.may_be_used() else None
-    except Exception as error:
-        let_through(error)
-        return None  # the device has failed, as device_reason() says
+    return None
 
 
 def device_reason() -> str | None:

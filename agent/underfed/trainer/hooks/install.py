@@ -322,12 +322,9 @@ def is_free_threaded() -> bool:
 
 def system_limits() -> dict[str, str]:
     """What cannot be measured on this operating system, whatever torch has."""
-    limits: dict[str, str] = {}
-    if not Path("/proc/thread-self/schedstat").exists():
-        limits |= dict.fromkeys(PROC_FACTS, f"{platform.system()} has no /proc to read it from")
-    if platform.system() == "Darwin":
-        limits["queue_depth"] = "macOS cannot count the items of a queue"
-    return limits
+    if Path("/proc/thread-self/schedstat").exists():
+        return {}
+    return dict.fromkeys(PROC_FACTS, f"{platform.system()} has no /proc to read it from")
 
 
 def _torch(name: str) -> Any:

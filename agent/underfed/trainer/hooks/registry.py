@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from underfed.trainer.hooks.watched_loader import WatchedLoader
-from underfed.trainer.settings.loader_parts import attributes_of, dataset_of, described, samplers_of
+from underfed.trainer.settings.loader_parts import attributes_of, dataset_of, described, samplers_of, weakly
 
 WATCHED_LOADERS = 32
 """Most loaders of a run: 8 MB of rings. A loader that a program creates again replaces the one before."""
@@ -137,13 +137,8 @@ class Registry:
 
 def make_entry(job: Job, loader: Any, watched: WatchedLoader, earlier: Mapping[int, weakref.ref[Any]]) -> Entry:
     """A data set that cannot be held weakly, such as a plain list, is not recognised again."""
-    loaded = dataset_of(loader)
-    try:
-        dataset = weakref.ref(loaded) if loaded is not None else None
-    except TypeError:
-        dataset = None
     loaders = {**earlier, id(loader): weakref.ref(loader)}
-    return Entry(job, watched, dataset, _collate_id(loader), loaders, watched.iterators)
+    return Entry(job, watched, weakly(dataset_of(loader)), _collate_id(loader), loaders, watched.iterators)
 
 
 def _continues(loader: Any, job: Job, entry: Entry) -> bool:

@@ -530,8 +530,6 @@ class Session(EachStep):
         qsize = _waiting_or_to_pin if _is_pinning(iterator) else _waiting
         try:
             qsize(iterator)
-        except NotImplementedError:
-            return  # macOS has no way to count a queue
         except AttributeError:
             qsize = _as_told
         self.is_apart = self.is_apart or not self.in_order

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from typing import Any
 
 from underfed.exchange.ring import RingWriter
 from underfed.exchange.ring_format import RECEIVED, head
 from underfed.host.clock import now_ns
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 from underfed.trainer.loading.collate import CollateTimer, awaited
 from underfed.trainer.loading.probe import process_cpu_ns, write_batch, write_batch_detail
 from underfed.trainer.loading.received import Received
@@ -20,13 +19,9 @@ NO_BATCHES = ("_IterableDatasetStopIteration", "ExceptionWrapper")
 
 def _received_here() -> Received | None:
     """``None``: this system does not tell what a connection received."""
-    if sys.platform != "linux":
-        return None
-    try:
+    with passing(ImportError, OSError, AttributeError):
         return Received()
-    except (ImportError, OSError, AttributeError) as error:
-        let_through(error)
-        return None
+    return None
 
 
 @dataclass(slots=True, eq=False)

@@ -119,8 +119,4 @@ def readiness(iterator: Any) -> Callable[[], bool] | None:
         return None
     if not hasattr(iterator, "_data_queue"):
         return lambda: False
-    try:
-        iterator._data_queue.qsize()
-    except NotImplementedError:
-        return None  # macOS has no way to count a queue
     return lambda: len(iterator._task_info.get(iterator._rcvd_idx, ())) == 2 or iterator._data_queue.qsize() > 0

@@ -17,7 +17,7 @@ from underfed.exchange.config import sends_source
 from underfed.exchange.facts import SourceLine
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.call_sites import Site, site_of
-from underfed.trainer.settings.loader_parts import attributes_of, dataset_of
+from underfed.trainer.settings.loader_parts import attributes_of, dataset_of, weakly
 
 MOST_KEPT = 256
 """Calls that are remembered: a program that constructs a loader for each epoch iterates it before it has as many."""
@@ -28,7 +28,6 @@ class Construction:
     site: Site
     loader: weakref.ref[Any]
     dataset: weakref.ref[Any] | None
-    """``None``: it cannot be held weakly, as a list."""
 
 
 class Constructions:
@@ -45,7 +44,7 @@ class Constructions:
         self._by_id.pop(id(loader), None)
         if len(self._by_id) >= MOST_KEPT:
             self._by_id.pop(next(iter(self._by_id)), None)
-        self._by_id[id(loader)] = Construction(site_of(frame), weakref.ref(loader), _weakly(dataset))
+        self._by_id[id(loader)] = Construction(site_of(frame), weakref.ref(loader), weakly(dataset))
 
     def site_of(self, loader: Any) -> Site | None:
         """Where the program called the loader's class. Of a loader that a framework constructed, where the program
@@ -99,13 +98,6 @@ def _is_made_from(loader: Any, earlier: Construction) -> bool:
     if dataset is None or earlier.dataset is None or earlier.dataset() is not dataset:
         return False
     return original is None or attributes_of(original).get("collate_fn") is attributes_of(loader).get("collate_fn")
-
-
-def _weakly(thing: Any) -> weakref.ref[Any] | None:
-    try:
-        return weakref.ref(thing)
-    except TypeError:
-        return None
 
 
 def _caller(kind: type) -> FrameType | None:

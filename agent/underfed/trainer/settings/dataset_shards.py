@@ -6,24 +6,21 @@ webdataset, litdata, mosaicml-streaming and Hugging Face's datasets each keep th
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import FunctionType
 from typing import Any
 
-from underfed.trainer.settings.loader_parts import attributes_of
+from underfed.exchange.rank import joined_world
+from underfed.trainer.settings.loader_parts import attributes_of, nested
 
 Kind = tuple[str, str]
 """Package and class."""
 
-NESTED = 4
-"""Depth of wrappers around a data set that are looked into."""
-
 
 def dataset_shards(dataset: Any) -> int | None:
     """Those that the workers of this rank share. ``None``: it has none, or nothing says so."""
-    for each in _wrapped(dataset):
+    for each in nested(dataset):
         if (kind := _known_kind(each)) is not None:
             return COUNTS[kind](each)
         if isinstance(shards := attributes_of(each).get("shards"), (list, tuple)):
@@ -33,15 +30,8 @@ def dataset_shards(dataset: Any) -> int | None:
 
 def takes_whole_shards(dataset: Any) -> bool | None:
     """Whether each worker reads shards of its own, so that more workers than shards idle. ``None``: not known."""
-    kinds = (_known_kind(each) for each in _wrapped(dataset))
+    kinds = (_known_kind(each) for each in nested(dataset))
     return next((kind in WHOLE for kind in kinds if kind is not None), None)
-
-
-def _wrapped(dataset: Any) -> Iterator[Any]:
-    """The data set, and what it is a wrapper around."""
-    for _ in range(NESTED):
-        yield dataset
-        dataset = attributes_of(dataset).get("dataset")
 
 
 def _known_kind(dataset: Any) -> Kind | None:
@@ -100,10 +90,7 @@ def place() -> tuple[int, int]:
     """Rank and number of ranks, where webdataset looks for them."""
     if {"RANK", "WORLD_SIZE"} <= os.environ.keys():
         return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not (distributed.is_available() and distributed.is_initialized()):
-        return 0, 1
-    return distributed.get_rank(), distributed.get_world_size()
+    return joined_world() or (0, 1)
 
 
 def _litdata_chunks(dataset: Any) -> int | None:

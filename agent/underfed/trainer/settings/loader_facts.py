@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 import sys
@@ -15,15 +14,21 @@ from typing import Any, TypeVar
 
 from underfed.exchange.config import LARGEST, Value
 from underfed.exchange.facts import REASON_LENGTH, LoaderFacts, SourceLine, reason_of
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 from underfed.trainer.settings.dataset_shards import dataset_shards, takes_whole_shards
-from underfed.trainer.settings.loader_parts import attributes_of, dataset_of, described, is_fastais, samplers_of
+from underfed.trainer.settings.loader_parts import (
+    attributes_of,
+    dataset_of,
+    described,
+    is_fastais,
+    nested,
+    samplers_of,
+    start_method,
+)
 
 Result = TypeVar("Result")
 
-NESTED_DATASETS = 4
-"""Depth of ``Subset(Subset(…))`` to which a data set's transforms are looked for."""
-
+SUBSET = ("torch.utils.data.dataset", "Subset")
 LISTED_TRANSFORMS = 32
 NAME_LENGTH = 100
 PATH_ATTRIBUTES, LISTED_PATHS, PATH_LENGTH = 64, 8, 4096
@@ -122,13 +127,11 @@ def data_paths(dataset: Any) -> list[str]:
     Only instance dictionaries are read, and of a list of samples the first.
     """
     found: dict[str, None] = {}
-    for _ in range(NESTED_DATASETS):
-        attributes = attributes_of(dataset)
-        for value in list(attributes.values())[:PATH_ATTRIBUTES]:
+    for each in nested(dataset):
+        for value in list(attributes_of(each).values())[:PATH_ATTRIBUTES]:
             path = _first_path(value)
             if path is not None:
                 found[path] = None
-        dataset = attributes.get("dataset")
     return list(found)[:LISTED_PATHS]
 
 
@@ -138,11 +141,9 @@ def _first_path(value: Any) -> str | None:
     if not isinstance(value, (str, os.PathLike)) or len(os.fspath(value)) > PATH_LENGTH:
         return None
     path = Path(os.fsdecode(value))
-    try:
+    with passing(OSError, ValueError):
         return str(path.absolute()) if len(path.parts) > 1 and path.exists() else None
-    except (OSError, ValueError) as error:
-        let_through(error)
-        return None
+    return None
 
 
 def _settings(loader: Any, reasons: dict[str, str]) -> dict[str, Value]:
@@ -157,7 +158,7 @@ def _settings(loader: Any, reasons: dict[str, str]) -> dict[str, Value]:
         "in_order": lambda: bool(getattr(loader, "in_order", True)),
         "drop_last": lambda: bool(described(loader).drop_last),
         "timeout_s": lambda: float(loader.timeout),
-        "multiprocessing_context": lambda: _start_method(loader),
+        "multiprocessing_context": lambda: start_method(loader) if loader.num_workers else None,
         **({"sharing_strategy": sharing.get_sharing_strategy} if sharing is not None else {}),
     }
     missing: dict[str, str] = {}
@@ -174,15 +175,6 @@ def _batch_size(loader: Any) -> int | None:
     if size is None:
         size = vars(loader.batch_sampler).get("batch_size") if hasattr(loader.batch_sampler, "__dict__") else None
     return size if isinstance(size, int) else None
-
-
-def _start_method(loader: Any) -> str | None:
-    """Asking for the default must not fix it, as ``get_start_method()`` would."""
-    if not loader.num_workers:
-        return None
-    context = loader.multiprocessing_context
-    chosen = context.get_start_method() if context is not None else multiprocessing.get_start_method(allow_none=True)
-    return chosen or multiprocessing.get_all_start_methods()[0]
 
 
 def _sharding(loader: Any, reasons: dict[str, str]) -> tuple[bool | None, str | None]:
@@ -210,11 +202,9 @@ def _fetches_batches(loader: Any, dataset: Any) -> bool:
     """torch calls ``__getitems__`` where there is one. That of its own ``Subset`` asks for what it is a part of; where
     nothing is batched, what one index gives is a batch. The data set's class is looked at, not the data set.
     """
-    for _ in range(NESTED_DATASETS):
-        if (type(dataset).__module__, type(dataset).__name__) != ("torch.utils.data.dataset", "Subset"):
-            break
-        dataset = attributes_of(dataset).get("dataset")
-    return getattr(type(dataset), "__getitems__", None) is not None or not loader._auto_collation
+    kinds = (type(each) for each in nested(dataset))
+    inner = next((kind for kind in kinds if (kind.__module__, kind.__name__) != SUBSET), None)
+    return getattr(inner, "__getitems__", None) is not None or not loader._auto_collation
 
 
 def _dataset_kind(loader: Any) -> str:
@@ -297,12 +287,11 @@ def _transforms(dataset: Any) -> list[str] | None:
 
     Only instance dictionaries are read: a ``__getattr__`` of the user's would be user code.
     """
-    for _ in range(NESTED_DATASETS):
-        attributes = attributes_of(dataset)
+    for each in nested(dataset):
+        attributes = attributes_of(each)
         found = [attributes[name] for name in ("transform", "transforms") if attributes.get(name) is not None]
         if found:
             return list(_listed(found[0]))[:LISTED_TRANSFORMS]
-        dataset = attributes.get("dataset")
     return None
 
 

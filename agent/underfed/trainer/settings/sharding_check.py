@@ -22,6 +22,7 @@ from underfed.host.signal_handlers import let_through
 from underfed.trainer.loading.compared_worker import LIMIT_S, Loaded, Part, Source, load_first
 from underfed.trainer.settings.dataset_shards import place
 from underfed.trainer.settings.loader_facts import random_numbers_kept
+from underfed.trainer.settings.loader_parts import start_method
 from underfed.trainer.settings.sharding import Sharding
 
 SEED = 1
@@ -153,21 +154,15 @@ def _start(loader: Any, source: Source, part: Part, started: list[_Started]) -> 
     """The process is in ``started`` as soon as it may run."""
     receiving, sending = multiprocessing.Pipe(duplex=False)
     with sending:
-        process = context_of(loader).Process(target=load_first, args=(sending, source, part), daemon=True)
+        # As torch's iterators take it.
+        context: Any = loader.multiprocessing_context or multiprocessing.get_context(start_method(loader))
+        process = context.Process(target=load_first, args=(sending, source, part), daemon=True)
         try:
             process.start()
         except BaseException:
             receiving.close()
             raise
         started.append(_Started(process, receiving))
-
-
-def context_of(loader: Any) -> Any:
-    """As torch's iterators take it. Asking for the default must not fix it, as ``get_context()`` would."""
-    methods = multiprocessing.get_all_start_methods()
-    return loader.multiprocessing_context or multiprocessing.get_context(
-        multiprocessing.get_start_method(allow_none=True) or methods[0]
-    )
 
 
 @contextmanager

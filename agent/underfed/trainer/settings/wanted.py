@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from underfed.errors import ConfigError
 from underfed.exchange.config import Value
 from underfed.exchange.facts import LoaderFacts
+from underfed.exchange.parts import as_text, parse
 from underfed.trainer.settings.tunable import NAMES, parse_setting
 
 NUMBERED = re.compile(r"loader-\d+")
@@ -80,13 +81,13 @@ def parse_words(words: Iterable[str]) -> tuple[dict[str, Value], dict[str, dict[
 
 def encode(of_all: Mapping[str, Value], wanted: Sequence[Wanted]) -> str:
     """For the environment of the command."""
-    return json.dumps({"all": dict(of_all), "each": [asdict(each) for each in wanted]})
+    return as_text({"all": dict(of_all), "each": list(wanted)})
 
 
 def decode(text: str) -> tuple[dict[str, Value], tuple[Wanted, ...]]:
     """What :func:`encode` was given."""
     read = json.loads(text)
-    return read["all"], tuple(Wanted(**{**each, "identity": Identity(**each["identity"])}) for each in read["each"])
+    return read["all"], tuple(parse(Wanted, each) for each in read["each"])
 
 
 def labelled(loader: str, settings: Mapping[str, Value]) -> dict[str, Value]:

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator
 from types import FunctionType
 
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import passing
 
 ASKS = "get_worker_info"
 """The only way that torch offers a data set to learn which worker it is in. webdataset, litdata, mosaicml-streaming and
@@ -156,11 +156,9 @@ def _divisions(nodes: Iterator[ast.AST]) -> Iterator[ast.AST]:
 
 def _source(function: FunctionType) -> ast.AST:
     """Of its body; empty where there is no source that can be read."""
-    try:
+    with passing(OSError, TypeError, SyntaxError, ValueError, RecursionError):
         return ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError, ValueError, RecursionError) as error:
-        let_through(error)
-        return ast.Module([], [])
+    return ast.Module([], [])
 
 
 def _name(node: ast.AST) -> str | None:

@@ -89,7 +89,7 @@ class Allowance:
     that stops where the program pauses."""
 
     rest: Rest | None = None
-    """Of the search that goes on; ``None``: there is no limit."""
+    """Of the search that goes on; ``None``: there is none, or no limit."""
     _lost_ns: float = 0.0
     """By turns before."""
     _turn: Turn | None = None
@@ -115,13 +115,6 @@ class Allowance:
     """The most that the way back to it lost: workers end."""
     _cut_ns: dict[LoaderSetting, float] = field(default_factory=dict)
     """What was lost by the trial of a candidate that was cut short."""
-
-    def begin(self, rest: Rest | None) -> None:
-        """A search begins, or goes on."""
-        self.rest = rest
-
-    def end(self) -> None:
-        self.rest = None
 
     def widen(self, rest: Rest | None) -> None:
         """More of the run is known while the search goes on."""

@@ -1,15 +1,18 @@
-"""Which settings may be tried: proposals that fit what is in use, and leave alone what was set."""
+"""Which settings may be tried: proposals, or those of a plain rule, that fit what is in use and leave alone what was
+set."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from underfed.exchange.config import Value
 from underfed.exchange.tuning import Proposed
+from underfed.trainer.settings.overrides import PREFETCH_FACTOR
 from underfed.trainer.tuning.blocks import least_steps
-from underfed.trainer.tuning.loader_setting import PREFETCH_FACTOR, LoaderSetting
+from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.search import LEAST_GAIN, Candidate
 
 BLOCK_FRACTION = 0.4
@@ -21,6 +24,10 @@ PASS_FRACTION = 0.5
 
 HANDED_OVER_PER_NS = 2.0
 """Bytes of a batch that a worker hands over in a nanosecond, about: it writes them to new shared memory."""
+
+MOST_PLAIN = 5
+DEEPER = 4
+"""Batches ahead of each worker that even out loads of different length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,26 @@ def is_for(proposed: Proposed, present: LoaderSetting) -> bool:
 
 def candidates_in(proposed: Proposed, present: LoaderSetting) -> list[Candidate]:
     return [_candidate(each, present) for each in proposed.candidates]
+
+
+def plain_candidates(present: LoaderSetting, step_ns: float, wait_ns: float, cores: float) -> list[Candidate]:
+    """Where no service proposes any: as many workers as the measured load needs, and what lies beside that. The most
+    promising first. ``cores``: that this process may use.
+
+    Where training waits, all workers load all the time, so the mean load of a batch is the step times their number.
+    With N workers a batch comes each Nth of that; more than the rest of a step needs gain nothing. Loading that
+    computes has no more than the cores; loading that waits may use more workers than that, so twice the cores are tried
+    last.
+    """
+    work_ns = max(step_ns - wait_ns, 1e6)
+    load_ns = wait_ns if not present.num_workers else step_ns * present.num_workers
+    needed, most = math.ceil(load_ns / work_ns), max(1, math.floor(cores))
+    counts = [min(needed, most), most, needed if needed <= 2 * most else 2 * most, max(1, min(needed, most) // 2)]
+    settings = [present.changed({"num_workers": count}) for count in counts]
+    if present.num_workers:
+        settings.append(present.changed({"prefetch_factor": max(DEEPER, 2 * (present.prefetch_factor or 2))}))
+    different = [each for each in dict.fromkeys(settings) if each != present]
+    return [Candidate(each) for each in different[:MOST_PLAIN]]
 
 
 def to_try(

@@ -10,6 +10,7 @@ from typing import Any
 from underfed.host.clock import now_ns
 from underfed.host.signal_handlers import let_through
 from underfed.trainer.hooks.registry import kind_of
+from underfed.trainer.settings.loader_parts import start_method
 from underfed.trainer.settings.training_loaders import TrainingLoaders
 from underfed.trainer.tuning.first_workers import handles_children
 
@@ -100,13 +101,13 @@ class ChosenLoader:
 
 def start_ns(loader: Any) -> int:
     """What starting its workers costs, as far as their start method tells."""
-    return START_METHODS.get(_start_method(loader), 0)
+    return START_METHODS.get(start_method(loader), 0)
 
 
 def fork_ns(loader: Any) -> int:
     """Fork a process that ends at once, and return what that took: the more, the larger the training is, and the more
     processes want this host's cores. 0: workers are not forked, or the program would be told of its end."""
-    if _start_method(loader) != "fork" or handles_children():
+    if start_method(loader) != "fork" or handles_children():
         return 0
     began_ns, parent = now_ns(), os.getpid()
     try:
@@ -122,10 +123,3 @@ def fork_ns(loader: Any) -> int:
         if os.getpid() != parent:
             os._exit(0)
     return now_ns() - began_ns
-
-
-def _start_method(loader: Any) -> str:
-    import multiprocessing
-
-    context = loader.multiprocessing_context or multiprocessing
-    return str(context.get_start_method())

@@ -241,14 +241,13 @@ class Conductor:
         took = self._pace.note(now_ns, waited_ns, is_bounded=self._search is None)
         if self._search is not None:
             block = self._block
-            if block is None:
-                # What a signal handler raised came between the end of the last one and this.
-                return self._go_on(self._search, now_ns, first_step)
-            if self._is_too_dear(self._search, block, now_ns, first_step):
+            # ``None``: what a signal handler raised came between the end of the last one and this.
+            if block is None or self._is_too_dear(self._search, block, now_ns, first_step):
                 return self._go_on(self._search, now_ns, first_step)
             if not self._is_enough(self._search, block, first_step):
                 return None
-            return self._end_block(self._search, block, now_ns, first_step)
+            self._note_block(self._search, block, now_ns, first_step)
+            return self._go_on(self._search, now_ns, first_step)
         if took:
             self._allowance.waited(min(waited_ns, took))
         if took and self._is_since_kept:
@@ -479,7 +478,7 @@ class Conductor:
     def _begin_losing(self, known: Sequence[Block], rest: Rest | None, now_ns: int) -> None:
         """The newest search begins, or goes on. ``known``: of the setting in use."""
         self._add_pass(known, self.setting)
-        self._allowance.begin(rest)
+        self._allowance.rest = rest
         self._search, self._began_ns, self._cut = self.searches[-1], now_ns, None
         self._asked_ns = self._stalled_ns = self._known_ns = None
         self.status, self.reason, self.kept_from_step = tuning.SEARCHING, None, None
@@ -508,10 +507,6 @@ class Conductor:
         """Batches by which those that are loaded ahead became fewer since the steps that are measured began."""
         before, after = self._ahead, self.ahead()
         return before - after if before is not None and after is not None else 0
-
-    def _end_block(self, search: Search, block: Block, now_ns: int, first_step: int) -> Order | None:
-        self._note_block(search, block, now_ns, first_step)
-        return self._go_on(search, now_ns, first_step)
 
     def _note_block(self, search: Search, block: Block, now_ns: int, first_step: int) -> None:
         self._measure(search, block, self._pace.steps)
@@ -651,7 +646,7 @@ class Conductor:
         is_check, self._search, self._is_check = self._is_check, None, False
         self._ended_ns = now_ns
         self.trial_ns += now_ns - self._began_ns
-        self._allowance.end()
+        self._allowance.rest = None
         best = search.best
         is_other = best is not search.trials[0]
         self.went_back = is_check and is_other

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 from underfed.trainer.settings.loader_parts import attributes_of
 from underfed.trainer.tuning.feeders import Feeder, attributes_for, close, hand_over
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
@@ -186,8 +186,6 @@ def changed_attributes(loader: Any, own: _Own, setting: LoaderSetting) -> dict[s
 
 
 def _of_class(loader: Any, name: str) -> Any:
-    try:
+    with passing(Exception):
         return getattr(type(loader), name, None)
-    except Exception as error:
-        let_through(error)
-        return None
+    return None

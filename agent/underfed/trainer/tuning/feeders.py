@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from underfed.host.clock import now_ns
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import passing
 from underfed.trainer.attached import attach, detach
 from underfed.trainer.hooks.session import KEY, Session, take_number
 from underfed.trainer.loading.worker import planned
@@ -172,7 +172,7 @@ class Feeders:
         finally:
             iterator._index_sampler = sampler
 
-    def begin(self, feeder: Feeder, own: Any, *, sees_arrivals: bool) -> None:
+    def begin(self, feeder: Feeder, own: Any) -> None:
         """It hands out from now on: its steps are recorded, as another pass over the data."""
         iterator, first = feeder.of(own), self._session
         if first.loader.ring is None:
@@ -182,7 +182,7 @@ class Feeders:
                 first.loader, first.ring, feeder.number, first.fetches_ahead, first.requests_a_step
             )
             attach(iterator, KEY, feeder.session)
-            feeder.session.constructed(iterator, sees_arrivals, now_ns())
+            feeder.session.constructed(iterator, True, now_ns())
         else:
             attach(iterator, KEY, feeder.session)
             feeder.session.resetting()
@@ -240,7 +240,5 @@ def _shut_down(iterator: Any, process: int) -> None:
     if process != os.getpid():
         iterator._shutdown = True
         return
-    try:
+    with passing(Exception):
         iterator._shutdown_workers()
-    except Exception as error:
-        let_through(error)

@@ -11,7 +11,6 @@ import functools
 import gc
 import inspect
 import io
-import multiprocessing
 import signal
 import socket
 import sys
@@ -24,7 +23,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import passing
+from underfed.trainer.settings.loader_parts import start_method
 
 MOST_OBJECTS = 20_000
 """Of a data set are looked at: some milliseconds, once in a search."""
@@ -58,7 +58,7 @@ def why_no_first_workers(loader: Any) -> str | None:
         return f"it has in_order=False, with which workers hand batches out in any order{IN_ORDER}"
     if handles_children():
         return COUNTS_CHILDREN
-    if _start_method(loader) == "fork":
+    if start_method(loader) == "fork":
         if (pool := _pool_of(loader.dataset)) is not None:
             return f"its data set holds a {pool}, which does not run in forked workers{MADE_IN_EACH}"
         found = open_file_of(loader.dataset)
@@ -79,24 +79,14 @@ def handles_children() -> bool:
     return handler is not signal.SIG_DFL
 
 
-def _start_method(loader: Any) -> str:
-    context = loader.multiprocessing_context
-    if context is not None:
-        return str(context.get_start_method())
-    # Asked otherwise, Python would fix it, and a later `set_start_method()` of the program would fail.
-    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
-
-
 @functools.lru_cache(maxsize=1)
 def is_guarded(path: str) -> bool:
     """Whether the script asks for its own name at the outermost level. One that cannot be read does not."""
-    try:
-        tree = ast.parse(Path(path).read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError) as error:
-        let_through(error)
-        return False
-    tests = [statement.test for statement in tree.body if isinstance(statement, ast.If)]
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for test in tests for node in ast.walk(test))
+    with passing(OSError, SyntaxError, ValueError, RecursionError):
+        body = ast.parse(Path(path).read_bytes()).body
+        tests = [statement.test for statement in body if isinstance(statement, ast.If)]
+        return any(isinstance(node, ast.Name) and node.id == "__name__" for test in tests for node in ast.walk(test))
+    return False
 
 
 def open_file_of(dataset: Any) -> str | None:

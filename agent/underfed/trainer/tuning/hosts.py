@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from underfed.exchange.switch import HEARD, Heard, Switch, SwitchPlan, read_heard, write_switch
+from underfed.exchange.parts import write_part
+from underfed.exchange.switch import FILE, HEARD, Heard, Switch, SwitchPlan, read_heard
 from underfed.host.signal_handlers import passing
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.plan import AHEAD
@@ -77,7 +79,7 @@ class Hosts:
         self._done_ns: int | None = None
         """When the leading host itself had switched."""
         self._is_over = False
-        self._write()
+        self._tell()
 
     # Of any host
 
@@ -113,18 +115,18 @@ class Hosts:
     def count(self, ranks: int) -> None:
         """So many ranks record on this host by now."""
         if ranks != self._switch.ranks and not self._is_over:
-            self._switch = replace(self._switch, ranks=ranks)
-            self._write()
+            self._tell(ranks=ranks)
 
     def leave(self) -> None:
         """Nothing is switched here any more."""
         self._is_over = True
         self._switch = Switch(0)
         with passing(OSError):
-            self._write()
+            self._tell()
 
-    def _write(self) -> None:
-        write_switch(self._directory, self._switch)
+    def _tell(self, **news: Any) -> None:
+        self._switch = replace(self._switch, **news)
+        write_part(self._directory / FILE, self._switch)
 
     # Of one that does not lead
 
@@ -134,19 +136,16 @@ class Hosts:
         if plan is None or self._is_over or plan.number == self._switch.seen:
             return None
         self._arrived = plan
-        self._switch = replace(self._switch, seen=plan.number, seen_step=step, reason=None)
-        self._write()
+        self._tell(seen=plan.number, seen_step=step, reason=None)
         return plan
 
     def cannot(self, reason: str) -> None:
         """What arrived is not done here."""
-        self._switch = replace(self._switch, reason=reason)
-        self._write()
+        self._tell(reason=reason)
 
     def done(self, number: int) -> None:
         """The settings of this plan are in use here, their start-up over."""
-        self._switch = replace(self._switch, done=number)
-        self._write()
+        self._tell(done=number)
 
     def abandoned(self, now_ns: int) -> SwitchPlan | None:
         """The plan of a trial that goes on here and that the leading host has left, or tells no more of: once."""
@@ -156,8 +155,7 @@ class Hosts:
         if heard.is_searching and now_ns - self._lead_heard_ns <= LOST_NS:
             return None
         self._arrived = None
-        self._switch = replace(self._switch, done=0, reason=WENT_BACK)
-        self._write()
+        self._tell(done=0, reason=WENT_BACK)
         return plan
 
     # Of the one that leads
@@ -168,10 +166,9 @@ class Hosts:
         crew = self._heard.crew if self._heard is not None else 0
         due = step + AHEAD + (math.ceil(self._way_ns / self._step_ns) if self._step_ns else 0)
         plan = SwitchPlan(self._number, due, crew, setting.settings(), keep.settings())
-        self._switch = replace(self._switch, is_searching=is_searching, plan=plan)
         self._decided_step, self._done_ns, self._have_done = step, None, self._is_over
         self._decided_ns = self._looked[0] if self._looked is not None else 0
-        self._write()
+        self._tell(is_searching=is_searching, plan=plan)
         return due
 
     @property

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from underfed.host import cgroup, procfs
-from underfed.host.memory import read_memory
-from underfed.host.signal_handlers import let_through
+from underfed.host.memory import SHARED_MEMORY, read_memory, shared_memory
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-
-SHARED_MEMORY = "/dev/shm"
 
 WORKER_BYTES = 256 << 20
 """Of a worker of which none is seen yet: a process that imported torch. One that was forked shares most of it."""
@@ -82,15 +78,10 @@ def read_room(workers: Sequence[int]) -> Room:
     if limit is not None and used is not None:
         available = limit - used if available is None else min(available, limit - used)
         total = limit if total is None else min(total, limit)
-    try:
-        shared: int | None = shutil.disk_usage(SHARED_MEMORY).free
-    except OSError as error:
-        let_through(error)
-        shared = None
     own = [size for pid in workers if (size := procfs.anonymous_bytes(pid)) is not None]
     most_bytes = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     file_bytes = None if most_bytes == resource.RLIM_INFINITY else most_bytes
-    return Room(available, total, shared, left_files(), max(own) if own else WORKER_BYTES, file_bytes)
+    return Room(available, total, shared_memory()[1], left_files(), max(own) if own else WORKER_BYTES, file_bytes)
 
 
 def left_files() -> int | None:

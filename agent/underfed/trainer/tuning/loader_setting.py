@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from underfed.exchange.config import Value
-
-PREFETCH_FACTOR = 2
-"""What ``DataLoader.__init__`` takes where none is given, with workers."""
+from underfed.trainer.settings.overrides import PREFETCH_FACTOR
 
 TRIED = ("num_workers", "prefetch_factor", "pin_memory", "threads_per_worker")
 """Settings that a trial may change. Not ``in_order``, which changes the order of batches, nor ``persistent_workers``:
@@ -48,15 +46,8 @@ class LoaderSetting:
 
     def settings(self) -> dict[str, Value]:
         """As the facts of a loader have them."""
-        threads = {} if self.threads_per_worker is None else {"threads_per_worker": self.threads_per_worker}
-        return {
-            "num_workers": self.num_workers,
-            "prefetch_factor": self.prefetch_factor,
-            "pin_memory": self.pin_memory,
-            "persistent_workers": self.persistent_workers,
-            "in_order": self.in_order,
-            **threads,
-        }
+        found: dict[str, Value] = asdict(self)
+        return {name: value for name, value in found.items() if name != "threads_per_worker" or value is not None}
 
     def difference(self, other: LoaderSetting) -> dict[str, tuple[Value, Value]]:
         """What is another in ``other``: here and there. A number of batches ahead that only follows from the number of

@@ -20,7 +20,7 @@ from multiprocessing.queues import Queue
 from types import CodeType, TracebackType
 from typing import Any
 
-from underfed.host.signal_handlers import let_through
+from underfed.host.signal_handlers import let_through, passing
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.unseen_workers import hide
 from underfed.trainer.tuning.unsent import why_unsent
@@ -106,11 +106,9 @@ def copied(index: Any) -> Any:
     """As the sampler gave it: it may fill one list again for each batch, and a queue's thread reads it later."""
     if type(index) is int or (type(index) is list and all(type(each) is int for each in index)):
         return index[:] if type(index) is list else index
-    try:
+    with passing(Exception):
         return copy.deepcopy(index)
-    except Exception as error:
-        let_through(error)
-        return index
+    return index
 
 
 def plain(sampler: Any) -> Any:

@@ -10,8 +10,9 @@ import mmap
 import os
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 
@@ -21,6 +22,7 @@ NUMBER = struct.Struct("<q")
 ORDER = struct.Struct("<12q")
 """Step, whether the program ends there, the setting, and the one that it is compared with."""
 
+PLANNED = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers", "threads_per_worker")
 NONE = -1
 
 AHEAD = 3
@@ -68,23 +70,13 @@ class Plan:
 
 
 def _packed(setting: LoaderSetting) -> tuple[int, ...]:
-    prefetch, threads = setting.prefetch_factor, setting.threads_per_worker
-    return (
-        setting.num_workers,
-        NONE if prefetch is None else prefetch,
-        int(setting.pin_memory),
-        int(setting.persistent_workers),
-        NONE if threads is None else threads,
-    )
+    values = (getattr(setting, name) for name in PLANNED)
+    return tuple(NONE if value is None else int(value) for value in values)
 
 
 def _unpacked(present: LoaderSetting, packed: Sequence[int]) -> LoaderSetting:
-    workers, prefetch, pin_memory, persistent, threads = packed
-    return LoaderSetting(
-        num_workers=workers,
-        prefetch_factor=None if prefetch == NONE else prefetch,
-        pin_memory=bool(pin_memory),
-        persistent_workers=bool(persistent),
-        in_order=present.in_order,
-        threads_per_worker=None if threads == NONE else threads,
-    )
+    values: dict[str, Any] = {
+        name: None if value == NONE else value for name, value in zip(PLANNED, packed, strict=True)
+    }
+    switches = {name: bool(values[name]) for name in ("pin_memory", "persistent_workers")}
+    return replace(present, **values | switches)

@@ -10,10 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from underfed.exchange import run_files
-from underfed.exchange.facts import Origin, read_facts
+from underfed.exchange.facts import origins_in
 from underfed.host import procfs
-from underfed.host.signal_handlers import let_through
 from underfed.trainer.tuning.conductor import Order
 from underfed.trainer.tuning.hosts import Failure, Hosts
 from underfed.trainer.tuning.loader_setting import LoaderSetting
@@ -198,14 +196,6 @@ class Ranks:
 
 def living_ranks(run_directory: Path) -> set[int]:
     """Of the processes that record there: of an earlier incarnation some may not be removed yet."""
-    found = set()
-    for directory in run_files.rank_directories(run_directory):
-        try:
-            origin = read_facts(directory / run_files.RUN, Origin)
-        except (OSError, ValueError, KeyError) as error:
-            let_through(error)
-            continue
-        is_visible = origin.pid_namespace == procfs.pid_namespace()
-        if not is_visible or procfs.is_running(origin.pid, origin.start_ticks):
-            found.add(origin.rank)
-    return found
+    here = procfs.pid_namespace()
+    found = (origin for origin, _ in origins_in([run_directory]))
+    return {each.rank for each in found if each.pid_namespace != here or procfs.is_running(each.pid, each.start_ticks)}

@@ -165,13 +165,12 @@ class Search:
         """The one that it is compared with, and whose turn may be next."""
         return self.best if self.is_over else self._beside
 
-    def begin(self) -> Trial:
+    def begin(self) -> None:
         """The first candidate's turn, or the end."""
         self._next()
-        return self.current
 
-    def measured(self, block: Block, stall_fraction: float | None) -> Trial:
-        """A block of the current one. ``stall_fraction``: of it; ``None``: no matter. Returns whose turn it is."""
+    def measured(self, block: Block, stall_fraction: float | None) -> None:
+        """A block of the current one. ``stall_fraction``: of it; ``None``: no matter."""
         turn = self._turn
         if turn is self.trials[0] and turn.turns == 1 and turn.blocks and differ(turn.blocks[0], block):
             self._begin_anew()
@@ -179,9 +178,7 @@ class Search:
         turn.turns += 1
         turn.open_block, turn.stall_fraction = None, stall_fraction
         self.use(block.steps)
-        self._settle()
-        self._next()
-        return self.current
+        self._settle_and_turn()
 
     def use(self, steps: int) -> None:
         """The current one had so many. Those of what was in use are none of trials."""
@@ -195,22 +192,18 @@ class Search:
         """Whether the current one may have more than so many, and steps for a second block are left."""
         return self._turn is self.trials[0] or steps < self.left_steps - self._held_back([self._turn])
 
-    def failed(self, reason: str) -> Trial:
-        """The current one cannot be measured. Returns whose turn it is."""
+    def failed(self, reason: str) -> None:
+        """The current one cannot be measured."""
         if self._turn is self.trials[0]:
             self.stop(reason)
-            return self.current
-        self._turn.reason = reason
-        self._settle()
-        self._next()
-        return self.current
+        else:
+            self._turn.reason = reason
+            self._settle_and_turn()
 
-    def put_off(self, reason: str) -> Trial:
-        """The current candidate waits until the search goes on. Returns whose turn it is."""
+    def put_off(self, reason: str) -> None:
+        """The current candidate waits until the search goes on."""
         self._put_off(self._turn, reason)
-        self._settle()
-        self._next()
-        return self.current
+        self._settle_and_turn()
 
     def cut_short(self, reason: str) -> None:
         """Nothing more is measured for now. What was measured stays, and counts if the search goes on."""
@@ -226,9 +219,9 @@ class Search:
 
     def go_on(
         self, trials: Sequence[Trial], block: Block, why_not: Callable[[LoaderSetting], str | None] = lambda _: None
-    ) -> Trial:
+    ) -> None:
         """With these of the candidates that were cut. ``block``: the newest steps of what was in use. ``why_not``: why
-        one cannot be tried by now. Returns whose turn it is."""
+        one cannot be tried by now."""
         start = self.trials[0]
         self.is_over, self._turn, self._beside = False, start, start
         for trial in trials:
@@ -238,9 +231,7 @@ class Search:
             self._begin_anew()
         start.blocks.append(block)
         start.turns += 1
-        self._settle()
-        self._next()
-        return self.current
+        self._settle_and_turn()
 
     def stop(self, reason: str) -> None:
         """Nothing more is measured."""
@@ -326,6 +317,10 @@ class Search:
             trial.stall_fraction = None
             if trial.reason in (*BY_MEASURING, LITTLE_LEFT):
                 trial.reason = None
+
+    def _settle_and_turn(self) -> None:
+        self._settle()
+        self._next()
 
     def _settle(self) -> None:
         """The fastest leads; what is shown to be slower, or not to be worth its cost, is measured no more."""

@@ -41,7 +41,6 @@ class Switched:
 
     feeders: Feeders
     own: Feeder
-    sees_arrivals: bool
     errors: OwnErrors | None = None
     """Where the script has no workers."""
     pass_batches: int | None = None

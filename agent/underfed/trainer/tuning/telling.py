@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from underfed.exchange import launch, tuning
 from underfed.exchange.launch import Say
-from underfed.host.signal_handlers import let_through
+from underfed.exchange.parts import write_part
+from underfed.host.signal_handlers import let_through, passing
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.tuning.conductor import Conductor
 from underfed.trainer.tuning.loader_setting import LoaderSetting
@@ -47,10 +48,10 @@ class Telling:
         facts = facts_of(conductor, watched, recording.origin.origin_ns)
         launcher = launch.directory_of(os.environ)
         try:
-            tuning.write_tuning(watched.directory, facts)
+            write_part(watched.directory / tuning.FILE, facts)
             if launcher is not None:
                 # A signal may end this process, and the collector its directory, before the launcher looks.
-                tuning.write_tuning(launcher, facts)
+                write_part(launcher / tuning.FILE, facts)
         except OSError as error:
             let_through(error)
             watched.guard.count("tune", error)
@@ -63,10 +64,8 @@ class Telling:
         """An error of ours."""
         reason = f"{type(error).__name__}: {error}"[:400]
         self.say(f"--tune ended by an error of its own, the loader goes on as it is: {reason}")
-        try:
+        with passing(Exception):
             self._write_alone(tuning.FAILED, reason, setting)
-        except Exception as again:
-            let_through(again)
 
     def not_started(self, reason: str) -> None:
         """Workers of a setting; the next one may fail for the same reason."""
@@ -102,10 +101,9 @@ class Telling:
     ) -> None:
         if self.conductor is not None:
             self.conductor.refuse(reason, status)
-        elif self.watched is not None and setting is not None and not self._is_follower():
+        elif self.recording is not None and self.recording.facts.local_rank:
+            return  # another rank of the host writes
+        elif self.watched is not None and setting is not None:
             began = setting.settings()
             facts = tuning.TuningFacts(self.watched.name, status, began, reason, why_no_workers=why_no_workers)
-            tuning.write_tuning(self.watched.directory, facts)
-
-    def _is_follower(self) -> bool:
-        return self.recording is not None and bool(self.recording.facts.local_rank)
+            write_part(self.watched.directory / tuning.FILE, facts)

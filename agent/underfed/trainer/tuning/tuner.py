@@ -9,10 +9,11 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import current_process
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from underfed.exchange import launch, tuning
 from underfed.exchange.guard import Guard
@@ -27,6 +28,7 @@ from underfed.trainer.hooks.watched_loader import KEPT_IN_TRIALS, WatchedLoader
 from underfed.trainer.settings.loader_facts import inner_batches
 from underfed.trainer.settings.overrides import MAY_NOT_START, why_not_so_many
 from underfed.trainer.settings.verified_sharding import VerifiedSharding
+from underfed.trainer.tuning.candidates import plain_candidates
 from underfed.trainer.tuning.chosen_loader import ChosenLoader, fork_ns, start_ns
 from underfed.trainer.tuning.conductor import Conductor, Order, steps_for_trials
 from underfed.trainer.tuning.epoch_edges import EpochEdges
@@ -37,14 +39,10 @@ from underfed.trainer.tuning.limits import BatchSize, FilesWatch, read_room, why
 from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
 from underfed.trainer.tuning.own_changes import Seen, changed_attribute, look_at
 from underfed.trainer.tuning.own_errors import OwnErrors
-from underfed.trainer.tuning.plain_rule import plain_candidates
 from underfed.trainer.tuning.ranks import Ranks
 from underfed.trainer.tuning.switching import HELD, TUNED, Switched, forget, switched_of
 from underfed.trainer.tuning.telling import Telling
 from underfed.trainer.tuning.unsent import why_unsent
-
-if TYPE_CHECKING:
-    from underfed.trainer.recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ class Tuner:
 
     def __init__(self, options: TuneOptions, say: Say, now: Clock = now_ns) -> None:
         self.options = options
-        self._telling = Telling(say)
+        self.telling = Telling(say)
         self._now = now
         self._pid = os.getpid()
         self._is_forked = False
@@ -117,27 +115,19 @@ class Tuner:
         """The recording's directory may be gone."""
 
     @property
-    def recording(self) -> Recording | None:
-        return self._telling.recording
-
-    @recording.setter
-    def recording(self, recording: Recording | None) -> None:
-        self._telling.recording = recording
-
-    @property
     def conductor(self) -> Conductor | None:
         """In the rank that leads on its host."""
-        return self._telling.conductor
+        return self.telling.conductor
 
     @property
     def _watched(self) -> WatchedLoader | None:
-        return self._telling.watched
+        return self.telling.watched
 
     # What torch's functions call
 
     def before_iter(self, loader: Any) -> None:
         """A loader is about to create or reset an iterator."""
-        try:
+        with self._guarded():
             if os.getpid() != self._pid:
                 self._begin_forked()
             if self._is_off:
@@ -147,9 +137,6 @@ class Tuner:
                 self._edges.begin(loader, self._setting)
                 if self._watched is not None and self._setting is not None:
                     self._watched.threads_per_worker = self._setting.threads_per_worker
-        except Exception as error:
-            let_through(error)
-            self._fail(error)
 
     def choose(self, loader: Any) -> None:
         """``watch(loader, tune=True)``."""
@@ -158,24 +145,18 @@ class Tuner:
 
     def constructed(self, iterator: Any, loader: Any, session: Session) -> None:
         """The iterator of this loader is constructed."""
-        try:
+        with self._guarded():
             self._edges.begun()
             if not self._is_off and os.getpid() == self._pid and self._chosen.is_known(loader):
                 self._adopt(iterator, loader, session)
-        except Exception as error:
-            let_through(error)
-            self._fail(error)
 
     def resetting(self, iterator: Any) -> None:
         """A persistent iterator begins another pass."""
-        try:
+        with self._guarded():
             switched = switched_of(iterator)
             if switched is not None:
                 switched.give_up(iterator)
                 forget(iterator)
-        except Exception as error:
-            let_through(error)
-            self._fail(error)
 
     def reset(self, iterator: Any, session: Session) -> None:
         loader = self._edges.iterating()
@@ -248,7 +229,7 @@ class Tuner:
     def finish(self) -> None:
         """Nothing more is tried. Iterators that were switched go on as they are."""
         self._is_off = self._has_finished = True
-        self._telling.end()
+        self.telling.end()
 
     @property
     def has_switched(self) -> bool:
@@ -261,7 +242,7 @@ class Tuner:
     # A pass begins
 
     def _adopt(self, iterator: Any, loader: Any, session: Session) -> None:
-        watched = self._telling.watched = session.loader
+        watched = self.telling.watched = session.loader
         watched.kept_iterators = KEPT_IN_TRIALS
         watched.has_first_workers = self._errors is not None
         self._report_sharding(loader)
@@ -276,7 +257,7 @@ class Tuner:
         self._chosen.pass_begun(batches)
         own = Feeder(setting, session=session)
         ahead = inner_batches(loader) if batches is None and self._errors is not None else batches
-        switched = Switched(Feeders(iterator, loader, session), own, True, self._errors, ahead)
+        switched = Switched(Feeders(iterator, loader, session), own, self._errors, ahead)
         if self._errors is not None and setting.num_workers:
             self._errors.watch(iterator)
         attach(iterator, HELD, switched.held)
@@ -304,11 +285,11 @@ class Tuner:
 
     def _begin_forked(self) -> None:
         """What is known is of the process that this one was forked from, whose iterators load on."""
-        recording = self.recording
+        recording = self.telling.recording
         self._pid, self._is_forked, self._is_off = os.getpid(), True, False
-        self._chosen, self._edges, self._telling = ChosenLoader(), EpochEdges(), Telling(self._telling.say)
+        self._chosen, self._edges, self.telling = ChosenLoader(), EpochEdges(), Telling(self.telling.say)
         self._current = self._setting = self._keep = self._errors = self._ranks = None
-        self.recording = recording
+        self.telling.recording = recording
 
     def _why_no_process_for_it(self) -> str | None:
         """Torch refuses workers of a daemonic process, so a loader there has none."""
@@ -317,7 +298,7 @@ class Tuner:
         return FORKED if self._is_forked else None
 
     def _begin(self, setting: LoaderSetting, loader: Any, watched: WatchedLoader) -> None:
-        recording, facts = self.recording, watched.facts
+        recording, facts = self.telling.recording, watched.facts
         self._setting = self._keep = self._measured = self._reported = setting
         if not setting.num_workers:
             self._errors = OwnErrors(lambda reason: self._loads_here(setting, reason))
@@ -327,7 +308,7 @@ class Tuner:
                 self._ranks = Ranks(recording, setting, self._why_no_room)
             if recording.facts.rank:
                 return
-        self._telling.begin(
+        self.telling.begin(
             Conductor(
                 setting,
                 steps_for_trials(self.options.most_steps, facts.batches_per_epoch if facts is not None else None),
@@ -336,8 +317,8 @@ class Tuner:
                 proposed=lambda: tuning.read_proposed(str(watched.directory / tuning.PROPOSED), watched.name),
                 plain=_plainly,
                 why_no_room=self._why_no_room,
-                changed=self._telling.write,
-                concluded=self._telling.kept,
+                changed=self.telling.write,
+                concluded=self.telling.kept,
                 left_steps=self._chosen.left_steps,
                 left_of_pass=self._chosen.left_of_pass,
                 start_ns=start_ns(loader),
@@ -396,7 +377,7 @@ class Tuner:
 
     def _used_at_once(self) -> None:
         """One that began before the newest is still taken from: a step is not one request, and no pace can be told."""
-        try:
+        with self._guarded():
             self._is_off = True
             if self._ranks is not None:
                 self._ranks.leave()
@@ -404,17 +385,14 @@ class Tuner:
             if conductor is not None and conductor.is_searching:
                 self._back = self._setting = self._keep = conductor.searches[-1].trials[0].setting
                 conductor.leave_alone(self._back, TWO_AT_ONCE)
-            self._telling.left_alone(TWO_AT_ONCE, self._setting)
-        except Exception as error:
-            let_through(error)
-            self._fail(error)
+            self.telling.left_alone(TWO_AT_ONCE, self._setting)
 
     def _end_program(self) -> None:
         self._is_off = True
-        self._telling.end()
+        self.telling.end()
         if threading.current_thread() is threading.main_thread():
             raise SystemExit(0)
-        self._telling.say("--trial-only cannot end the program: it takes its batches in a thread of its own")
+        self.telling.say("--trial-only cannot end the program: it takes its batches in a thread of its own")
 
     def _attend(self, ranks: Ranks, switched: Switched, now: int) -> None:
         """What other ranks tell: after a while those that are missing will not come; a switch may fail elsewhere."""
@@ -422,7 +400,7 @@ class Tuner:
         if (reason := ranks.why_never(now)) is not None:
             self._is_off = True
             ranks.leave()
-            self._telling.left_alone(reason, self._setting)
+            self.telling.left_alone(reason, self._setting)
         elif self.conductor is not None and (failure := ranks.take_failure()) is not None:
             self._failed_elsewhere(failure, self.conductor, ranks, now)
 
@@ -430,7 +408,7 @@ class Tuner:
         """Nobody measures what not all hosts use. The best setting that was measured stays, or comes back."""
         if failure.is_final:
             ranks.end()
-            self._telling.say(f"--tune: {failure.reason}; nothing more is tried")
+            self.telling.say(f"--tune: {failure.reason}; nothing more is tried")
         if self._setting is not None and conductor.is_searching:
             further = conductor.failed(self._setting, failure.reason, now, self._step)
             while failure.is_final and conductor.is_searching:
@@ -461,7 +439,7 @@ class Tuner:
             ranks.plan(order, self._steps, is_searching=conductor.is_searching)
             if order.is_end and ranks.are_on_several_hosts:
                 conductor.ends_after = False
-                self._telling.say("--trial-only does not end a program whose ranks are on several hosts")
+                self.telling.say("--trial-only does not end a program whose ranks are on several hosts")
         return ranks.due(self._steps, self._setting, is_switching=switched.is_switching)
 
     def _again(self, conductor: Conductor | None, switched: Switched) -> Order | None:
@@ -518,7 +496,7 @@ class Tuner:
         reason = f"its workers could not be started: {type(error).__name__}: {error}"[:400]
         if self.conductor is None or not self.conductor.is_searching:
             raise error
-        self._telling.not_started(reason)
+        self.telling.not_started(reason)
         further = self.conductor.failed(switched.setting, reason, now, self._step)
         if further is None:
             return
@@ -531,52 +509,40 @@ class Tuner:
         """Workers are not for this data set."""
         if self._back is not None:
             return
-        try:
+        with self._guarded():
             self._back = self._setting = self._keep = setting
             workers = "no workers" if not setting.num_workers else f"num_workers={setting.num_workers}"
-            self._telling.say(f"--tune goes back to {workers}: {reason}")
-            self._telling.no_workers(reason if not setting.num_workers else None)
+            self.telling.say(f"--tune goes back to {workers}: {reason}")
+            self.telling.no_workers(reason if not setting.num_workers else None)
             if self.conductor is not None:
                 self.conductor.leave_alone(setting, reason)
-        except Exception as error:
-            let_through(error)
-            self._fail(error)
 
     def _count_files(self, switched: Switched) -> None:
         """A program that keeps its batches keeps the files by which workers sent them, too: not of workers of ours."""
         own, setting = switched.own.setting, switched.setting
         if self._back is not None or setting.num_workers <= own.num_workers:
             return
-        try:
+        with self._guarded():
             if self._files.are_few(setting, self._batch or BatchSize()):
                 self._loads_here(own, FEW_FILES)
-        except Exception as error:
-            let_through(error)
-            self._fail(error)
 
     def _go_back(self, setting: LoaderSetting, iterator: Any, switched: Switched) -> None:
-        try:
+        with self._guarded():
             if not switched.is_switching and switched.setting != setting:
                 switched.begin(iterator, setting)
-        except Exception as error:
-            let_through(error)
-            self._fail(error)
 
     def _can_switch(self, iterator: Any) -> bool:
         return bool(iterator._dataset_kind == 0)
 
     def _taken_over(self, iterator: Any, switched: Switched, before: Feeder) -> None:
         """Another one hands out from now on."""
-        try:
+        with self._guarded():
             setting = switched.setting
             switched.feeders.end(before)
-            switched.feeders.begin(switched.state.active, iterator, sees_arrivals=switched.sees_arrivals)
+            switched.feeders.begin(switched.state.active, iterator)
             self._end_workers(iterator, switched, {setting, self._keep or setting})
             self._skip = setting.capacity + 1
             self._report(setting)
-        except Exception as error:
-            let_through(error)
-            self._fail(error)
 
     def _end_workers(self, iterator: Any, switched: Switched, kept: set[LoaderSetting]) -> int:
         """Of all others. Returns the nanoseconds that it took."""
@@ -588,15 +554,12 @@ class Tuner:
         return took_ns
 
     def _pass_ended(self, iterator: Any, switched: Switched) -> None:
-        try:
+        with self._guarded():
             dropped_ns = self._end_workers(iterator, switched, {switched.setting})
             is_current = self._current is not None and self._current() is iterator
             if self.conductor is not None and is_current:
                 is_switching = self.conductor.setting != switched.setting
                 self.conductor.pass_ended(self._now() - self._entered_ns, dropped_ns, is_switching=is_switching)
-        except Exception as error:
-            let_through(error)
-            self._fail(error)
 
     # What stands against it
 
@@ -609,7 +572,7 @@ class Tuner:
         switched = switched_of(iterator) if iterator is not None else None
         if switched is not None and setting.num_workers and not switched.own.setting.num_workers:
             why = self._why_no_first_workers(switched.feeders.view)
-            self._telling.no_workers(why)
+            self.telling.no_workers(why)
             if why is not None:
                 return why
         active = switched.state.active.of(iterator) if switched is not None else None
@@ -639,14 +602,23 @@ class Tuner:
         if self._setting is None:
             self._setting = self._keep = setting_of(iterator, None) if hasattr(iterator, "_pin_memory") else None
         self._is_off = True
-        self._telling.left_alone(reason, self._setting, are_workers_refused=reason == DAEMONIC)
+        self.telling.left_alone(reason, self._setting, are_workers_refused=reason == DAEMONIC)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """What is called in the block is ours: where it fails, the trials end and the training goes on."""
+        try:
+            yield
+        except Exception as error:
+            let_through(error)
+            self._fail(error)
 
     def _fail(self, error: Exception) -> None:
         """An error of ours: nothing more is tried, and what loads goes on."""
         self._is_off = True
         if self._ranks is not None:
             self._ranks.leave()
-        self._telling.failed(error, self._setting)
+        self.telling.failed(error, self._setting)
         guard = self._watched.guard if self._watched is not None else Guard()
         guard.failed("tune", error)
 
