@@ -267,8 +267,8 @@ DIAGNOSIS = (
     Fault(
         "runs of another project tell what they read",
         "app/underfed_server/store/runs/read_rates.py",
-        "rate.run_id != run_id, run.project == project",
-        "rate.run_id != run_id",
+        ".where(_run.project == _PROJECT, _run.deleted_at.is_(None))",
+        ".where(_run.deleted_at.is_(None))",
         ("tests/app/store/runs/test_read_rates.py",),
     ),
     Fault(
