@@ -187,9 +187,9 @@ API = (
     Fault(
         "a judge that hangs or dies is not replaced",
         "app/underfed_server/forked/asked.py",
-        "            self._end()\n",
+        "                if why:\n                    self._end()\n                else:\n    ",
         "",
-        ("tests/app/operations/test_judge_process.py",),
+        ("tests/app/operations/test_asked_process.py",),
     ),
     Fault(
         "an open service gives what it gives its owner to whoever asks",

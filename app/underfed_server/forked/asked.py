@@ -48,17 +48,20 @@ class AskedProcess:
             self._changed.wait_for(lambda: process is not self._process or self._awaited[0] is own)
             if process is not self._process:
                 raise _again("it has died")
+        why, found = "its answer cannot be read", None
         try:
-            why = "" if process.poll(LONGEST_S) else f"it took more than {LONGEST_S:.0f} s"
-            found = None if why else process.recv()
+            is_there = process.poll(LONGEST_S)
+            found = process.recv() if is_there else None
+            why = "" if is_there else f"it took more than {LONGEST_S:.0f} s"
         except (EOFError, OSError) as error:
             why = str(error) or "it has died"
-        with self._changed:
-            if why:
-                self._end()
-            else:
-                self._awaited.popleft()
-            self._changed.notify_all()
+        finally:
+            with self._changed:
+                if why:
+                    self._end()
+                else:
+                    self._awaited.popleft()
+                self._changed.notify_all()
         if why:
             raise _again(why)
         if isinstance(found, Exception):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 
 import pytest
 
+from tests.fakes.service import wait_until
 from underfed_server.errors import TryLaterError
 from underfed_server.forked import asked
 from underfed_server.forked.asked import AskedProcess
@@ -25,9 +25,14 @@ class FakeForks(Forks):
         self.ends: list[Connection] = []
 
     def new(self, work: Work) -> socket.socket:
+        """As if a process had been forked."""
         ours, theirs = socket.socketpair()
         self.ends.append(Connection(theirs.detach()))
         return ours
+
+    def end(self, number: int) -> Connection:
+        wait_until(lambda: len(self.ends) > number, "it is forked", LONG_S)
+        return self.ends[number]
 
 
 def nothing(_: socket.socket) -> None:
@@ -56,9 +61,7 @@ def test_the_next_request_is_with_the_process_before_it_has_answered_the_first(
 ) -> None:
     process = AskedProcess(forks, nothing, "sqlite://")
     first = threads.submit(process.ask, "first")
-    while not forks.ends:
-        threading.Event().wait(0.001)
-    (end,) = forks.ends
+    end = forks.end(0)
     assert (received(end), received(end)) == ("sqlite://", "first")
     second = threads.submit(process.ask, "second")
     assert received(end) == "second"
@@ -72,9 +75,7 @@ def test_all_who_wait_for_a_process_that_dies_are_to_try_later_and_the_next_one_
 ) -> None:
     process = AskedProcess(forks, nothing, "sqlite://")
     asking = [threads.submit(process.ask, "first")]
-    while not forks.ends:
-        threading.Event().wait(0.001)
-    (end,) = forks.ends
+    end = forks.end(0)
     assert (received(end), received(end)) == ("sqlite://", "first")
     asking.append(threads.submit(process.ask, "second"))
     assert received(end) == "second"
@@ -83,8 +84,7 @@ def test_all_who_wait_for_a_process_that_dies_are_to_try_later_and_the_next_one_
         with pytest.raises(TryLaterError):
             each.result(LONG_S)
     third = threads.submit(process.ask, "third")
-    while len(forks.ends) < 2:
-        threading.Event().wait(0.001)
-    assert (received(forks.ends[1]), received(forks.ends[1])) == ("sqlite://", "third")
-    forks.ends[1].send("three")
+    end = forks.end(1)
+    assert (received(end), received(end)) == ("sqlite://", "third")
+    end.send("three")
     assert third.result(LONG_S) == "three"
