@@ -103,7 +103,7 @@ def speed(found: Diagnosis) -> str | None:
     could = _without_waits(found)
     if could is None or found.anatomy is None:
         return said
-    waited = "any loader" if found.anatomy.others_wait_us else "data or copies" if found.copy_hours_lost else "data"
+    waited = "any loader" if found.anatomy.others_wait_us else "data or copies" if found.bound == "transfer" else "data"
     return f"{said}; {amount(each * could)} if no step waited for {waited}"
 
 

@@ -70,7 +70,7 @@ function written({ gain, low, high }: Factors): string | null {
 }
 
 /** Factor between two speeds, below which both are the same to a reader. */
-const MORE_THAN_ALIKE = 1.01
+const MORE_THAN_ALIKE = 1.005
 
 /** Steps per second. */
 export interface WithoutWaits {
@@ -92,6 +92,6 @@ export function withoutWaits(diagnosis: Diagnosis): WithoutWaits | null {
 }
 
 /** What no step would wait for then. */
-export function waitedFor({ anatomy, copy_hours_lost: copies }: Diagnosis): 'loader' | 'copies' | 'data' {
-  return anatomy?.others_wait_us ? 'loader' : copies ? 'copies' : 'data'
+export function waitedFor({ anatomy, bound }: Diagnosis): 'loader' | 'copies' | 'data' {
+  return anatomy?.others_wait_us ? 'loader' : bound === 'transfer' ? 'copies' : 'data'
 }

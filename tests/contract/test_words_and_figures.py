@@ -62,3 +62,9 @@ def test_the_last_lines_of_a_run_have_what_is_to_be_done_outside_it_as_the_termi
 @pytest.mark.parametrize(("bound", "level", "status", "is_mostly_paused", "text"), table("verdicts.json"))
 def test_a_verdict_is_one_word(bound: Any, level: Any, status: Any, is_mostly_paused: bool, text: str) -> None:
     assert verdict_word(bound, level, status, is_mostly_paused=is_mostly_paused) == text
+
+
+@pytest.mark.parametrize(("bound", "waited"), [("data", "data"), ("transfer", "data or copies")])
+def test_copies_are_named_where_the_speed_without_waits_leaves_them_out(bound: str, waited: str) -> None:
+    found = made_diagnosis().model_copy(update={"bound": bound, "copy_hours_lost": 0.5})
+    assert (figures.speed(found) or "").endswith(f" if no step waited for {waited}")

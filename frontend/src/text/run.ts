@@ -190,10 +190,10 @@ export const advice = {
   moreEvidence: (count: number, isMore: boolean) => `${count} ${isMore ? 'more ' : ''}figures`,
   moreLines: (count: number) => `${count} more lines`,
   ceilingNote: (factor: string, step: string, waited: keyof typeof WAITED, loader: string | null) =>
-    `Gains do not add up. If no step waited for ${WAITED[waited]}, the loop ${loader === null ? '' : `over ${loader} `}would be ${joined(factor)} as fast: ${step} per step.`,
+    `Gains do not add up. If no step waited for ${WAITED[waited]}: ${joined(factor)}${loader === null ? '' : ` in the loop over ${loader}`}, ${step} per step.`,
   /** What the same speed leaves out. */
   shorterRest: (factor: string, step: string) =>
-    ` Where loading slows the rest of a step, too, it may be up to ${joined(factor)}: ${step} per step.`,
+    ` If loading slows the rest of a step, too: up to ${joined(factor)}, ${step}.`,
   refusals: 'What would not help',
 }
 

@@ -433,7 +433,7 @@ describe('advice', () => {
     const note = () => document.querySelector('.note')?.textContent?.replaceAll('\u00a0', ' ')
     // A step of 412 ms of which 177 ms are waits.
     expect(note()).toBe(
-      'Gains do not add up. If no step waited for data, the loop would be × 1.75 as fast: 235 ms per step. Where loading slows the rest of a step, too, it may be up to × 2.06: 200 ms per step.',
+      'Gains do not add up. If no step waited for data: × 1.75, 235 ms per step. If loading slows the rest of a step, too: up to × 2.06, 200 ms.',
     )
     rerender(
       <AdviceList run={run()} diagnosis={diagnosis({ ...could, instant_data_high_steps_per_s: null })} />,
@@ -442,6 +442,12 @@ describe('advice', () => {
     const alike = { instant_data_steps_per_s: 4.26, instant_data_high_steps_per_s: 4.27 }
     rerender(<AdviceList run={run()} diagnosis={diagnosis(alike)} />)
     expect(note()).toMatch(/235 ms per step\.$/)
+    cleanup()
+    render(<AdviceList run={run()} diagnosis={diagnosis({ ...could, copy_hours_lost: 0.5 })} />)
+    expect(note()).toContain('waited for data:')
+    cleanup()
+    render(<AdviceList run={run()} diagnosis={diagnosis({ ...could, bound: 'transfer' })} />)
+    expect(note()).toContain('waited for data or copies:')
     cleanup()
     render(<Verdict run={run()} diagnosis={diagnosis(could)} />)
     // 621 samples/s × 1.75
