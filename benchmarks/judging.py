@@ -22,11 +22,11 @@ from unittest.mock import patch
 
 from benchmarks.ingest.made import windows
 from underfed_server import diagnose
-from underfed_server.diagnose import Diagnoser
+from underfed_server.diagnose import Diagnoser, save
+from underfed_server.forked.answering import judged
 from underfed_server.garbage import collect_and_look_seldom
 from underfed_server.ingest.decode import decode
 from underfed_server.ingest.posted import PostedWindow
-from underfed_server.store.reading.spark import read_spark
 from underfed_server.store.store import Store
 
 WORKERS = 8
@@ -41,7 +41,7 @@ PARTS = {
     "advice": ("advise",),
     "earlier runs": ("find_pairing", "ledger_of", "measured_replay", "read_shared"),
 }
-"""Functions of the module that judges a run; what is left of a judgement is saving it."""
+"""Functions of the module that judges a run. All these, the curve and the rest are done by the process that judges."""
 
 
 def main(argv: Sequence[str] = ()) -> None:
@@ -111,19 +111,22 @@ def _post(store: Store, runs: Sequence[str], rounds: Sequence[Round]) -> None:
 
 def _round(store: Store, diagnoser: Diagnoser, runs: Sequence[str], rounds: Sequence[Round]) -> Mapping[str, float]:
     """Seconds by part, of all runs together."""
-    spent: dict[str, float] = defaultdict(float, dict.fromkeys([*PARTS, "saving", "list and note"], 0.0))
+    beside = ("curve, rest", "saving", "list and note")
+    spent: dict[str, float] = defaultdict(float, dict.fromkeys([*PARTS, *beside], 0.0))
     _post(store, runs, rounds)
     with _timed(spent):
         for run_id in runs:
             before, known = time.process_time(), sum(spent.values())
-            diagnoser(store, run_id)
-            judged = time.process_time()
-            spent["saving"] += judged - before - (sum(spent.values()) - known)
-            with store.reading() as reader:
-                curve = read_spark(reader, run_id)
+            found, curve = judged(diagnoser, store, run_id)
+            judged_at = time.process_time()
+            spent["curve, rest"] += judged_at - before - (sum(spent.values()) - known)
+            if found is not None:
+                save(store, found)
+            saved_at = time.process_time()
+            spent["saving"] += saved_at - judged_at
             store.note_judged(run_id, curve, store.now())
             store.summary(run_id)
-            spent["list and note"] += time.process_time() - judged
+            spent["list and note"] += time.process_time() - saved_at
     return spent
 
 
