@@ -436,7 +436,7 @@ class Verdict(Model):
     headline_stall_fraction: float | None = None
     """What the sentence says of all loaders: of all the time, ``hours_lost`` of ``hours_used``, as far as one is in
     waits for data and the other in no pause. Where the judged steps wait for clearly another share, theirs, and the
-    sentence has both. Lists and orders of runs have this one, and ``level`` is of it as it is written."""
+    sentence has both. Lists and orders of runs have this one."""
     judged_stall_fraction: float | None = None
     """What the judged steps wait of their time, for all loaders of their loop: what causes and signals are of.
     ``None``: the sentence has it, or has another share, such as that of copies."""

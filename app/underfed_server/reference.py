@@ -44,6 +44,10 @@ their ceiling is at least 1.25 times the predicted gain of these; a change witho
 nothing. If all cores are in use already, any ceiling above the least that more workers gain is enough, and no cheaper
 way needs to be known. They are moved before a larger `prefetch_factor` if a cheaper way is known and their ceiling is
 above the upper end of its interval.
+
+What lies outside the loader ("Move the other jobs off these 2 cores", "Save checkpoints less often") comes first if no
+change of the loader promises a gain. The exception is less work: `cheaper_transform` or `vectorize_collate` comes
+before it if it is the first change and the lower end of its ceiling is above what the act outside gains at most.
 """
 
 

@@ -95,12 +95,20 @@ export function formatElapsed(s: number, spanS = s): string {
   return `${Math.floor(whole / large)}:${String(Math.floor((whole % large) / small)).padStart(2, '0')} ${unit}`
 }
 
-/** Percent exists on the page only: `0.43` → `"43%"`, below ten with one digit more: `0.009` → `"0.9%"`. */
+/** From which the word of a verdict is another one. */
+const LIMITS = [0.05, 0.1, 0.2]
+
+/**
+ * Percent exists on the page only: `0.43` → `"43%"`, with one digit more below ten, `0.009` → `"0.9%"`, and where a share
+ * would be rounded up to a limit: `0.1959` → `"19.5%"`.
+ */
 export function formatFraction(fraction: number | null): string {
   if (fraction === null) return NOT_MEASURED
   if (fraction > 0 && fraction < 0.0005) return '< 0.1%'
-  const isSmall = fraction > 0 && fraction < 0.0995
-  return isSmall ? `${(Math.round(fraction * 1_000) / 10).toFixed(1)}%` : `${Math.round(fraction * 100)}%`
+  const digits = fraction > 0 && fraction < 0.0995 ? 1 : 0
+  const said = Math.round(fraction * 100 * 10 ** digits) / 10 ** digits
+  const isCut = LIMITS.some(limit => fraction < limit && said >= 100 * limit)
+  return isCut ? `${(Math.floor(fraction * 1_000) / 10).toFixed(1)}%` : `${said.toFixed(digits)}%`
 }
 
 /** `1.624` → `"× 1.62"`, and two digits of a factor far below one: `0.0029` → `"× 0.0029"`. */

@@ -68,7 +68,7 @@ test('a duration takes the unit in which it is one to three digits', () => {
 })
 
 test('percents below ten have one digit more, as in the verdict’s sentence', () => {
-  expect([0, 0.0002, 0.009, 0.0949, 0.0996, 0.43].map(formatFraction)).toEqual([
+  expect([0, 0.0002, 0.009, 0.0949, 0.101, 0.43].map(formatFraction)).toEqual([
     '0%',
     '< 0.1%',
     '0.9%',

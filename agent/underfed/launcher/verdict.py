@@ -44,6 +44,9 @@ WAITED = 0.2
 
 LOOKED_AT = {"data": ("loading", "looks"), "host": ("what follows a batch", "step_looks")}
 
+LIMITS = (0.05, 0.1, 0.2)
+"""Shares from which the word of a verdict is another one."""
+
 OF_A_LINE = "cheaper_transform"
 """The change that is about a costly line."""
 
@@ -211,12 +214,14 @@ def saving_of(advice: Mapping[str, Any]) -> str:
 
 
 def percent(fraction: float) -> str:
-    """Half up, and below ten with one digit more, as the page and ``underfed show`` have it."""
+    """Half up, with one digit more below ten and just below a limit, as the page and ``underfed show`` have it."""
     if 0 < fraction < 0.0005:
         return "< 0.1%"
-    if 0 < fraction < 0.0995:
-        return f"{math.floor(1_000 * fraction + 0.5) / 10:.1f}%"
-    return f"{math.floor(100 * fraction + 0.5)}%"
+    parts = 1_000 if 0 < fraction < 0.0995 else 100
+    said = math.floor(fraction * parts + 0.5)
+    if any(fraction < limit and said >= limit * parts for limit in LIMITS):
+        return f"{math.floor(fraction * 1_000) / 10:.1f}%"
+    return f"{said / 10:.1f}%" if parts == 1_000 else f"{said}%"
 
 
 def margin(line: Mapping[str, Any]) -> str:

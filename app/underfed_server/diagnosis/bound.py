@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from underfed_server.diagnosis.measures import exposed_copy_us, input_lost_fraction
-from underfed_server.diagnosis.rounded import written
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.lockstep import Lockstep
 from underfed_server.facts.record import RankFacts, epoch_starts
@@ -109,8 +108,6 @@ def find_bound(losses: Losses, before: Bound | None = None) -> Bound:
 
 
 def find_level(fraction: float) -> Level:
-    """Of a share as it is written: the word beside it is that of the figure that is read."""
-    fraction = written(fraction)
     if fraction < THRESHOLDS.watch_fraction:
         return "healthy"
     if fraction < THRESHOLDS.limited_fraction:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.rounded import percent, percents
 from underfed_server.diagnosis.slow_ranks import slow_ranks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
@@ -90,7 +89,6 @@ def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
         found["headline_stall_fraction"] = min(1.0, sum(map(lost_us, facts.loaders)) / run_us(facts.loaders))
     if verdict.bound == "data" and not is_of_steps:
         found |= {"sentence": _of_the_run(own, others, facts), "judged_stall_fraction": None}
-        found["level"] = find_level(min(1.0, sum(map(lost_us, facts.loaders)) / run_us(facts.loaders)))
     else:
         told = [
             _of_one(each, percent(lost_share(each, facts.loaders)), _the_loader(each, facts.loaders)) for each in costly

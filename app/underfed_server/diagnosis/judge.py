@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from underfed_server.diagnosis import sentence
-from underfed_server.diagnosis.bound import Losses, find_bound, read_losses
+from underfed_server.diagnosis.bound import Losses, find_bound, find_level, read_losses
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
 from underfed_server.diagnosis.instant_data import with_instant_data
@@ -70,7 +70,7 @@ def judge(
     return Verdict(
         bound=examined.bound,
         clock="gpu" if rank.has_device_clock else "host",
-        level=told.level(losses),
+        level=find_level(losses.loop),
         confidence=_confidence(facts, rank),
         reason="; ".join(filter(None, (_limitation(facts, rank), sentence.judged_since(rank)))) or None,
         sentence=sentence.verdict(examined, losses, told),

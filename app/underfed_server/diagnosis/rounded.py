@@ -5,21 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+
+LIMITS = (THRESHOLDS.watch_fraction, THRESHOLDS.limited_fraction, THRESHOLDS.bound_fraction)
+"""From which the word of a verdict is another one."""
+
 
 def percent(fraction: float) -> str:
-    """``0.634`` → ``63%``, ``0.032`` → ``3.2%``: one digit more where whole numbers would hide the size.
+    """``0.634`` → ``63%``, ``0.032`` → ``3.2%``: one digit more where whole numbers would hide the size, or would reach
+    a limit that the share is below: ``0.1959`` → ``19.5%``.
 
     A share too small for that is not printed as 0; 0 itself has no decimals.
     """
     if fraction < 0.0005:
         return "less than 0.1%" if fraction > 0 else "0%"
-    tenths = math.floor(fraction * 1_000 + 0.5)  # half up, as browsers do: one figure reads alike everywhere
-    return f"{tenths / 10:.1f}%" if fraction < 0.0995 else f"{math.floor(fraction * 100 + 0.5)}%"
-
-
-def written(fraction: float) -> float:
-    """The share that a reader takes from `percent`: ``0.1959``, which is written ``20%``, is ``0.2``."""
-    return math.floor(fraction * 1_000 + 0.5) / 1_000 if fraction < 0.0995 else math.floor(fraction * 100 + 0.5) / 100
+    parts = 1_000 if fraction < 0.0995 else 100
+    said = math.floor(fraction * parts + 0.5)  # half up, as browsers do: one figure reads alike everywhere
+    if any(fraction < limit and said >= limit * parts for limit in LIMITS):
+        return f"{math.floor(fraction * 1_000) / 10:.1f}%"
+    return f"{said / 10:.1f}%" if parts == 1_000 else f"{said}%"
 
 
 def percents(whole: float, parts: Sequence[float]) -> tuple[str, list[str]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from underfed_server.diagnosis.beside_training import LOOKS, Told, between_fraction, found_beside_training
-from underfed_server.diagnosis.bound import Losses
+from underfed_server.diagnosis.bound import Losses, find_level
 from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
 from underfed_server.diagnosis.ended_tuning import measured_by_trials
@@ -111,7 +111,7 @@ def _said_of_judged(examined: Examination, losses: Losses, told: ToldShare) -> s
     apart = _apart(examined, told)
     if said := _read_ahead(examined, losses) or _of_each(examined, told) or _of_all(examined, told):
         return said
-    if examined.bound == "data" or _has_some_wait(examined, losses, told):
+    if examined.bound == "data" or _has_some_wait(examined, losses):
         return f"{who} {waits} for data {data} of {_steps_or_time(examined)}{apart}."
     if examined.bound == "transfer":
         copies = percent(losses.transfer or 0.0)
@@ -128,10 +128,10 @@ def _said_of_judged(examined: Examination, losses: Losses, told: ToldShare) -> s
     return f"{is_busy}, but for {_few(examined.rank, losses)}." if losses.is_event else f"{is_busy}{spent}."
 
 
-def _has_some_wait(examined: Examination, losses: Losses, told: ToldShare) -> bool:
+def _has_some_wait(examined: Examination, losses: Losses) -> bool:
     """By the host's clock: too little to bind the run, and too much to call it busy. The word beside it is the same."""
     is_told_so = examined.bound == "compute" and not examined.rank.has_device_clock and not losses.is_event
-    return is_told_so and told.level(losses) != "healthy"
+    return is_told_so and find_level(losses.loop) != "healthy"
 
 
 def _is_well_fed(examined: Examination, losses: Losses) -> bool:

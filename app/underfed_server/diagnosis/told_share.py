@@ -9,7 +9,6 @@ from underfed_server.diagnosis.chosen_loader import lost_us
 from underfed_server.diagnosis.rounded import percent
 from underfed_server.diagnosis.slow_ranks import SlowRanks
 from underfed_server.facts.record import LoaderFacts, RunFacts, run_us
-from underfed_server.model import Level
 
 ALIKE = 0.02
 """Up to which the judged steps and all of them are told with one share. A first batch of a second moves that of a run
@@ -38,10 +37,11 @@ class ToldShare:
     def whole(self) -> float:
         return min(1.0, self.own + self.others + self.beside)
 
-    def level(self, losses: Losses) -> Level:
-        """Of what is told, without other loaders of the loop where it is these that it waits for."""
+    def is_of_level(self, losses: Losses) -> bool:
+        """Whether the word of the verdict is that of what is told, without other loaders of the loop where it is these
+        that it waits for."""
         others = self.others if losses.loop > losses.data else 0.0
-        return find_level(min(1.0, self.own + others + self.beside))
+        return find_level(min(1.0, self.own + others + self.beside)) == find_level(losses.loop)
 
 
 def told_share(
@@ -59,7 +59,7 @@ def told_share(
     found = _of_all(facts, slow, own, is_of_run=is_of_run)
     if found is None:
         return judged
-    if abs(found.whole - judged.whole) >= ALIKE:
+    if abs(found.whole - judged.whole) >= ALIKE or not found.is_of_level(losses):
         return ToldShare(judged.own, judged.others, of_all=found.whole)
     is_other = percent(found.whole) != percent(judged.whole)
     return replace(found, of_judged=judged.whole) if is_other else found

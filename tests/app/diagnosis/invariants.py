@@ -105,18 +105,18 @@ def causes_cost_no_more_than_is_lost(said: Diagnosis) -> Iterator[str]:
 
 @invariant
 def level_is_of_the_loss(said: Diagnosis) -> Iterator[str]:
-    """The level is that of the share in the sentence, as it is written there; but where other loaders of the loop are
-    what it waits for, or the sentence is of one of several loops, which lists have with all others."""
-    share, text = said.told_stall_fraction, said.sentence
-    if share is None or said.data_stall_fraction is None:
+    """The level is that of what the loop waits for this loader, or for all of its loaders. So is that of the share in a
+    sentence about one loader, as it is written there."""
+    share = said.told_stall_fraction
+    if share is None or said.data_stall_fraction is None or said.anatomy is None:
         return
-    is_apart = re.search(rf": {SHARE} for ", text) is not None and "of the time in the loops" not in text
-    is_of_one = len({line.loop for line in said.loaders}) > 1 and "of the time in the loops" not in text
-    levels = {find_level(float(percent(share).rstrip("%").removeprefix("less than ")) / 100)}
-    if is_apart or is_of_one:
-        levels.add(find_level(said.data_stall_fraction))
-    if said.level not in levels:
-        yield f"{said.level}, and it is said: {text!r}"
+    others = (said.anatomy.others_wait_us or 0) / said.anatomy.step_us
+    levels = {find_level(said.data_stall_fraction), find_level(said.data_stall_fraction + others)}
+    if said.level not in levels and said.clock == "host":
+        yield f"{said.level} of a wait of {said.data_stall_fraction:.4f}, {others:.4f} for others"
+    written = find_level(float(percent(share).rstrip("%").removeprefix("less than ")) / 100)
+    if len(said.loaders) < 2 and not others and written != said.level:
+        yield f"{said.level}, and it is said: {said.sentence!r}"
 
 
 # --- hours -----------------------------------------------------------------------------------------
