@@ -35,8 +35,8 @@ KEEP_ALIVE_S = 75
 STOP_S = 1
 """For requests under way, of three that stopping may take. What is cut off was not acknowledged, and comes again."""
 
-JUDGED_AT_ONCE = 6
-"""One run is judged at a time, while others are saved: each waits twice for a group of writes."""
+JUDGED_AT_ONCE = 12
+"""One run is judged at a time, while others are saved: each waits twice for the group of writes under way."""
 
 BACKLOG = 2_048
 MOST_CONNECTIONS = 512

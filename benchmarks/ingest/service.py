@@ -14,7 +14,8 @@ from tests.fakes.environment import clean_environment
 SERVICE = """
 import math
 import sys
-from underfed_server.__main__ import Server, listen
+from underfed_server.__main__ import JUDGED_AT_ONCE, Server, listen
+from underfed_server.api.admission.connections import raise_file_limit
 from underfed_server.forked.answering import compact_streams, judge_runs
 from underfed_server.forked.asked import AskedProcess
 from underfed_server.forked.compaction import CompactionProcess
@@ -35,12 +36,12 @@ with Forks(judge_runs, compact_streams, *exporting) as forks, listen(settings) a
     application = create_app(
         settings, judge if judges else None,
         # Without its judge, whose process reads the curve, the one that receives would decode every window for it.
-        curve=judge.curve if judges else lambda run_id: [],
+        curve=judge.curve if judges else lambda run_id: [], judged_at_once=JUDGED_AT_ONCE if judges else 1,
         prepare=prepare, beside=[forks], export=ExportProcesses(forks, exporting, sys.argv[1]),
     )
     collect_and_look_seldom()
     print(listening.getsockname()[1], flush=True)
-    Server(application).run([listening])
+    Server(application, most_connections=raise_file_limit()).run([listening])
 """
 
 

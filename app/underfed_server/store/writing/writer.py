@@ -128,7 +128,8 @@ class Writer:
         self._trouble_log = TroubleLog()
         self._written_at = -math.inf
         self._proving = threading.Lock()
-        self._waiting: deque[_Post | _Call] = deque()
+        self._calls: deque[_Call] = deque()
+        self._waiting: deque[_Post] = deque()
         self._waiting_bytes = 0
         self._had_company = False
         """The last window was not alone in its group."""
@@ -161,7 +162,8 @@ class Writer:
         return post.done
 
     def call(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` in a transaction of the writer's, and return what it returned once that is on disk.
+        """Run ``work`` in a transaction of the writer's, and return what it returned once that is on disk. It is done
+        before all windows that wait: where many do, a verdict would be seconds old before it is saved.
 
         Where other processes write too, one thread is no advantage: the call uses its own connection.
 
@@ -173,7 +175,7 @@ class Writer:
         call = _Call(work)
         with self._changed:
             self._require_open()
-            self._waiting.append(call)
+            self._calls.append(call)
             self._changed.notify()
         result: T = call.done.result()
         return result
@@ -199,7 +201,7 @@ class Writer:
     @property
     def waiting(self) -> tuple[int, int]:
         """Writes that wait, and the bytes that the windows among them take in memory, at most."""
-        return len(self._waiting), self._waiting_bytes
+        return len(self._calls) + len(self._waiting), self._waiting_bytes
 
     @property
     def aside(self) -> int:
@@ -258,21 +260,22 @@ class Writer:
     def _take(self) -> list[_Post | _Call] | None:
         """Waiting writes, up to a group; empty after a while without any; ``None`` once all is written and we close."""
         with self._changed:
-            if not (self._waiting or self._is_closing or self._queue.are_due or self._prepared):
+            if not (self._calls or self._waiting or self._is_closing or self._queue.are_due or self._prepared):
                 self._changed.wait(IDLE_S)
-            if not self._waiting and self._is_closing:
+            if not (self._calls or self._waiting) and self._is_closing:
                 return None
-            is_worth_waiting = self._had_company and 0 < len(self._waiting) < ENOUGH and not self._is_closing
+            is_waited_for = self._calls or self._is_closing
+            is_worth_waiting = self._had_company and 0 < len(self._waiting) < ENOUGH and not is_waited_for
         if is_worth_waiting:
             # Without the condition: each window would wake this thread.
             time.sleep(GATHER_S)
         with self._changed:
-            group = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
-            posts = [each.posted for each in group if isinstance(each, _Post)]
-            self._waiting_bytes -= sum(posted.held_bytes for posted in posts)
+            calls = [self._calls.popleft() for _ in range(len(self._calls))]
+            posts = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
+            self._waiting_bytes -= sum(each.posted.held_bytes for each in posts)
         if posts:
             self._had_company = len(posts) > 1
-        return group
+        return [*calls, *posts]
 
     def _take_on(self, group: Sequence[_Post | _Call]) -> None:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
@@ -15,6 +15,7 @@ from sqlalchemy import Connection, text
 from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import made_stream, made_window, posted_window
 from tests.app.store.posting import settle
+from tests.fakes.service import wait_until
 from underfed_server.counters import Counters
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
@@ -104,6 +105,19 @@ def test_one_write_that_fails_spoils_no_other_of_its_group(store: Store, gate: G
     assert len(store.steps("run-1", 0, "train")) == 120
     with pytest.raises(Exception, match="no run 'bad'"):
         store.run("bad")
+
+
+@on_sqlite_alone
+def test_a_call_is_done_before_the_windows_that_wait(store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "GROUP", 2)
+    submitted = [store.submit(posted_window(window)) for window in made_stream(6)]
+    count = text("SELECT count(*) FROM hot")
+    with ThreadPoolExecutor(1) as apart:
+        called = apart.submit(store.write, lambda connection: connection.execute(count).scalar_one())
+        wait_until(lambda: store.waiting[0] == 7, "the call waits, too")
+        gate.open()
+        assert called.result(timeout=30) == 2, "with the first group"
+        assert all(isinstance(done.result(timeout=30), Ack) for done in submitted)
 
 
 def test_a_call_that_fails_leaves_nothing_and_the_writer_goes_on(store: Store) -> None:
