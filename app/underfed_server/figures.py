@@ -104,7 +104,8 @@ def speed(found: Diagnosis) -> str | None:
     if could is None or found.anatomy is None:
         return said
     waited = "any loader" if found.anatomy.others_wait_us else "data or copies" if found.bound == "transfer" else "data"
-    return f"{said}; {amount(each * could)} if no step waited for {waited}"
+    would = ", where it would be " if paused else "; "
+    return f"{said}{would}{amount(each * could)} if no step waited for {waited}"
 
 
 def _role(found: Diagnosis) -> str:

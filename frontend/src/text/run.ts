@@ -88,7 +88,7 @@ export const run = {
     all === null ? '' : `on each rank (${all} on all ${ranks}) `,
   /** The terminal says the same (`figures.speed`). */
   rate: (isRunning: boolean, betweenPauses: string | null, ideal: string | null) =>
-    `${isRunning ? 'now' : 'as it ran'}${betweenPauses === null ? '' : `, ${betweenPauses} between pauses`}${ideal === null ? '' : `; ${ideal}`}`,
+    `${isRunning ? 'now' : 'as it ran'}${betweenPauses === null ? '' : `, ${betweenPauses} between pauses`}${ideal === null ? '' : `${betweenPauses === null ? '; ' : ', where it would be '}${ideal}`}`,
   ideal: (least: string, waited: keyof typeof WAITED) => `${least} if no step waited for ${WAITED[waited]}`,
   onEachRank: 'on each rank ',
   /** Whose speed it is, in a run with several loaders. The terminal says the same. */

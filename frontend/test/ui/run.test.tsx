@@ -204,6 +204,7 @@ describe('the verdict', () => {
   test('says how much of the time used was spent in pauses', () => {
     render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.5 })} />)
     expect(seen()).toContain('GPU-hoursin pauses, 50% of 21.9 GPU-hours in the training loop')
+    expect(seen()).toContain('621 between pauses, where it would be 1,087 if no step waited for data')
     cleanup()
     render(<Verdict run={run()} diagnosis={diagnosis({ paused_fraction: 0.02 })} />)
     expect(seen()).not.toContain('pauses')
