@@ -28,13 +28,13 @@ from underfed_server.advice.to_write import to_write
 from underfed_server.diagnosis.chosen_loader import (
     choose_loader,
     is_lost_at_start,
+    line_of,
     loop_share,
     of_run,
 )
 from underfed_server.diagnosis.ended_tuning import as_it_ended
 from underfed_server.diagnosis.instant_data import most_of_one_loader
 from underfed_server.diagnosis.judge import Before, explained_by_stacks, judge, without_figures
-from underfed_server.diagnosis.loader_lines import line_of
 from underfed_server.diagnosis.overview import Overview, overview_of
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.earlier import (

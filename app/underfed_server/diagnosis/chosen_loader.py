@@ -1,4 +1,4 @@
-"""The loaders of a run beside each other: which of them its verdict is about, and what the others cost."""
+"""The loaders of a run beside each other: which of them its verdict is about, and a line on each."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from underfed_server.diagnosis.bound import find_bound, find_level, read_losses
 from underfed_server.diagnosis.rounded import percent, percents
-from underfed_server.diagnosis.slow_ranks import slow_ranks
+from underfed_server.diagnosis.slow_ranks import SlowRanks, slow_ranks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import LoaderFacts, RunFacts, run_us
-from underfed_server.model import Diagnosis, Role, Status, Verdict
+from underfed_server.model import Bound, Diagnosis, Level, LoaderLine, Role, Status, Verdict
 
 COSTLY_FRACTION = 0.05
 """Share of the run that goes to waiting for a loader, from which the verdict may be about it though nothing is trained
@@ -67,6 +68,33 @@ def _is_of(known: Diagnosis | None, each: LoaderFacts) -> bool:
 def _counts(each: LoaderFacts, whole_us: float, *, is_kept: bool) -> bool:
     limit = COSTLY_FRACTION * (KEEP_FACTOR if is_kept else 1.0)
     return each.role == "train" or lost_us(each) >= limit * whole_us
+
+
+def line_of(each: LoaderFacts, facts: RunFacts, slow: SlowRanks, verdict: Verdict) -> LoaderLine:
+    """``slow``: of the run. ``verdict``: on the judged loader, which is kept while its loss is near the limit."""
+    own = (verdict.bound, verdict.level, verdict.data_stall_fraction)
+    slow = slow if each is facts.judged_loader else slow_ranks(each.ranks)
+    bound, level, fraction = own if each is facts.judged_loader else _judged_alone(each, slow)
+    return LoaderLine(
+        loader=each.loader,
+        role=each.role,
+        bound=bound,
+        level=level,
+        data_stall_fraction=fraction,
+        hours_lost=slow.input_lost_us / US_PER_HOUR,
+        share_of_run_fraction=loop_share(each, facts.loaders),
+        steps=each.steps,
+        epochs=each.epochs,
+        loop=each.loop,
+        rank=slow.named,
+    )
+
+
+def _judged_alone(each: LoaderFacts, slow: SlowRanks) -> tuple[Bound, Level, float | None]:
+    if each.judged_steps < THRESHOLDS.needed_steps:
+        return "unknown", "unknown", None
+    losses = read_losses(slow.judged, slow.late_in_turn)
+    return find_bound(losses), find_level(losses.loop), losses.data
 
 
 def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:

@@ -64,7 +64,7 @@ def judge(
     examined = examine(facts, overview, _bound(facts, losses, before))
     causes = find_causes(examined, before.cause if before and facts.status == "running" else None)
     lost, copies, used = _hours(facts, overview.slow)
-    told = told_share(facts, overview.slow, losses, facts.judged_loader, is_of_run=is_of_run)
+    told = told_share(facts, overview.slow, losses, is_of_run=is_of_run)
     step_s, samples = rank.step_us / 1e6, _samples_per_step(facts, rank)
     instant = with_instant_data(rank, facts.host, examined.bound, together)
     return Verdict(

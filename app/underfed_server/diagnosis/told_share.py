@@ -44,11 +44,9 @@ class ToldShare:
         return find_level(min(1.0, self.own + others + self.beside)) == find_level(losses.loop)
 
 
-def told_share(
-    facts: RunFacts, slow: SlowRanks, losses: Losses, own: LoaderFacts | None, *, is_of_run: bool = True
-) -> ToldShare:
-    """``own``: the loader of whose judged steps ``losses`` are, by ``slow``. ``is_of_run``: told of all loaders of the
-    run, else of its own loop.
+def told_share(facts: RunFacts, slow: SlowRanks, losses: Losses, *, is_of_run: bool = True) -> ToldShare:
+    """``facts``: with judged steps, of which ``losses`` are. ``is_of_run``: told of all its loaders, else of the judged
+    one's loop.
 
     What a headline says of steps since a change, of a thread that reads ahead, or of a few steps alone is of these.
     """
@@ -56,7 +54,7 @@ def told_share(
     judged = ToldShare(losses.data, rank.others_stall_fraction)
     if rank.changed is not None or rank.is_read_ahead or losses.is_event:
         return judged
-    found = _of_all(facts, slow, own, is_of_run=is_of_run)
+    found = _of_all(facts, slow, is_of_run=is_of_run)
     if found is None:
         return judged
     if abs(found.whole - judged.whole) >= ALIKE or not found.is_of_level(losses):
@@ -65,8 +63,8 @@ def told_share(
     return replace(found, of_judged=judged.whole) if is_other else found
 
 
-def _of_all(facts: RunFacts, slow: SlowRanks, own: LoaderFacts | None, *, is_of_run: bool) -> ToldShare | None:
-    mates, beside = list[LoaderFacts](), list[LoaderFacts]()
+def _of_all(facts: RunFacts, slow: SlowRanks, *, is_of_run: bool) -> ToldShare | None:
+    own, mates, beside = facts.judged_loader, list[LoaderFacts](), list[LoaderFacts]()
     for each in facts.loaders if own else ():
         if own and each is not own:
             (mates if each.loop == own.loop else beside).append(each)

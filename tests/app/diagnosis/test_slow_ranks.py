@@ -8,8 +8,8 @@ import pytest
 
 from tests.app.diagnosis.altered import of_ranks
 from tests.app.made_facts import made_run
+from underfed_server.diagnosis.chosen_loader import line_of
 from underfed_server.diagnosis.judge import judge
-from underfed_server.diagnosis.loader_lines import line_of
 from underfed_server.diagnosis.overview import overview_of
 from underfed_server.diagnosis.slow_ranks import slow_ranks
 from underfed_server.facts.lockstep import in_lockstep
