@@ -12,9 +12,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from PIL import Image
 
 from tests.app.serving import poll
 from tests.fakes.environment import clean_environment
+from underfed_server.demo import photographs
 from underfed_server.demo.command import demo
 
 UNDERFED = Path(sys.executable).with_name("underfed")
@@ -29,8 +31,16 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Shared by the demos of this file, so that the photographs are made once."""
+    """Shared by the demos that train to their end, so that the photographs are made once."""
     return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture
+def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a demo has its photographs, of which a few suffice: to make all of them takes longer than to train."""
+    monkeypatch.setattr(photographs, "PER_CLASS", 2)
+    photographs.photograph_files(tmp_path / "demo")
+    return tmp_path
 
 
 def start(directory: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -80,18 +90,33 @@ def test_a_job_that_tunes_itself_is_started_once_and_becomes_fast(directory: Pat
 
 
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.soak), signal.SIGTERM])
-def test_an_interrupted_demo_leaves_no_process(directory: Path, free_port: int, number: signal.Signals) -> None:
-    demo = start(directory, "--port", str(free_port))
+def test_an_interrupted_demo_leaves_no_process(prepared: Path, free_port: int, number: signal.Signals) -> None:
+    demo = start(prepared, "--port", str(free_port))
     assert demo.stdout is not None
     for line in demo.stdout:
         if "First run" in line:
             break
-    poll(lambda: any("train.py" in " ".join(words) for words in left_behind(directory)))
+    poll(lambda: any("train.py" in " ".join(words) for words in left_behind(prepared)))
     demo.send_signal(number)
     output = demo.communicate(timeout=300)[0]
     assert demo.returncode == 130, output
     assert "Interrupted" in output
-    assert left_behind(directory) == []
+    assert left_behind(prepared) == []
+
+
+def test_photographs_are_cut_once_and_those_that_an_interruption_left_unfinished_again(prepared: Path) -> None:
+    cut = photographs.photograph_files(prepared / "demo")
+    assert len(cut) == 2 * len(photographs.CLASSES) and {each.label for each in cut} == set(range(6))
+    first, *_ = cut
+    with Image.open(first.path) as picture:
+        assert picture.width >= photographs.SMALLEST[0] and picture.height >= photographs.SMALLEST[1]
+    written_at = first.path.stat().st_mtime_ns
+    assert photographs.photograph_files(prepared / "demo") == cut
+    assert first.path.stat().st_mtime_ns == written_at
+    (first.path.parents[1] / "classes.json").unlink()
+    first.path.unlink()
+    assert photographs.photograph_files(prepared / "demo") == cut
+    assert first.path.exists()
 
 
 def test_a_taken_port_is_named_with_the_way_out(
