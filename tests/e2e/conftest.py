@@ -6,14 +6,16 @@ import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from tests.app.conftest import _routes_made_once, _statements_compiled_once
 from tests.app.serving import Service, start_service
@@ -118,10 +120,34 @@ def settle(page: Page) -> None:
     page.evaluate("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
 
 
+Contexts = Callable[[int, int], BrowserContext]
+"""By the width and height of their pages."""
+
+
+@pytest.fixture(scope="package")
+def contexts(browser: Browser) -> Contexts:
+    """A new one has to be given the page's scripts again, and compiles them again: a fifth of what a page costs."""
+    return cache(lambda width, height: quiet_context(browser, width=width, height=height))
+
+
+def quiet_context(browser: Browser, *, width: int, height: int) -> BrowserContext:
+    return browser.new_context(
+        viewport={"width": width, "height": height}, permissions=["clipboard-read", "clipboard-write"]
+    )
+
+
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+def page(contexts: Contexts) -> Iterator[Page]:
     """A desktop page without errors in its console or violations of its policy."""
-    yield from quiet_page(browser, width=1440, height=900)
+    yield from quiet_page(contexts(1440, 900))
+
+
+@pytest.fixture
+def timed(browser: Browser) -> Iterator[Page]:
+    """Such a page whose clock a test may set: that of all pages of its context."""
+    context = quiet_context(browser, width=1440, height=900)
+    yield from quiet_page(context)
+    context.close()
 
 
 @pytest.fixture
@@ -133,14 +159,13 @@ def visitor(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture
-def phone(browser: Browser) -> Iterator[Page]:
-    yield from quiet_page(browser, width=390, height=844)
+def phone(contexts: Contexts) -> Iterator[Page]:
+    yield from quiet_page(contexts(390, 844))
 
 
-def quiet_page(browser: Browser, *, width: int, height: int) -> Iterator[Page]:
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, permissions=["clipboard-read", "clipboard-write"]
-    )
+def quiet_page(context: BrowserContext) -> Iterator[Page]:
+    """Nothing of it is left in its context but what the browser knows of the service's files."""
+    before = context.pages
     opened = context.new_page()
     complaints: list[str] = []
     deleted: list[str] = []
@@ -155,5 +180,19 @@ def quiet_page(browser: Browser, *, width: int, height: int) -> Iterator[Page]:
     opened.on("console", note)
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     yield opened
-    context.close()
+    for each in context.pages:
+        if each not in before:
+            forget(each)
+            each.close()
+    context.clear_cookies()
     assert complaints == []
+
+
+def forget(page: Page) -> None:
+    """What the page stored; that of a tab goes with it."""
+    if not page.url.startswith("http"):
+        return
+    origin = "://".join(urlsplit(page.url)[:2])
+    page.context.new_cdp_session(page).send(
+        "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "local_storage"}
+    )

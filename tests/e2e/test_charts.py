@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.app.operations.asking import ask
 from tests.app.serving import Service
-from tests.e2e.conftest import quiet_page
+from tests.e2e.conftest import Contexts, quiet_page
 from underfed_server.model import Anatomy, Timeline
 from underfed_server.terminal.client import Client
 
@@ -31,8 +31,8 @@ PLOT = (54, 84)
 
 
 @pytest.fixture(scope="module")
-def shown(browser: Browser, gallery: Service) -> Iterator[Page]:
-    for page in quiet_page(browser, width=1440, height=1000):
+def shown(contexts: Contexts, gallery: Service) -> Iterator[Page]:
+    for page in quiet_page(contexts(1440, 1000)):
         page.goto(f"{gallery.address}/runs/{RUN}")
         for name in (STACK, READY, BUSY, HEAT):
             expect(chart_of(page, name)).to_be_visible()
@@ -136,8 +136,8 @@ def test_bars_of_a_step_are_drawn_to_one_scale(shown: Page, gallery: Service) ->
     assert predicted and predicted["width"] == pytest.approx(compute["width"] + copy["width"], rel=0.1)
 
 
-def test_a_small_line_in_the_table_rises_with_the_wait(browser: Browser, gallery: Service) -> None:
-    for page in quiet_page(browser, width=1440, height=1000):
+def test_a_small_line_in_the_table_rises_with_the_wait(contexts: Contexts, gallery: Service) -> None:
+    for page in quiet_page(contexts(1440, 1000)):
         page.goto(gallery.address)
         row = page.locator("tbody tr", has=page.locator(f'a[href="/runs/{RUN}"]')).first
         seen = picture(row.locator("svg.spark"))

@@ -74,18 +74,18 @@ def test_by_their_verdict(served: Service, alpha: Training, beta: Training, page
     expect(names(page)).to_have_text(["beta"])
 
 
-def test_by_their_figures(served: Service, alpha: Training, beta: Training, page: Page) -> None:
+def test_by_their_figures(served: Service, alpha: Training, beta: Training, timed: Page) -> None:
     """Which move with every window: the verdict stays what it was."""
-    page.clock.install()
-    page.goto(f"{served.address}/?q=stall>40%")
-    expect(names(page)).to_have_text(["alpha"])
+    timed.clock.install()
+    timed.goto(f"{served.address}/?q=stall>40%")
+    expect(names(timed)).to_have_text(["alpha"])
     alpha.train(100, 0.2)
     beta.train(50, 0.9)
-    expect(page.locator("tbody")).to_contain_text("35%")
-    page.clock.fast_forward(DOUBT_MS)
+    expect(timed.locator("tbody")).to_contain_text("35%")
+    timed.clock.fast_forward(DOUBT_MS)
     alpha.train(20, 0.2)
     beta.train(200, 0.9)
-    expect(names(page)).to_have_text(["beta"])
+    expect(names(timed)).to_have_text(["beta"])
 
 
 def test_by_their_end_and_their_tags(served: Service, alpha: Training, beta: Training, page: Page) -> None:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.app.serving import Service, start_service
-from tests.e2e.conftest import training
+from tests.e2e.conftest import Contexts, quiet_page, training
 from underfed_server.figures import gain
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
@@ -34,6 +34,15 @@ def mended(gallery: Service) -> Diagnosis:
 
 def open_run(page: Page, service: Service, run_id: str) -> None:
     page.goto(f"{service.address}/runs/{run_id}")
+
+
+def test_a_page_finds_nothing_that_an_earlier_one_stored(contexts: Contexts, gallery: Service) -> None:
+    """They share a context, and with it scripts and fonts."""
+    for _ in range(2):
+        for page in quiet_page(contexts(1440, 900)):
+            page.goto(f"{gallery.address}/api/v1/service")
+            assert page.evaluate("[localStorage.length, document.cookie]") == [0, ""]
+            page.evaluate("localStorage.setItem('underfed-theme', 'dark'); document.cookie = 'name=value'")
 
 
 def test_an_empty_service_says_how_to_begin_and_with_its_own_address(

@@ -420,20 +420,20 @@ def test_an_answer_to_an_earlier_choice_changes_nothing(page: Page, gallery: Ser
     expect(page.get_by_label("Rank", exact=True)).to_have_value("2")
 
 
-def test_a_stream_that_says_nothing_is_opened_anew(page: Page, gallery: Service) -> None:
+def test_a_stream_that_says_nothing_is_opened_anew(timed: Page, gallery: Service) -> None:
     streams: list[Route] = []
 
     def stall(route: Route) -> None:
         streams.append(route)
 
-    page.route("**/api/v1/events?**", stall)
-    page.clock.install()
-    page.goto(f"{gallery.address}/runs/resnet50-in1k-base")
-    expect(page.locator("h1")).to_be_visible()
-    poll(lambda: page.wait_for_timeout(50) or streams)  # type: ignore[func-returns-value]
+    timed.route("**/api/v1/events?**", stall)
+    timed.clock.install()
+    timed.goto(f"{gallery.address}/runs/resnet50-in1k-base")
+    expect(timed.locator("h1")).to_be_visible()
+    poll(lambda: timed.wait_for_timeout(50) or streams)  # type: ignore[func-returns-value]
     opened = len(streams)
-    page.clock.run_for(40_000)
-    poll(lambda: page.wait_for_timeout(50) or len(streams) > opened)  # type: ignore[func-returns-value]
+    timed.clock.run_for(40_000)
+    poll(lambda: timed.wait_for_timeout(50) or len(streams) > opened)  # type: ignore[func-returns-value]
 
 
 def test_who_has_to_sign_in_is_not_said_to_be_connecting(visitor: Page, gallery: Service) -> None:
