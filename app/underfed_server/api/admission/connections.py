@@ -366,11 +366,14 @@ class BoundedProtocol(HttpToolsProtocol):
     def _answer_post(self, post: UsualPost, status: int, body: bytes, headers: Iterable[tuple[str, str]]) -> None:
         if post.disconnected:
             return
-        extra = "".join(f"{name.lower()}: {value}\r\n" for name, value in headers)
+        head = [STATUS_LINE[status]]
+        for known, content in self.server_state.default_headers:
+            head += known, b": ", content, b"\r\n"
+        told = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n"
+        told += "".join(f"{name.lower()}: {value}\r\n" for name, value in headers)
         if not post.keep_alive:
-            extra += "connection: close\r\n"
-        told = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n{extra}\r\n"
-        self.transport.write(STATUS_LINE[status] + told.encode("latin-1") + body)
+            told += "connection: close\r\n"
+        self.transport.write(b"".join((*head, told.encode("latin-1"), b"\r\n", body)))
         post.response_started = post.response_complete = True
         if not post.keep_alive:
             self.transport.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from underfed_server.api.admission.access import Access, Credentials, credentials_of
 from underfed_server.api.admission.guesses import Guesses
@@ -91,8 +91,12 @@ class Gate:
         person = self._required(scope, headers)
         credentials = credentials_of(headers)
         found = self._access.of_secret(credentials)
-        if not self._access.is_open and (found is None or self._guessable(credentials)):
-            return None
+        if not self._access.is_open:
+            if found is None:
+                return None
+            address, digests = address_of(scope), self._guessable(credentials)
+            self._require_guesses(address, digests)
+            self._note_guesses(address, digests)
         return self._noted(found, credentials, person)
 
     def charge(self, scope: Scope, permission: Permission | None, headers: Headers) -> str:
@@ -151,14 +155,23 @@ class Gate:
         TooManyRequestsError: as above.
         """
         digests = self._guessable(credentials)
-        for digest in digests:
-            self._guesses.require(address, digest)
+        self._require_guesses(address, digests)
         if found is None and digests:
             # In a thread: it reads the database, and no other request must wait for that.
             found = await asyncio.to_thread(self._access.look_up, credentials)
+        self._note_guesses(address, digests)
+        return found
+
+    def _require_guesses(self, address: str, digests: Sequence[bytes]) -> None:
+        """Raises:
+        TooManyRequestsError: as above.
+        """
+        for digest in digests:
+            self._guesses.require(address, digest)
+
+    def _note_guesses(self, address: str, digests: Sequence[bytes]) -> None:
         for digest in digests:
             self._guesses.note(address, digest, is_right=self._access.knows(digest))
-        return found
 
 
 def address_of(scope: Scope) -> str:
