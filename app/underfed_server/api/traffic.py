@@ -66,7 +66,7 @@ class Traffic:
             status = CLIENT_LEFT
         except Exception as error:
             if status:
-                tell_failure(scope, asked)
+                tell_failure(error, scope, asked)
                 status = 500
             else:
                 await answer(sending, *failure_of(error, scope, asked))
@@ -88,19 +88,20 @@ class Traffic:
 
 
 def failure_of(error: Exception, scope: Scope, asked: str) -> tuple[int, bytes, Iterable[tuple[str, str]]]:
-    """Status, body and headers of the answer to the request with the id ``asked``, which ``error`` ended. On the way of
-    that error: it is logged, unless it is told to the client as it is.
+    """Status, body and headers of the answer to the request with the id ``asked``, which ``error`` ended. It
+    is logged, unless it is told to the client as it is.
     """
     refusal = error if isinstance(error, RequestError) else refusal_of(error)
     if refusal is not None:
         return refusal.status, written(refusal.detail()), refusal.headers.items()
-    tell_failure(scope, asked)
+    tell_failure(error, scope, asked)
     return 500, written(internal_error(asked)), ()
 
 
-def tell_failure(scope: Scope, asked: str) -> None:
+def tell_failure(error: Exception, scope: Scope, asked: str) -> None:
     """The only place that logs a traceback, with the id that the client was given."""
-    log.exception("request %s failed", asked, extra={"fields": {"method": scope["method"], "path": scope["path"]}})
+    fields = {"method": scope["method"], "path": scope["path"]}
+    log.error("request %s failed", asked, exc_info=error, extra={"fields": fields})
 
 
 def route_of(scope: Scope) -> str:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from concurrent.futures import Future
 from functools import partial
@@ -51,29 +52,26 @@ class WindowPosts:
 
     def take(self, post: UsualPost) -> None:
         self._budget.give_back(post.length)
-        known = request_id.set(post.asked)
         try:
             posted = self._ingest.submit(post.head, bytes(post.body))
         except Exception as error:
-            self._fail(post, error)
+            # Later, as any other answer: what has come behind the post is looked at before.
+            asyncio.get_running_loop().call_soon(self._fail, post, error)
         else:
             self._answers.tell(posted, partial(self._heard, post))
-        finally:
-            request_id.reset(known)
 
     def _heard(self, post: UsualPost, posted: Future[Outcome]) -> None:
         try:
             body = written_outcome(posted.result())
         except Exception as error:
-            known = request_id.set(post.asked)
             self._fail(post, error)
-            request_id.reset(known)
         else:
             self._answer(post, 200, body)
 
     def _fail(self, post: UsualPost, error: Exception) -> None:
-        """On the way of that error."""
+        known = request_id.set(post.asked)
         status, body, headers = failure_of(error, post.scope, post.asked)
+        request_id.reset(known)
         self._traffic.count_refusal(body)
         self._answer(post, status, body, *headers)
 
