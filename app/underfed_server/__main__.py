@@ -83,7 +83,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 application,
-                http=cast(type[Protocol], partial(BoundedProtocol, connections)),
+                http=cast(type[Protocol], partial(BoundedProtocol, connections, application.posts)),
                 # Nothing here speaks it, and a connection that changed to it would be nobody's.
                 ws="none",
                 timeout_keep_alive=KEEP_ALIVE_S,

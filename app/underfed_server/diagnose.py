@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from underfed_server.advice.action import Action
@@ -52,7 +52,9 @@ from underfed_server.errors import NotFoundError
 from underfed_server.facts.hotspots import read_hotspots
 from underfed_server.facts.loading import LoaderHotspots
 from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.ingest.posted import RunVerdict
 from underfed_server.model import BesideAction, Diagnosis, LedgerEntry, LoaderLine, Verdict
+from underfed_server.store.runs.diagnoses import ToSave, to_save
 from underfed_server.store.store import Store
 from underfed_server.team.shared_causes import read_shared
 
@@ -66,15 +68,15 @@ class Diagnoser:
         self._loading = Remembered[LoaderHotspots]()
         self._between = Remembered[LoaderHotspots]()
 
-    def __call__(self, store: Store, run_id: str) -> bool:
-        """Diagnose the run and save it. ``False``: it says the same as the last diagnosis.
+    def __call__(self, store: Store, run_id: str) -> Judgement | None:
+        """Diagnose the run and save it. ``None``: the last diagnosis stays.
 
         Raises:
             NotFoundError: there is no such run.
             TryLaterError: the store cannot be written.
         """
         found = self.diagnose(store, run_id)
-        return found is not None and save(store, found)
+        return None if found is None else save(store, found_in(found))
 
     def diagnose(self, store: Store, run_id: str) -> Diagnosis | None:
         """Only reads. ``None``: the last diagnosis stays as it is.
@@ -111,19 +113,41 @@ class Diagnoser:
         return found.model_copy(update=beside)
 
 
-def save(store: Store, found: Diagnosis) -> bool:
-    """Save what was found of a run, and with earlier runs what it showed of them once it has ended. ``False``: it says
-    the same as the last diagnosis.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is saved of a diagnosis."""
+
+    to_save: ToSave
+    ended: Diagnosis | None
+    """The diagnosis of a run that does not run any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a run was judged to be, once that is saved."""
+
+    verdict: RunVerdict | None
+    """``None``: there is none."""
+    is_new: bool
+    """The diagnosis differs from the last one."""
+
+
+def found_in(diagnosis: Diagnosis) -> Found:
+    return Found(to_save(diagnosis), None if diagnosis.status == "running" else diagnosis)
+
+
+def save(store: Store, found: Found) -> Judgement:
+    """Save what was found of a run, and with earlier runs what it showed of them once it has ended.
 
     Raises:
         NotFoundError: there is no such run.
         TryLaterError: the store cannot be written.
     """
-    changed = store.save_diagnosis(found)
-    if found.status != "running":
-        add_to_ledgers(store, found)
-        add_replay(store, found.run_id)
-    return changed
+    is_new = store.save_found(found.to_save)
+    if found.ended is not None:
+        add_to_ledgers(store, found.ended)
+        add_replay(store, found.ended.run_id)
+    return Judgement(found.to_save.verdict, is_new=is_new)
 
 
 MOST_KEPT = 64

@@ -25,6 +25,7 @@ from underfed_server.api.scheduler import CurveOf, Judge, JudgementScheduler
 from underfed_server.api.served_hotspots import ServedHotspots
 from underfed_server.api.service import HEALTH
 from underfed_server.api.traffic import Traffic
+from underfed_server.api.window_posts import WindowPosts
 from underfed_server.budget import Budget
 from underfed_server.counters import Counters
 from underfed_server.diagnose import LoaderDiagnoses
@@ -68,6 +69,8 @@ class Application:
         self._api = build(parts)
         self._turns = Turns()
         self._traffic = Traffic(self._serve, parts.counters)
+        self.posts = WindowPosts(gate, self._ingest, answers, self._traffic, budget)
+        """For the server: posts of windows that come as agents send them need not come through here."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

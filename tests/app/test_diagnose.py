@@ -172,7 +172,7 @@ def test_what_a_change_gained_is_kept_when_the_steps_before_it_were_deleted(stor
     assert [entry.advice_of for entry in ledger] == ["before"]
     Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
     assert len(store.steps("before", 0, "train")) == 0
-    assert Diagnoser()(store, "before") is False
+    assert Diagnoser()(store, "before") is None
     assert store.diagnosis("before") == diagnosis
     record(store, "after", range(10, 12), num_workers=advised, wait_ms=2, started_at=LATE)
     assert judged(store, Diagnoser(), "after").ledger == ledger
@@ -184,7 +184,8 @@ def test_an_equal_diagnosis_is_no_change(store: Store) -> None:
     judge = Diagnoser()
     record(store, "before", range(10), num_workers=0, wait_ms=LOAD_MS, started_at=EARLY)
     end(store, "before", 10, EARLY)
-    assert [judge(store, "before") for _ in range(3)] == [True, False, False]
+    judgements = [judge(store, "before") for _ in range(3)]
+    assert [each is not None and each.is_new for each in judgements] == [True, False, False]
 
 
 def test_the_earlier_run_is_read_again_only_when_the_later_one_has_grown(

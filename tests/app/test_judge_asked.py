@@ -12,10 +12,10 @@ import pytest
 from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post
+from underfed_server.diagnose import Found, found_in
 from underfed_server.errors import TryLaterError
 from underfed_server.forked.forks import Forks, NoForksError
 from underfed_server.forked.judge import JudgeProcess
-from underfed_server.model import Diagnosis
 from underfed_server.store.reading.spark import Curve
 from underfed_server.store.store import Store
 
@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_a_diagnosis_is_saved_and_its_curve_kept_for_who_asks_first(store: Store) -> None:
-    judge = JudgeProcess(lambda run_id: (made_diagnosis(run_id), [0.25, None]))
+    judge = JudgeProcess(lambda run_id: (found_in(made_diagnosis(run_id)), [0.25, None]))
     assert judge(store, "run-1")
     saved = store.diagnosis("run-1")
     assert saved is not None and saved.bound == made_diagnosis("run-1").bound
@@ -37,7 +37,7 @@ def test_a_diagnosis_is_saved_and_its_curve_kept_for_who_asks_first(store: Store
 
 
 def test_a_judgement_that_failed_leaves_no_curve(store: Store) -> None:
-    def die(_: str) -> tuple[Diagnosis | None, Curve]:
+    def die(_: str) -> tuple[Found | None, Curve]:
         raise TryLaterError("it has died")
 
     judge = JudgeProcess(die)
@@ -65,7 +65,7 @@ def test_a_process_that_is_asked_for_as_the_service_ends_is_no_failure(monkeypat
 def test_the_service_judges_itself_where_no_process_can_be_forked(store: Store) -> None:
     asked: list[str] = []
 
-    def end(run_id: str) -> tuple[Diagnosis | None, Curve]:
+    def end(run_id: str) -> tuple[Found | None, Curve]:
         asked.append(run_id)
         raise NoForksError("it has died")
 

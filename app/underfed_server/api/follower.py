@@ -25,8 +25,8 @@ CLOSING_S = 5.0
 class Follower:
     """Starts with :meth:`start`, ends with :meth:`close`."""
 
-    def __init__(self, store: Store, events: Events, touch: Callable[[set[str]], None]) -> None:
-        """``touch`` is called with the runs that have new windows."""
+    def __init__(self, store: Store, events: Events, touch: Callable[[set[str], set[str]], None]) -> None:
+        """``touch`` is called with the runs that have new windows, and with those among them that have ended."""
         self._store = store
         self._events = events
         self._touch = touch
@@ -48,7 +48,8 @@ class Follower:
     def _look(self) -> None:
         now = self._store.now()
         changes = [each for each in self._store.changes(self._since - OVERLAP) if self._known.get(each.run_id) != each]
-        self._touch({each.run_id for each in changes if self._has_windows(each)})
+        come = [each for each in changes if self._has_windows(each)]
+        self._touch({each.run_id for each in come}, {each.run_id for each in come if not each.open_ranks})
         for each in changes:
             self._tell(each)
         self._known |= {each.run_id: each for each in changes}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from underfed_server.api.due_runs import DueRuns
 from underfed_server.api.event_streams import Events
 from underfed_server.counters import Counters
+from underfed_server.diagnose import Judgement
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.model import RunSummary
 from underfed_server.store.databases.trouble import tell
@@ -23,15 +23,11 @@ from underfed_server.store.store import Store
 
 log = logging.getLogger("underfed.scheduler")
 
-Judge = Callable[[Store, str], bool]
-"""Reads a run from the store and saves its diagnosis there. ``False``: the diagnosis equals the last one."""
+Judge = Callable[[Store, str], Judgement | None]
+"""Reads a run from the store and saves its diagnosis there. ``None``: the last one stays."""
 
 CurveOf = Callable[[str], Curve | None]
 """The run's curve, where that was read as it was judged; ``None``: it was not."""
-
-ASKED_APART_S = 0.002
-"""For each run that waits, between two times that it is asked which of them have ended: that takes 2 µs of each, in
-the process that receives windows."""
 
 SWEEP_S = 5.0
 """How often silent runs are looked for: they become lost without any event."""
@@ -75,9 +71,9 @@ class JudgementScheduler:
         self._counters = counters
         self._due = DueRuns()
         self._awaited: set[str] = set()
+        self._ended: set[str] = set()
         self._in_hand: set[str] = set()
         self._sweep_at = time.monotonic()
-        self._asked_at = -math.inf
         self._changed = threading.Condition()
         self._watching = threading.Lock()
         self._is_closing = False
@@ -112,11 +108,12 @@ class JudgementScheduler:
         except TryLaterError as error:
             log.warning("the runs were not left to other processes: %s", error)
 
-    def touch(self, run_ids: set[str]) -> None:
-        """Something happened to these runs. Does not block; any thread."""
+    def touch(self, run_ids: Collection[str], ended: Collection[str] = ()) -> None:
+        """Something happened to these runs, of which all ranks of ``ended`` have ended. Does not block; any thread."""
         now = time.monotonic()
         with self._changed:
             self._due.touch(run_ids, now)
+            self._ended.update(ended)
             self._changed.notify()
 
     def hurry(self, run_id: str) -> None:
@@ -159,33 +156,17 @@ class JudgementScheduler:
                 until = self._sweep_at if next_at is None else min(self._sweep_at, next_at)
                 self._changed.wait(max(0.0, until - time.monotonic()))
                 ready = self._ready()
-        ended = self._first_ended(ready)
-        with self._changed:
-            # Another thread may have taken one meanwhile.
-            ready = [run_id for run_id in ready if run_id not in self._in_hand]
-            awaited = next((run_id for run_id in ready if run_id in self._awaited), None)
-            run_id = awaited or (ended if ended in ready else next(iter(ready), None))
+            first = (run_id for some in (self._awaited, self._ended) for run_id in ready if run_id in some)
+            run_id = next(first, None) or next(iter(ready), None)
             if run_id is not None:
                 self._due.take(run_id, time.monotonic())
                 self._in_hand.add(run_id)
                 self._awaited.discard(run_id)
-        return run_id
+                self._ended.discard(run_id)
+            return run_id
 
     def _ready(self) -> list[str]:
         return [run_id for run_id in self._due.ready(time.monotonic()) if run_id not in self._in_hand]
-
-    def _first_ended(self, run_ids: list[str]) -> str | None:
-        """``None``: there is no choice, none has ended, the store does not tell, or it was asked just now."""
-        with self._changed:
-            now = time.monotonic()
-            if len(run_ids) < 2 or now < self._asked_at + ASKED_APART_S * len(run_ids):
-                return None
-            self._asked_at = now
-        try:
-            return self._store.first_ended(run_ids)
-        except Exception as error:
-            tell(log, error, "which runs have ended could not be read")
-            return None
 
     def _sweep(self) -> None:
         try:
@@ -206,15 +187,17 @@ class JudgementScheduler:
                 self._defer(run_id)
                 return
             as_of = self._store.now()
-            changed = self._judged(run_id)
+            judgement = self._judged(run_id)
             self._watch(run_id)
             self._store.note_judged(run_id, self._curve_of(run_id), as_of)
-            run = self._store.summary(run_id)
-            with self._changed:
-                self._due.note(run_id, None if run.bound == "unknown" else (run.bound, run.level, run.cause))
+            if judgement is not None:
+                found = judgement.verdict
+                with self._changed:
+                    self._due.note(run_id, None if found is None else (found.bound, found.level, found.cause))
             # Where the database is shared, every process notifies its own pages: see Follower.
-            if not self._store.is_shared:
-                self._events.publish(run, diagnosis_changed=changed)
+            if not self._store.is_shared and self._events.open_streams:
+                run = self._store.summary(run_id)
+                self._events.publish(run, diagnosis_changed=judgement is not None and judgement.is_new)
         except NotFoundError:
             return  # deleted meanwhile
         except Exception as error:
@@ -249,10 +232,10 @@ class JudgementScheduler:
         with self._changed:
             self._due.defer(run_id, time.monotonic() + AGAIN_S)
 
-    def _judged(self, run_id: str) -> bool:
-        """Whether the diagnosis differs from the last one."""
+    def _judged(self, run_id: str) -> Judgement | None:
+        """``None``: its last diagnosis stays."""
         if self._judge is None:
-            return False
+            return None
         try:
             return self._judge(self._store, run_id)
         except (NotFoundError, TryLaterError):
@@ -261,4 +244,4 @@ class JudgementScheduler:
             # Its last diagnosis stays: its windows and its line in the list must not wait until the rule is repaired.
             if not self._is_closing:
                 tell(log, error, f"run {run_id} could not be judged")
-            return False
+            return None

@@ -8,14 +8,14 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import cache
 
 from starlette.requests import ClientDisconnect
 
 from underfed_server.counters import Counters
-from underfed_server.errors import internal_error, written
-from underfed_server.ingest.asgi import Message, Receive, Scope, Send, answer, refuse
+from underfed_server.errors import RequestError, internal_error, written
+from underfed_server.ingest.asgi import Message, Receive, Scope, Send, answer
 from underfed_server.ingest.endpoint import PATH
 from underfed_server.logs import request_id, request_id_of
 from underfed_server.store.databases.trouble import refusal_of
@@ -57,7 +57,7 @@ class Traffic:
                 status = message["status"]
                 message["headers"] = [*message.get("headers", ()), told]
             elif status >= 400:
-                self._count_refusal(message.get("body", b""))
+                self.count_refusal(message.get("body", b""))
             await send(message)
 
         try:
@@ -65,30 +65,43 @@ class Traffic:
         except ClientDisconnect:
             status = CLIENT_LEFT
         except Exception as error:
-            refusal = None if status else refusal_of(error)
-            if refusal is not None:
-                await refuse(sending, refusal)
-            else:
-                # The only place that logs a traceback, with the id that the client was given.
-                fields = {"method": scope["method"], "path": scope["path"]}
-                log.exception("request %s failed", asked, extra={"fields": fields})
-                if not status:
-                    await answer(sending, 500, written(internal_error(asked)))
+            if status:
+                tell_failure(error, scope, asked)
                 status = 500
-        self._note(scope, status or CLIENT_LEFT, time.perf_counter() - begun)
+            else:
+                await answer(sending, *failure_of(error, scope, asked))
+        self.note(scope, status or CLIENT_LEFT, time.perf_counter() - begun)
 
-    def _count_refusal(self, body: bytes) -> None:
+    def count_refusal(self, body: bytes) -> None:
         """``body``: the one JSON shape of every failure, whoever wrote it."""
         if found := _CODE.match(body):
             self._counters.refusals.labels(found[1].decode("ascii")).inc()
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def note(self, scope: Scope, status: int, seconds: float) -> None:
+        """A request that was answered."""
         method, route = scope["method"] if scope["method"] in METHODS else "other", route_of(scope)
         # Event streams last as long as they are open.
         self._seconds(method, route, status).observe(seconds)
         level = logging.DEBUG if route in QUIET else logging.WARNING if status >= 500 else logging.INFO
         if log.isEnabledFor(level):
             log.log(level, "request", extra={"fields": _described(scope, status, seconds)})
+
+
+def failure_of(error: Exception, scope: Scope, asked: str) -> tuple[int, bytes, Iterable[tuple[str, str]]]:
+    """Status, body and headers of the answer to the request with the id ``asked``, which ``error`` ended. It
+    is logged, unless it is told to the client as it is.
+    """
+    refusal = error if isinstance(error, RequestError) else refusal_of(error)
+    if refusal is not None:
+        return refusal.status, written(refusal.detail()), refusal.headers.items()
+    tell_failure(error, scope, asked)
+    return 500, written(internal_error(asked)), ()
+
+
+def tell_failure(error: Exception, scope: Scope, asked: str) -> None:
+    """The only place that logs a traceback, with the id that the client was given."""
+    fields = {"method": scope["method"], "path": scope["path"]}
+    log.error("request %s failed", asked, exc_info=error, extra={"fields": fields})
 
 
 def route_of(scope: Scope) -> str:

@@ -13,9 +13,8 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError
 
-from underfed_server.diagnose import Diagnoser
+from underfed_server.diagnose import Diagnoser, Found, found_in
 from underfed_server.errors import RequestError
-from underfed_server.model import Diagnosis
 from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading.spark import Curve, read_spark
 from underfed_server.store.store import Store
@@ -35,15 +34,16 @@ def judge_runs(other_end: socket.socket) -> None:
     _answer_each(other_end, lambda store: partial(judged, diagnoser, store))
 
 
-def judged(diagnoser: Diagnoser, store: Store, run_id: str) -> tuple[Diagnosis | None, Curve]:
-    """A run's diagnosis, or ``None`` where its last one stays as it is, and its curve: of the same rows, which are
-    decoded here already.
+def judged(diagnoser: Diagnoser, store: Store, run_id: str) -> tuple[Found | None, Curve]:
+    """What is to be saved of a run's diagnosis, or ``None`` where its last one stays as it is, and its curve: of the
+    same rows, which are decoded here already.
 
     Raises:
         NotFoundError: there is no such run.
     """
     with store.snapshot():
-        found = diagnoser.diagnose(store, run_id)
+        diagnosis = diagnoser.diagnose(store, run_id)
+        found = None if diagnosis is None else found_in(diagnosis)
         with store.reading() as reader:
             return found, read_spark(reader, run_id)
 

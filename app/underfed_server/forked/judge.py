@@ -6,16 +6,15 @@ import logging
 import threading
 from collections.abc import Callable
 
-from underfed_server.diagnose import Diagnoser, save
+from underfed_server.diagnose import Diagnoser, Found, Judgement, save
 from underfed_server.forked.answering import judged
 from underfed_server.forked.forks import NoForksError
-from underfed_server.model import Diagnosis
 from underfed_server.store.reading.spark import Curve
 from underfed_server.store.store import Store
 
 log = logging.getLogger("underfed.judge")
 
-Ask = Callable[[str], tuple[Diagnosis | None, Curve]]
+Ask = Callable[[str], tuple[Found | None, Curve]]
 """Has a run judged by the process; raises as :meth:`AskedProcess.ask`."""
 
 
@@ -39,8 +38,8 @@ class JudgeProcess:
         """For who judges here: one at a time."""
         self._curves: dict[str, Curve] = {}
 
-    def __call__(self, store: Store, run_id: str) -> bool:
-        """Judge the run and save its diagnosis. ``False``: it says the same as the last one.
+    def __call__(self, store: Store, run_id: str) -> Judgement | None:
+        """Judge the run and save its diagnosis. ``None``: its last one stays.
 
         Raises:
             NotFoundError: there is no such run.
@@ -49,13 +48,13 @@ class JudgeProcess:
         """
         with self._turns:
             found, self._curves[run_id] = self._judged(store, run_id)
-        return found is not None and save(store, found)
+        return None if found is None else save(store, found)
 
     def curve(self, run_id: str) -> Curve | None:
         """The run's as it was judged last, for whoever asks first; ``None``: it was not judged since."""
         return self._curves.pop(run_id, None)
 
-    def _judged(self, store: Store, run_id: str) -> tuple[Diagnosis | None, Curve]:
+    def _judged(self, store: Store, run_id: str) -> tuple[Found | None, Curve]:
         own = self._own
         if own is None:
             try:

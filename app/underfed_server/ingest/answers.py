@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 
 from underfed_server.ingest.posted import Outcome
+
+Heard = Callable[[Future[Outcome]], None]
 
 
 class Answers:
@@ -17,7 +20,15 @@ class Answers:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._arrived: deque[tuple[asyncio.Future[Outcome], Future[Outcome]]] = deque()
+        self._arrived: deque[tuple[Heard, Future[Outcome]]] = deque()
+
+    def tell(self, posted: Future[Outcome], heard: Heard) -> None:
+        """On the loop: ``heard`` is called there with ``posted`` once it is done. It must not raise."""
+        self._loop = asyncio.get_running_loop()
+        posted.add_done_callback(partial(self._arrive, heard))
+        if posted.done():
+            # Perhaps before there was a callback: then nobody else brings it.
+            self._bring()
 
     async def of(self, posted: Future[Outcome]) -> Outcome:
         """Who does not wait any more takes the window back, unless it is being written.
@@ -25,12 +36,8 @@ class Answers:
         Raises:
             Exception: as ``posted`` has it.
         """
-        self._loop = asyncio.get_running_loop()
-        awaited: asyncio.Future[Outcome] = self._loop.create_future()
-        posted.add_done_callback(partial(self._arrive, awaited))
-        if posted.done():
-            # Perhaps before there was a callback: then nobody else brings it.
-            self._bring()
+        awaited: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self.tell(posted, partial(_settle, awaited))
         try:
             return await awaited
         except asyncio.CancelledError:
@@ -42,15 +49,19 @@ class Answers:
         if self._arrived and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._bring)
 
-    def _arrive(self, awaited: asyncio.Future[Outcome], posted: Future[Outcome]) -> None:
-        self._arrived.append((awaited, posted))
+    def _arrive(self, heard: Heard, posted: Future[Outcome]) -> None:
+        self._arrived.append((heard, posted))
 
     def _bring(self) -> None:
         while self._arrived:
-            awaited, posted = self._arrived.popleft()
-            if awaited.done():
-                continue
-            try:
-                awaited.set_result(posted.result())
-            except Exception as error:
-                awaited.set_exception(error)
+            heard, posted = self._arrived.popleft()
+            heard(posted)
+
+
+def _settle(awaited: asyncio.Future[Outcome], posted: Future[Outcome]) -> None:
+    if awaited.done():
+        return
+    try:
+        awaited.set_result(posted.result())
+    except Exception as error:
+        awaited.set_exception(error)

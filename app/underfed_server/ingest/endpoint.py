@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import NamedTuple
 
 import msgspec
 
@@ -45,6 +46,22 @@ MOST_BYTES = 4 * 2**20
 _encode = msgspec.json.Encoder().encode
 
 
+class Head(NamedTuple):
+    """What the headers of a post say of its body."""
+
+    encoding: str
+    project: str | None
+    """The only one that the window's run may belong to; ``None``: any."""
+
+
+def head_of(permission: Permission | None, headers: Headers) -> Head:
+    """Raises:
+    RequestError: the sender may not post windows, or the headers already show that this one cannot be read.
+    """
+    project = _permitted(permission, headers).home("ingest", None)
+    return Head(_checked(headers), project)
+
+
 class Ingest:
     """Answers with the shapes of docs/wire.md, once the window is on disk."""
 
@@ -56,30 +73,44 @@ class Ingest:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            ack = await self._take(scope, receive)
+            body = written_outcome(await self._take(scope, receive))
         except RequestError as error:
             await refuse(send, error)
         except ConnectionResetError:
             return
         else:
-            await answer(send, 200, _encode(_told(ack)))
+            await answer(send, 200, body)
 
-    async def _take(self, scope: Scope, receive: Receive) -> Ack:
+    async def _take(self, scope: Scope, receive: Receive) -> Outcome:
         if scope["method"] != "POST":
             raise MethodNotAllowedError(f"{PATH} does not take {scope['method']}; POST windows to it", allow="POST")
-        headers: Headers = dict(scope["headers"])
-        project = _permitted(scope[PERMISSION], headers).home("ingest", None)
-        encoding = _checked(headers)
+        head = head_of(scope[PERMISSION], dict(scope["headers"]))
         body = await read_body(receive, MOST_BYTES, self._budget)
-        inflated = inflate(body, encoding)
+        return await self._answers.of(self.submit(head, body))
+
+    def submit(self, head: Head, body: bytes) -> Future[Outcome]:
+        """The future is done once the window is on disk, or was refused.
+
+        Raises:
+            RequestError: ``body`` is no window, or too much waits already.
+        """
+        inflated = inflate(body, head.encoding)
         window = _window(inflated)
-        if project is not None:
-            window = within(window, project)
-        posted = PostedWindow(window, encoding, body, project, decoded_bytes=most_decoded_bytes(inflated))
-        outcome = await self._answers.of(self._submit(posted))
-        if isinstance(outcome, RequestError):
-            raise outcome
-        return outcome
+        if head.project is not None:
+            window = within(window, head.project)
+        decoded_bytes = most_decoded_bytes(inflated)
+        return self._submit(PostedWindow(window, head.encoding, body, head.project, decoded_bytes=decoded_bytes))
+
+
+def written_outcome(outcome: Outcome) -> bytes:
+    """The body of the answer to a window that is on disk.
+
+    Raises:
+        RequestError: it was refused.
+    """
+    if isinstance(outcome, RequestError):
+        raise outcome
+    return _encode(_told(outcome))
 
 
 def _told(ack: Ack) -> dict[str, object]:

@@ -56,7 +56,7 @@ from underfed_server.store.writing.compact import Compaction, prepare
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import MOST_JUDGED_BYTES, MOST_KEPT_BYTES, Tails
 from underfed_server.store.writing.windows import Appender
-from underfed_server.store.writing.writer import Prepare, Writer
+from underfed_server.store.writing.writer import Heard, Prepare, Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -135,7 +135,7 @@ class Store:
         self.database = open_database(url, only_reads=only_reads)
         is_shared = self.database.is_shared
         self._own = _OfThread()
-        self._listeners: list[Callable[[set[str]], None]] = []
+        self._listeners: list[Heard] = []
         self._answerers: list[Callable[[], None]] = []
         self._tails = Tails(MOST_JUDGED_BYTES if only_reads else MOST_KEPT_BYTES)
         self._tails_of_steps = Tails(decode=decode_steps)
@@ -180,8 +180,9 @@ class Store:
         """Other service processes use the same database."""
         return self.database.is_shared
 
-    def listen(self, heard: Callable[[set[str]], None]) -> None:
-        """``heard`` is called on the writer's thread with the runs that have new windows. It must not block."""
+    def listen(self, heard: Heard) -> None:
+        """``heard`` is called on the writer's thread with the runs that have new windows, and with those of them that
+        have ended. It must not block."""
         self._listeners.append(heard)
 
     def listen_for_answers(self, heard: Callable[[], None]) -> None:
@@ -375,7 +376,6 @@ class Store:
     # --- diagnoses, and what they say of all runs ---------------------------------------------------
 
     diagnosis = _reads(diagnoses.read_diagnosis)
-    first_ended = _reads(diagnoses.first_ended)
     unjudged = _reads_now(diagnoses.unjudged)
     team_runs = _reads(read_team_runs)
     counted = _reads(read_counted)
@@ -387,10 +387,14 @@ class Store:
     def save_diagnosis(self, diagnosis: Diagnosis) -> bool:
         """Replace the run's last diagnosis; answers to its windows have that verdict from then on. ``False``: the new
         one equals it."""
+        return self.save_found(diagnoses.to_save(diagnosis))
+
+    def save_found(self, found: diagnoses.ToSave) -> bool:
+        """Likewise, of what another process made of it."""
 
         def save(connection: Connection) -> bool:
-            changed = diagnoses.save_diagnosis(connection, self.now(), diagnosis)
-            self._writer.note_verdict(diagnosis.run_id, diagnoses.verdict_of(diagnosis))
+            changed = diagnoses.save_diagnosis(connection, self.now(), found)
+            self._writer.note_verdict(found.run_id, found.verdict)
             return changed
 
         return self.write(save)
@@ -430,9 +434,9 @@ class Store:
             summaries.run_row(reader.connection, run_id)
             return read_rows(kind, reader, run_id, rank, lane, last)
 
-    def _tell(self, run_ids: set[str]) -> None:
+    def _tell(self, run_ids: set[str], ended: set[str]) -> None:
         for heard in self._listeners:
-            heard(run_ids)
+            heard(run_ids, ended)
 
     def _answer(self) -> None:
         for heard in self._answerers:

@@ -15,6 +15,7 @@ from tests.app.made_windows import made_window
 from tests.app.serving import poll, settings_for
 from tests.app.store.posting import post
 from underfed_server.alerts import watcher
+from underfed_server.diagnose import Judgement, found_in, save
 from underfed_server.main import create_app
 from underfed_server.settings import Settings
 from underfed_server.store.alerts.rules import NewRule
@@ -22,8 +23,8 @@ from underfed_server.store.runs.audit_log import UNKNOWN
 from underfed_server.store.store import Store
 
 
-def judge(store: Store, run_id: str) -> bool:
-    return store.save_diagnosis(made_diagnosis(run_id))
+def judge(store: Store, run_id: str) -> Judgement:
+    return save(store, found_in(made_diagnosis(run_id)))
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from tests.app.made_windows import made_stream, made_window
 from tests.app.serving import AS_OWNER, poll, serving, settings_for
 from tests.app.store.posting import post
 from underfed_server.api import due_runs, event_streams
+from underfed_server.diagnose import Judgement, found_in, save
 from underfed_server.main import Application, create_app
 from underfed_server.model import RunEvent, RunSummary
 from underfed_server.store.store import Store
@@ -34,7 +35,6 @@ class Judge:
     def __init__(self) -> None:
         self.judged: list[str] = []
         self.judged_at: list[float] = []
-        self._found: dict[str, int] = {}
         self._busy_with: str | None = None
         self._is_free = threading.Event()
 
@@ -47,7 +47,7 @@ class Judge:
         finally:
             self._is_free.set()
 
-    def __call__(self, store: Store, run_id: str) -> bool:
+    def __call__(self, store: Store, run_id: str) -> Judgement:
         self.judged.append(run_id)
         if run_id == self._busy_with:
             self._is_free.wait(60)
@@ -55,9 +55,7 @@ class Judge:
         if run_id == "spoilt":
             raise ValueError("on purpose")
         found = 20 if run_id == "steady" else len(self.judged)
-        store.save_diagnosis(made_diagnosis(run_id, judged_steps=found))
-        before, self._found[run_id] = self._found.get(run_id), found
-        return before != found
+        return save(store, found_in(made_diagnosis(run_id, judged_steps=found)))
 
 
 @pytest.fixture
@@ -197,6 +195,19 @@ def test_a_verdict_that_somebody_waits_for_is_given_before_all_else(
         for run_id in ("run-1", "run-2", "run-3"):
             post(store, [*made_stream(1, run_id=run_id), made_window(1, run_id=run_id, end={"status": "finished"})])
         ask(address, "GET", "/api/v1/runs/run-2/diagnosis")
+    poll(lambda: len(judge.judged) > 1)
+    assert judge.judged[:2] == ["busy", "run-2"]
+
+
+@pytest.mark.usefixtures("address")
+def test_a_run_that_has_ended_is_judged_before_those_that_run(application: Application, judge: Judge) -> None:
+    store = store_of(application)
+    with judge.busy_with("busy"):
+        post(store, made_stream(1, run_id="busy"))
+        poll(lambda: judge.judged)
+        for run_id in ("run-1", "run-2", "run-3"):
+            post(store, made_stream(1, run_id=run_id))
+        post(store, [made_window(1, run_id="run-2", end={"status": "finished"})])
     poll(lambda: len(judge.judged) > 1)
     assert judge.judged[:2] == ["busy", "run-2"]
 

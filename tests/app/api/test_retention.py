@@ -141,7 +141,7 @@ def test_a_verdict_outlives_the_steps_it_was_made_of(client: TestClient, store: 
     assert before["judged_steps"] > 0
     assert before["is_final"]
     Retention(store, RetentionPolicy(retain_us=1)).delete_surplus()
-    assert judge(store, "run-1") is False
+    assert judge(store, "run-1") is None
     assert client.get("/api/v1/runs/run-1/diagnosis").json() == before
 
 

@@ -13,13 +13,16 @@ import resource
 import struct
 import termios
 from collections import Counter
+from collections.abc import Iterable
+from functools import partial
 from typing import Any, Literal, cast
 
 from uvicorn._types import ASGI3Application
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from underfed_server.api.admission.proxy import trusts
 from underfed_server.api.admission.rate_limits import key_of
+from underfed_server.api.admission.usual_post import MOST_BYTES, TARGET, UsualPost, UsualPosts
 from underfed_server.counters import Counters, EndReason
 from underfed_server.errors import (
     HeadersTooLargeError,
@@ -175,9 +178,10 @@ class _Transport:
 class BoundedProtocol(HttpToolsProtocol):
     """One connection."""
 
-    def __init__(self, connections: Connections, **uvicorns: Any) -> None:
+    def __init__(self, connections: Connections, posts: UsualPosts, **uvicorns: Any) -> None:
         super().__init__(**uvicorns)
         self._all = connections
+        self._posts = posts
         self._address: str | None = None
         """``None``: it was refused, or has ended."""
         self._awaited: Part | None = "headers"
@@ -194,7 +198,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._is_answering_last = False
         """What came after a request is not one: that request is answered, nothing more is read."""
         self._is_leaving = False
-        self._answered: RequestResponseCycle | None = None
+        self._answered: RequestResponseCycle | UsualPost | None = None
+        self._post: UsualPost | None = None
+        """Whose body is awaited."""
         self._own: asyncio.Transport
         self._uvicorns: _Transport
         self.key = ""
@@ -243,6 +249,8 @@ class BoundedProtocol(HttpToolsProtocol):
             if self._answered is not None:
                 self._answered.disconnected = True
                 self._answered.message_event.set()
+            if self._post is not None:
+                self._posts.drop(self._post)
             super().connection_lost(exc)
             self._uvicorns.let_go(self._own)
 
@@ -310,7 +318,13 @@ class BoundedProtocol(HttpToolsProtocol):
             self._wrong = MalformedError(ambiguity)
         if self._wrong is not None:
             raise self._wrong
-        super().on_headers_complete()
+        post = self._usual_post()
+        if post is None:
+            super().on_headers_complete()
+        else:
+            post.answer = partial(self._answer_post, post)
+            self._answered = self._post = post
+            self.cycle = cast(RequestResponseCycle, post)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answered = cycle
@@ -329,6 +343,43 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._awaited, self._received_bytes = None, 0
+        if self._post is not None:
+            post, self._post = self._post, None
+            self._posts.take(post)
+
+    # --- posts of windows -------------------------------------------------------------------------
+
+    def _usual_post(self) -> UsualPost | None:
+        """``None``: this request is none, or another one is under way."""
+        if self.url != TARGET or self.parser.get_method() != b"POST" or self.expect_100_continue:
+            return None
+        if self.parser.get_http_version() != "1.1" or not self.parser.should_keep_alive():
+            return None
+        is_free = self.cycle is None or self.cycle.response_complete
+        length = next((value for name, value in self.headers if name == b"content-length"), b"")
+        # All digits: the parser refuses others.
+        if not is_free or self.flow.write_paused or not length or int(length) > MOST_BYTES:
+            return None
+        self.scope |= {"method": "POST", "path": TARGET.decode(), "query_string": b""}
+        return self._posts.begin(cast(Any, self.scope), int(length))
+
+    def _answer_post(self, post: UsualPost, status: int, body: bytes, headers: Iterable[tuple[str, str]]) -> None:
+        if post.disconnected:
+            return
+        head = [STATUS_LINE[status]]
+        for known, content in self.server_state.default_headers:
+            head += known, b": ", content, b"\r\n"
+        told = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n"
+        told += "".join(f"{name.lower()}: {value}\r\n" for name, value in headers)
+        if not post.keep_alive:
+            told += "connection: close\r\n"
+        self.transport.write(b"".join((*head, told.encode("latin-1"), b"\r\n", body)))
+        post.response_started = post.response_complete = True
+        if not post.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
+
+    # --- what is no request -----------------------------------------------------------------------
 
     def send_400_response(self, msg: str) -> None:
         is_whole = self._awaited != "body" and self.cycle is not None and not self.cycle.response_complete

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from underfed_server.api.admission.access import Access, Credentials, credentials_of
 from underfed_server.api.admission.guesses import Guesses
@@ -60,19 +60,12 @@ class Gate:
             ConnectionResetError: the client went away before its body was complete.
         """
         headers = dict(scope["headers"])
-        person = self._proxy.seen(scope, headers)
-        if self._access.is_open:
-            require_not_forwarded(headers)
-            require_local_name(headers)
-        require_text(scope)
-        require_same_site(scope["method"], headers)
+        person = self._required(scope, headers)
         if not is_ingest:
             require_json(scope["method"], headers)
         permission = await self._permission(scope, headers, person)
         scope[PERMISSION] = permission
-        key = key_of_caller(scope, permission)
-        # What is only said to come is not paid for: of a larger body nothing more is read.
-        self._limits.take(key, min(length_of(headers), MOST_BYTES))
+        key = self.charge(scope, permission, headers)
         if b"transfer-encoding" in headers:
             receive = _counted(receive, lambda size: self._limits.take_bytes(key, size))
         if is_ingest or scope["method"] not in WRITES or not _has_body(headers):
@@ -88,6 +81,49 @@ class Gate:
         require_size(length_of(headers), most)
         return _held(await read_body(receive, most, self._budget), receive)
 
+    def known(self, scope: Scope, headers: dict[bytes, bytes]) -> Permission | None:
+        """The caller's permission, where that is known without asking the database; ``None``: it is not, or there is
+        none. ``headers`` are those of ``scope``.
+
+        Raises:
+            RequestError: the request is not admitted.
+        """
+        person = self._required(scope, headers)
+        credentials = credentials_of(headers)
+        found = self._access.of_secret(credentials)
+        if not self._access.is_open:
+            if found is None:
+                return None
+            address, digests = address_of(scope), self._guessable(credentials)
+            self._require_guesses(address, digests)
+            self._note_guesses(address, digests)
+        return self._noted(found, credentials, person)
+
+    def charge(self, scope: Scope, permission: Permission | None, headers: Headers) -> str:
+        """Whom the request is charged to.
+
+        Raises:
+            TooManyRequestsError: this caller sent more than it may.
+        """
+        key = key_of_caller(scope, permission)
+        # What is only said to come is not paid for: of a larger body nothing more is read.
+        self._limits.take(key, min(length_of(headers), MOST_BYTES))
+        return key
+
+    def _required(self, scope: Scope, headers: dict[bytes, bytes]) -> Person | None:
+        """What holds for every request; and who asks, as the proxy says.
+
+        Raises:
+            RequestError: it does not hold for this one.
+        """
+        person = self._proxy.seen(scope, headers)
+        if self._access.is_open:
+            require_not_forwarded(headers)
+            require_local_name(headers)
+        require_text(scope)
+        require_same_site(scope["method"], headers)
+        return person
+
     async def _permission(self, scope: Scope, headers: Headers, person: Person | None) -> Permission | None:
         """On an open service an unknown secret is as good as none: each that it knows is random.
 
@@ -98,6 +134,10 @@ class Gate:
         found = self._access.of_secret(credentials)
         if not self._access.is_open:
             found = await self._of_guessable(address_of(scope), credentials, found)
+        return self._noted(found, credentials, person)
+
+    def _noted(self, found: Permission | None, credentials: Credentials, person: Person | None) -> Permission | None:
+        """What the request may do whose secret permits ``found``; ``None``: nothing."""
         # A token that is unknown, or no longer known, is refused, whoever the proxy says is signed in: who revokes it
         # means that. A browser keeps the cookie of a session that has ended, and its user may go on as the proxy says.
         permission = self._access.permission(found, person if credentials.bearer is None else None)
@@ -105,21 +145,33 @@ class Gate:
             self._access.note_use(permission)
         return permission
 
+    def _guessable(self, credentials: Credentials) -> list[bytes]:
+        return [digest for digest in credentials if digest is not None and not self._access.knows_random(digest)]
+
     async def _of_guessable(
         self, address: str, credentials: Credentials, found: Permission | None
     ) -> Permission | None:
         """Raises:
         TooManyRequestsError: as above.
         """
-        digests = [digest for digest in credentials if digest is not None and not self._access.knows_random(digest)]
-        for digest in digests:
-            self._guesses.require(address, digest)
+        digests = self._guessable(credentials)
+        self._require_guesses(address, digests)
         if found is None and digests:
             # In a thread: it reads the database, and no other request must wait for that.
             found = await asyncio.to_thread(self._access.look_up, credentials)
+        self._note_guesses(address, digests)
+        return found
+
+    def _require_guesses(self, address: str, digests: Sequence[bytes]) -> None:
+        """Raises:
+        TooManyRequestsError: as above.
+        """
+        for digest in digests:
+            self._guesses.require(address, digest)
+
+    def _note_guesses(self, address: str, digests: Sequence[bytes]) -> None:
         for digest in digests:
             self._guesses.note(address, digest, is_right=self._access.knows(digest))
-        return found
 
 
 def address_of(scope: Scope) -> str:

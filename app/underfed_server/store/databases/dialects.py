@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, Text
+from sqlalchemy import ColumnElement, Connection, Dialect, Table, Text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import IdentifierPreparer, SQLCompiler
@@ -43,6 +43,28 @@ def plain_upsert(connection: Connection, table: Table, names: Sequence[str], *, 
 def plain_update(connection: Connection, table: Table, names: Sequence[str]) -> str:
     """Set the columns ``names`` of the row whose key follows them, likewise."""
     return _plain_update(connection.dialect.name, table, tuple(names))
+
+
+def put(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+    """As :func:`upsert` of one row, with values as the table's types have them. Own study: a third of its cost."""
+    statement = plain_upsert(connection, table, tuple(row))
+    connection.exec_driver_sql(statement, _as_driver_has(connection.dialect, table, row))
+
+
+def change(connection: Connection, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Likewise, set the columns of ``values`` in the row of this primary key, in the order of the table's."""
+    statement = plain_update(connection, table, tuple(values))
+    connection.exec_driver_sql(statement, _as_driver_has(connection.dialect, table, {**values, **key}))
+
+
+def _as_driver_has(dialect: Dialect, table: Table, row: Mapping[str, Any]) -> tuple[Any, ...]:
+    kinds = _processors(dialect, table, tuple(row))
+    return tuple(value if kind is None else kind(value) for kind, value in zip(kinds, row.values(), strict=True))
+
+
+@cache
+def _processors(dialect: Dialect, table: Table, names: tuple[str, ...]) -> Sequence[Callable[[Any], Any] | None]:
+    return [table.c[name].type.dialect_impl(dialect).bind_processor(dialect) for name in names]
 
 
 @cache

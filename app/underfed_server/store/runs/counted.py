@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, true
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, select, true
 
 from underfed_server.model import Diagnosis
 from underfed_server.names import Projects
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.dialects import upsert
+from underfed_server.store.databases.dialects import put
 
 US_PER_HOUR = 3_600_000_000
 
@@ -39,32 +40,47 @@ class Counted:
     """Amounts beyond the limit."""
 
 
-def count_run(connection: Connection, row: RowMapping, diagnosis: Diagnosis) -> None:
-    """Add what this verdict tells that was not counted yet. ``row``: the run's."""
-    has_ended = diagnosis.status != "running"
+class ToCount(NamedTuple):
+    """What a verdict tells of its run that is counted."""
+
+    bound: str | None
+    """``None``: the run has not ended."""
+    cause: str
+    gpu_lost_us: int | None
+    gpu_us: int | None
+
+
+def to_count(diagnosis: Diagnosis) -> ToCount:
     lost_us, used_us = (_us(hours) for hours in (diagnosis.gpu_hours_lost, diagnosis.hours_used))
-    if lost_us is None and not has_ended:
+    cause = diagnosis.causes[0].cause if diagnosis.causes else ""
+    return ToCount(None if diagnosis.status == "running" else diagnosis.bound, cause, lost_us, used_us)
+
+
+# Built once: building a statement costs more than running it.
+_OF_RUN = select(tables.counted_run).where(_run.run_id == bindparam("run_id"))
+_LOST = select(_loss.cause, _loss.gpu_lost_us).where(_loss.run_id == bindparam("run_id"))
+
+
+def count_run(connection: Connection, run_id: str, row: RowMapping, told: ToCount) -> None:
+    """Add what is ``told`` and was not counted yet. ``row``: the run's."""
+    if told.gpu_lost_us is None and told.bound is None:
         return
-    run_id = diagnosis.run_id
     # Project and user stay those that it was first counted for, as the amounts do.
-    found = connection.execute(select(tables.counted_run).where(_run.run_id == run_id)).mappings().first()
+    found = connection.execute(_OF_RUN, {"run_id": run_id}).mappings().first()
     known = dict(found or {"project": row["project"], "user": row["user"], "bound": None, "gpu_us": 0})
-    bound = known["bound"] or (diagnosis.bound if has_ended else None)
-    gpu_us = known["gpu_us"] if lost_us is None else max(known["gpu_us"], used_us or 0)
+    gpu_us = known["gpu_us"] if told.gpu_lost_us is None else max(known["gpu_us"], told.gpu_us or 0)
     of_run = {"run_id": run_id, "project": known["project"], "user": known["user"]}
-    connection.execute(upsert(connection, tables.counted_run), of_run | {"bound": bound, "gpu_us": gpu_us})
-    if lost_us:
-        cause = diagnosis.causes[0].cause if diagnosis.causes else ""
-        _count_loss(connection, of_run | {"cause": cause}, lost_us)
+    put(connection, tables.counted_run, of_run | {"bound": known["bound"] or told.bound, "gpu_us": gpu_us})
+    if told.gpu_lost_us:
+        _count_loss(connection, of_run | {"cause": told.cause}, told.gpu_lost_us)
 
 
 def _count_loss(connection: Connection, key: Mapping[str, str], lost_us: int) -> None:
-    statement = select(_loss.cause, _loss.gpu_lost_us).where(_loss.run_id == key["run_id"])
-    counted = {cause: int(amount) for cause, amount in connection.execute(statement)}
+    rows = connection.execute(_LOST, {"run_id": key["run_id"]})
+    counted = {cause: int(amount) for cause, amount in rows}
     more_us = lost_us - sum(counted.values())
     if more_us > 0:
-        amount = counted.get(key["cause"], 0) + more_us
-        connection.execute(upsert(connection, tables.counted_loss), {**key, "gpu_lost_us": amount})
+        put(connection, tables.counted_loss, {**key, "gpu_lost_us": counted.get(key["cause"], 0) + more_us})
 
 
 def read_counted(connection: Connection, projects: Projects, limit: int) -> Counted:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -12,38 +12,74 @@ from sqlalchemy import Connection, bindparam, or_, select, update
 from underfed_server.ingest.posted import RunVerdict
 from underfed_server.model import BestAdvice, Diagnosis
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.dialects import upsert
-from underfed_server.store.runs.counted import count_run
-from underfed_server.store.runs.read_rates import save_read_rate
-from underfed_server.store.runs.status import LOST_AFTER, status_column
+from underfed_server.store.databases.dialects import change, put
+from underfed_server.store.runs.counted import ToCount, count_run, to_count
+from underfed_server.store.runs.read_rates import columns_of, save_read_rate
+from underfed_server.store.runs.status import LOST_AFTER, status_column, status_heard_within
 from underfed_server.store.runs.summaries import OF_FINAL, is_final, run_columns
 
 # Built once: building a statement costs more than running it.
 _known = tables.diagnosis.c
 _LAST = select(_known.body, _known.judged_at).where(_known.run_id == bindparam("run_id"))
+_HEARD = ("earliest", "latest")
+_HEARD = ("earliest", "latest")
 # Names other than the columns': those stand for what is set.
 _JUDGED_AGAIN = update(tables.diagnosis).where(_known.run_id == bindparam("of"), _known.body == bindparam("same"))
-_OF_RUN = update(tables.run).where(tables.run.c.run_id == bindparam("of"))
+_NOTED = (
+    update(tables.run)
+    .where(tables.run.c.run_id == bindparam("of"))
+    .values(judged_status=status_heard_within(*(bindparam(name, type_=tables.Instant) for name in _HEARD)))
+)
 
 
-def save_diagnosis(connection: Connection, now: datetime, diagnosis: Diagnosis) -> bool:
+@dataclass(frozen=True, slots=True)
+class ToSave:
+    """What of a diagnosis is stored, made where that is made: who saves it receives windows meanwhile."""
+
+    run_id: str
+    body: str
+    candidates: Sequence[Any] | None
+    read_rate: Mapping[str, Any] | None
+    counted: ToCount
+    figures: Mapping[str, Any]
+    """By column of the run's row."""
+
+    @property
+    def verdict(self) -> RunVerdict | None:
+        """``None``: there is none."""
+        if self.figures["bound"] == "unknown":
+            return None
+        return RunVerdict(**{each.name: self.figures[each.name] for each in fields(RunVerdict)})
+
+
+def to_save(diagnosis: Diagnosis) -> ToSave:
+    found = diagnosis.candidates
+    return ToSave(
+        diagnosis.run_id,
+        diagnosis.model_dump_json(by_alias=True, exclude={"is_final"}),
+        [found.model_dump(mode="json")] if found else None,
+        columns_of(diagnosis.read_rate),
+        to_count(diagnosis),
+        _figures(diagnosis),
+    )
+
+
+def save_diagnosis(connection: Connection, now: datetime, found: ToSave) -> bool:
     """Replace the run's last diagnosis, in the list of runs too. ``False``: the new one equals it.
 
     Raises:
         NotFoundError: there is no such run.
     """
-    row = run_columns(connection, diagnosis.run_id, "project", "user")
-    body = diagnosis.model_dump_json(by_alias=True, exclude={"is_final"})
-    same = {"of": diagnosis.run_id, "same": body, "judged_at": now}
+    run_id = found.run_id
+    row = run_columns(connection, run_id, "project", "user")
+    same = {"of": run_id, "same": found.body, "judged_at": now}
     changed = not connection.execute(_JUDGED_AGAIN, same).rowcount
     if changed:
-        save_read_rate(connection, now, diagnosis.run_id, diagnosis.read_rate)
-        count_run(connection, row, diagnosis)
-        found = diagnosis.candidates
-        asked = {"candidates": [found.model_dump(mode="json")] if found else None}
-        said = {"run_id": diagnosis.run_id, "body": body, **asked, "judged_at": now, "changed_at": now}
-        connection.execute(upsert(connection, tables.diagnosis), said)
-    connection.execute(_OF_RUN, {"of": diagnosis.run_id, "changed_at": now, **_figures(diagnosis)})
+        save_read_rate(connection, now, run_id, found.read_rate)
+        count_run(connection, run_id, row, found.counted)
+        said = {"run_id": run_id, "body": found.body, "candidates": found.candidates}
+        put(connection, tables.diagnosis, said | {"judged_at": now, "changed_at": now})
+    change(connection, tables.run, {"run_id": run_id}, {"changed_at": now, **found.figures})
     return changed
 
 
@@ -76,19 +112,9 @@ def note_judged(
     is not in it.
     """
     as_of = as_of or now
-    values = {"judged_at": as_of, "judged_status": status_column(as_of), "changed_at": now, "spark": list(spark)}
-    connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(values))
-
-
-MOST_ASKED = 500
-"""Runs in one question."""
-
-
-def first_ended(connection: Connection, run_ids: Sequence[str]) -> str | None:
-    """The first of these of which all ranks have ended; ``None``: there is none among the first :data:`MOST_ASKED`."""
-    asked, run = run_ids[:MOST_ASKED], tables.run.c
-    ended = set(connection.execute(select(run.run_id).where(run.run_id.in_(asked), run.open_ranks == 0)).scalars())
-    return next((run_id for run_id in asked if run_id in ended), None)
+    heard = {"earliest": as_of - LOST_AFTER, "latest": as_of + LOST_AFTER}
+    values = {"of": run_id, "judged_at": as_of, "changed_at": now, "spark": list(spark)}
+    connection.execute(_NOTED, heard | values)
 
 
 def unjudged(connection: Connection, now: datetime) -> list[str]:
@@ -102,14 +128,6 @@ def unjudged(connection: Connection, now: datetime) -> list[str]:
     is_due = or_(is_old, run.judged_status != status_column(now))
     statement = select(run.run_id).where(run.deleted_at.is_(None), is_due)
     return list(connection.execute(statement.order_by(run.last_seen_at.desc())).scalars())
-
-
-def verdict_of(diagnosis: Diagnosis) -> RunVerdict | None:
-    """``None``: there is none."""
-    if diagnosis.bound == "unknown":
-        return None
-    figures = _figures(diagnosis)
-    return RunVerdict(**{each.name: figures[each.name] for each in fields(RunVerdict)})
 
 
 OF_RANKS = ("data_stall_fraction", "data_wait_us", "data_wait_p95_us", "queue_empty_fraction")

@@ -114,6 +114,7 @@ class RunChange(NamedTuple):
     """By a window."""
     diagnosed_at: datetime | None
     """By a diagnosis that differs from the one before."""
+    open_ranks: int
 
 
 def read_page(connection: Connection, asked: RunFilter, now: datetime, lines: Lines) -> Page:
@@ -162,7 +163,7 @@ def changed_since(connection: Connection, now: datetime, since: datetime) -> lis
 def read_changes(connection: Connection, since: datetime) -> list[RunChange]:
     """Runs that any service process changed since then, the oldest change first."""
     run, diagnosis = tables.run.c, tables.diagnosis.c
-    columns = (run.run_id, run.changed_at, run.last_seen_at, diagnosis.changed_at)
+    columns = (run.run_id, run.changed_at, run.last_seen_at, diagnosis.changed_at, run.open_ranks)
     joined = select(*columns).join(tables.diagnosis, diagnosis.run_id == run.run_id, isouter=True)
     return [
         RunChange(*row) for row in connection.execute(joined.where(run.changed_at >= since).order_by(run.changed_at))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import get_args
+from typing import Any, get_args
 
 from sqlalchemy import ColumnElement, Connection, case, func, select
 
@@ -35,8 +35,13 @@ def count_by_status(connection: Connection, now: datetime, *conditions: ColumnEl
 
 def status_column(now: datetime) -> ColumnElement[str]:
     """The same as :func:`status_of`, for the database to filter by."""
+    return status_heard_within(now - LOST_AFTER, now + LOST_AFTER)
+
+
+def status_heard_within(earliest: Any, latest: Any) -> ColumnElement[str]:
+    """Likewise, where who was heard of between these two instants is there; they may be parameters of a statement."""
     run = tables.run.c
-    is_heard = run.last_seen_at.between(now - LOST_AFTER, now + LOST_AFTER)
+    is_heard = run.last_seen_at.between(earliest, latest)
     return case(
         ((run.open_ranks > 0) & is_heard, "running"),
         (run.crashed_ranks > 0, "crashed"),

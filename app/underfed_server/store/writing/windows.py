@@ -79,6 +79,8 @@ class Appender:
         """``is_shared``: other processes append to the same tables."""
         self._now = now
         self.states = RunStates(is_shared=is_shared)
+        self.ended: set[str] = set()
+        """Of the runs of which a rank began or ended in the last transaction, those of which all ranks have ended."""
 
     def hot_of(self, key: StreamKey) -> tuple[int, int]:
         """Rows and windows of a stream just appended to that wait for compaction."""
@@ -164,8 +166,11 @@ class Appender:
         now_us = unix_us(self._now())
         touched = [(now_us, now_us, run_id) for run_id in changes.runs]
         connection.exec_driver_sql(plain_update(connection, tables.run, _TOUCHED), touched)
+        self.ended = set()
         for run_id in changes.endings:
             ending = read_ending(connection, run_id)
+            if not ending["open_ranks"]:
+                self.ended.add(run_id)
             connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(**ending))
 
 

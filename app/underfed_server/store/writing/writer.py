@@ -41,6 +41,9 @@ log = logging.getLogger("underfed.store")
 
 T = TypeVar("T")
 
+Heard = Callable[[set[str], set[str]], None]
+"""Called with the runs that have new windows, and with those of them that have ended."""
+
 MOST_WAITING = 2_000
 """Windows that may wait: a second of the writer's work. More would wait longer than an agent does."""
 
@@ -98,7 +101,7 @@ class Writer:
         self,
         engine: Engine,
         appender: Appender,
-        on_stored: Callable[[set[str]], None],
+        on_stored: Heard,
         on_answered: Callable[[], None],
         counters: Counters,
         *,
@@ -106,8 +109,8 @@ class Writer:
         file: Path | None = None,
         prepare: Prepare | None = None,
     ) -> None:
-        """``on_stored`` is called on the writer's thread with the runs that have new windows, ``on_answered`` when
-        futures are done, once for all of a group; they must not block.
+        """``on_stored`` is called on the writer's thread after each group, ``on_answered`` when the futures of one are
+        done; they must not block.
 
         ``is_shared``: other processes write to the same database. ``file``: SQLite's. ``prepare`` is called on a thread
         of its own; ``None``: the writer's thread computes chunks itself, and windows wait meanwhile.
@@ -365,7 +368,8 @@ class Writer:
             counters.windows.inc(len(stored))
             counters.steps.inc(sum(each.window.step_count for each in stored))
             counters.bytes.inc(sum(len(each.body) for each in stored))
-            self._on_stored({each.window.run_id for each in stored})
+            ended = {each.window.run_id for each in stored if each.window.end} & self._appender.ended
+            self._on_stored({each.window.run_id for each in stored}, ended)
 
     def _compact(self, key: StreamKey | None) -> None:
         if key is None:
@@ -433,11 +437,15 @@ def _collided(error: Exception) -> bool:
 
 def _called(connection: Connection, call: _Call) -> Any:
     """The call's result, or its error, which rolls back what the call wrote and nothing else of the group."""
+    # Not SQLAlchemy's nested transaction, which takes as long as a usual call.
+    connection.exec_driver_sql("SAVEPOINT call")
     try:
-        with connection.begin_nested():
-            return call.work(connection)
+        result = call.work(connection)
     except RequestError as error:
-        return error
+        connection.exec_driver_sql("ROLLBACK TO call")
+        result = error
+    connection.exec_driver_sql("RELEASE call")
+    return result
 
 
 def _prove_writable(connection: Connection) -> None:

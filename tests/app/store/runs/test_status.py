@@ -140,10 +140,3 @@ def test_the_figures_of_an_ended_run_are_final_once_its_last_window_was_judged(s
         assert (store.summary("run-1").is_final, told.is_final) == (final, final)
         clock.advance(seconds=1)
         store.note_judged("run-1", [])
-
-
-def test_of_runs_to_be_judged_an_ended_one_is_first(store: Store) -> None:
-    post(store, [made_window(0, run_id=name) for name in ("one", "two", "three")])
-    assert store.first_ended(["one", "two", "three"]) is None
-    post(store, [made_window(1, run_id="two", **FINISHED)])
-    assert store.first_ended(["one", "two", "three"]) == "two"

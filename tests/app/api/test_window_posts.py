@@ -1,0 +1,225 @@
+"""A post of a window that comes as agents send it goes another way than the rest, and nobody can tell."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.app.made_windows import made_window, posted
+from tests.app.operations.asking import ask, scraped
+from tests.app.serving import answering, application_in, poll, settings_for
+from underfed_server.__main__ import Server, listen
+from underfed_server.api.window_posts import WindowPosts
+from underfed_server.ingest.posted import Outcome
+from underfed_server.main import Application
+
+TOKEN = "the-token-of-an-agent"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+KEPT_ALIVE = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("service")
+
+
+@pytest.fixture(scope="module")
+def application(directory: Path) -> Application:
+    return application_in(directory, token=TOKEN)
+
+
+@pytest.fixture(scope="module")
+def address(application: Application, directory: Path) -> Iterator[str]:
+    with answering(Server(application), listen(settings_for(directory, token=TOKEN))) as place:
+        yield place
+
+
+@pytest.fixture
+def usual(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Bodies that went the short way."""
+    taken: list[bytes] = []
+    take = WindowPosts.take
+
+    def noted(self: WindowPosts, post: Any) -> None:
+        taken.append(bytes(post.body))
+        take(self, post)
+
+    monkeypatch.setattr(WindowPosts, "take", noted)
+    return taken
+
+
+def connected(address: str) -> socket.socket:
+    parts = urlsplit(address)
+    return socket.create_connection((parts.hostname, parts.port), timeout=30)
+
+
+def request(body: bytes, *more: str, length: bool = True, version: str = "1.1", token: str = TOKEN) -> bytes:
+    lines = [f"POST /api/v1/ingest HTTP/{version}", "Host: x", "Content-Type: application/json"]
+    lines += [f"Authorization: Bearer {token}", *more, *([f"Content-Length: {len(body)}"] if length else [])]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def answer_to(connection: socket.socket) -> bytes:
+    """The next answer of the connection, without what tells it from others."""
+    with connection.makefile("rb", buffering=0) as file:
+        head = [line := file.readline()]
+        while line not in (b"\r\n", b""):
+            head.append(line := file.readline())
+        if head[0].startswith(b"HTTP/1.1 100"):
+            return answer_to(connection)
+        length = next(int(line.split(b":")[1]) for line in head if line.startswith(b"content-length:"))
+        body = b""
+        while len(body) < length:
+            body += file.read(length - len(body)) or b""
+    for name in (b"x-request-id:", b"date:"):
+        assert sum(line.startswith(name) for line in head) == 1
+    return b"".join(line for line in head if not line.startswith((b"x-request-id:", b"date:"))) + body
+
+
+def sent(address: str, data: bytes) -> bytes:
+    with closing(connected(address)) as connection:
+        connection.sendall(data)
+        return answer_to(connection)
+
+
+def chunked(body: bytes) -> bytes:
+    """The same window, for the long way."""
+    parts = b"%x\r\n%s\r\n" % (len(body), body) if body else b""
+    return request(parts + b"0\r\n\r\n", "Transfer-Encoding: chunked", length=False)
+
+
+BODIES = {
+    "a window": posted(made_window(0)),
+    "one that came before": posted(made_window(0)),
+    "one that is missing an earlier one": posted(made_window(5, previous_window_index=4)),
+    "of another version": posted(made_window(0, version=9)),
+    "with a wrong field": posted(made_window(0, rank=-1)),
+    "no JSON": b"{",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=list(BODIES))
+def test_the_answer_is_the_same_on_both_ways(address: str, usual: list[bytes], body: bytes) -> None:
+    assert ask(address, "/api/v1/ingest", BODIES["a window"], BEARER).status == 200
+    usual.clear()
+    answers = [sent(address, data) for data in (request(body), chunked(body))]
+    assert usual == [body]
+    assert answers[0] == answers[1]
+
+
+LONG = {
+    "a body in chunks": chunked(BODIES["a window"]),
+    "one whose client asks first": request(BODIES["a window"], "Expect: 100-continue"),
+    "of the protocol before": request(BODIES["a window"], version="1.0"),
+    "the last one of its connection": request(BODIES["a window"], "Connection: close"),
+    "a large one": request(posted(made_window(0, run={"command": ["x" * 1_000] * 90}))),
+    "an address with more": request(BODIES["a window"]).replace(b"/ingest ", b"/ingest?x=1 "),
+    "a token that nobody knows": request(BODIES["a window"], token="guessed"),
+}
+
+
+@pytest.mark.parametrize("data", LONG.values(), ids=list(LONG))
+def test_what_is_unusual_goes_the_long_way(address: str, usual: list[bytes], data: bytes) -> None:
+    assert sent(address, data).startswith(b"HTTP/1.1 ")
+    assert usual == []
+
+
+def test_a_body_in_pieces_and_posts_sent_ahead_are_answered_in_order(address: str, usual: list[bytes]) -> None:
+    windows = [posted(made_window(index)) for index in range(4)]
+    data = b"".join(map(request, windows))
+    with closing(connected(address)) as connection:
+        for start in range(0, len(data), 500):
+            connection.sendall(data[start : start + 500])
+        answers = [answer_to(connection) for _ in windows]
+        connection.sendall(request(posted(made_window(4))))
+        answers.append(answer_to(connection))
+    assert [b'"next_window_index":%d,' % index in answer for index, answer in enumerate(answers, 1)] == [True] * 5
+    assert windows[0] in usual, "what waits behind another may go either way"
+
+
+def test_another_request_behind_a_post_is_answered_after_it(address: str) -> None:
+    with closing(connected(address)) as connection:
+        connection.sendall(request(BODIES["a window"]) + KEPT_ALIVE)
+        assert b"next_window_index" in answer_to(connection)
+        assert b'"status"' in answer_to(connection)
+
+
+def test_the_sender_chooses_the_id_and_it_is_counted(address: str, usual: list[bytes]) -> None:
+    def counted() -> list[float]:
+        samples = scraped(address, BEARER)
+        posts = samples["underfed_request_seconds_count"]
+        route = ("method", "POST"), ("route", "/api/v1/ingest")
+        seen = [posts.get((*route, ("status", status)), 0) for status in ("200", "400")]
+        return [*seen, samples.get("underfed_refusals_total", {}).get((("code", "malformed"),), 0)]
+
+    before = counted()
+    told = ask(address, "/api/v1/ingest", BODIES["a window"], BEARER | {"X-Request-Id": "mine-1"})
+    wrong = ask(address, "/api/v1/ingest", b"{", BEARER)
+    assert len(usual) == 2
+    assert (told.headers["x-request-id"], bool(wrong.headers["x-request-id"])) == ("mine-1", True)
+    assert [now - then for now, then in zip(counted(), before, strict=True)] == [1, 1, 1]
+
+
+def test_what_fails_in_the_service_is_told_with_the_id_under_which_it_is_logged(
+    application: Application, address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> Future[Outcome]:
+        raise RuntimeError("unforeseen")
+
+    monkeypatch.setattr(application._ingest, "_submit", fail)
+    with caplog.at_level(logging.ERROR):
+        refused = ask(address, "/api/v1/ingest", BODIES["a window"], BEARER | {"X-Request-Id": "mine-2"})
+    assert (refused.status, refused.code) == (500, "internal")
+    assert [each.getMessage() for each in caplog.records if each.exc_info] == ["request mine-2 failed"]
+    monkeypatch.undo()
+    assert ask(address, "/api/v1/ingest", BODIES["a window"], BEARER).status == 200
+
+
+def test_who_leaves_in_the_middle_of_a_body_holds_nothing(application: Application, address: str) -> None:
+    budget = application._ingest._budget
+    with closing(connected(address)) as connection:
+        connection.sendall(request(BODIES["a window"])[:-100])
+        poll(lambda: budget.taken > 0)
+    poll(lambda: budget.taken == 0)
+
+
+def test_who_leaves_before_the_answer_delays_no_other(
+    application: Application, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[Future[Outcome]] = []
+    submit = application._ingest._submit
+
+    def hold(posted_window: Any) -> Future[Outcome]:
+        waiting.append(Future())
+        return waiting[-1]
+
+    monkeypatch.setattr(application._ingest, "_submit", hold)
+    with closing(connected(address)) as connection:
+        connection.sendall(request(BODIES["a window"]))
+        poll(lambda: waiting)
+    poll(lambda: application.parts.counters.connections._value.get() == 0)
+    monkeypatch.setattr(application._ingest, "_submit", submit)
+    waiting[0].set_exception(RuntimeError("nobody hears this"))
+    assert ask(address, "/api/v1/ingest", BODIES["a window"], BEARER).status == 200
+
+
+def test_a_service_that_stops_answers_the_post_under_way(tmp_path: Path) -> None:
+    application = application_in(tmp_path, token=TOKEN)
+    server = Server(application)
+    with answering(server, listen(settings_for(tmp_path, token=TOKEN))) as address, closing(connected(address)) as held:
+        held.sendall(request(BODIES["a window"])[:-1])
+        poll(lambda: application._ingest._budget.taken > 0)
+        server.should_exit = True
+        held.sendall(request(BODIES["a window"])[-1:])
+        answer = answer_to(held)
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert held.fileno() == -1
