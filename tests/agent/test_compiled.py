@@ -33,10 +33,12 @@ import underfed
 samples = TensorDataset(torch.arange(32.0).reshape(16, 2))
 
 class Asking(Dataset):
-    # Dynamo looks at what workers call, as it was doing when they were forked.
+    # Dynamo looks at what workers call, as it was doing when they were forked. Before Python 3.11.4, `dataset[index]`
+    # that has run some times calls a plain `__getitem__` without asking Dynamo: from which sample on depends on what
+    # torch's loop over the indices has loaded before, with us or without. One with `*_` is not called that way.
     def __len__(self):
         return 16
-    def __getitem__(self, index):
+    def __getitem__(self, index, *_):
         return (torch.tensor([float(index), float(torch.compiler.is_compiling())]),)
 
 class Listed:

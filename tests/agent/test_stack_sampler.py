@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import itertools
 import re
@@ -16,6 +17,7 @@ from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from threading import get_ident
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -364,6 +366,48 @@ def test_what_is_noted_of_a_thread_is_read_with_its_stack() -> None:
     }
     assert ("sorted(NUMBERS)", True) in seen and ("sum(NUMBERS)", False) in seen
     assert seen.isdisjoint({("sorted(NUMBERS)", False), ("sum(NUMBERS)", True)})
+
+
+@pytest.fixture
+def collections(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Of garbage, since a look has slept. There is one with nearly each object that is created."""
+    told: list[str] = []
+
+    def tell(phase: str, _: object) -> None:
+        told.append(phase)
+
+    monkeypatch.setattr("underfed.trainer.loading.caught_stack.time", SimpleNamespace(sleep=lambda _: told.clear()))
+    before = gc.get_threshold()
+    gc.callbacks.append(tell)
+    gc.set_threshold(1, 1_000_000)
+    yield told
+    gc.enable()
+    gc.set_threshold(*before)
+    gc.callbacks.remove(tell)
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_no_garbage_is_collected_while_a_stack_is_read(is_on: bool, collections: list[str]) -> None:
+    """A finalizer that gives the lock to another thread would let the stack go on, or, in Python 3.11, hang both."""
+
+    def act(there: threading.Event, go: threading.Event) -> None:
+        there.set()
+        go.wait()
+
+    with standing(act) as ident:
+        (gc.enable if is_on else gc.disable)()
+        caught = [caught_after(0.0, ident, partial(tuple, collections)) for _ in range(20)]
+        assert gc.isenabled() is is_on, "as the program has it"
+    assert all(stack for stack, _ in caught)
+    assert [told for _, told in caught] == [()] * 20
+    assert caught_after(0.0, ident, bool) == ([], None), "the thread has ended"
+    assert gc.isenabled() is is_on
+
+
+def test_garbage_is_collected_again_after_an_error_in_a_look() -> None:
+    with pytest.raises(ZeroDivisionError):
+        caught_after(0.0, get_ident(), partial(divmod, 1, 0))
+    assert gc.isenabled()
 
 
 def test_a_look_keeps_no_frame_of_what_has_ended(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader
 
 import underfed
 from tests.agent.test_sharding_check import Repeating
@@ -28,6 +28,8 @@ from underfed.trainer.tuning.feeders import Feeders
 from underfed.trainer.tuning.loader_setting import TRIED, LoaderSetting
 from underfed.trainer.tuning.switching import switched_of
 from underfed.trainer.tuning.tuner import INTERRUPTED, MOST_STARTS, TuneOptions, Tuner, read_tuner
+
+MS = 1_000_000
 
 
 def exit_code(loader: DataLoader[Any]) -> Any:
@@ -70,17 +72,20 @@ def test_trials_alone_end_the_program_with_them() -> None:
 
 
 def test_a_healthy_loader_is_told_to_be_healthy_and_left_alone() -> None:
-    loader = DataLoader(TensorDataset(torch.arange(400.0)))
+    """By a clock on which only loading and the work after it take time."""
+    at_ns = 0
+
+    class Slow(Indices):
+        def __getitem__(self, index: int) -> Any:
+            nonlocal at_ns
+            at_ns += 4 * MS
+            return super().__getitem__(index)
+
+    control._state.tuner = Tuner(TuneOptions(), print, lambda: at_ns)
+    loader = DataLoader(Slow(400))
     underfed.watch(loader, tune=True)
-    work = torch.rand(120, 120)
-    left = 20
     for _ in loader:
-        # Some hundred times what a request takes, on machines of all kinds: the limit is a twentieth.
-        for _ in range(200):
-            work = (work @ work).clamp(0, 1)
-        left -= facts_now().reason == conductor.HEALTHY
-        if not left:
-            break
+        at_ns += 96 * MS
     told = facts_now()
     assert (told.status, told.reason, told.trials) == (tuning.WAITING, conductor.HEALTHY, [])
 
