@@ -24,7 +24,7 @@ STORE = (
     Fault(
         "a window of a thousand steps weighs as much in the overhead as one of ten",
         "app/underfed_server/store/writing/windows.py",
-        "window.overhead_us * window.step_count",
+        "window.overhead_us * counted.step_count",
         "window.overhead_us",
         ("tests/app/store/writing/test_windows.py",),
     ),
@@ -46,8 +46,8 @@ STORE = (
     Fault(
         "a call that is refused leaves behind what it had written",
         "app/underfed_server/store/writing/writer.py",
-        "        with connection.begin_nested():\n            return call.work(connection)",
-        "        return call.work(connection)",
+        '        connection.exec_driver_sql("ROLLBACK TO call")\n',
+        "",
         ("tests/app/store/writing/test_writer.py",),
     ),
     Fault(

@@ -454,10 +454,6 @@ class Window(Part, frozen=True, kw_only=True):
     overhead_us: Annotated[float, Meta(ge=0, le=1e12)] | None = None
     end: End | None = None
 
-    @property
-    def step_count(self) -> int:
-        return sum(len(part.step_us) for part in self.steps)
-
 
 class Recorded(Part, frozen=True, kw_only=True):
     """What of a :class:`Window` is rows: its other keys are not decoded. For one that was checked before."""

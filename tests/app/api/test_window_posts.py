@@ -16,6 +16,7 @@ import pytest
 from tests.app.made_windows import made_window, posted
 from tests.app.operations.asking import ask, scraped
 from tests.app.serving import answering, application_in, poll, settings_for
+from underfed_server import __main__ as serving
 from underfed_server.__main__ import Server, listen
 from underfed_server.api.window_posts import WindowPosts
 from underfed_server.ingest.posted import Outcome
@@ -223,3 +224,24 @@ def test_a_service_that_stops_answers_the_post_under_way(tmp_path: Path) -> None
         answer = answer_to(held)
     assert answer.startswith(b"HTTP/1.1 200")
     assert held.fileno() == -1
+
+
+def test_who_posts_no_more_is_let_go_and_who_does_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "KEEP_ALIVE_S", 0.3)
+    application = application_in(tmp_path, token=TOKEN)
+    with (
+        answering(Server(application), listen(settings_for(tmp_path, token=TOKEN))) as address,
+        closing(connected(address)) as idle,
+        closing(connected(address)) as busy,
+    ):
+        for connection in (idle, busy):
+            connection.sendall(request(BODIES["a window"]))
+            answer_to(connection)
+        poll(lambda: not asks_again(busy) or application.parts.counters.connections._value.get() == 1)
+        assert idle.recv(1) == b"", "it was closed"
+        assert asks_again(busy)
+
+
+def asks_again(connection: socket.socket) -> bool:
+    connection.sendall(request(BODIES["a window"]))
+    return answer_to(connection).startswith(b"HTTP/1.1 200")

@@ -201,6 +201,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._answered: RequestResponseCycle | UsualPost | None = None
         self._post: UsualPost | None = None
         """Whose body is awaited."""
+        self._idle: asyncio.TimerHandle | None = None
+        self._answered_at = 0.0
+        """When a post was, last."""
         self._own: asyncio.Transport
         self._uvicorns: _Transport
         self.key = ""
@@ -237,7 +240,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._own.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        for timer in (self._timer, self._stalled):
+        for timer in (self._timer, self._stalled, self._idle):
             if timer is not None:
                 timer.cancel()
         if self._address is not None:
@@ -377,7 +380,30 @@ class BoundedProtocol(HttpToolsProtocol):
         post.response_started = post.response_complete = True
         if not post.keep_alive:
             self.transport.close()
-        self.on_response_complete()
+        if self.pipeline or self.transport.is_closing():
+            self.on_response_complete()
+        else:
+            self.server_state.total_requests += 1
+            self.flow.resume_reading()
+            self._await_next()
+
+    def _await_next(self) -> None:
+        """As uvicorn does, but with a timer that goes on: to set one for each post and end it at the next takes longer
+        than all else of an answer.
+        """
+        self._answered_at = self.loop.time()
+        if self._idle is None:
+            self._idle = self.loop.call_later(self.timeout_keep_alive, self._end_idle)
+
+    def _end_idle(self) -> None:
+        self._idle = None
+        left_s = self._answered_at + self.timeout_keep_alive - self.loop.time()
+        if type(self._answered) is not UsualPost or not self._answered.response_complete or self._awaited == "headers":
+            return  # what came since has its own timer
+        if left_s <= 0:
+            self.leave()
+        else:
+            self._idle = self.loop.call_later(left_s, self._end_idle)
 
     # --- what is no request -----------------------------------------------------------------------
 

@@ -14,8 +14,6 @@ from sqlalchemy import Connection, insert, update
 from underfed_server.errors import ForbiddenError, OutOfOrderError
 from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.ingest.wire import Loader, Run, Window
-from underfed_server.store.columns.gather import row_counts
-from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.columns.packed import packed
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import plain_insert, plain_update, plain_upsert, upsert
@@ -23,6 +21,7 @@ from underfed_server.store.databases.tables import unix_us
 from underfed_server.store.runs.config_values import index_config
 from underfed_server.store.runs.summaries import index_tags
 from underfed_server.store.writing.candidates import with_candidates
+from underfed_server.store.writing.counted import CountedWindow
 from underfed_server.store.writing.streams import (
     RunState,
     RunStates,
@@ -87,25 +86,26 @@ class Appender:
         stream = self.states[key.run_id].streams[key.rank, key.incarnation]
         return stream.hot_rows, stream.hot_windows
 
-    def append(self, connection: Connection, posted_windows: Sequence[PostedWindow]) -> list[Outcome]:
+    def append(self, connection: Connection, windows: Sequence[CountedWindow]) -> list[Outcome]:
         """One outcome for each window, in order. They are valid once the caller's transaction is committed."""
         changes = _Changes()
-        if posted_windows:
-            self.states.load(connection, [stream_of(posted.window) for posted in posted_windows])
-        outcomes = [self._take(connection, posted, changes) for posted in posted_windows]
+        if windows:
+            self.states.load(connection, [stream_of(each.window) for each in windows])
+        outcomes = [self._take(connection, each, changes) for each in windows]
         self._write(connection, changes)
+        posted_windows = [each.posted for each in windows]
         answered = with_switches(connection, posted_windows, outcomes)
         return with_candidates(connection, posted_windows, answered)
 
-    def _take(self, connection: Connection, posted: PostedWindow, changes: _Changes) -> Outcome:
-        window = posted.window
+    def _take(self, connection: Connection, counted: CountedWindow, changes: _Changes) -> Outcome:
+        posted, window = counted.posted, counted.window
         run = self.states[window.run_id]
         if run.exists and posted.project not in (None, run.project):
             return ForbiddenError(f"run {window.run_id!r} is not of the project {posted.project!r}", field="run_id")
         stream = run.streams.get((window.rank, window.incarnation))
         last = -1 if stream is None else stream.last_window_index
         if window.window_index <= last and stream is not None:
-            return self._ack(run, stream, window, last + 1, is_new=False)
+            return self._ack(run, stream, counted, last + 1, is_new=False)
         # The agent's index skips windows that it dropped itself: only a window that it kept can be missing.
         if window.previous_window_index is not None and window.previous_window_index > last:
             return OutOfOrderError(
@@ -118,12 +118,13 @@ class Appender:
         if stream is None:
             stream = run.streams[window.rank, window.incarnation] = StreamState(stream_of(window), window.started_at)
         self._describe(connection, run, posted)
-        _collect(posted, stream, _advance(stream, window, changes), changes)
-        return self._ack(run, stream, window, window.window_index + 1, is_new=True)
+        _collect(posted, stream, _advance(stream, counted, changes), changes)
+        return self._ack(run, stream, counted, window.window_index + 1, is_new=True)
 
-    def _ack(self, run: RunState, stream: StreamState, window: Window, next_index: int, *, is_new: bool) -> Ack:
+    def _ack(self, run: RunState, stream: StreamState, counted: CountedWindow, next_index: int, *, is_new: bool) -> Ack:
         age_us = None if run.verdict is None else run.verdict_age_us(self._now())
-        return Ack(next_index, _wants_run(run, stream, window), is_new, verdict=run.verdict, verdict_age_us=age_us)
+        wants_run = not stream.has_run or not counted.loaders <= run.loaders
+        return Ack(next_index, wants_run, is_new, verdict=run.verdict, verdict_age_us=age_us)
 
     def _describe(self, connection: Connection, run: RunState, posted: PostedWindow) -> None:
         """Few windows describe the run and its loaders."""
@@ -187,44 +188,32 @@ def _write_rows(connection: Connection, changes: _Changes) -> None:
         connection.exec_driver_sql(plain_insert(connection, tables.track, _OF_TRACK), changes.lanes)
 
 
-def _wants_run(run: RunState, stream: StreamState, window: Window) -> bool:
-    named = {steps.loader for steps in window.steps} | {epoch.loader for epoch in window.epochs}
-    named |= {batches.loader for batches in window.batches}
-    return not stream.has_run or not named <= run.loaders
-
-
-def _advance(stream: StreamState, window: Window, changes: _Changes) -> int:
+def _advance(stream: StreamState, counted: CountedWindow, changes: _Changes) -> int:
     """Return the rows of the lane that gets the most."""
+    window = counted.window
     stream.last_window_index = window.window_index
     stream.end_us = max(stream.end_us, window.end_us)
     stream.has_run = stream.has_run or window.run is not None
-    counted = row_counts(window)
-    for steps in window.steps:
-        if not steps.step_us:
-            continue
-        lane = steps_lane(steps.loader)
-        track = changes.tracks[(*stream.key, lane)] = stream.tracks.setdefault(lane, TrackState())
-        track.rows += len(steps.step_us)
-        track.next_index = max(track.next_index, steps.first_step_index + len(steps.step_us))
-        track.step_us_total += sum(filter(None, steps.step_us))
-        if steps.step_us[-1] is None:
-            # Of a step before a pause the end was not seen: it lasted as long as its wait. Only the last may be open.
-            track.step_us_total += steps.data_wait_us[-1]
-        track.data_wait_us_total += sum(steps.data_wait_us)
+    for steps in counted.steps:
+        track = changes.tracks[(*stream.key, steps.lane)] = stream.tracks.setdefault(steps.lane, TrackState())
+        track.rows += steps.rows
+        track.next_index = max(track.next_index, steps.next_index)
+        track.step_us_total += steps.step_us
+        track.data_wait_us_total += steps.data_wait_us
     # All at once: nearly every window has those of the one before.
-    for lane in counted.keys() - stream.lanes - stream.tracks.keys():
+    for lane in counted.rows.keys() - stream.lanes - stream.tracks.keys():
         stream.lanes.add(lane)
-        changes.lanes.append((*stream.key, lane, *_totals_of(TrackState(counted[lane])), *_NO_CHUNKS))
+        changes.lanes.append((*stream.key, lane, *_totals_of(TrackState(counted.rows[lane])), *_NO_CHUNKS))
     if window.losses is not None:
         for name in window.losses.__struct_fields__:
             setattr(stream, name, getattr(window.losses, name))
     if window.overhead_us is not None:
-        stream.overhead_us_total += window.overhead_us * window.step_count
-        stream.overhead_steps += window.step_count
+        stream.overhead_us_total += window.overhead_us * counted.step_count
+        stream.overhead_steps += counted.step_count
     if window.end is not None:
         stream.end_status, stream.exit_reason = window.end.status, window.end.exit_reason
         stream.exit_code = window.end.exit_code
-    longest = max(counted.values(), default=0)
+    longest = max(counted.rows.values(), default=0)
     stream.hot_rows += longest
     stream.hot_windows += 1
     return longest

@@ -34,6 +34,7 @@ from underfed_server.store.writing.compact import (
     compact,
     finish,
 )
+from underfed_server.store.writing.counted import CountedWindow, counted
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.windows import Appender, stream_of
 
@@ -84,7 +85,7 @@ Prepare = Callable[[StreamKey], Compaction | None]
 
 @dataclass(slots=True)
 class _Post:
-    posted: PostedWindow
+    counted: CountedWindow
     done: Future[Outcome] = field(default_factory=Future)
 
 
@@ -154,7 +155,7 @@ class Writer:
         Raises:
             TryLaterError: too much is waiting already, or the service is stopping.
         """
-        post = _Post(posted)
+        post = _Post(counted(posted))
         with self._changed:
             self._require_open()
             if len(self._waiting) >= MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES:
@@ -275,7 +276,7 @@ class Writer:
         with self._changed:
             calls = [self._calls.popleft() for _ in range(len(self._calls))]
             posts = [self._waiting.popleft() for _ in range(min(GROUP, len(self._waiting)))]
-            self._waiting_bytes -= sum(each.posted.held_bytes for each in posts)
+            self._waiting_bytes -= sum(each.counted.posted.held_bytes for each in posts)
         if posts:
             self._had_company = len(posts) > 1
         return [*calls, *posts]
@@ -350,24 +351,24 @@ class Writer:
         return error
 
     def _perform(self, connection: Connection, group: Sequence[_Post | _Call]) -> list[Any]:
-        posts = [each.posted for each in group if isinstance(each, _Post)]
+        posts = [each.counted for each in group if isinstance(each, _Post)]
         outcomes = iter(self._appender.append(connection, posts))
         return [next(outcomes) if isinstance(each, _Post) else _called(connection, each) for each in group]
 
     def _note(self, group: Sequence[_Post | _Call], results: Sequence[Any]) -> None:
-        posted = [(each.posted, result) for each, result in zip(group, results, strict=True) if isinstance(each, _Post)]
-        acknowledged = [(each, outcome.is_new) for each, outcome in posted if isinstance(outcome, Ack)]
+        posts = [(each.counted, result) for each, result in zip(group, results, strict=True) if isinstance(each, _Post)]
+        acknowledged = [(each, outcome.is_new) for each, outcome in posts if isinstance(outcome, Ack)]
         stored = [each for each, is_new in acknowledged if is_new]
         for each in stored:
             key = stream_of(each.window)
             self._queue.note(key, *self._appender.hot_of(key), has_ended=each.window.end is not None)
         counters = self._counters
-        counters.out_of_order.inc(sum(isinstance(outcome, OutOfOrderError) for _, outcome in posted))
+        counters.out_of_order.inc(sum(isinstance(outcome, OutOfOrderError) for _, outcome in posts))
         counters.repeats.inc(len(acknowledged) - len(stored))
         if stored:
             counters.windows.inc(len(stored))
-            counters.steps.inc(sum(each.window.step_count for each in stored))
-            counters.bytes.inc(sum(len(each.body) for each in stored))
+            counters.steps.inc(sum(each.step_count for each in stored))
+            counters.bytes.inc(sum(len(each.posted.body) for each in stored))
             ended = {each.window.run_id for each in stored if each.window.end} & self._appender.ended
             self._on_stored({each.window.run_id for each in stored}, ended)
 
