@@ -58,7 +58,7 @@ def test_a_complete_window_is_decoded_with_every_figure() -> None:
 
 
 def test_unknown_keys_are_ignored_so_that_version_1_can_grow() -> None:
-    assert decode(posted(made_window(steps=[steps(later=1)], later={"deep": [1]}))).steps[0].step_us == [1, 2, 3]
+    assert decode(posted(made_window(steps=[steps(later=1)], later={"deep": [1]}))).steps[0].step_us == [10, 20, 30]
 
 
 def test_not_measured_and_zero_are_two_things() -> None:

@@ -46,13 +46,13 @@ def plain_update(connection: Connection, table: Table, names: Sequence[str]) -> 
 
 
 def put(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
-    """As :func:`upsert` of one row, with values as the table's types have them. Own study: a third of its cost."""
+    """As :func:`upsert` of one row, with values as the table's types have them. Own study: half of its cost."""
     statement = plain_upsert(connection, table, tuple(row))
     connection.exec_driver_sql(statement, _as_driver_has(connection.dialect, table, row))
 
 
 def change(connection: Connection, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Likewise, set the columns of ``values`` in the row of this primary key, in the order of the table's."""
+    """Likewise, set the columns ``values`` of the row with this primary ``key``, in the order in which the table has it."""
     statement = plain_update(connection, table, tuple(values))
     connection.exec_driver_sql(statement, _as_driver_has(connection.dialect, table, {**values, **key}))
 
