@@ -52,7 +52,7 @@ def put(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
 
 
 def change(connection: Connection, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Likewise, set the columns ``values`` of the row with this primary ``key``, in the order in which the table has it."""
+    """Likewise, set the columns ``values`` of the row with this primary ``key``, which is in the table's order."""
     statement = plain_update(connection, table, tuple(values))
     connection.exec_driver_sql(statement, _as_driver_has(connection.dialect, table, {**values, **key}))
 
