@@ -11,7 +11,7 @@ from functools import partial
 
 from underfed_server.api.admission.gate import Gate
 from underfed_server.api.admission.usual_post import UsualPost
-from underfed_server.api.traffic import HEADER, Traffic, failure_of
+from underfed_server.api.traffic import CLIENT_LEFT, HEADER, Traffic, failure_of
 from underfed_server.budget import Budget
 from underfed_server.errors import RequestError
 from underfed_server.ingest.answers import Answers
@@ -30,35 +30,59 @@ class WindowPosts:
         self._traffic = traffic
         self._budget = budget
 
-    def begin(self, scope: Scope, length: int) -> UsualPost | None:
+    def begin(self, scope: Scope) -> UsualPost | None:
+        # A copy: what a proxy says of the client is put into it, and ASGI's way looks at that by itself.
+        scope = dict(scope)
         headers = dict(scope["headers"])
         try:
             permission = self._gate.known(scope, headers)
             if permission is None:
                 return None
             head = head_of(permission, headers)
-            self._budget.take(length)
-            try:
-                self._gate.charge(scope, permission, headers)
-            except RequestError:
-                self._budget.give_back(length)
-                return None
+            self._gate.charge(scope, permission, headers)
         except RequestError:
             return None
-        return UsualPost(scope, head, length, request_id_of(headers.get(HEADER)), time.perf_counter())
+        given = next((value for name, value in scope["headers"] if name == HEADER), None)
+        return UsualPost(scope, head, request_id_of(given), time.perf_counter())
+
+    def arrived(self, post: UsualPost, size: int) -> None:
+        if post.refusal is None:
+            try:
+                self._budget.take(size)
+            except RequestError as error:
+                post.refusal = error
+            else:
+                post.held_bytes += size
+        if post.refusal is not None:
+            self._let_go(post)
 
     def drop(self, post: UsualPost) -> None:
-        self._budget.give_back(post.length)
+        self._let_go(post)
+        self._note(post, CLIENT_LEFT)
 
     def take(self, post: UsualPost) -> None:
-        self._budget.give_back(post.length)
+        body = self._let_go(post)
+        if post.refusal is not None:
+            self._fail_soon(post, post.refusal)
+            return
         try:
-            posted = self._ingest.submit(post.head, bytes(post.body))
+            posted = self._ingest.submit(post.head, body)
         except Exception as error:
-            # Later, as any other answer: what has come behind the post is looked at before.
-            asyncio.get_running_loop().call_soon(self._fail, post, error)
+            self._fail_soon(post, error)
         else:
             self._answers.tell(posted, partial(self._heard, post))
+
+    def _fail_soon(self, post: UsualPost, error: Exception) -> None:
+        """As late as any other answer: what has come behind the post is looked at before."""
+        asyncio.get_running_loop().call_soon(self._fail, post, error)
+
+    def _let_go(self, post: UsualPost) -> bytes:
+        """The body, which the post does not keep: a connection has its last one until the next."""
+        body = bytes(post.body)
+        post.body = bytearray()
+        self._budget.give_back(post.held_bytes)
+        post.held_bytes = 0
+        return body
 
     def _heard(self, post: UsualPost, posted: Future[Outcome]) -> None:
         try:
@@ -76,5 +100,10 @@ class WindowPosts:
         self._answer(post, status, body, *headers)
 
     def _answer(self, post: UsualPost, status: int, body: bytes, *headers: tuple[str, str]) -> None:
-        post.answer(status, body, (*headers, (HEADER.decode(), post.asked)))
+        is_sent = post.answer(status, body, (*headers, (HEADER.decode(), post.asked)))
+        self._note(post, status if is_sent else CLIENT_LEFT)
+
+    def _note(self, post: UsualPost, status: int) -> None:
+        known = request_id.set(post.asked)
         self._traffic.note(post.scope, status, time.perf_counter() - post.begun)
+        request_id.reset(known)

@@ -5,12 +5,15 @@ wakes the loop by a system call, and has it wait for the interpreter beside the 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 
 from underfed_server.ingest.posted import Outcome
+
+log = logging.getLogger("underfed.ingest")
 
 Heard = Callable[[Future[Outcome]], None]
 
@@ -23,7 +26,7 @@ class Answers:
         self._arrived: deque[tuple[Heard, Future[Outcome]]] = deque()
 
     def tell(self, posted: Future[Outcome], heard: Heard) -> None:
-        """On the loop: ``heard`` is called there with ``posted`` once it is done. It must not raise."""
+        """On the loop: ``heard`` is called there with ``posted`` once it is done."""
         self._loop = asyncio.get_running_loop()
         posted.add_done_callback(partial(self._arrive, heard))
         if posted.done():
@@ -55,7 +58,11 @@ class Answers:
     def _bring(self) -> None:
         while self._arrived:
             heard, posted = self._arrived.popleft()
-            heard(posted)
+            try:
+                heard(posted)
+            except Exception:
+                # The others wait for theirs.
+                log.exception("an answer could not be given")
 
 
 def _settle(awaited: asyncio.Future[Outcome], posted: Future[Outcome]) -> None:

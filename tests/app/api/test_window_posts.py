@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
@@ -18,9 +19,11 @@ from tests.app.operations.asking import ask, scraped
 from tests.app.serving import answering, application_in, poll, settings_for
 from underfed_server import __main__ as serving
 from underfed_server.__main__ import Server, listen
+from underfed_server.api.admission.usual_post import UsualPost
 from underfed_server.api.window_posts import WindowPosts
 from underfed_server.ingest.posted import Outcome
-from underfed_server.main import Application
+from underfed_server.main import Application, create_app
+from underfed_server.settings import read_settings
 
 TOKEN = "the-token-of-an-agent"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -91,10 +94,10 @@ def sent(address: str, data: bytes) -> bytes:
         return answer_to(connection)
 
 
-def chunked(body: bytes) -> bytes:
+def chunked(body: bytes, *more: str) -> bytes:
     """The same window, for the long way."""
     parts = b"%x\r\n%s\r\n" % (len(body), body) if body else b""
-    return request(parts + b"0\r\n\r\n", "Transfer-Encoding: chunked", length=False)
+    return request(parts + b"0\r\n\r\n", "Transfer-Encoding: chunked", *more, length=False)
 
 
 BODIES = {
@@ -185,12 +188,75 @@ def test_what_fails_in_the_service_is_told_with_the_id_under_which_it_is_logged(
     assert ask(address, "/api/v1/ingest", BODIES["a window"], BEARER).status == 200
 
 
-def test_who_leaves_in_the_middle_of_a_body_holds_nothing(application: Application, address: str) -> None:
-    budget = application._ingest._budget
+def test_who_leaves_in_the_middle_of_a_body_holds_nothing_and_is_counted(
+    application: Application, address: str
+) -> None:
+    def left() -> float:
+        labels = {"method": "POST", "route": "/api/v1/ingest", "status": "499"}
+        name = "underfed_request_seconds_count"
+        return application.parts.counters.registry.get_sample_value(name, labels) or 0
+
+    budget, before = application._ingest._budget, left()
     with closing(connected(address)) as connection:
         connection.sendall(request(BODIES["a window"])[:-100])
         poll(lambda: budget.taken > 0)
     poll(lambda: budget.taken == 0)
+    poll(lambda: left() == before + 1)
+
+
+def test_a_body_that_is_only_announced_takes_no_room_from_others(
+    application: Application, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = application._ingest._budget
+    for limit in ("_most", "_most_each"):
+        monkeypatch.setattr(budget, limit, 10_000)
+    with closing(connected(address)) as announcing, closing(connected(address)) as large:
+        announcing.sendall(request(b"x" * 60_000)[:-60_000])
+        large.sendall(request(b"x" * 60_000))
+        assert answer_to(large).startswith(b"HTTP/1.1 503")
+        assert ask(address, "/api/v1/ingest", BODIES["a window"], BEARER).status == 200
+    poll(lambda: budget.taken == 0)
+
+
+def test_a_connection_keeps_nothing_of_what_was_posted(application: Application, address: str) -> None:
+    with closing(connected(address)) as connection:
+        connection.sendall(request(posted(made_window(0, note="x" * 50_000))))
+        answer_to(connection)
+        posts = [each for each in gc.get_objects() if type(each) is UsualPost]
+        assert posts
+        assert [each.body for each in posts] == [bytearray()] * len(posts)
+
+
+REFUSED_BEHIND = {
+    "without a host": b"GET / HTTP/1.1\r\n\r\n",
+    "with two": b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+    "with too many headers": b"GET / HTTP/1.1\r\nHost: x\r\nX-A: " + b"x" * 70_000 + b"\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("behind", REFUSED_BEHIND.values(), ids=list(REFUSED_BEHIND))
+@pytest.mark.parametrize("way", [request, chunked])
+def test_a_post_is_answered_before_what_is_refused_behind_it(
+    address: str, way: Callable[[bytes], bytes], behind: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(connected(address)) as connection:
+        connection.sendall(way(BODIES["a window"]) + behind)
+        assert answer_to(connection).startswith(b"HTTP/1.1 200")
+        assert connection.recv(1) == b""
+    assert [each for each in caplog.records if each.levelno >= logging.ERROR] == []
+
+
+def test_two_users_from_a_proxy_are_refused_on_both_ways(tmp_path: Path) -> None:
+    options = ["--proxy-address", "127.0.0.0/8", "--proxy-user-header", "X-User", "--db", f"sqlite:///{tmp_path}/u.db"]
+    settings = read_settings([*options, "--port", "0"], {"UNDERFED_TOKEN": TOKEN})
+    application = create_app(settings)
+    server = Server(application, proxies=settings.proxy_addresses)
+    users = ("X-User: bob", "X-User: eve", "X-Forwarded-For: 198.51.100.7")
+    body = BODIES["a window"]
+    with answering(server, listen(settings)) as address:
+        short = sent(address, request(body, *users))
+        assert short.startswith(b"HTTP/1.1 403")
+        assert sent(address, chunked(body, *users)) == short
 
 
 def test_who_leaves_before_the_answer_delays_no_other(

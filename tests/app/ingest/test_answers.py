@@ -71,6 +71,22 @@ def test_an_error_is_raised_where_it_is_awaited_and_nowhere_else() -> None:
     assert stored == acknowledged(1)
 
 
+def test_an_answer_that_cannot_be_given_delays_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(_: Future[Outcome]) -> None:
+        raise RuntimeError("the connection is gone")
+
+    async def post() -> Outcome:
+        answers, group = Answers(), [Future[Outcome](), Future[Outcome]()]
+        answers.tell(group[0], fail)
+        waiting = asyncio.create_task(answers.of(group[1]))
+        await asyncio.sleep(0)
+        write(answers, group)
+        return await asyncio.wait_for(waiting, 10)
+
+    assert asyncio.run(post()) == acknowledged(1)
+    assert [each.getMessage() for each in caplog.records] == ["an answer could not be given"]
+
+
 def test_who_no_longer_waits_takes_the_window_back_and_delays_no_other() -> None:
     async def post() -> tuple[bool, Outcome]:
         answers, group = Answers(), [Future[Outcome](), Future[Outcome]()]

@@ -195,6 +195,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._received_bytes = 0
         self._wrong: RequestError | None = None
         """Why the parser was ended."""
+        self._is_begun = False
+        """The request whose parts come is the one that is answered last."""
         self._is_answering_last = False
         """What came after a request is not one: that request is answered, nothing more is read."""
         self._is_leaving = False
@@ -307,7 +309,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._awaited = "headers"
+        self._awaited, self._is_begun = "headers", False
 
     def on_headers_complete(self) -> None:
         self._awaited, self._received_bytes = "body", 0
@@ -328,6 +330,7 @@ class BoundedProtocol(HttpToolsProtocol):
             post.answer = partial(self._answer_post, post)
             self._answered = self._post = post
             self.cycle = cast(RequestResponseCycle, post)
+        self._is_begun = True
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answered = cycle
@@ -364,11 +367,17 @@ class BoundedProtocol(HttpToolsProtocol):
         if not is_free or self.flow.write_paused or not length or int(length) > MOST_BYTES:
             return None
         self.scope |= {"method": "POST", "path": TARGET.decode(), "query_string": b""}
-        return self._posts.begin(cast(Any, self.scope), int(length))
+        return self._posts.begin(cast(Any, self.scope))
 
-    def _answer_post(self, post: UsualPost, status: int, body: bytes, headers: Iterable[tuple[str, str]]) -> None:
-        if post.disconnected:
-            return
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        if self._post is not None:
+            self._posts.arrived(self._post, len(body))
+
+    def _answer_post(self, post: UsualPost, status: int, body: bytes, headers: Iterable[tuple[str, str]]) -> bool:
+        """``False``: nobody receives it."""
+        if post.disconnected or self._is_leaving:
+            return False
         head = [STATUS_LINE[status]]
         for known, content in self.server_state.default_headers:
             head += known, b": ", content, b"\r\n"
@@ -386,6 +395,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.server_state.total_requests += 1
             self.flow.resume_reading()
             self._await_next()
+        return True
 
     def _await_next(self) -> None:
         """As uvicorn does, but with a timer that goes on: to set one for each post and end it at the next takes longer
@@ -408,14 +418,15 @@ class BoundedProtocol(HttpToolsProtocol):
     # --- what is no request -----------------------------------------------------------------------
 
     def send_400_response(self, msg: str) -> None:
-        is_whole = self._awaited != "body" and self.cycle is not None and not self.cycle.response_complete
-        if self._wrong is None and is_whole:
-            self._all.count("malformed")
+        reason: EndReason = "headers_size" if isinstance(self._wrong, HeadersTooLargeError) else "malformed"
+        is_whole = not self._is_begun or (self._wrong is None and self._awaited != "body")
+        if is_whole and self.cycle is not None and not self.cycle.response_complete:
+            # What came behind it is no request: this one is answered, and nothing after it.
+            self._all.count(reason)
             self.cycle.keep_alive = False
             self._is_answering_last, self._awaited = True, None
-            return
-        reason: EndReason = "headers_size" if isinstance(self._wrong, HeadersTooLargeError) else "malformed"
-        self._end(reason, self._wrong or MalformedError(msg))
+        else:
+            self._end(reason, self._wrong or MalformedError(msg))
 
     # --- what does not come -----------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from underfed_server.errors import RequestError
 from underfed_server.ingest.asgi import Scope
 from underfed_server.ingest.endpoint import Head
 
@@ -14,29 +15,29 @@ TARGET = b"/api/v1/ingest"
 MOST_BYTES = 2**16
 """Twenty usual windows; of what is larger uvicorn pauses reading."""
 
-Answer = Callable[[int, bytes, Iterable[tuple[str, str]]], None]
-"""Sends status, body and headers."""
+Answer = Callable[[int, bytes, Iterable[tuple[str, str]]], bool]
+"""Sends status, body and headers. ``False``: nobody receives them any more."""
 
 
 class UsualPost:
     """The request under way, as uvicorn sees it."""
 
     __slots__ = (
-        "answer", "asked", "begun", "body", "disconnected", "head", "keep_alive", "length", "message_event",
-        "more_body", "response_complete", "response_started", "scope",
+        "answer", "asked", "begun", "body", "disconnected", "head", "held_bytes", "keep_alive", "message_event",
+        "more_body", "refusal", "response_complete", "response_started", "scope",
     )  # fmt: skip
 
-    def __init__(self, scope: Scope, head: Head, length: int, asked: str, begun: float) -> None:
-        """``length``: of the body, by its header. ``asked``: the request's id. ``begun``: when its headers had come, by
-        the performance counter.
-        """
+    def __init__(self, scope: Scope, head: Head, asked: str, begun: float) -> None:
+        """``asked``: the request's id. ``begun``: when its headers had come, by the performance counter."""
         self.scope = scope
         self.head = head
-        self.length = length
         self.asked = asked
         self.begun = begun
         self.answer: Answer
-        """The connection's; of one that is gone it does nothing."""
+        self.held_bytes = 0
+        """Of the budget for bodies."""
+        self.refusal: RequestError | None = None
+        """Why it is refused, whatever still comes."""
         self.body = bytearray()
         self.more_body = True
         self.keep_alive = True
@@ -57,8 +58,11 @@ NOBODY_WAITS = _NobodyWaits()
 class UsualPosts(Protocol):
     """What is done with them. On one event loop."""
 
-    def begin(self, scope: Scope, length: int) -> UsualPost | None:
+    def begin(self, scope: Scope) -> UsualPost | None:
         """Its headers have come. ``None``: nothing was done, and ASGI's way finds what is unusual about it."""
+
+    def arrived(self, post: UsualPost, size: int) -> None:
+        """So many bytes of its body have come."""
 
     def take(self, post: UsualPost) -> None:
         """Its body has come: it is answered once the window is on disk, or was refused."""
