@@ -58,6 +58,7 @@ class WindowPosts:
 
     def drop(self, post: UsualPost) -> None:
         self._let_go(post)
+        del post.answer
         self._note(post, CLIENT_LEFT)
 
     def take(self, post: UsualPost) -> None:
@@ -100,7 +101,10 @@ class WindowPosts:
         self._answer(post, status, body, *headers)
 
     def _answer(self, post: UsualPost, status: int, body: bytes, *headers: tuple[str, str]) -> None:
-        is_sent = post.answer(status, body, (*headers, (HEADER.decode(), post.asked)))
+        answer = post.answer
+        # It refers to the connection, which refers to the post: both would be freed much later.
+        del post.answer
+        is_sent = answer(status, body, (*headers, (HEADER.decode(), post.asked)))
         self._note(post, status if is_sent else CLIENT_LEFT)
 
     def _note(self, post: UsualPost, status: int) -> None:

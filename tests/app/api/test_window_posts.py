@@ -19,6 +19,7 @@ from tests.app.operations.asking import ask, scraped
 from tests.app.serving import answering, application_in, poll, settings_for
 from underfed_server import __main__ as serving
 from underfed_server.__main__ import Server, listen
+from underfed_server.api.admission.connections import BoundedProtocol
 from underfed_server.api.admission.usual_post import UsualPost
 from underfed_server.api.window_posts import WindowPosts
 from underfed_server.ingest.posted import Outcome
@@ -225,6 +226,34 @@ def test_a_connection_keeps_nothing_of_what_was_posted(application: Application,
         posts = [each for each in gc.get_objects() if type(each) is UsualPost]
         assert posts
         assert [each.body for each in posts] == [bytearray()] * len(posts)
+
+
+LEAVING = {
+    "in the middle of a body": request(BODIES["a window"])[:-1],
+    "after the answer": request(BODIES["a window"]),
+}
+
+
+@pytest.mark.parametrize("data", LEAVING.values(), ids=list(LEAVING))
+def test_a_connection_that_ended_is_freed_at_once(application: Application, address: str, data: bytes) -> None:
+    """The service looks for cyclic garbage seldom."""
+
+    def connections() -> int:
+        return sum(type(each) is BoundedProtocol for each in gc.get_objects())
+
+    poll(lambda: application.parts.counters.connections._value.get() == 0)
+    gc.collect()
+    gc.disable()
+    try:
+        before = connections()
+        with closing(connected(address)) as connection:
+            connection.sendall(data)
+            poll(lambda: connections() == before + 1)
+            if data == LEAVING["after the answer"]:
+                answer_to(connection)
+        poll(lambda: connections() == before)
+    finally:
+        gc.enable()
 
 
 REFUSED_BEHIND = {
