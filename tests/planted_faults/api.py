@@ -6,6 +6,34 @@ from tests.planted_faults.fault import Fault
 
 API = (
     Fault(
+        "what was posted stays in memory with its connection",
+        "app/underfed_server/api/window_posts.py",
+        "        post.body = bytearray()\n",
+        "",
+        ("tests/app/api/test_window_posts.py",),
+    ),
+    Fault(
+        "who leaves in the middle of a usual post keeps its bytes of the budget for ever",
+        "app/underfed_server/api/window_posts.py",
+        "        self._budget.give_back(post.held_bytes)\n",
+        "",
+        ("tests/app/api/test_window_posts.py",),
+    ),
+    Fault(
+        "behind a proxy, a usual post of two users is taken",
+        "app/underfed_server/api/window_posts.py",
+        "        scope = dict(scope)\n",
+        "",
+        ("tests/app/api/test_window_posts.py",),
+    ),
+    Fault(
+        "a run that has ended waits for its verdict behind those that run",
+        "app/underfed_server/api/scheduler.py",
+        "            self._ended.update(ended)\n",
+        "",
+        ("tests/app/api/test_events.py",),
+    ),
+    Fault(
         "a token or session that is over opens the service until the tables are read again",
         "app/underfed_server/api/admission/access.py",
         "None if permission is None or self._is_over(permission) else permission",

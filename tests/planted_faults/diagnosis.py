@@ -95,8 +95,8 @@ DIAGNOSIS = (
     ),
     Fault(
         "a step before a validation takes no time, though it waited",
-        "app/underfed_server/store/writing/windows.py",
-        "track.step_us_total += steps.data_wait_us[-1]",
+        "app/underfed_server/store/writing/counted.py",
+        "step_us += steps.data_wait_us[-1]",
         "pass",
         ("tests/recorded_runs/test_truths.py",),
     ),
