@@ -95,7 +95,7 @@ DIAGNOSIS = (
     ),
     Fault(
         "a step before a validation takes no time, though it waited",
-        "app/underfed_server/store/writing/counted.py",
+        "app/underfed_server/store/writing/counted_window.py",
         "step_us += steps.data_wait_us[-1]",
         "pass",
         ("tests/recorded_runs/test_truths.py",),

@@ -10,10 +10,10 @@ from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
+from tests.app.api.test_connections import connected
 from tests.app.made_windows import made_window, posted
 from tests.app.operations.asking import ask, scraped
 from tests.app.serving import answering, application_in, poll, settings_for
@@ -59,11 +59,6 @@ def usual(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
     monkeypatch.setattr(WindowPosts, "take", noted)
     return taken
-
-
-def connected(address: str) -> socket.socket:
-    parts = urlsplit(address)
-    return socket.create_connection((parts.hostname, parts.port), timeout=30)
 
 
 def request(body: bytes, *more: str, length: bool = True, version: str = "1.1", token: str = TOKEN) -> bytes:

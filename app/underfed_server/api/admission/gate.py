@@ -133,7 +133,12 @@ class Gate:
         credentials = credentials_of(headers)
         found = self._access.of_secret(credentials)
         if not self._access.is_open:
-            found = await self._of_guessable(address_of(scope), credentials, found)
+            address, digests = address_of(scope), self._guessable(credentials)
+            self._require_guesses(address, digests)
+            if found is None and digests:
+                # In a thread: it reads the database, and no other request must wait for that.
+                found = await asyncio.to_thread(self._access.look_up, credentials)
+            self._note_guesses(address, digests)
         return self._noted(found, credentials, person)
 
     def _noted(self, found: Permission | None, credentials: Credentials, person: Person | None) -> Permission | None:
@@ -147,20 +152,6 @@ class Gate:
 
     def _guessable(self, credentials: Credentials) -> list[bytes]:
         return [digest for digest in credentials if digest is not None and not self._access.knows_random(digest)]
-
-    async def _of_guessable(
-        self, address: str, credentials: Credentials, found: Permission | None
-    ) -> Permission | None:
-        """Raises:
-        TooManyRequestsError: as above.
-        """
-        digests = self._guessable(credentials)
-        self._require_guesses(address, digests)
-        if found is None and digests:
-            # In a thread: it reads the database, and no other request must wait for that.
-            found = await asyncio.to_thread(self._access.look_up, credentials)
-        self._note_guesses(address, digests)
-        return found
 
     def _require_guesses(self, address: str, digests: Sequence[bytes]) -> None:
         """Raises:

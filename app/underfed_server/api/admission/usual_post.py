@@ -11,8 +11,7 @@ from underfed_server.errors import RequestError
 from underfed_server.ingest.asgi import Scope
 from underfed_server.ingest.endpoint import Head
 
-TARGET = b"/api/v1/ingest"
-MOST_BYTES = 2**16
+MOST_USUAL_BYTES = 2**16
 """Twenty usual windows; of what is larger uvicorn pauses reading."""
 
 Answer = Callable[[int, bytes, Iterable[tuple[str, str]]], bool]

@@ -21,7 +21,7 @@ from underfed_server.store.databases.tables import unix_us
 from underfed_server.store.runs.config_values import index_config
 from underfed_server.store.runs.summaries import index_tags
 from underfed_server.store.writing.candidates import with_candidates
-from underfed_server.store.writing.counted import CountedWindow
+from underfed_server.store.writing.counted_window import CountedWindow
 from underfed_server.store.writing.streams import (
     RunState,
     RunStates,

@@ -34,7 +34,7 @@ from underfed_server.store.writing.compact import (
     compact,
     finish,
 )
-from underfed_server.store.writing.counted import CountedWindow, counted
+from underfed_server.store.writing.counted_window import CountedWindow, counted
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.windows import Appender, stream_of
 
