@@ -36,7 +36,7 @@ STOP_S = 1
 """For requests under way, of three that stopping may take. What is cut off was not acknowledged, and comes again."""
 
 JUDGED_AT_ONCE = 12
-"""One run is judged at a time, while others are saved: each waits twice for the group of writes under way."""
+"""Two have a run judged, one after the other, while others save: each waits twice for the group of writes under way."""
 
 BACKLOG = 2_048
 MOST_CONNECTIONS = 512
@@ -131,11 +131,9 @@ def run(settings: Settings, interruption: Interruption) -> None:
     database = name_of(settings.database_url)
     exporting = works(MOST_EXPORTS)
     with Forks(judge_runs, compact_streams, *exporting) as forks, listen(settings) as listening:
-        judge = JudgeProcess(AskedProcess(forks, judge_runs, settings.database_url).ask)
         application = create_app(
             settings,
-            judge,
-            curve=judge.curve,
+            JudgeProcess(AskedProcess(forks, judge_runs, settings.database_url).ask),
             judged_at_once=JUDGED_AT_ONCE,
             prepare=CompactionProcess(AskedProcess(forks, compact_streams, settings.database_url).ask, forks),
             beside=[forks],

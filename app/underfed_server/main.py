@@ -21,7 +21,7 @@ from underfed_server.api.application import build
 from underfed_server.api.dependencies import Parts
 from underfed_server.api.event_streams import Events
 from underfed_server.api.follower import Follower
-from underfed_server.api.scheduler import CurveOf, Judge, JudgementScheduler
+from underfed_server.api.scheduler import Judge, JudgementScheduler
 from underfed_server.api.served_hotspots import ServedHotspots
 from underfed_server.api.service import HEALTH
 from underfed_server.api.traffic import Traffic
@@ -145,18 +145,16 @@ def create_app(
     judge: Judge | None = None,
     clock: Callable[[], float] = time.monotonic,
     judged_at_once: int = 1,
-    curve: CurveOf = lambda _: None,
     prepare: Prepare | None = None,
     beside: Sequence[Background] = (),
     export: Export = export_here,
 ) -> Application:
     """Open the database and everything around it.
 
-    ``judge`` reads a run from the store and saves its diagnosis there; it is called on ``judged_at_once`` threads, at
-    most once a second a run, for runs whose windows arrived. ``curve`` is asked for the run's curve after that.
-    ``clock``: in seconds, by which requests are limited. ``prepare`` computes the chunks of a stream in another
-    process; ``None``: this one does. ``export`` writes a run into a file. ``beside`` runs until the application closes,
-    and ends before the database is closed.
+    ``judge`` is called at most once a second a run, for runs whose windows arrived; ``judged_at_once`` runs are judged
+    and what was found of them saved at a time. ``clock``: in seconds, by which requests are limited. ``prepare``
+    computes the chunks of a stream in another process; ``None``: this one does. ``export`` writes a run into a file.
+    ``beside`` runs until the application closes, and ends before the database is closed.
 
     Raises:
         SettingsError: ``settings.database_url`` names no file of ours.
@@ -169,7 +167,7 @@ def create_app(
         access, new_token = open_access(store, settings)
         events = Events(store.changed_since)
         alerting = Alerting(store, settings.alerts, partial(_keys, settings.alerts), counters)
-        scheduler = JudgementScheduler(store, events, judge, alerting.watcher, counters, judged_at_once, curve)
+        scheduler = JudgementScheduler(store, events, judge, alerting.watcher, counters, judged_at_once)
         limits = RateLimits(settings.requests_per_s, settings.bytes_per_s, clock)
         parts = Parts(
             store,

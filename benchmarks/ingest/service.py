@@ -34,10 +34,10 @@ with Forks(judge_runs, compact_streams, *exporting) as forks, listen(settings) a
     judges = bool(sys.argv[2:])
     prepare = CompactionProcess(AskedProcess(forks, compact_streams, sys.argv[1]).ask, forks)
     application = create_app(
-        settings, judge if judges else None,
         # Without its judge, whose process reads the curve, the one that receives would decode every window for it.
-        curve=judge.curve if judges else lambda run_id: [], judged_at_once=JUDGED_AT_ONCE if judges else 1,
-        prepare=prepare, beside=[forks], export=ExportProcesses(forks, exporting, sys.argv[1]),
+        settings, judge if judges else lambda store, run_id: (None, []),
+        judged_at_once=JUDGED_AT_ONCE if judges else 1, prepare=prepare,
+        beside=[forks], export=ExportProcesses(forks, exporting, sys.argv[1]),
     )
     collect_and_look_seldom()
     print(listening.getsockname()[1], flush=True)

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post
-from underfed_server.diagnose import Found, found_in
+from underfed_server.diagnose import Found
 from underfed_server.errors import TryLaterError
 from underfed_server.forked.forks import Forks, NoForksError
 from underfed_server.forked.judge import JudgeProcess
@@ -25,25 +24,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
     with closing(Store(f"sqlite:///{tmp_path}/underfed.db")) as opened:
         post(opened, made_stream(3))
         yield opened
-
-
-def test_a_diagnosis_is_saved_and_its_curve_kept_for_who_asks_first(store: Store) -> None:
-    judge = JudgeProcess(lambda run_id: (found_in(made_diagnosis(run_id)), [0.25, None]))
-    assert judge(store, "run-1")
-    saved = store.diagnosis("run-1")
-    assert saved is not None and saved.bound == made_diagnosis("run-1").bound
-    assert judge.curve("run-1") == [0.25, None]
-    assert judge.curve("run-1") is None
-
-
-def test_a_judgement_that_failed_leaves_no_curve(store: Store) -> None:
-    def die(_: str) -> tuple[Found | None, Curve]:
-        raise TryLaterError("it has died")
-
-    judge = JudgeProcess(die)
-    with pytest.raises(TryLaterError):
-        judge(store, "run-1")
-    assert judge.curve("run-1") is None
 
 
 def test_a_process_that_is_asked_for_as_the_service_ends_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +50,7 @@ def test_the_service_judges_itself_where_no_process_can_be_forked(store: Store) 
         raise NoForksError("it has died")
 
     judge = JudgeProcess(end)
-    assert judge(store, "run-1")
-    assert judge.curve("run-1") != []
+    found, curve = judge(store, "run-1")
+    assert found is not None and curve != []
     judge(store, "run-1")
     assert asked == ["run-1"]

@@ -8,13 +8,15 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Protocol, TypeVar
 
 from underfed_server.api.due_runs import DueRuns
 from underfed_server.api.event_streams import Events
 from underfed_server.counters import Counters
-from underfed_server.diagnose import Judgement
+from underfed_server.diagnose import Found, save
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.model import RunSummary
 from underfed_server.store.databases.trouble import tell
@@ -23,11 +25,15 @@ from underfed_server.store.store import Store
 
 log = logging.getLogger("underfed.scheduler")
 
-Judge = Callable[[Store, str], Judgement | None]
-"""Reads a run from the store and saves its diagnosis there. ``None``: the last one stays."""
+T = TypeVar("T")
 
-CurveOf = Callable[[str], Curve | None]
-"""The run's curve, where that was read as it was judged; ``None``: it was not."""
+Judge = Callable[[Store, str], tuple[Found | None, Curve]]
+"""Reads a run from the store: what is to be saved of its diagnosis, or ``None`` where the last one stays, and its
+curve."""
+
+AHEAD = 2
+"""One run is judged, and the judge has the next one by then: an answer waits for a turn of the interpreter of the
+service, which receives windows meanwhile. Any other is chosen once it is its turn: what ended by then comes first."""
 
 SWEEP_S = 5.0
 """How often silent runs are looked for: they become lost without any event."""
@@ -59,14 +65,14 @@ class JudgementScheduler:
         watcher: Watcher,
         counters: Counters,
         at_once: int = 1,
-        curve: CurveOf = lambda _: None,
     ) -> None:
-        """``at_once``: so many threads call ``judge``, and ``curve`` after it."""
+        """``at_once``: so many threads follow a run each, of which :data:`AHEAD` have it judged, and others save what
+        was found."""
         self._store = store
         self._watcher = watcher
         self._events = events
         self._judge = judge
-        self._curve = curve
+        self._turns = threading.BoundedSemaphore(AHEAD)
         self._name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._counters = counters
         self._due = DueRuns()
@@ -127,10 +133,13 @@ class JudgementScheduler:
         while not self._is_closing:
             if self._is_time_to_sweep():
                 self._sweep()
-            run_id = self._next()
-            if run_id is not None:
+            with self._turns:
+                run_id = self._next()
                 begun = time.monotonic()
-                self._attend(run_id)
+                found = None if run_id is None else self._find(run_id)
+            if run_id is not None:
+                if found is not None:
+                    self._save(run_id, *found)
                 self._counters.judgement_seconds.observe(time.monotonic() - begun)
                 with self._changed:
                     self._in_hand.discard(run_id)
@@ -181,35 +190,38 @@ class JudgementScheduler:
         with self._changed:
             self._due.forget_silent(time.monotonic())
 
-    def _attend(self, run_id: str) -> None:
-        try:
-            if not self._store.claim(run_id, self._name):
-                self._defer(run_id)
-                return
-            as_of = self._store.now()
-            judgement = self._judged(run_id)
+    def _find(self, run_id: str) -> tuple[datetime, Found | None, Curve] | None:
+        """Since when the judgement is, and what was found. ``None``: the run is not to be judged here now."""
+        with self._telling(run_id):
+            if self._store.claim(run_id, self._name):
+                return self._store.now(), *self._judged(run_id)
+            self._defer(run_id)
+        return None
+
+    def _save(self, run_id: str, as_of: datetime, found: Found | None, curve: Curve) -> None:
+        with self._telling(run_id):
+            judgement = None if found is None else self._unless_it_fails(run_id, lambda: save(self._store, found))
             self._watch(run_id)
-            self._store.note_judged(run_id, self._curve_of(run_id), as_of)
+            self._store.note_judged(run_id, curve, as_of)
             if judgement is not None:
-                found = judgement.verdict
+                verdict = judgement.verdict
                 with self._changed:
-                    self._due.note(run_id, None if found is None else (found.bound, found.level, found.cause))
+                    self._due.note(run_id, None if verdict is None else (verdict.bound, verdict.level, verdict.cause))
             # Where the database is shared, every process notifies its own pages: see Follower.
             if not self._store.is_shared and self._events.open_streams:
                 run = self._store.summary(run_id)
                 self._events.publish(run, diagnosis_changed=judgement is not None and judgement.is_new)
+
+    @contextmanager
+    def _telling(self, run_id: str) -> Iterator[None]:
+        """What cannot be done is told of, unless the run was deleted meanwhile."""
+        try:
+            yield
         except NotFoundError:
-            return  # deleted meanwhile
+            return
         except Exception as error:
             if not self._is_closing:
                 tell(log, error, f"run {run_id} could not be followed")
-
-    def _curve_of(self, run_id: str) -> Curve:
-        read = self._curve(run_id)
-        if read is not None:
-            return read
-        with self._store.reading(steps_alone=True) as reader:
-            return read_spark(reader, run_id)
 
     def _watch(self, run_id: str) -> None:
         """Before the run is noted as judged: where this service ends in between, the next one does both again."""
@@ -232,16 +244,22 @@ class JudgementScheduler:
         with self._changed:
             self._due.defer(run_id, time.monotonic() + AGAIN_S)
 
-    def _judged(self, run_id: str) -> Judgement | None:
-        """``None``: its last diagnosis stays."""
-        if self._judge is None:
-            return None
+    def _judged(self, run_id: str) -> tuple[Found | None, Curve]:
+        judge = self._judge
+        found = None if judge is None else self._unless_it_fails(run_id, lambda: judge(self._store, run_id))
+        if found is not None:
+            return found
+        with self._store.reading(steps_alone=True) as reader:
+            return None, read_spark(reader, run_id)
+
+    def _unless_it_fails(self, run_id: str, work: Callable[[], T]) -> T | None:
+        """``None``: the last diagnosis of the run stays. Its windows and its line in the list must not wait until the
+        rule is repaired."""
         try:
-            return self._judge(self._store, run_id)
+            return work()
         except (NotFoundError, TryLaterError):
             raise
         except Exception as error:
-            # Its last diagnosis stays: its windows and its line in the list must not wait until the rule is repaired.
             if not self._is_closing:
                 tell(log, error, f"run {run_id} could not be judged")
             return None

@@ -1,4 +1,4 @@
-"""Has runs judged by a process of its own, and saves what it found."""
+"""Has runs judged by a process of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from underfed_server.diagnose import Diagnoser, Found, Judgement, save
+from underfed_server.diagnose import Diagnoser, Found
 from underfed_server.forked.answering import judged
 from underfed_server.forked.forks import NoForksError
 from underfed_server.store.reading.spark import Curve
@@ -18,13 +18,8 @@ Ask = Callable[[str], tuple[Found | None, Curve]]
 """Has a run judged by the process; raises as :meth:`AskedProcess.ask`."""
 
 
-ASKED_AT_ONCE = 2
-"""One run is judged, and the process has the next one by then: an answer waits for a turn of the interpreter of the
-service, which receives windows meanwhile."""
-
-
 class JudgeProcess:
-    """Asked by several threads, it judges one run at a time; what was found is saved while the next one is judged.
+    """Asked by several threads, it judges one run at a time.
 
     The run that the process died of is judged again once more of it comes.
     """
@@ -33,28 +28,17 @@ class JudgeProcess:
         self._ask = ask
         self._own: Diagnoser | None = None
         """Once no process can be forked any more."""
-        self._turns = threading.BoundedSemaphore(ASKED_AT_ONCE)
         self._alone = threading.Lock()
         """For who judges here: one at a time."""
-        self._curves: dict[str, Curve] = {}
 
-    def __call__(self, store: Store, run_id: str) -> Judgement | None:
-        """Judge the run and save its diagnosis. ``None``: its last one stays.
+    def __call__(self, store: Store, run_id: str) -> tuple[Found | None, Curve]:
+        """As :func:`judged`.
 
         Raises:
             NotFoundError: there is no such run.
-            TryLaterError: the store cannot be written, or the process has died.
+            TryLaterError: the process has died.
             FailedElsewhereError: with the traceback.
         """
-        with self._turns:
-            found, self._curves[run_id] = self._judged(store, run_id)
-        return None if found is None else save(store, found)
-
-    def curve(self, run_id: str) -> Curve | None:
-        """The run's as it was judged last, for whoever asks first; ``None``: it was not judged since."""
-        return self._curves.pop(run_id, None)
-
-    def _judged(self, store: Store, run_id: str) -> tuple[Found | None, Curve]:
         own = self._own
         if own is None:
             try:

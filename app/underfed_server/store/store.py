@@ -53,10 +53,11 @@ from underfed_server.store.team.team_runs import (
 from underfed_server.store.team.views import change_view, delete_view, make_view, read_views
 from underfed_server.store.team.week import read_week
 from underfed_server.store.writing.compact import Compaction, prepare
+from underfed_server.store.writing.counted_window import CountedWindow
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import MOST_JUDGED_BYTES, MOST_KEPT_BYTES, Tails
 from underfed_server.store.writing.windows import Appender
-from underfed_server.store.writing.writer import Heard, Prepare, Writer
+from underfed_server.store.writing.writer import Prepare, Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -96,6 +97,10 @@ def _writes(write: Callable[Concatenate[Connection, datetime, P], T]) -> Callabl
         return store.write(lambda connection: write(connection, store.now(), *arguments, **named))
 
     return method
+
+
+Heard = Callable[[set[str], set[str]], None]
+"""Called with the runs that have new windows, and with those of them that have ended."""
 
 
 class _OfThread(threading.local):
@@ -142,7 +147,7 @@ class Store:
         self._chunks = Chunks(MOST_CHUNK_BYTES)
         self._rollups = Rollups(MOST_ROLLUP_BYTES)
         self._lines = Lines()
-        self._newest = CurrentUsage()
+        self._newest = CurrentUsage(hears_all=not is_shared)
         self._appender = Appender(now, is_shared=is_shared)
         self._writer = Writer(
             self.database.writing, self._appender, self._tell, self._answer, counters or Counters(),
@@ -434,7 +439,9 @@ class Store:
             summaries.run_row(reader.connection, run_id)
             return read_rows(kind, reader, run_id, rank, lane, last)
 
-    def _tell(self, run_ids: set[str], ended: set[str]) -> None:
+    def _tell(self, stored: Sequence[CountedWindow], ended: set[str]) -> None:
+        self._newest.note(stored, self.now())
+        run_ids = {each.window.run_id for each in stored}
         for heard in self._listeners:
             heard(run_ids, ended)
 

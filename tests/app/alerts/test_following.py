@@ -15,16 +15,17 @@ from tests.app.made_windows import made_window
 from tests.app.serving import poll, settings_for
 from tests.app.store.posting import post
 from underfed_server.alerts import watcher
-from underfed_server.diagnose import Judgement, found_in, save
+from underfed_server.diagnose import Found, found_in
 from underfed_server.main import create_app
 from underfed_server.settings import Settings
 from underfed_server.store.alerts.rules import NewRule
+from underfed_server.store.reading.spark import Curve
 from underfed_server.store.runs.audit_log import UNKNOWN
 from underfed_server.store.store import Store
 
 
-def judge(store: Store, run_id: str) -> Judgement:
-    return save(store, found_in(made_diagnosis(run_id)))
+def judge(_: Store, run_id: str) -> tuple[Found, Curve]:
+    return found_in(made_diagnosis(run_id)), []
 
 
 @pytest.fixture

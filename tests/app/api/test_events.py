@@ -23,9 +23,10 @@ from tests.app.made_windows import made_stream, made_window
 from tests.app.serving import AS_OWNER, poll, serving, settings_for
 from tests.app.store.posting import post
 from underfed_server.api import due_runs, event_streams
-from underfed_server.diagnose import Judgement, found_in, save
+from underfed_server.diagnose import Found, found_in
 from underfed_server.main import Application, create_app
 from underfed_server.model import RunEvent, RunSummary
+from underfed_server.store.reading.spark import Curve
 from underfed_server.store.store import Store
 
 
@@ -47,7 +48,7 @@ class Judge:
         finally:
             self._is_free.set()
 
-    def __call__(self, store: Store, run_id: str) -> Judgement:
+    def __call__(self, _: Store, run_id: str) -> tuple[Found | None, Curve]:
         self.judged.append(run_id)
         if run_id == self._busy_with:
             self._is_free.wait(60)
@@ -55,7 +56,7 @@ class Judge:
         if run_id == "spoilt":
             raise ValueError("on purpose")
         found = 20 if run_id == "steady" else len(self.judged)
-        return save(store, found_in(made_diagnosis(run_id, judged_steps=found)))
+        return found_in(made_diagnosis(run_id, judged_steps=found)), [0.5]
 
 
 @pytest.fixture
@@ -158,15 +159,14 @@ def test_topics_share_one_stream(application: Application, address: str) -> None
     both.close()
 
 
-def test_the_curve_that_was_read_with_a_judgement_is_not_read_again(tmp_path: Path, judge: Judge) -> None:
-    opened = create_app(settings_for(tmp_path), judge, curve=lambda run_id: [0.5] if run_id == "run-1" else None)
-    store = store_of(opened)
-    for run_id in ("run-1", "run-2"):
+@pytest.mark.usefixtures("address")
+def test_the_curve_is_that_which_was_read_with_a_judgement_or_is_read_where_it_failed(application: Application) -> None:
+    store = store_of(application)
+    for run_id in ("run-1", "spoilt"):
         post(store, made_stream(1, run_id=run_id))
     poll(lambda: store.unjudged() == [])
     assert store.summary("run-1").spark == [0.5]
-    assert len(store.summary("run-2").spark) > 1
-    opened.close()
+    assert len(store.summary("spoilt").spark) > 1
 
 
 @pytest.mark.usefixtures("address")

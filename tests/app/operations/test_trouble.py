@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from tests.app.serving import poll, serving, settings_for
 from tests.app.store.posting import post
 from tests.fakes.postgresql import Cluster
 from underfed_server.diagnose import Diagnoser
+from underfed_server.forked.answering import judged
 from underfed_server.main import Application, create_app
 from underfed_server.store.databases import trouble
 from underfed_server.store.store import Store
@@ -52,7 +54,7 @@ def test_a_full_disk_refuses_what_does_not_fit_keeps_what_did_and_goes_on_once_t
     # How long writes have succeeded must not depend on the speed of this machine.
     monkeypatch.setattr(trouble, "CALM_S", math.inf)
     settings, ballast = settings_for(small_disk), small_disk / "ballast"
-    with serving(create_app(settings, Diagnoser()), settings) as address:
+    with serving(create_app(settings, partial(judged, Diagnoser())), settings) as address:
         ballast.write_bytes(bytes(18_500_000))
         windows = made_stream(3_000)
         taken, refused_window, answer = pour(address, windows)

@@ -1,11 +1,11 @@
-"""What running runs use now: the last few seconds of their samples, read from windows that no chunk holds yet."""
+"""What running runs use now: the last few seconds of their samples, from the newest windows."""
 
 from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -17,19 +17,24 @@ from underfed_server.ingest.inflate import inflate
 from underfed_server.ingest.wire import GpuSamples, HostSamples, ProcessSamples
 from underfed_server.measurements import RATES
 from underfed_server.store.databases import tables
+from underfed_server.store.writing.counted_window import CountedWindow, Samples
 
 WINDOWS = (1, 4)
-"""Windows of a rank that are read, and if these have no two samples: they are a second apart, windows of one to four
-seconds."""
+"""Windows of a rank that are looked at, and if these have no two samples: they are a second apart, windows of one to
+four seconds."""
 
 GOOD_FOR = timedelta(seconds=2)
-"""How long a reading is reused: the page does not poll more often."""
+"""How long what was read of a run is reused where its windows may come to other processes: the page does not poll more
+often."""
 
 STANDS_FOR = timedelta(seconds=15)
-"""How long it is used where no new one is possible because the windows were just compacted."""
+"""How long a window is the newest: of a rank that has sent nothing since, it is not known what it uses now."""
 
 MOST_AT_ONCE = 500
 """Runs in one database query."""
+
+MOST_KEPT = 1_000
+"""Ranks, and runs, that are kept without a look at whether anybody wants them."""
 
 HELD = ("busy_cores", "memory_used_bytes", "memory_available_bytes", "shm_free_bytes")
 """Columns of a host's samples whose newest value counts."""
@@ -37,16 +42,7 @@ HELD = ("busy_cores", "memory_used_bytes", "memory_available_bytes", "shm_free_b
 Place = tuple[str, int]
 """A run's id, and one of its ranks."""
 
-
-class _Samples(msgspec.Struct, gc=False):
-    """The samples of a window; its other fields are not decoded."""
-
-    process: ProcessSamples | None = None
-    host: HostSamples | None = None
-    gpus: list[GpuSamples] = []
-
-
-_decoder = msgspec.json.Decoder(_Samples)
+_decoder = msgspec.json.Decoder(Samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,47 +72,107 @@ class RankNow:
     gpus: Mapping[int, GpuNow] = field(default_factory=dict)
 
 
-class CurrentUsage:
-    """Any thread may use it. It caches the last readings."""
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """Of one rank."""
 
-    def __init__(self) -> None:
-        self._kept: dict[Place, tuple[datetime, RankNow]] = {}
+    at: datetime
+    """When the newest window was."""
+    order: tuple[datetime, int]
+    """The start of the incarnation, and its newest window."""
+    windows: Sequence[Samples]
+    """As many as :data:`WINDOWS` says, oldest first."""
+
+
+class CurrentUsage:
+    """Any thread may use it. It keeps the newest samples of each rank.
+
+    Where all windows come to this process, they are noted as they come, and the database is read once for each run: of
+    what came before this process began.
+    """
+
+    def __init__(self, *, hears_all: bool) -> None:
+        self._hears_all = hears_all
+        self._heard: dict[Place, _Heard] = {}
+        self._looked_up: dict[str, datetime] = {}
+        """Runs that the database was read for."""
+        self._most = MOST_KEPT
         self._lock = threading.Lock()
+
+    def note(self, stored: Iterable[CountedWindow], now: datetime) -> None:
+        """These windows were stored, in their order."""
+        if not self._hears_all:
+            return
+        with self._lock:
+            for each in stored:
+                window = each.window
+                place, order = (window.run_id, window.rank), (window.started_at, window.window_index)
+                known = self._heard.get(place)
+                if known is not None and known.order > order:
+                    continue  # of an incarnation before
+                if window.end is not None:
+                    self._heard.pop(place, None)
+                    continue
+                before = known.windows if known is not None and known.order[0] == window.started_at else ()
+                self._heard[place] = _Heard(now, order, _enough([*before, each.samples]))
+            if len(self._heard) > self._most:
+                self._forget(now)
 
     def read(self, connection: Connection, run_ids: Iterable[str], now: datetime) -> dict[Place, RankNow]:
         """The use by every rank of these running runs that sent samples lately."""
-        with self._lock:
-            kept = dict(self._kept)
         asked = set(run_ids)
-        fresh = {place[0] for place, (at, _) in kept.items() if now - at < GOOD_FOR}
-        read = _read(connection, sorted(asked - fresh))
-        found = {place: (at, each) for place, (at, each) in kept.items() if now - at < STANDS_FOR}
-        found |= {place: (now, each) for place, each in read.items()}
         with self._lock:
-            self._kept = found
-        return {place: each for place, (_, each) in found.items() if place[0] in asked}
+            known = {run_id for run_id in asked & self._looked_up.keys() if self._is_known(run_id, now)}
+        read = _read(connection, sorted(asked - known), now)
+        with self._lock:
+            for place, found in read.items():
+                heard = self._heard.get(place)
+                if heard is None or heard.order <= found.order:
+                    # A window that was noted is as old as that, and has others before it.
+                    is_noted = self._hears_all and heard is not None and heard.order == found.order
+                    self._heard[place] = replace(found, at=heard.at) if heard and is_noted else found
+            kept = self._looked_up if len(self._looked_up) < MOST_KEPT else {}
+            self._looked_up = {**kept, **dict.fromkeys(asked - known, now)}
+            self._forget(now)
+            of_asked = {place: each for place, each in self._heard.items() if place[0] in asked}
+        return {place: _rank_now(each.windows) for place, each in of_asked.items()}
+
+    def _is_known(self, run_id: str, now: datetime) -> bool:
+        return self._hears_all or now - self._looked_up[run_id] < GOOD_FOR
+
+    def _forget(self, now: datetime) -> None:
+        self._heard = {place: each for place, each in self._heard.items() if now - each.at < STANDS_FOR}
+        self._most = max(MOST_KEPT, 2 * len(self._heard))
 
 
-def _read(connection: Connection, run_ids: Sequence[str]) -> dict[Place, RankNow]:
-    found: dict[Place, list[_Samples]] = {}
+def _read(connection: Connection, run_ids: Sequence[str], now: datetime) -> dict[Place, _Heard]:
+    found: dict[Place, _Heard] = {}
     for count in WINDOWS:
-        windows: dict[Place, list[_Samples]] = defaultdict(list)
+        windows: dict[Place, list[Samples]] = defaultdict(list)
         for first in range(0, len(run_ids), MOST_AT_ONCE):
-            for place, samples in _windows(connection, run_ids[first : first + MOST_AT_ONCE], count):
+            for place, order, samples in _windows(connection, run_ids[first : first + MOST_AT_ONCE], count):
                 windows[place].append(samples)
-        found |= windows
+                found[place] = _Heard(now, order, windows[place])
         run_ids = sorted({run_id for (run_id, _), each in windows.items() if not _are_enough(each)})
-    return {place: _rank_now(samples) for place, samples in found.items()}
+    return found
 
 
-def _are_enough(windows: Sequence[_Samples]) -> bool:
+def _enough(windows: Sequence[Samples]) -> Sequence[Samples]:
+    """The newest of these, as :data:`WINDOWS` says."""
+    few, many = (windows[-count:] for count in WINDOWS)
+    return few if _are_enough(few) else many
+
+
+def _are_enough(windows: Collection[Samples]) -> bool:
     """Whether how fast each counter grows can be told from them."""
     parts = [[part for each in windows if (part := getattr(each, kind)) is not None] for kind in ("process", "host")]
     sampled = [sum(len(each.at_us) for each in kind) for kind in parts if kind]
     return bool(sampled) and min(sampled) >= 2
 
 
-def _windows(connection: Connection, run_ids: Sequence[str], count: int) -> Iterator[tuple[Place, _Samples]]:
+def _windows(
+    connection: Connection, run_ids: Sequence[str], count: int
+) -> Iterator[tuple[Place, tuple[datetime, int], Samples]]:
     """The ``count`` newest windows of each rank's newest incarnation, oldest first."""
     rank, stream, hot = tables.rank.c, tables.stream.c, tables.hot.c
     is_newest = and_(
@@ -127,14 +183,14 @@ def _windows(connection: Connection, run_ids: Sequence[str], count: int) -> Iter
         hot.run_id == stream.run_id, hot.rank == stream.rank, hot.incarnation == stream.incarnation,
         hot.window_index > stream.last_window_index - count,
     )  # fmt: skip
-    statement = select(hot.run_id, hot.rank, hot.encoding, hot.body).select_from(tables.rank)
-    statement = statement.join(tables.stream, is_newest).join(tables.hot, is_last)
+    statement = select(hot.run_id, hot.rank, stream.started_at, hot.window_index, hot.encoding, hot.body)
+    statement = statement.select_from(tables.rank).join(tables.stream, is_newest).join(tables.hot, is_last)
     statement = statement.where(rank.run_id.in_(run_ids)).order_by(hot.window_index)
-    for row in connection.execute(statement):
-        yield (row.run_id, row.rank), _decoder.decode(inflate(row.body, row.encoding))
+    for run_id, rank_number, started_at, window_index, encoding, body in connection.execute(statement):
+        yield (run_id, rank_number), (started_at, window_index), _decoder.decode(inflate(body, encoding))
 
 
-def _rank_now(windows: Sequence[_Samples]) -> RankNow:
+def _rank_now(windows: Sequence[Samples]) -> RankNow:
     process = [each.process for each in windows if each.process is not None]
     host = [each.host for each in windows if each.host is not None]
     at_us = _column(host, "at_us")

@@ -42,8 +42,8 @@ log = logging.getLogger("underfed.store")
 
 T = TypeVar("T")
 
-Heard = Callable[[set[str], set[str]], None]
-"""Called with the runs that have new windows, and with those of them that have ended."""
+Stored = Callable[[Sequence[CountedWindow], set[str]], None]
+"""Called with new windows, and with those of their runs that have ended."""
 
 MOST_WAITING = 2_000
 """Windows that may wait: a second of the writer's work. More would wait longer than an agent does."""
@@ -102,7 +102,7 @@ class Writer:
         self,
         engine: Engine,
         appender: Appender,
-        on_stored: Heard,
+        on_stored: Stored,
         on_answered: Callable[[], None],
         counters: Counters,
         *,
@@ -110,8 +110,8 @@ class Writer:
         file: Path | None = None,
         prepare: Prepare | None = None,
     ) -> None:
-        """``on_stored`` is called on the writer's thread after each group, ``on_answered`` when the futures of one are
-        done; they must not block.
+        """``on_stored`` is called on the writer's thread after each group and before the futures of it are done,
+        ``on_answered`` after that; they must not block.
 
         ``is_shared``: other processes write to the same database. ``file``: SQLite's. ``prepare`` is called on a thread
         of its own; ``None``: the writer's thread computes chunks itself, and windows wait meanwhile.
@@ -296,13 +296,15 @@ class Writer:
         except Exception as error:
             self._commit_apart(group, error)
             return
-        self._note_written(len(group), begun)
-        for each, result in zip(group, results, strict=True):
-            if isinstance(each, _Call) and isinstance(result, RequestError):
-                each.done.set_exception(result)
-            else:
-                each.done.set_result(result)
-        self._note(group, results)
+        try:
+            self._note_written(len(group), begun)
+            self._note(group, results)
+        finally:
+            for each, result in zip(group, results, strict=True):
+                if isinstance(each, _Call) and isinstance(result, RequestError):
+                    each.done.set_exception(result)
+                else:
+                    each.done.set_result(result)
 
     def _note_written(self, size: int, begun: float) -> None:
         self._written_at = time.monotonic()
@@ -370,7 +372,7 @@ class Writer:
             counters.steps.inc(sum(each.step_count for each in stored))
             counters.bytes.inc(sum(len(each.posted.body) for each in stored))
             ended = {each.window.run_id for each in stored if each.window.end} & self._appender.ended
-            self._on_stored({each.window.run_id for each in stored}, ended)
+            self._on_stored(stored, ended)
 
     def _compact(self, key: StreamKey | None) -> None:
         if key is None:

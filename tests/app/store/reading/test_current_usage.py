@@ -1,0 +1,106 @@
+"""What a rank uses now, by its newest windows: as they come, and as the database has them after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.conftest import on_sqlite_alone
+from tests.app.made_hosts import made_samples
+from tests.app.store.posting import post
+from underfed_server.store.reading.current_usage import RankNow
+from underfed_server.store.store import Store
+
+START = datetime(2026, 11, 20, 10, 0, tzinfo=timezone.utc)
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.at = START + timedelta(seconds=20)
+
+    def __call__(self) -> datetime:
+        return self.at
+
+    def pass_by(self, seconds: float) -> None:
+        self.at += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(database_url: str, clock: Clock) -> Iterator[Store]:
+    opened = Store(database_url, now=clock)
+    yield opened
+    opened.close()
+
+
+def usage(store: Store, run_id: str = "a") -> dict[int, RankNow]:
+    with store.reading() as reader:
+        return {rank: each for (_, rank), each in store.newest(reader.connection, [run_id]).items()}
+
+
+def cores(store: Store) -> dict[int, float | None]:
+    return {rank: each.own_cores for rank, each in usage(store).items()}
+
+
+def test_what_comes_after_it_was_asked_for_counts(store: Store, clock: Clock) -> None:
+    early, late = [*made_samples("a", seconds=5, cores=1.0)], [*made_samples("a", seconds=10, cores=3.0)][5:]
+    post(store, early)
+    assert cores(store) == {0: 1.0}
+    post(store, late)
+    post(store, made_samples("a", rank=1, cores=0.5, samples_host=False))
+    clock.pass_by(2.5)
+    assert cores(store) == {0: 3.0, 1: 0.5}
+
+
+def test_after_a_restart_it_is_known_from_before(tmp_path: Path, clock: Clock) -> None:
+    windows = [*made_samples("a", seconds=10, cores=2.0)]
+    seen = []
+    for part in (windows[:8], windows[8:]):
+        store = Store(f"sqlite:///{tmp_path}/underfed.db", now=clock)
+        post(store, part)
+        seen.append(usage(store)[0])
+        store.close()
+    whole = Store(f"sqlite:///{tmp_path}/whole.db", now=clock)
+    post(whole, windows)
+    assert seen[1] == usage(whole)[0]
+    assert [each.own_cores for each in seen] == [2.0, 2.0]
+    whole.close()
+
+
+def test_a_window_of_an_incarnation_before_says_nothing_of_now(store: Store, clock: Clock) -> None:
+    *before, left = made_samples("a", cores=1.0)
+    again: list[dict[str, Any]] = [
+        window | {"incarnation": 2} for window in made_samples("a", cores=4.0, started_at="2026-11-20T10:00:10Z")
+    ]
+    post(store, [*before, *again, left])
+    clock.pass_by(2.5)
+    assert cores(store) == {0: 4.0}
+
+
+def test_a_rank_that_has_ended_uses_nothing(store: Store, clock: Clock) -> None:
+    *before, last = made_samples("a", rank=1, cores=1.0)
+    post(store, [*made_samples("a", cores=2.0), *before])
+    assert cores(store) == {0: 2.0, 1: 1.0}
+    post(store, [last | {"end": {"status": "finished"}}])
+    clock.pass_by(15.0)
+    post(store, [*made_samples("a", seconds=21, cores=2.0)][20:])
+    assert cores(store) == {0: 2.0}
+
+
+@on_sqlite_alone
+def test_of_a_rank_that_is_silent_it_is_not_known_any_more(store: Store, clock: Clock) -> None:
+    post(store, made_samples("a", cores=2.0))
+    clock.pass_by(14.0)
+    assert cores(store) == {0: 2.0}
+    clock.pass_by(1.0)
+    assert cores(store) == {}
