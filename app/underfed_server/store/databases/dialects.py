@@ -6,11 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import msgspec
 from sqlalchemy import ColumnElement, Connection, Dialect, Table, Text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import IdentifierPreparer, SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
+
+read_json = msgspec.json.Decoder().decode
+"""What a column of JSON holds: five to ten times as fast as Python's own, and each page reads thousands."""
 
 Insert = sqlite.Insert | postgresql.Insert
 

@@ -10,6 +10,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from underfed_server.errors import SettingsError
+from underfed_server.store.databases.dialects import read_json
 
 WRITERS = 4
 """One commits windows; the others serve judgements and edits, which seldom write at once."""
@@ -51,8 +52,9 @@ def _engine(url: URL, **options: Any) -> Engine:
     # The server closes connections when it restarts: each is tried before it is used.
     given = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "underfed"}
     engine = create_engine(
-        url, pool_pre_ping=True, hide_parameters=True, max_overflow=READERS, connect_args=given, **options
-    )
+        url, pool_pre_ping=True, hide_parameters=True, json_deserializer=read_json, max_overflow=READERS,
+        connect_args=given, **options,
+    )  # fmt: skip
     event.listen(engine, "connect", _prepare)
     return engine
 

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from typing import cast
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -19,6 +20,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool, StaticPool
 
 from underfed_server.errors import SettingsError, StartError
+from underfed_server.store.databases.dialects import read_json
 from underfed_server.store.databases.trouble import CORRUPTED, trouble_of
 
 READERS = 8
@@ -105,7 +107,7 @@ def lock(database: Path) -> Lock:
 
 def open_writer(database: Path) -> Engine:
     """The engine of the one thread that writes, also the only one that checkpoints."""
-    engine = create_engine(_url(database), hide_parameters=True, poolclass=StaticPool)
+    engine = _engine(database, poolclass=StaticPool)
     _prepare(engine, WRITER_PRAGMAS, begin="BEGIN IMMEDIATE")
     return engine
 
@@ -144,15 +146,14 @@ def bound_journal(writer: Engine, database: Path) -> bool:
 
 def open_readers(database: Path) -> Engine:
     """The engine of everybody else. A connection sees one snapshot of the database until it is returned."""
-    engine = create_engine(
-        _url(database), hide_parameters=True, poolclass=QueuePool, pool_size=READERS, max_overflow=READERS
-    )
+    engine = _engine(database, poolclass=QueuePool, pool_size=READERS, max_overflow=READERS)
     _prepare(engine, READER_PRAGMAS, begin="BEGIN")
     return engine
 
 
-def _url(database: Path) -> URL:
-    return URL.create("sqlite", database=str(database))
+def _engine(database: Path, **options: Any) -> Engine:
+    url = URL.create("sqlite", database=str(database))
+    return create_engine(url, hide_parameters=True, json_deserializer=read_json, **options)
 
 
 def _prepare(engine: Engine, pragmas: tuple[str, ...], *, begin: str) -> None:

@@ -193,13 +193,18 @@ def _windows(
 def _rank_now(windows: Sequence[Samples]) -> RankNow:
     process = [each.process for each in windows if each.process is not None]
     host = [each.host for each in windows if each.host is not None]
+    own_cores = _growth_per_us(_column(process, "at_us"), _cpu_us(process))
+    gpus = _gpus_now(list(chain.from_iterable(each.gpus for each in windows)))
+    # One rank of a host samples it: the others, most of all, are not looked through for it.
+    if not host:
+        return RankNow(own_cores, gpus=gpus)
     at_us = _column(host, "at_us")
     rates = {rate: _growth_per_us(at_us, _column(host, total)) for rate, total in RATES.items()}
     return RankNow(
-        own_cores=_growth_per_us(_column(process, "at_us"), _cpu_us(process)),
-        is_sampling=bool(host),
+        own_cores,
+        is_sampling=True,
         rates={rate: each * 1e6 for rate, each in rates.items() if each is not None},
-        gpus=_gpus_now(list(chain.from_iterable(each.gpus for each in windows))),
+        gpus=gpus,
         **{name: _last(_column(host, name)) for name in HELD},
     )
 
