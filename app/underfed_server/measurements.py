@@ -32,6 +32,11 @@ def newest(column: Column) -> int | None:
     return int(known[-1]) if len(known) else None
 
 
+def or_zero(values: Column) -> Column:
+    """0 for what was not measured, in a sum. NumPy's ``nan_to_num`` takes five times as long: it finds infinities, too."""
+    return np.where(np.isnan(values), 0.0, values)
+
+
 ValueKind = Literal["index", "instant", "duration", "count", "amount", "fraction", "flag", "total"]
 """What values a column has. ``count`` is a whole number, ``amount`` any; a ``total`` grows as long as its process, or
 its host, lives; a ``flag`` is 0 or 1."""

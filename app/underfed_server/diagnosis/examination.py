@@ -22,7 +22,7 @@ from underfed_server.diagnosis.wait import Wait, split_wait
 from underfed_server.facts.lockstep import Lockstep
 from underfed_server.facts.places import storage_place
 from underfed_server.facts.record import Mask, RankFacts, RunFacts
-from underfed_server.measurements import BatchRows, Column
+from underfed_server.measurements import BatchRows, Column, or_zero
 from underfed_server.model import Bound, LoaderInfo, StoragePlace
 
 KINDS = {
@@ -270,7 +270,7 @@ def storage_us(rank: RankFacts, loader: LoaderInfo | None, place: StoragePlace |
     connections only the blocked time is.
     """
     batches = rank.batches
-    asked, read = batches.asked_bytes, np.nan_to_num(batches.read_bytes)
+    asked, read = batches.asked_bytes, or_zero(batches.read_bytes)
     by_network = reads_network(rank)
     is_remote = by_network or (place is not None and place.kind == "network")
     reaches = (read > 0) & ~(read < THRESHOLDS.storage_read_fraction * asked)
@@ -302,7 +302,7 @@ def slowed_by_queue(batches: BatchRows) -> float:
 
 def _helped_us(batches: BatchRows) -> Column:
     """CPU time of the loading process's other threads; 0 where it was not measured."""
-    return np.nan_to_num(np.maximum(0.0, batches.process_cpu_us - batches.cpu_us))
+    return or_zero(np.maximum(0.0, batches.process_cpu_us - batches.cpu_us))
 
 
 def _within_pressure(rank: RankFacts, loader: LoaderInfo | None, blocked: Column) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, RunFacts
-from underfed_server.measurements import Column, HostRows
+from underfed_server.measurements import Column, HostRows, or_zero
 from underfed_server.model import Anatomy
 
 THROTTLED_FRACTION = 0.10
@@ -301,7 +301,7 @@ def load_tail(rank: RankFacts, *, of_its_own: bool = False) -> Tail | None:
     """
     loads = rank.batches.load_us
     if of_its_own:
-        loads = np.maximum(0.0, loads - np.nan_to_num(rank.batches.runqueue_us))
+        loads = np.maximum(0.0, loads - or_zero(rank.batches.runqueue_us))
     loads = np.sort(loads[np.isfinite(loads)])
     total = float(np.sum(loads))
     if len(loads) < 20 or total <= 0:

@@ -15,7 +15,7 @@ from underfed_server.diagnosis.measures import READS_BYTES, load_share, mean, re
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.facts.places import storage_place, told_apart
 from underfed_server.facts.record import RankFacts, RunFacts
-from underfed_server.measurements import BatchRows, Column, chosen
+from underfed_server.measurements import BatchRows, Column, chosen, or_zero
 from underfed_server.model import ReadRate, StoragePlace
 
 SPREAD = 1.5
@@ -124,7 +124,7 @@ def _read_rate(facts: RunFacts, rank: RankFacts, shown: StorageRate | None) -> R
 def _waits_for(rank: RankFacts, place: StoragePlace) -> bool:
     """What a page cache serves shows nothing of storage. What comes from a network is not counted as read."""
     blocked, read = load_share(rank, rank.batches.blocked_us), rank.batches.read_bytes
-    reaches = place.kind == "network" or 2 * np.count_nonzero(np.nan_to_num(read) > 0) >= len(read)
+    reaches = place.kind == "network" or 2 * np.count_nonzero(or_zero(read) > 0) >= len(read)
     return bool(len(read)) and blocked is not None and blocked >= LEAST_BLOCKED and bool(reaches)
 
 
@@ -216,7 +216,7 @@ def reads_files(rank: RankFacts) -> bool:
 def _that_read(batches: BatchRows) -> BatchRows:
     """Where most reached storage, those that did: what the page cache serves is blocked on nothing."""
     known = np.isfinite(batches.blocked_us) & np.isfinite(batches.load_us) & np.isfinite(batches.start_us)
-    reached = known & (np.nan_to_num(batches.read_bytes) > 0)
+    reached = known & (or_zero(batches.read_bytes) > 0)
     return chosen(batches, reached if np.count_nonzero(reached) >= np.count_nonzero(known) / 2 else known)
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from underfed_server.diagnosis.measures import mean
 from underfed_server.facts.record import RankFacts, epoch_starts
-from underfed_server.measurements import Column
+from underfed_server.measurements import Column, or_zero
 from underfed_server.model import LoaderInfo
 
 BUSY_PIN_FRACTION = 0.85
@@ -102,7 +102,7 @@ def _beside_loading(rank: RankFacts, loader: LoaderInfo | None) -> tuple[Column,
     startup = startup_us(rank, loader)
     begun = np.minimum(startup, np.where(epoch_starts(steps), of_its_epoch(rank, "sampler_us"), 0.0))
     startup = startup - begun
-    sampler = begun + np.nan_to_num(steps.sampler_us)
+    sampler = begun + or_zero(steps.sampler_us)
     return startup, np.minimum(sampler, steps.data_wait_us - startup)
 
 
@@ -118,7 +118,7 @@ def _hand_over(rank: RankFacts, loader: LoaderInfo | None, startup: Column, left
     after = left - unloaded
     held = np.clip(ready[row] - np.maximum(begin, later[row]), 0.0, unloaded)
     is_held = (row >= 0) & np.isfinite(held) & (loader.settings.get("in_order") is not False)
-    pin = np.where(row < 0, 0.0, np.nan_to_num(rank.batches.pin_us)[row])
+    pin = np.where(row < 0, 0.0, or_zero(rank.batches.pin_us)[row])
     pin = np.minimum(after, np.maximum(pin, after * _saturated_pin(rank)))
     return _Handed(row, np.where(is_held, held, 0.0), pin, after - pin)
 
@@ -177,7 +177,7 @@ def _movable_share(rank: RankFacts, loader: LoaderInfo | None, left: Column, mov
     if not loader or not loader.num_workers or wanted <= 0:
         return 0.0
     steps, loads = rank.steps, rank.batches.load_us[np.isfinite(rank.batches.load_us)]
-    own = float(np.mean(rank.rests_us + np.nan_to_num(steps.sampler_us)))
+    own = float(np.mean(rank.rests_us + or_zero(steps.sampler_us)))
     short = max(0.0, float(np.mean(loads)) / loader.num_workers - own) * len(steps)
     return min(1.0, max(0.0, float(np.sum(left)) - short) / wanted)
 

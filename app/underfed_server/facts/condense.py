@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from underfed_server.facts.loaders import read_loaders
 from underfed_server.facts.places import told_apart
 from underfed_server.facts.record import (
     HostShare,
+    Later,
     LoaderFacts,
     ProcessShare,
     RankFacts,
@@ -31,7 +33,7 @@ from underfed_server.measurements import (
     newest,
 )
 from underfed_server.model import HostFacts, Status
-from underfed_server.store.columns.lanes import batches_lane
+from underfed_server.store.columns.lanes import batches_lane, worker_of
 from underfed_server.store.reading.details import RunSetup, read_setup
 from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.samplers import read_samplers
@@ -60,7 +62,11 @@ def condense(store: Store, run_id: str, *, choose: Choose, warmup_steps: int, ju
     with store.reading() as reader:
         reader.read_whole(run_id)
         run = read_setup(reader, store.now(), run_id)
-        return _condensed(reader, run, choose, warmup_steps, judged_steps)
+        facts = _condensed(reader, run, choose, warmup_steps, judged_steps)
+        if not reader.stays:
+            for rank in facts.ranks:
+                rank.read_all()
+        return facts
 
 
 def _condensed(reader: Reader, run: RunSetup, choose: Choose, warmup_steps: int, judged_steps: int) -> RunFacts:
@@ -114,25 +120,55 @@ def _host(hosts: Hosts, run: RunSetup) -> HostShare:
 
 def _whole(hosts: Hosts, ranks: Sequence[RankFacts], loader: str, judged_steps: int) -> tuple[RankFacts, ...]:
     """The ranks with what lies behind their judged steps."""
-    workers = read_workers_of(hosts.reader, hosts.run_id, [each.rank for each in ranks], loader)
-    return tuple(_whole_rank(hosts, each, loader, judged_steps, workers[each.rank]) for each in ranks)
+    growing = tuple(each.rank for each in ranks if _may_grow(hosts, each.rank, loader))
+    read = cache(lambda asked: read_workers_of(hosts.reader, hosts.run_id, asked, loader))
+
+    def workers_of(rank: int, span: Span | None) -> tuple[WorkerFacts, ...]:
+        # Whether a host's memory grows is asked of all ranks on it: a question of one costs as much as one of all.
+        records = read(growing if rank in growing else (rank,))[rank]
+        return tuple(_worker(record, span) for record in records)
+
+    return tuple(
+        _whole_rank(hosts, each, loader, judged_steps, workers_of, may_grow=each.rank in growing) for each in ranks
+    )
 
 
 def _whole_rank(
-    hosts: Hosts, judged: RankFacts, loader: str, judged_steps: int, workers: Sequence[WorkerRecord]
+    hosts: Hosts,
+    judged: RankFacts,
+    loader: str,
+    judged_steps: int,
+    workers_of: Callable[[int, Span | None], tuple[WorkerFacts, ...]],
+    *,
+    may_grow: bool,
 ) -> RankFacts:
-    reader, run_id, rank = hosts.reader, hosts.run_id, judged.rank
-    span = span_of(judged)
-    # With workers, batches are ahead of the steps by the queue's length: twice as many hold all of the span.
-    batches = read_rows(BatchRows, reader, run_id, rank, batches_lane(loader), 2 * judged_steps)
+    rank, span = judged.rank, span_of(judged)
     return replace(
         judged,
-        batches=_within(batches, batches.start_us + batches.load_us, span),
+        batches=Later(lambda: _batches(hosts, rank, loader, judged_steps, span)),
         process=_process(hosts, rank, span),
-        workers=tuple(_worker(record, span) for record in workers),
-        host=_host_rows(hosts, rank, span),
-        memory=_host_rows(hosts, rank, _grown_in(span)),
+        workers=Later(lambda: workers_of(rank, span)),
+        may_grow=may_grow,
+        host=Later(lambda: _host_rows(hosts, rank, span)),
+        memory=Later(lambda: _host_rows(hosts, rank, _grown_in(span))),
     )
+
+
+def _batches(hosts: Hosts, rank: int, loader: str, judged_steps: int, span: Span | None) -> BatchRows:
+    # With workers, batches are ahead of the steps by the queue's length: twice as many hold all of the span.
+    rows = read_rows(BatchRows, hosts.reader, hosts.run_id, rank, batches_lane(loader), 2 * judged_steps)
+    return _within(rows, rows.start_us + rows.load_us, span)
+
+
+def _may_grow(hosts: Hosts, rank: int, loader: str) -> bool:
+    """Whether the loader's workers were sampled for long enough, perhaps: what is in chunks is not looked at."""
+    reader = hosts.reader
+    lanes = (lane for lane in reader.lanes(hosts.run_id, rank) if worker_of(lane, loader) is not None)
+    tracks = [track for lane in lanes for track in reader.tracks(hosts.run_id, rank, lane)]
+    if any(track.chunks or track.shift_index for track in tracks):
+        return True
+    hot = (reader.tail(track.key).lane(track.lane) for track in tracks)
+    return any(rows is not None and may_show_growth(rows["at_us"]) for rows in hot)
 
 
 def _within(rows: Rows, at_us: Column, span: Span | None) -> Rows:

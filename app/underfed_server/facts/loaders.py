@@ -17,7 +17,7 @@ from underfed_server.measurements import COPY, STALL, BatchRows, StepRows
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.reading.details import RunSetup
 from underfed_server.store.reading.samplers import read_samplers
-from underfed_server.store.reading.series import read_series
+from underfed_server.store.reading.series import read_sums
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.reading.tunings import Tunings, read_tunings
 from underfed_server.store.runs.summaries import StepTotals, step_totals
@@ -93,7 +93,9 @@ def _rank(
         return _with_totals(_without_steps(rank), totals, totals.data_wait_us, totals.edges_us)
     judged, found = _judged(hosts, rank, loader, recorded, warmup_steps)
     is_timed = bool(np.isfinite(judged.steps.gpu_idle_us).any())
-    summed = _summed_us(hosts, rank, loader) if is_timed or np.isfinite(judged.steps.h2d_exposed_us).any() else {}
+    is_asked = is_timed or np.isfinite(judged.steps.h2d_exposed_us).any()
+    # As the roll-ups sum them, which are kept when single steps are deleted.
+    summed = read_sums(hosts.reader, hosts.run_id, rank, steps_lane(loader), [STALL, COPY]) if is_asked else {}
     stall_us = summed.get(STALL, 0.0) if is_timed else totals.data_wait_us
     stall_us = 0.0 if judged.is_held_up else stall_us
     beside_us = found.edges_us + max(0.0, totals.edges_us - found.known_edges_us)
@@ -150,9 +152,3 @@ def _with_totals(rank: RankFacts, totals: StepTotals, stall_us: float, beside_us
         total_epochs=totals.epochs,
         total_edges_us=beside_us,
     )
-
-
-def _summed_us(hosts: Hosts, rank: int, loader: str) -> dict[str, float]:
-    """Over all steps of the run, as the roll-ups sum them, which are kept when single steps are deleted."""
-    rollup = read_series(hosts.reader, hosts.run_id, rank, steps_lane(loader), names=[STALL, COPY], buckets=1)
-    return {name: float(np.sum(stat.sum)) for name, stat in rollup.stats.items()} if rollup else {}

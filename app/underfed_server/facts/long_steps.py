@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from underfed_server.facts.record import Checkpoints, Mask, Places
-from underfed_server.measurements import Column, StepRows
+from underfed_server.measurements import Column, StepRows, or_zero
 
 LEAST_PAUSE_US, MANY_STEPS = 1e6, 5.0
 """The program does something else where a step goes on for a second, and for so many usual steps, after its wait."""
@@ -208,7 +208,7 @@ class Pauses:
 
 def pauses_in(rows: StepRows, read_written: ReadWritten) -> Pauses:
     """``rows``: consecutive steps of one loader. It is read what was written only where that may tell more."""
-    rest_us = np.nan_to_num(rows.step_us - rows.data_wait_us)
+    rest_us = or_zero(rows.step_us - rows.data_wait_us)
     usual_us = _usual_us(rows)
     is_pause, may_write = _goes_on(rows, usual_us), _may_write(rows, usual_us)
     written = np.zeros(len(rows))

@@ -6,10 +6,11 @@ Arrays hold microseconds as ``float64`` with NaN for "not measured". A field tha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,15 +117,53 @@ class Restarts:
     """From what a process recorded last until the first step of the next, together."""
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Later(Generic[T]):
+    """What is read when it is asked for, and only then."""
+
+    read: Callable[[], T]
+
+
+class MayComeLater(Generic[T]):
+    """A field of a dataclass that is given as its value or as :class:`Later`."""
+
+    def __init__(self, *default: T) -> None:
+        """None given: the field has none."""
+        self._default = default
+        self._name = ""
+
+    def __set_name__(self, owner: type[object], name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object | None, owner: type[object]) -> T:
+        if instance is None:
+            if not self._default:
+                raise AttributeError(self._name)
+            return self._default[0]
+        given: T | Later[T] = vars(instance)[self._name]
+        if isinstance(given, Later):
+            given = vars(instance)[self._name] = given.read()
+        return given
+
+    def __set__(self, instance: object, given: T | Later[T]) -> None:
+        vars(instance)[self._name] = given
+
+
 @dataclass(frozen=True, eq=False)
 class RankFacts:
-    """One rank: its judged steps, the batches behind them, and what the whole run cost it."""
+    """One rank: its judged steps, the batches behind them, and what the whole run cost it.
+
+    Most ranks are only looked at for their steps: what else is known of them is read as it is asked for.
+    """
 
     rank: int
     steps: StepRows
     """The judged ones: complete, warm-up left out; step and wait are always measured. An epoch's first step begins with
     ``iter(loader)`` and has the epoch's end added, so that starting and stopping workers lie within its wait."""
-    batches: BatchRows
+    batches: MayComeLater[BatchRows] = MayComeLater()
     """Those behind the judged steps."""
     process: ProcessShare = field(default_factory=ProcessShare)
     total_steps: int = 0
@@ -156,13 +195,20 @@ class RankFacts:
     hostname: str | None = None
     epochs: tuple[EpochInfo, ...] = ()
     """Oldest first, the newest that are known."""
-    workers: tuple[WorkerFacts, ...] = ()
+    workers: MayComeLater[tuple[WorkerFacts, ...]] = MayComeLater(())
+    may_grow: bool = True
+    """Enough was sampled of its workers to show whether their memory grows."""
     changed: ChangedSettings | None = None
     """Since when it has used the loader with its present settings, of which the judged steps are; ``None``: always."""
-    host: HostRows | None = None
+    host: MayComeLater[HostRows | None] = MayComeLater(None)
     """Samples of its host over the judged span, one a second."""
-    memory: HostRows | None = None
+    memory: MayComeLater[HostRows | None] = MayComeLater(None)
     """Those of ten minutes until its end, or of the span where that is longer: what grows shows in no less."""
+
+    def read_all(self) -> None:
+        """What would come later: from now on nothing can be read for it."""
+        for name in ("batches", "workers", "host", "memory"):
+            getattr(self, name)
 
     # Computed once, and not before it is asked for: a judgement reads them dozens of times, of the last of the records
     # that a rank's is put together from.
@@ -170,6 +216,12 @@ class RankFacts:
     @cached_property
     def has_device_clock(self) -> bool:
         return has_device_clock(self.steps.gpu_idle_us, self.steps.queue_depth)
+
+    @cached_property
+    def workers_bytes_per_hour(self) -> float | None:
+        """Growth of the memory of those that were seen to grow; ``None``: none was."""
+        growing = (each.bytes_per_hour for each in self.workers if each.is_growing) if self.may_grow else ()
+        return sum(filter(None, growing)) or None
 
     @cached_property
     def is_read_ahead(self) -> bool:

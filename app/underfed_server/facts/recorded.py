@@ -12,7 +12,7 @@ import numpy as np
 
 from underfed_server.facts.long_steps import ReadWritten, Written, checkpoints_in, pauses_in
 from underfed_server.facts.record import Checkpoints, Mask, between_epochs, is_read_ahead
-from underfed_server.measurements import Column, StepRows, chosen
+from underfed_server.measurements import Column, StepRows, chosen, or_zero
 from underfed_server.model import EpochInfo
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.columns.stall import stall_us
@@ -266,12 +266,11 @@ def _edges_us(own: Recorded, others: Spent) -> Column:
     is theirs.
     """
     rows, known = own.rows, {epoch.epoch_index: epoch for epoch in own.epochs}
-    edges_us = np.zeros(len(rows))
+    edges_us, wait_us = np.zeros(len(rows)), or_zero(rows.data_wait_us)
     for position in np.flatnonzero(rows.batch_index == 0):
         epoch = known.get(int(rows.epoch_index[position]))
         if epoch is not None:
-            begun_us = epoch.startup_us or epoch.iterator_us or 0
-            begun_us = max(0.0, begun_us - np.nan_to_num(rows.data_wait_us[position]))
+            begun_us = max(0.0, (epoch.startup_us or epoch.iterator_us or 0) - float(wait_us[position]))
             ending_us = epoch.ending_us or 0
             begin_us = np.array([epoch.start_us, (epoch.end_us or 0) - ending_us])
             theirs_us = others.between(begin_us, begin_us + np.array([begun_us, ending_us]))

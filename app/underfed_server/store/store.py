@@ -218,7 +218,7 @@ class Store:
         who reads it again. Not within another one, nor around a ``yield``.
         """
         with self.database.reading.begin() as connection:
-            self._own.reader = Reader(connection, self._tails, self._chunks, self._rollups)
+            self._own.reader = Reader(connection, self._tails, self._chunks, self._rollups, stays=True)
             try:
                 yield
             finally:

@@ -12,7 +12,7 @@ from underfed_server.advice.shares import gain_without
 from underfed_server.diagnosis import evidence
 from underfed_server.diagnosis.wait import of_its_epoch
 from underfed_server.facts.record import RankFacts, epoch_starts
-from underfed_server.measurements import Column
+from underfed_server.measurements import Column, or_zero
 from underfed_server.model import Evidence
 
 DIFF = """\
@@ -48,7 +48,7 @@ def sampler_us(rank: RankFacts) -> Column:
     steps = rank.steps
     begun = np.where(epoch_starts(steps), of_its_epoch(rank, "sampler_us"), 0.0)
     is_known = any(epoch.sampler_us is not None for epoch in rank.epochs)
-    own = np.nan_to_num(steps.sampler_us) if is_known else steps.sampler_us
+    own = or_zero(steps.sampler_us) if is_known else steps.sampler_us
     return np.minimum(begun + own, steps.data_wait_us)
 
 

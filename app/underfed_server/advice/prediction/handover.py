@@ -16,7 +16,7 @@ from underfed_server.advice.prediction.simulate import Handover
 from underfed_server.diagnosis.measures import mean
 from underfed_server.diagnosis.wait import rows_of_steps
 from underfed_server.facts.record import HostShare, Mask, RankFacts
-from underfed_server.measurements import Column
+from underfed_server.measurements import Column, or_zero
 from underfed_server.model import HandoverCosts, LoaderInfo
 
 FEED_US = 250.0
@@ -87,7 +87,7 @@ def read_handover(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> tuple
 
 def _through_pin_thread(rank: RankFacts, usual: Handover, pin_us: float) -> Handover:
     """That thread receives, and the loop waits for a ready batch no longer than a queue between threads takes."""
-    waits = rank.steps.data_wait_us - np.nan_to_num(rank.steps.sampler_us)
+    waits = rank.steps.data_wait_us - or_zero(rank.steps.sampler_us)
     ready = waits[rank.steps.queue_depth >= 1]
     taken_us = float(np.median(ready)) if len(ready) >= FEW else usual.early_us
     return replace(
@@ -129,7 +129,7 @@ def _ready_waits(rank: RankFacts, usual: Handover) -> tuple[Column, Column, Colu
     wait in which others were received as well, each has its part.
     """
     steps = rank.steps
-    waits = np.maximum(0.0, steps.data_wait_us - np.nan_to_num(steps.sampler_us))
+    waits = np.maximum(0.0, steps.data_wait_us - or_zero(steps.sampler_us))
     ready = ~(steps.queue_depth < 1) & (_loaded_us(rank) <= steps.start_us)
     early = ready & (waits < 0.5 * (usual.receive_us + usual.receive_wait_us))
     busy = _owner_loads(rank)
@@ -175,7 +175,7 @@ def _spans(rank: RankFacts, worker: int) -> tuple[Column, Column]:
 def _awaited_us(rank: RankFacts) -> float | None:
     """Median time from a worker finishing a batch that the loop waited for until the loop has it."""
     steps, ready = rank.steps, _loaded_us(rank)
-    got = steps.start_us + steps.data_wait_us - np.nan_to_num(steps.sampler_us)
+    got = steps.start_us + steps.data_wait_us - or_zero(steps.sampler_us)
     late = (got - ready)[(steps.start_us < ready) & (ready <= got)]
     return float(np.median(late)) if len(late) >= FEW else None
 

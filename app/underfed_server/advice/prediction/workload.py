@@ -27,7 +27,7 @@ from underfed_server.diagnosis.measures import are_cores_full, load_share, mean,
 from underfed_server.diagnosis.storage_rate import StorageRate, loads_at_once, reads_files, storage_rate
 from underfed_server.facts.lost import steps_ahead
 from underfed_server.facts.record import HostShare, ProcessShare, RankFacts, epoch_starts
-from underfed_server.measurements import Column, chosen
+from underfed_server.measurements import Column, chosen, or_zero
 from underfed_server.model import LoaderInfo
 
 THREAD_POOL_CORES = 1.3
@@ -125,7 +125,7 @@ def read_workload(
     rate = limited_rate(rank)
     beside = busy_beside(rank, ranks.mates)
     company = read_company(rank, loader, host, ranks.mates)
-    busy = np.minimum(max(1.0, host.usable_cores), 1.0 + np.nan_to_num(beside))
+    busy = np.minimum(max(1.0, host.usable_cores), 1.0 + or_zero(beside))
     batches = ranks.slowest(_batches(rank, rate, busy))
     works = _works(rank, loader, handover, ranks, as_queued=as_queued)
     if loader.num_workers:
@@ -170,7 +170,7 @@ def is_crowded(rank: RankFacts, host: HostShare, ranks: Ranks = ALONE) -> bool:
 
 def _queued_as_blocked(rank: RankFacts) -> RankFacts:
     batches = rank.batches
-    blocked_us = batches.blocked_us + np.nan_to_num(batches.runqueue_us)
+    blocked_us = batches.blocked_us + or_zero(batches.runqueue_us)
     return replace(rank, batches=replace(batches, blocked_us=blocked_us))
 
 

@@ -194,8 +194,7 @@ def fullest(sampled: Sequence[Room]) -> Room | None:
 
 def workers_growth_per_hour(ranks: Sequence[RankFacts]) -> float | None:
     """``None``: no worker was seen to grow."""
-    workers = [each for rank in ranks for each in rank.workers]
-    return sum(each.bytes_per_hour for each in workers if each.is_growing and each.bytes_per_hour) or None
+    return sum(filter(None, (rank.workers_bytes_per_hour for rank in ranks))) or None
 
 
 def training_growth_per_hour(ranks: Sequence[RankFacts]) -> float | None:

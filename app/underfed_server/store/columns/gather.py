@@ -12,7 +12,7 @@ from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from underfed_server.ingest.wire import Part, Recorded, Window
-from underfed_server.measurements import RECORDED, Column, Columns
+from underfed_server.measurements import RECORDED, Column, Columns, or_zero
 from underfed_server.store.columns.lanes import (
     HOST,
     PROCESS,
@@ -114,7 +114,8 @@ def _derived(values: Values, rows: NDArray[np.intp]) -> Columns:
     counted = np.arange(np.sum(rows)) - np.repeat(starts, rows)
     step_us = _column(values["step_us"], rows)
     # Only the last step of a part may be open: what lies before a step in its part is known.
-    before = np.cumsum(np.nan_to_num(step_us)) - np.nan_to_num(step_us)
+    known_us = or_zero(step_us)
+    before = np.cumsum(known_us) - known_us
     batch_index = _column(values["batch_index"], rows)
     return {
         "step_index": _column(values["first_step_index"], rows) + counted,

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from underfed_server.measurements import RECORDED, Column, Columns, names_of
+from underfed_server.measurements import RECORDED, Column, Columns, names_of, or_zero
 
 PROCESS, HOST = "process", "host"
 
@@ -99,7 +99,7 @@ def packed(lane: str, columns: Columns) -> Columns:
 def unpacked(columns: Columns) -> Columns:
     """The reverse of :func:`packed`. ``columns`` may be some of a chunk's, as :func:`stored_names` names them."""
     if GAP in columns:
-        steps = np.nan_to_num(columns["step_us"])
+        steps = or_zero(columns["step_us"])
         start = np.cumsum(columns[GAP] + np.concatenate(([0.0], steps[:-1])))
         return _instead(columns, {GAP: ("start_us", start)})
     if REST in columns:
@@ -129,10 +129,10 @@ def _instead(columns: Columns, others: Mapping[str, tuple[str, Column]]) -> Colu
 
 def _parts_us(columns: Columns) -> Column:
     """The measured parts of loading a batch, summed; a part that was not measured counts as 0."""
-    parts: Column = sum((np.nan_to_num(columns[name]) for name in LOAD_PARTS), np.zeros(length(columns)))
+    parts: Column = sum((or_zero(columns[name]) for name in LOAD_PARTS), np.zeros(length(columns)))
     return parts
 
 
 def _ends(columns: Columns) -> Column:
     """An open step counts as ending where it began."""
-    return columns["start_us"] + np.nan_to_num(columns["step_us"])
+    return columns["start_us"] + or_zero(columns["step_us"])

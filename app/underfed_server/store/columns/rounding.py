@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from underfed_server.measurements import Column, Columns, names_of
+from underfed_server.measurements import Column, Columns, names_of, or_zero
 from underfed_server.store.columns.lanes import kind_of
 
 FEWEST_BITS, MOST_BITS = 4, 24
@@ -39,7 +39,7 @@ def _rounded(column: Column, bits: int) -> Column:
 
 def _starts(columns: Columns, step_us: Column) -> Column:
     """Nearly the recorded starts: a chunk stores distances from the step before, and exact ones take more room."""
-    lost = np.nan_to_num(columns["step_us"]) - np.nan_to_num(step_us)
+    lost = or_zero(columns["step_us"]) - or_zero(step_us)
     drift = np.cumsum(lost) - lost
     quantum = _quantum_us(step_us)
     return np.asarray(columns["start_us"] - (drift - quantum * np.rint(drift / quantum)))

@@ -149,6 +149,8 @@ class Reader:
     tails: Tails
     chunks: Chunks
     rollups: Rollups
+    stays: bool = False
+    """It may be read from until the snapshot ends, beyond the read that it was opened for."""
     _tracks: dict[tuple[str, int, str], list[Track]] = field(default_factory=dict)
     _hot: dict[StreamKey, Tail] = field(default_factory=dict)
     _whole: set[str] = field(default_factory=set)
