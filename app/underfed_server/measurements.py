@@ -33,7 +33,7 @@ def newest(column: Column) -> int | None:
 
 
 def or_zero(values: Column) -> Column:
-    """0 for what was not measured, in a sum. NumPy's ``nan_to_num`` takes five times as long: it finds infinities, too."""
+    """0 for what was not measured, in a sum. ``np.nan_to_num`` takes five times as long: it finds infinities, too."""
     return np.where(np.isnan(values), 0.0, values)
 
 

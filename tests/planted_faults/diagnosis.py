@@ -8,8 +8,8 @@ DIAGNOSIS = (
     Fault(
         "an epoch's first wait counts twice: once in its step, once as start-up",
         "app/underfed_server/facts/recorded.py",
-        "max(0.0, begun_us - np.nan_to_num(rows.data_wait_us[position]))",
-        "begun_us",
+        "max(0.0, (epoch.startup_us or epoch.iterator_us or 0) - float(wait_us[position]))",
+        "epoch.startup_us or epoch.iterator_us or 0",
         ("tests/app/facts/test_condense.py",),
         ("tests/app/facts", "tests/app/diagnosis"),
         escapes_before=True,

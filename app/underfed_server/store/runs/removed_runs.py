@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, not_, select
 
 from underfed_server.names import Projects
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.dialects import upsert
+from underfed_server.store.databases.dialects import put
 
 
 def are_gone(projects: Projects) -> ColumnElement[bool]:
@@ -38,7 +38,7 @@ def keep_history(connection: Connection, run_id: str) -> None:
         },
         "ledger": _ledger(connection, run_id),
     }
-    connection.execute(upsert(connection, tables.removed_run), kept)
+    put(connection, tables.removed_run, kept)
 
 
 def _loaders(connection: Connection, run_id: str, judged: str | None) -> list[dict[str, Any]]:

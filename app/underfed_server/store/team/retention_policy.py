@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, func, select
 
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.dialects import upsert
+from underfed_server.store.databases.dialects import put
 from underfed_server.store.runs.ageing import Ages
 from underfed_server.store.runs.audit_log import UNKNOWN, AuditOf, Author, add_entry
 from underfed_server.store.runs.removal import in_words as in_days
@@ -74,7 +74,7 @@ def save_policy(
     connection: Connection, now: datetime, project: str, policy: RetentionPolicy, by: Author = UNKNOWN
 ) -> None:
     before, after = (in_words(each) for each in (read_policy(connection, project), policy))
-    connection.execute(upsert(connection, tables.project), {"project": project, **asdict(policy)})
+    put(connection, tables.project, {"project": project, **asdict(policy)})
     if before != after:
         add_entry(connection, now, by, AuditOf("retention_changed", project, project, before=before, after=after))
 

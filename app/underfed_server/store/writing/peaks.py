@@ -11,7 +11,7 @@ from underfed_server.measurements import RATES
 from underfed_server.names import Projects
 from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.dialects import upsert
+from underfed_server.store.databases.dialects import put
 from underfed_server.store.writing.streams import StreamKey
 
 Peaks = Mapping[str, float]
@@ -30,7 +30,7 @@ def note_peaks(connection: Connection, key: StreamKey, seen: Peaks) -> None:
     known = connection.execute(before).mappings().first()
     highest = dict(seen) if known is None else {rate: _higher(known[rate], seen.get(rate)) for rate in RATES}
     row = dict.fromkeys(RATES) | highest | {"run_id": key.run_id, "rank": key.rank}
-    connection.execute(upsert(connection, tables.peak), row)
+    put(connection, tables.peak, row)
 
 
 def _higher(one: float | None, other: float | None) -> float | None:

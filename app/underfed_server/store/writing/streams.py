@@ -77,9 +77,21 @@ class RunState:
     loaders: set[str] = field(default_factory=set)
     described_by: int | None = None
     """The lowest rank that described the run, whose description counts."""
+    newest: dict[int, int] = field(default_factory=dict)
+    """By rank, the newest incarnation that has sent anything."""
     verdict: RunVerdict | None = None
     judged_at: datetime | None = None
     """When what the verdict is on, or an earlier one, began to be read."""
+
+    def begin(self, key: StreamKey, started_at: datetime) -> StreamState:
+        """A stream of which nothing was written yet."""
+        stream = self.streams[key.rank, key.incarnation] = StreamState(key, started_at)
+        self.newest[key.rank] = max(key.incarnation, self.newest.get(key.rank, key.incarnation))
+        return stream
+
+    def is_newest(self, key: StreamKey) -> bool:
+        """Whether no later incarnation of the rank has sent anything."""
+        return key.incarnation >= self.newest[key.rank]
 
     def verdict_age_us(self, now: datetime) -> int | None:
         """At most. ``None``: there is no verdict."""
@@ -146,14 +158,6 @@ class RunStates:
         return run.exists and (key.rank, key.incarnation) not in run.streams
 
 
-def is_newest(connection: Connection, run: RunState, key: StreamKey) -> bool:
-    """Whether no later incarnation of the rank has sent anything."""
-    known = max((incarnation for rank, incarnation in run.streams if rank == key.rank), default=key.incarnation)
-    stream = tables.stream.c
-    newest = select(func.max(stream.incarnation)).where(stream.run_id == key.run_id, stream.rank == key.rank)
-    return key.incarnation >= max(known, connection.execute(newest).scalar() or 0)
-
-
 def read_ending(connection: Connection, run_id: str) -> dict[str, object]:
     """The columns of ``run`` that follow from how its streams ended."""
     stream = tables.stream.c
@@ -178,7 +182,7 @@ def _read_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunS
     if not run_ids:
         return {}
     states = {run_id: RunState(run_id) for run_id in run_ids}
-    run, loader, rank = tables.run.c, tables.loader.c, tables.rank.c
+    run, loader, rank, stream = tables.run.c, tables.loader.c, tables.rank.c, tables.stream.c
     columns = (run.run_id, run.project, run.judged_at, *(run[name] for name in _OF_VERDICT))
     for run_id, project, judged_at, *judged in connection.execute(select(*columns).where(run.run_id.in_(run_ids))):
         state, verdict = states[run_id], RunVerdict(*judged)
@@ -189,6 +193,9 @@ def _read_runs(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunS
     lowest = select(rank.run_id, func.min(rank.rank)).where(rank.run_id.in_(run_ids)).group_by(rank.run_id)
     for run_id, described_by in connection.execute(lowest):
         states[run_id].described_by = described_by
+    newest = select(stream.run_id, stream.rank, func.max(stream.incarnation)).where(stream.run_id.in_(run_ids))
+    for run_id, number, incarnation in connection.execute(newest.group_by(stream.run_id, stream.rank)):
+        states[run_id].newest[number] = incarnation
     return states
 
 

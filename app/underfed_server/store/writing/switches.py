@@ -18,7 +18,7 @@ from sqlalchemy import Connection, delete, select
 from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.ingest.wire import Switch, Window
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.dialects import upsert
+from underfed_server.store.databases.dialects import put
 
 LEADS = 0
 """Rank of the process that plans."""
@@ -63,9 +63,7 @@ def _keep(connection: Connection, windows: Sequence[Window]) -> None:
         place = window.run_id, window.rank
         if place not in newest or newest[place].incarnation <= window.incarnation:
             newest[place] = window
-    rows = [_row(window) for window in newest.values() if window.end is None]
-    if rows:
-        connection.execute(upsert(connection, tables.host_switch), rows)
+    put(connection, tables.host_switch, *(_row(window) for window in newest.values() if window.end is None))
     for window in newest.values():
         if window.end is not None:
             own = (_kept.run_id == window.run_id, _kept.rank == window.rank, _kept.incarnation <= window.incarnation)

@@ -16,7 +16,7 @@ from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.ingest.wire import Loader, Run, Window
 from underfed_server.store.columns.packed import packed
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.dialects import plain_insert, plain_update, plain_upsert, upsert
+from underfed_server.store.databases.dialects import plain_insert, plain_update, plain_upsert, put
 from underfed_server.store.databases.tables import unix_us
 from underfed_server.store.runs.config_values import index_config
 from underfed_server.store.runs.summaries import index_tags
@@ -28,7 +28,6 @@ from underfed_server.store.writing.streams import (
     StreamKey,
     StreamState,
     TrackState,
-    is_newest,
     read_ending,
 )
 from underfed_server.store.writing.switches import with_switches
@@ -45,6 +44,8 @@ class _Changes:
     stacks: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     settings: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     tuning: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
+    ranks: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
+    loaders: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
     streams: dict[StreamKey, StreamState] = field(default_factory=dict)
     tracks: dict[tuple[object, ...], TrackState] = field(default_factory=dict)
     """Lanes of steps that have more of them."""
@@ -116,8 +117,8 @@ class Appender:
         if stream is None or window.end is not None:
             changes.endings.add(window.run_id)
         if stream is None:
-            stream = run.streams[window.rank, window.incarnation] = StreamState(stream_of(window), window.started_at)
-        self._describe(connection, run, posted)
+            stream = run.begin(stream_of(window), window.started_at)
+        self._describe(connection, run, posted, changes)
         _collect(posted, stream, _advance(stream, counted, changes), changes)
         return self._ack(run, stream, counted, window.window_index + 1, is_new=True)
 
@@ -126,7 +127,7 @@ class Appender:
         wants_run = not stream.has_run or not counted.loaders <= run.loaders
         return Ack(next_index, wants_run, is_new, verdict=run.verdict, verdict_age_us=age_us)
 
-    def _describe(self, connection: Connection, run: RunState, posted: PostedWindow) -> None:
+    def _describe(self, connection: Connection, run: RunState, posted: PostedWindow, changes: _Changes) -> None:
         """Few windows describe the run and its loaders."""
         window = posted.window
         is_first = not run.exists
@@ -134,7 +135,7 @@ class Appender:
             run.exists, run.project = True, posted.project or ""
             said = {} if window.run is None else _run_columns(window.run, window.run_id)
             connection.execute(insert(tables.run), _unknown_run(window, run.project, self._now()) | said)
-        if window.run is not None and (is_first or is_newest(connection, run, stream_of(window))):
+        if window.run is not None and (is_first or run.is_newest(stream_of(window))):
             if run.described_by is None or window.rank <= run.described_by:
                 run.described_by, run.project = window.rank, window.run.project
                 if not is_first:
@@ -144,17 +145,18 @@ class Appender:
                     index_tags(connection, run.run_id)
                 if window.run.config or not is_first:
                     index_config(connection, run.run_id, window.run.config)
-            connection.execute(upsert(connection, tables.rank), _rank_row(window, window.run))
-        if window.loaders:
-            run.loaders.update(loader.loader for loader in window.loaders)
-            rows = [_loader_row(window.run_id, each) for each in window.loaders]
-            connection.execute(upsert(connection, tables.loader), rows)
+            changes.ranks[window.run_id, window.rank] = _rank_row(window, window.run)
+        for each in window.loaders:
+            run.loaders.add(each.loader)
+            changes.loaders[window.run_id, each.loader] = _loader_row(window.run_id, each)
 
     def _write(self, connection: Connection, changes: _Changes) -> None:
         if not changes.hot:
             return
         _write_rows(connection, changes)
         for table, rows in (
+            (tables.rank, changes.ranks),
+            (tables.loader, changes.loaders),
             (tables.epoch, changes.epochs),
             (tables.worker_life, changes.lives),
             (tables.storage, changes.storage),
@@ -162,8 +164,7 @@ class Appender:
             (tables.loader_settings, changes.settings),
             (tables.tuning, changes.tuning),
         ):
-            if rows:
-                connection.execute(upsert(connection, table), list(rows.values()))
+            put(connection, table, *rows.values())
         now_us = unix_us(self._now())
         touched = [(now_us, now_us, run_id) for run_id in changes.runs]
         connection.exec_driver_sql(plain_update(connection, tables.run, _TOUCHED), touched)
