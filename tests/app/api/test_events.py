@@ -22,7 +22,7 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import made_stream, made_window
 from tests.app.serving import AS_OWNER, poll, serving, settings_for
 from tests.app.store.posting import post
-from underfed_server.api import due_runs, event_streams
+from underfed_server.api import due_runs, event_streams, scheduler
 from underfed_server.diagnose import Found, found_in
 from underfed_server.main import Application, create_app
 from underfed_server.model import RunEvent, RunSummary
@@ -67,7 +67,9 @@ def judge() -> Judge:
 @pytest.fixture
 def application(tmp_path: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
     monkeypatch.setattr(due_runs, "APART_S", 0.1)
-    yield create_app(settings_for(tmp_path), judge)
+    # One after the other, by many threads: those that wait for it have chosen no run yet.
+    monkeypatch.setattr(scheduler, "AHEAD", 1)
+    yield create_app(settings_for(tmp_path), judge, judged_at_once=6)
 
 
 @pytest.fixture

@@ -10,9 +10,11 @@ import pytest
 from tests.app.made_windows import RUN, made_stream, made_window
 from tests.app.store.posting import post
 from underfed_server.errors import NotFoundError
+from underfed_server.facts import condense as condense_module
 from underfed_server.facts import hosts
 from underfed_server.facts.condense import condense
 from underfed_server.facts.record import RankFacts, RunFacts, epoch_starts
+from underfed_server.measurements import BatchRows
 from underfed_server.store.store import Store
 
 SECOND_US = 1_000_000
@@ -46,6 +48,35 @@ def even_window(index: int = 0, **changes: Any) -> dict[str, Any]:
 
 def gpu(**columns: Any) -> list[dict[str, Any]]:
     return [{"gpu_index": 0, "at_us": [0], **columns}]
+
+
+BESIDE = ("batches", "workers", "host", "memory")
+"""What lies behind the steps of a rank."""
+
+
+def test_what_lies_behind_the_steps_is_read_when_asked_for_or_at_once_where_that_is_not_possible_later(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rank in (0, 1):
+        post(store, made_stream(12, rank=rank))
+    read: list[int] = []
+    batches_of = condense_module._batches
+
+    def noted(hosts: Any, rank: int, *rest: Any) -> BatchRows:
+        read.append(rank)
+        return batches_of(hosts, rank, *rest)
+
+    monkeypatch.setattr(condense_module, "_batches", noted)
+    at_once = condensed(store)
+    assert read == [0, 1]
+    with store.snapshot():
+        later = condensed(store)
+        assert read == [0, 1]
+        assert len(later.ranks[1].batches) == len(at_once.ranks[1].batches) > 0
+        assert read == [0, 1, 1]
+        for one, other in zip(at_once.ranks, later.ranks, strict=True):
+            assert [repr(getattr(one, name)) for name in BESIDE] == [repr(getattr(other, name)) for name in BESIDE]
+    assert read == [0, 1, 1, 0]
 
 
 def test_the_first_steps_are_counted_and_not_judged(store: Store) -> None:

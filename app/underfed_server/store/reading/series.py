@@ -120,7 +120,7 @@ def read_series(
 
 def read_sums(reader: Reader, run_id: str, rank: int, lane: str, names: Sequence[str]) -> dict[str, float]:
     """The measures ``names`` added up over all rows that have them: as :func:`read_series` of one bucket, which takes
-    several times as long for rows that no chunk holds yet."""
+    several times as long for rows that no chunk holds yet. One that no row has is left out."""
     found: dict[str, float] = {}
     for track in reader.tracks(run_id, rank, lane):
         hot, after = reader.hot_rows(track), reader.after_chunks(track)
@@ -132,7 +132,9 @@ def read_sums(reader: Reader, run_id: str, rank: int, lane: str, names: Sequence
         if hot is not None:
             known = with_computed(lane, hot)
             for name in known.keys() & set(names):
-                found[name] = found.get(name, 0.0) + float(np.nansum(known[name]))
+                measured = known[name][np.isfinite(known[name])]
+                if len(measured):
+                    found[name] = found.get(name, 0.0) + float(np.sum(measured))
     return found
 
 

@@ -11,13 +11,13 @@ import pytest
 
 from tests.app.made_windows import STARTED_AT, made_stream
 from tests.app.store.posting import KEY, post, post_split, samples
-from underfed_server.measurements import COMPUTE, STALL, STALL_FRACTION, Column, HostRows
+from underfed_server.measurements import COMPUTE, COPY, STALL, STALL_FRACTION, Column, HostRows
 from underfed_server.store.columns.histograms import BINS, BINS_PER_OCTAVE
 from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.columns.lanes import HOST
 from underfed_server.store.columns.records import nodes_from_bytes
 from underfed_server.store.reading import series, tracks
-from underfed_server.store.reading.series import read_series
+from underfed_server.store.reading.series import read_series, read_sums
 from underfed_server.store.store import Store
 from underfed_server.store.writing.compact import compact
 
@@ -91,6 +91,14 @@ def test_every_bucket_is_what_its_steps_add_up_to(recorded: Store, buckets: int,
         ):
             expected = added_up.reduceat(np.where(known, part, instead), first)
             np.testing.assert_allclose(found[some], expected[some], rtol=1e-6, atol=1e-12, err_msg=name)
+
+
+def test_all_of_it_is_what_one_bucket_is(recorded: Store) -> None:
+    names = [STALL, COPY, "step_us"]
+    with recorded.reading() as reader:
+        found = read_sums(reader, "run-1", 0, "steps:train", names)
+    one = read(recorded, names, 1)
+    assert found == pytest.approx({name: float(stat.sum[0]) for name, stat in one.stats.items()})
 
 
 def test_buckets_begin_when_their_first_step_did(recorded: Store) -> None:
