@@ -189,9 +189,13 @@ def _program_epoch(row: RowMapping) -> int:
     return index
 
 
+_OF_EPOCH = tuple(EpochInfo.model_fields.keys() - {"start_us", "end_us"})
+
+
 def _epoch_info(row: RowMapping) -> EpochInfo:
-    same = EpochInfo.model_fields.keys() - {"start_us", "end_us"}
-    return EpochInfo.model_validate({name: row[name] for name in same} | on_run_clock(row))
+    told: dict[str, Any] = {name: row[name] for name in _OF_EPOCH} | on_run_clock(row)
+    # Not checked again: each judgement reads the newest of every rank.
+    return EpochInfo.model_construct(**told)
 
 
 def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Mapping[str, str]:
