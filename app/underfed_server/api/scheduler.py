@@ -72,7 +72,7 @@ class JudgementScheduler:
         self._watcher = watcher
         self._events = events
         self._judge = judge
-        self._turns = threading.BoundedSemaphore(AHEAD)
+        self._turns = threading.Semaphore(AHEAD)
         self._name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._counters = counters
         self._due = DueRuns()
@@ -104,6 +104,7 @@ class JudgementScheduler:
         with self._changed:
             self._is_closing = True
             self._changed.notify_all()
+        self._turns.release(len(self._threads))
         # A judgement in progress is not waited for: the run is judged again after the next start.
         until = time.monotonic() + CLOSING_S
         for thread in self._threads:
@@ -133,10 +134,15 @@ class JudgementScheduler:
         while not self._is_closing:
             if self._is_time_to_sweep():
                 self._sweep()
-            with self._turns:
+            # Whoever waits for a turn sweeps meanwhile: a judgement may hang.
+            if not self._turns.acquire(timeout=max(0.0, self._sweep_at - time.monotonic())):
+                continue
+            try:
                 run_id = self._next()
                 begun = time.monotonic()
                 found = None if run_id is None else self._find(run_id)
+            finally:
+                self._turns.release()
             if run_id is not None:
                 if found is not None:
                     self._save(run_id, *found)
@@ -165,6 +171,8 @@ class JudgementScheduler:
                 until = self._sweep_at if next_at is None else min(self._sweep_at, next_at)
                 self._changed.wait(max(0.0, until - time.monotonic()))
                 ready = self._ready()
+            if self._is_closing:
+                return None
             first = (run_id for some in (self._awaited, self._ended) for run_id in ready if run_id in some)
             run_id = next(first, None) or next(iter(ready), None)
             if run_id is not None:

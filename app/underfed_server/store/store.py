@@ -56,7 +56,7 @@ from underfed_server.store.writing.compact import Compaction, prepare
 from underfed_server.store.writing.counted_window import CountedWindow
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import MOST_JUDGED_BYTES, MOST_KEPT_BYTES, Tails
-from underfed_server.store.writing.windows import Appender
+from underfed_server.store.writing.windows import Appender, stream_of
 from underfed_server.store.writing.writer import Prepare, Writer
 
 P = ParamSpec("P")
@@ -440,7 +440,9 @@ class Store:
             return read_rows(kind, reader, run_id, rank, lane, last)
 
     def _tell(self, stored: Sequence[CountedWindow], ended: set[str]) -> None:
-        self._newest.note(stored, self.now())
+        states = self._appender.states
+        newest = [each for each in stored if states[each.window.run_id].is_newest(stream_of(each.window))]
+        self._newest.note(newest, self.now())
         run_ids = {each.window.run_id for each in stored}
         for heard in self._listeners:
             heard(run_ids, ended)

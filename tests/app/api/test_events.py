@@ -214,6 +214,38 @@ def test_a_run_that_has_ended_is_judged_before_those_that_run(application: Appli
     assert judge.judged[:2] == ["busy", "run-2"]
 
 
+@pytest.mark.usefixtures("address")
+def test_runs_that_fall_silent_are_looked_for_while_a_judgement_hangs(
+    application: Application, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Store] = []
+
+    def silent(store: Store) -> list[str]:
+        looked.append(store)
+        return []
+
+    monkeypatch.setattr(scheduler, "SWEEP_S", 0.05)
+    monkeypatch.setattr(Store, "unjudged", silent)
+    with judge.busy_with("busy"):
+        post(store_of(application), made_stream(1, run_id="busy"))
+        poll(lambda: judge.judged)
+        before = len(looked)
+        poll(lambda: len(looked) > before + 2)
+        assert judge.judged_at == [], "it still hangs"
+
+
+def test_no_run_is_chosen_once_it_closes(application: Application, judge: Judge) -> None:
+    with judge.busy_with("busy"):
+        post(store_of(application), made_stream(1, run_id="busy"))
+        poll(lambda: judge.judged)
+        for number in range(4):
+            post(store_of(application), made_stream(1, run_id=f"run-{number}"))
+        application.close()
+    threads = application.parts.scheduler._threads
+    poll(lambda: not any(each.is_alive() for each in threads))
+    assert judge.judged == ["busy"]
+
+
 def test_the_health_check_tells_how_long_judging_lags(application: Application, address: str, judge: Judge) -> None:
     def lag_s() -> float:
         return float(json.loads(ask(address, "GET", "/healthz"))["judging_lag_s"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -28,13 +28,13 @@ GOOD_FOR = timedelta(seconds=2)
 often."""
 
 STANDS_FOR = timedelta(seconds=15)
-"""How long a window is the newest: of a rank that has sent nothing since, it is not known what it uses now."""
+"""How long a window tells of now: of a rank that has sent nothing since, it is not known what it uses."""
 
 MOST_AT_ONCE = 500
 """Runs in one database query."""
 
 MOST_KEPT = 1_000
-"""Ranks, and runs, that are kept without a look at whether anybody wants them."""
+"""Ranks, and runs, that are kept without a look at how old what is known of them is."""
 
 HELD = ("busy_cores", "memory_used_bytes", "memory_available_bytes", "shm_free_bytes")
 """Columns of a host's samples whose newest value counts."""
@@ -77,11 +77,11 @@ class _Heard:
     """Of one rank."""
 
     at: datetime
-    """When the newest window was."""
-    order: tuple[datetime, int]
-    """The start of the incarnation, and its newest window."""
+    """When the newest window was; where it was read from the database, when its run was heard of last."""
+    order: tuple[int, int]
+    """The incarnation, and its newest window."""
     windows: Sequence[Samples]
-    """As many as :data:`WINDOWS` says, oldest first."""
+    """The newest, oldest first; none: the incarnation has ended."""
 
 
 class CurrentUsage:
@@ -95,26 +95,23 @@ class CurrentUsage:
         self._hears_all = hears_all
         self._heard: dict[Place, _Heard] = {}
         self._looked_up: dict[str, datetime] = {}
-        """Runs that the database was read for."""
+        """Runs that the database was read for, and when; where all windows are noted, when the run was asked for."""
         self._most = MOST_KEPT
         self._lock = threading.Lock()
 
     def note(self, stored: Iterable[CountedWindow], now: datetime) -> None:
-        """These windows were stored, in their order."""
+        """These windows were stored, in their order, each of the newest incarnation of its rank."""
         if not self._hears_all:
             return
         with self._lock:
             for each in stored:
                 window = each.window
-                place, order = (window.run_id, window.rank), (window.started_at, window.window_index)
+                place, order = (window.run_id, window.rank), (window.incarnation, window.window_index)
                 known = self._heard.get(place)
-                if known is not None and known.order > order:
-                    continue  # of an incarnation before
-                if window.end is not None:
-                    self._heard.pop(place, None)
-                    continue
-                before = known.windows if known is not None and known.order[0] == window.started_at else ()
-                self._heard[place] = _Heard(now, order, _enough([*before, each.samples]))
+                is_same = known is not None and known.order[0] == window.incarnation
+                before = known.windows if known is not None and is_same else ()
+                windows = [] if window.end else [*before[1 - WINDOWS[-1] :], each.samples]
+                self._heard[place] = _Heard(now, order, windows)
             if len(self._heard) > self._most:
                 self._forget(now)
 
@@ -123,19 +120,16 @@ class CurrentUsage:
         asked = set(run_ids)
         with self._lock:
             known = {run_id for run_id in asked & self._looked_up.keys() if self._is_known(run_id, now)}
-        read = _read(connection, sorted(asked - known), now)
+        read = _read(connection, sorted(asked - known))
         with self._lock:
             for place, found in read.items():
                 heard = self._heard.get(place)
-                if heard is None or heard.order <= found.order:
-                    # A window that was noted is as old as that, and has others before it.
-                    is_noted = self._hears_all and heard is not None and heard.order == found.order
-                    self._heard[place] = replace(found, at=heard.at) if heard and is_noted else found
-            kept = self._looked_up if len(self._looked_up) < MOST_KEPT else {}
-            self._looked_up = {**kept, **dict.fromkeys(asked - known, now)}
+                if heard is None or (found.order, len(found.windows)) >= (heard.order, len(heard.windows)):
+                    self._heard[place] = found
+            self._looked_up |= dict.fromkeys(asked if self._hears_all else asked - known, now)
             self._forget(now)
-            of_asked = {place: each for place, each in self._heard.items() if place[0] in asked}
-        return {place: _rank_now(each.windows) for place, each in of_asked.items()}
+            of_asked = {place: each for place, each in self._heard.items() if place[0] in asked and each.windows}
+        return {place: _rank_now(_enough(each.windows)) for place, each in of_asked.items()}
 
     def _is_known(self, run_id: str, now: datetime) -> bool:
         return self._hears_all or now - self._looked_up[run_id] < GOOD_FOR
@@ -143,24 +137,26 @@ class CurrentUsage:
     def _forget(self, now: datetime) -> None:
         self._heard = {place: each for place, each in self._heard.items() if now - each.at < STANDS_FOR}
         self._most = max(MOST_KEPT, 2 * len(self._heard))
+        if len(self._looked_up) > MOST_KEPT:
+            self._looked_up = {run_id: at for run_id, at in self._looked_up.items() if now - at < STANDS_FOR}
 
 
-def _read(connection: Connection, run_ids: Sequence[str], now: datetime) -> dict[Place, _Heard]:
+def _read(connection: Connection, run_ids: Sequence[str]) -> dict[Place, _Heard]:
     found: dict[Place, _Heard] = {}
     for count in WINDOWS:
         windows: dict[Place, list[Samples]] = defaultdict(list)
         for first in range(0, len(run_ids), MOST_AT_ONCE):
-            for place, order, samples in _windows(connection, run_ids[first : first + MOST_AT_ONCE], count):
+            for place, at, order, samples in _windows(connection, run_ids[first : first + MOST_AT_ONCE], count):
                 windows[place].append(samples)
-                found[place] = _Heard(now, order, windows[place])
+                found[place] = _Heard(at, order, windows[place])
         run_ids = sorted({run_id for (run_id, _), each in windows.items() if not _are_enough(each)})
     return found
 
 
 def _enough(windows: Sequence[Samples]) -> Sequence[Samples]:
     """The newest of these, as :data:`WINDOWS` says."""
-    few, many = (windows[-count:] for count in WINDOWS)
-    return few if _are_enough(few) else many
+    newest = windows[-WINDOWS[0] :]
+    return newest if _are_enough(newest) else windows
 
 
 def _are_enough(windows: Collection[Samples]) -> bool:
@@ -172,9 +168,9 @@ def _are_enough(windows: Collection[Samples]) -> bool:
 
 def _windows(
     connection: Connection, run_ids: Sequence[str], count: int
-) -> Iterator[tuple[Place, tuple[datetime, int], Samples]]:
-    """The ``count`` newest windows of each rank's newest incarnation, oldest first."""
-    rank, stream, hot = tables.rank.c, tables.stream.c, tables.hot.c
+) -> Iterator[tuple[Place, datetime, tuple[int, int], Samples]]:
+    """The ``count`` newest windows of each rank's newest incarnation, oldest first, and when the run was heard of."""
+    run, rank, stream, hot = tables.run.c, tables.rank.c, tables.stream.c, tables.hot.c
     is_newest = and_(
         stream.run_id == rank.run_id, stream.rank == rank.rank, stream.incarnation == rank.incarnation,
         stream.end_status.is_(None),
@@ -183,11 +179,14 @@ def _windows(
         hot.run_id == stream.run_id, hot.rank == stream.rank, hot.incarnation == stream.incarnation,
         hot.window_index > stream.last_window_index - count,
     )  # fmt: skip
-    statement = select(hot.run_id, hot.rank, stream.started_at, hot.window_index, hot.encoding, hot.body)
-    statement = statement.select_from(tables.rank).join(tables.stream, is_newest).join(tables.hot, is_last)
+    statement = select(
+        hot.run_id, hot.rank, run.last_seen_at, hot.incarnation, hot.window_index, hot.encoding, hot.body
+    )
+    statement = statement.select_from(tables.rank).join(tables.run, run.run_id == rank.run_id)
+    statement = statement.join(tables.stream, is_newest).join(tables.hot, is_last)
     statement = statement.where(rank.run_id.in_(run_ids)).order_by(hot.window_index)
-    for run_id, rank_number, started_at, window_index, encoding, body in connection.execute(statement):
-        yield (run_id, rank_number), (started_at, window_index), _decoder.decode(inflate(body, encoding))
+    for run_id, of_rank, at, incarnation, window_index, encoding, body in connection.execute(statement):
+        yield (run_id, of_rank), at, (incarnation, window_index), _decoder.decode(inflate(body, encoding))
 
 
 def _rank_now(windows: Sequence[Samples]) -> RankNow:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from tests.app.conftest import on_sqlite_alone
 from tests.app.made_hosts import made_samples
 from tests.app.store.posting import post
+from underfed_server.store.reading import current_usage
 from underfed_server.store.reading.current_usage import RankNow
 from underfed_server.store.store import Store
 
@@ -52,6 +54,10 @@ def cores(store: Store) -> dict[int, float | None]:
     return {rank: each.own_cores for rank, each in usage(store).items()}
 
 
+def of_incarnation(number: int, windows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [window | {"incarnation": number} for window in windows]
+
+
 def test_what_comes_after_it_was_asked_for_counts(store: Store, clock: Clock) -> None:
     early, late = [*made_samples("a", seconds=5, cores=1.0)], [*made_samples("a", seconds=10, cores=3.0)][5:]
     post(store, early)
@@ -77,11 +83,10 @@ def test_after_a_restart_it_is_known_from_before(tmp_path: Path, clock: Clock) -
     whole.close()
 
 
-def test_a_window_of_an_incarnation_before_says_nothing_of_now(store: Store, clock: Clock) -> None:
+@pytest.mark.parametrize("began_at", ["10:00:10", "09:59:58"], ids=["later", "its clock was set back"])
+def test_a_window_of_an_incarnation_before_says_nothing_of_now(store: Store, clock: Clock, began_at: str) -> None:
     *before, left = made_samples("a", cores=1.0)
-    again: list[dict[str, Any]] = [
-        window | {"incarnation": 2} for window in made_samples("a", cores=4.0, started_at="2026-11-20T10:00:10Z")
-    ]
+    again = of_incarnation(2, made_samples("a", cores=4.0, started_at=f"2026-11-20T{began_at}Z"))
     post(store, [*before, *again, left])
     clock.pass_by(2.5)
     assert cores(store) == {0: 4.0}
@@ -95,6 +100,58 @@ def test_a_rank_that_has_ended_uses_nothing(store: Store, clock: Clock) -> None:
     clock.pass_by(15.0)
     post(store, [*made_samples("a", seconds=21, cores=2.0)][20:])
     assert cores(store) == {0: 2.0}
+
+
+@on_sqlite_alone
+def test_what_comes_late_of_an_incarnation_before_one_that_has_ended_says_nothing_of_now(
+    store: Store, clock: Clock
+) -> None:
+    *before, left = made_samples("a", cores=1.0)
+    *again, last = of_incarnation(2, made_samples("a", cores=4.0, started_at="2026-11-20T10:00:10Z"))
+    post(store, [*before, *again, last | {"end": {"status": "finished"}}])
+    assert cores(store) == {}
+    clock.pass_by(20.0)
+    post(store, [left])
+    assert cores(store) == {}
+
+
+@on_sqlite_alone
+def test_an_end_that_comes_while_the_database_is_read_is_not_undone(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *before, last = made_samples("a", cores=1.0)
+    post(store, before)
+    read = current_usage._read
+
+    def read_then_end(*asked: Any) -> Any:
+        found = read(*asked)
+        post(store, [last | {"end": {"status": "finished"}}])
+        return found
+
+    monkeypatch.setattr(current_usage, "_read", read_then_end)
+    assert cores(store) == {}
+
+
+@on_sqlite_alone
+def test_the_database_is_read_once_for_each_run_however_many_there_are(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(current_usage, "MOST_KEPT", 2)
+    runs = [f"run-{number}" for number in range(5)]
+    for run_id in runs:
+        post(store, made_samples(run_id, seconds=4))
+    asked: list[str] = []
+    read = current_usage._read
+
+    def noted(connection: Connection, run_ids: Sequence[str]) -> Any:
+        asked.extend(run_ids)
+        return read(connection, run_ids)
+
+    monkeypatch.setattr(current_usage, "_read", noted)
+    for _ in range(3):
+        with store.reading() as reader:
+            assert len(store.newest(reader.connection, runs)) == len(runs)
+    assert sorted(asked) == runs
 
 
 @on_sqlite_alone
