@@ -38,8 +38,8 @@ at_exit = atexit.register
 
 ROOT = Path(__file__).parents[2]
 REQUEST_BYTES = 1 << 18
-TRAINING = "torch.utils.data"
-"""What all trainings import."""
+TRAINING = "tests.fakes.imported_training"
+"""Of all trainings."""
 
 
 class Job:
