@@ -57,6 +57,10 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("numprocesses", None):
+        # What several processes import, and hundreds of programs below them, is compiled once, whatever the shell says:
+        # else half of what a process costs before its first test is spent on compiling.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     config.stash[TRIES] = {}
     settings.load_profile("soak" if config.getoption("--soak") else "test")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.fakes.forkserver import python
 from tests.fakes.launching import own_lines, run_under
 from tests.fakes.service import wait_until
 from underfed.errors import ConfigError
@@ -194,7 +194,7 @@ def test_the_run_has_what_was_advised_and_tells_whose_advice_it_was(
     known: Service, wanted: str, settings: dict[str, Any], run_id: str
 ) -> None:
     done = run_under(
-        *("--apply", wanted, "--", sys.executable, "-m", "tests.fakes.plain"),
+        *("--apply", wanted, "--", python(), "-m", "tests.fakes.plain"),
         variables={"UNDERFED_URL": known.url, "UNDERFED_TOKEN": "secret"},
     )
     assert done.returncode == 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.forkserver import python
 from tests.fakes.launching import UNDERFED, finish, start
 from tests.fakes.service import Service, wait_until
 from underfed.host import calibration
@@ -69,7 +69,7 @@ def test_where_nothing_can_be_kept_nothing_is_measured(measured: list[Path], tmp
 
 def test_the_first_run_on_a_host_tells_its_curve(service: Service, tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
-    assert finish(start(*UNDERFED, "run", "--", sys.executable, "-m", "tests.fakes.plain")).returncode == 0
+    assert finish(start(*UNDERFED, "run", "--", python(), "-m", "tests.fakes.plain")).returncode == 0
     wait_until(service.ends, "the end arrives")
     curves = [window["run"]["host"]["cpu_slowdown"] for window in service.windows if "run" in window]
     assert curves[0][0] == [1.0, 1.0]

@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader
 
 import underfed
 from tests.fakes.datasets import Busy
+from tests.fakes.forkserver import python
 from tests.fakes.launching import run_under
 from tests.fakes.service import Service, wait_until
 from underfed.collector.reading.constructor_call import ConstructorCall, read_call
@@ -260,7 +261,7 @@ def test_a_program_that_is_not_changed_is_read_where_it_constructs(
     (tmp_path / "data.py").write_text(DATA)
     (tmp_path / "train.py").write_text(TRAIN)
     done = run_under(
-        "--", sys.executable, str(tmp_path / "train.py"), variables={"UNDERFED_SEND_SOURCE": sends}, cwd=str(tmp_path)
+        "--", python(), str(tmp_path / "train.py"), variables={"UNDERFED_SEND_SOURCE": sends}, cwd=str(tmp_path)
     )
     assert done.returncode == 0, done.stderr
     wait_until(service.ends, "the end arrives")

@@ -11,6 +11,8 @@ import sys
 import torch
 from torch.utils.data import DataLoader
 
+for name in [name for name in sys.modules if name.partition(".")[0] == "underfed"]:
+    del sys.modules[name]  # the fork server has imported it here
 sys.platform = sys.argv[1]
 for name in ("fcntl", "resource", "pwd"):
     sys.modules[name] = None  # no such modules on Windows

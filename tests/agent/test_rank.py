@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.forkserver import start
+from tests.fakes.forkserver import python, start
 from tests.fakes.jobs import end, environment
 from underfed.exchange.rank import Rank, make_run_id, read_rank, slug
 
@@ -347,7 +347,7 @@ if __name__ == "__main__":
 def test_ranks_that_torch_spawns_are_told_by_torch_once_they_joined(
     tmp_path: Path, start_method: str, inherited: dict[str, str]
 ) -> None:
-    told = told_by(sys.executable, script(tmp_path, JOINING), str(tmp_path), start_method, **inherited)
+    told = told_by(python(), script(tmp_path, JOINING), str(tmp_path), start_method, **inherited)
     joined = [line for line in told if line["world_size"] == 2]
     assert [line["rank"] for line in joined] == [0, 1]
     assert {line["launcher"] for line in joined} == {"torch.distributed"}
@@ -360,7 +360,7 @@ def test_ranks_that_torch_spawns_are_told_by_torch_once_they_joined(
 def test_ranks_that_a_task_starts_by_hand_are_told_by_torch(tmp_path: Path) -> None:
     ranks = "for rank in 0 1; do $PYTHON $SCRIPT $STORE $rank & done; wait"
     path = script(tmp_path, JOINING)
-    told = told_by("sh", "-c", ranks, PYTHON=sys.executable, SCRIPT=path, STORE=str(tmp_path), **ONE_TASK)
+    told = told_by("sh", "-c", ranks, PYTHON=python(), SCRIPT=path, STORE=str(tmp_path), **ONE_TASK)
     assert [(line["rank"], line["launcher"]) for line in told] == [
         (0, "slurm"),
         (0, "slurm"),

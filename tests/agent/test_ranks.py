@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.app.serving import start_service
-from tests.fakes.forkserver import Job, start
-from tests.fakes.jobs import Done, end, environment, run_python, start_job
+from tests.fakes import launching
+from tests.fakes.forkserver import Job, python, start
+from tests.fakes.jobs import Done, end, environment, start_job
+from tests.fakes.launching import finish
 from tests.fakes.service import Service, wait_until
 from tests.fakes.traces import only_collector, wait_for_collectors
 from underfed.collector import rank_stream, ranks
@@ -94,7 +96,8 @@ def test_ranks_that_torch_spawns_end_as_they_end(service: Service, tmp_path: Pat
     """Such a process runs no ``atexit``, and torch catches what it raises."""
     program = tmp_path / "train.py"
     program.write_text(SPAWNING)
-    assert "rank 1 fails" in run_python(str(program)).stderr
+    failed = finish(launching.start(python(), str(program)))
+    assert b"rank 1 fails" in failed.stderr
     wait_until(lambda: len(service.ends()) == 2, "both end")
     ends = {window["rank"]: window["end"] for window in service.windows if "end" in window}
     assert ends[0]["status"] == "finished"

@@ -1,4 +1,8 @@
-"""Programs that train, started by ``underfed run``: each is recorded, and does what it does without."""
+"""Programs that train, started by ``underfed run``: each is recorded, and does what it does without.
+
+How a loader is found when torch is imported, by a program and by its children, is asked of a Python that does
+import it; what is said and recorded then, of ready ones.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.forkserver import start
+from tests.fakes.forkserver import python, start
 from tests.fakes.jobs import Done, end, environment
 from tests.fakes.launching import others, own_lines, run_under
 from tests.fakes.service import Service, wait_until
 
-PLAIN = (sys.executable, "-m", "tests.fakes.plain")
-TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "tests.fakes.plain")
+PLAIN = ("-m", "tests.fakes.plain")
+TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node", "2", *PLAIN)
 STEPS = 10
 """An epoch."""
 
@@ -65,7 +69,7 @@ def test_a_program_is_recorded_and_does_what_it_does_without(
     # Python's own tracker of semaphores may be told of one only after it was removed, with the agent or without.
     monkeypatch.setenv("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
     without = bare(*options)
-    done = recorded(service, "--", *PLAIN, *options)
+    done = recorded(service, "--", sys.executable, *PLAIN, *options)
     assert (done.stdout.decode(), others(done.stderr).decode()) == (without.stdout, without.stderr)
     assert service.count_steps() == (2 * STEPS if "--epochs" in options else STEPS)
     (run,) = facts(service)
@@ -75,7 +79,8 @@ def test_a_program_is_recorded_and_does_what_it_does_without(
 
 def test_a_script_of_two_programs_is_two_runs(service: Service, own_ids: None, tmp_path: Path) -> None:
     script = tmp_path / "both.sh"
-    script.write_text(f"#!/bin/sh\nset -e\n{' '.join(PLAIN)}\ncd /\n{' '.join(PLAIN)} --workers 1\n")
+    program = " ".join([python(), *PLAIN])
+    script.write_text(f"#!/bin/sh\nset -e\n{program}\ncd /\n{program} --workers 1\n")
     script.chmod(0o755)
     done = recorded(service, "--", str(script), ends=2)
     assert len(done.stdout.splitlines()) == 2
@@ -84,7 +89,9 @@ def test_a_script_of_two_programs_is_two_runs(service: Service, own_ids: None, t
 
 
 def test_ranks_of_torchrun_are_one_run(service: Service, own_ids: None) -> None:
-    done = recorded(service, "--set", "num_workers=1", "--", *TORCHRUN, ends=2)
+    # They know each other by their parent.
+    variables = {"PYTHON_EXEC": sys.executable}
+    done = recorded(service, "--set", "num_workers=1", "--", python(), *TORCHRUN, ends=2, variables=variables)
     assert len(done.stdout.splitlines()) == 2
     assert {(window["rank"], window["run_id"]) for window in service.windows} == {
         (rank, service.windows[0]["run_id"]) for rank in (0, 1)
@@ -95,7 +102,7 @@ def test_ranks_of_torchrun_are_one_run(service: Service, own_ids: None) -> None:
 
 
 def test_processes_of_multiprocessing_that_train_are_recorded(service: Service, own_ids: None) -> None:
-    done = recorded(service, "--", *PLAIN, "--processes", "2", "--context", "spawn", ends=2)
+    done = recorded(service, "--", sys.executable, *PLAIN, "--processes", "2", "--context", "spawn", ends=2)
     assert sorted(line.split(b":")[0] for line in done.stdout.splitlines()) == [b"rank 0", b"rank 1"]
     assert service.count_steps() == 2 * STEPS
 
@@ -105,7 +112,7 @@ def test_processes_of_multiprocessing_that_train_are_recorded(service: Service, 
 
 def test_settings_are_those_of_the_run_and_its_batches_the_same(service: Service) -> None:
     words = ["num_workers=2", "prefetch_factor=3", "persistent_workers=true", "threads_per_worker=2"]
-    done = recorded(service, *(part for word in words for part in ("--set", word)), "--", *PLAIN)
+    done = recorded(service, *(part for word in words for part in ("--set", word)), "--", python(), *PLAIN)
     assert b"threads [2], by workers {True}" in done.stdout
     assert re.findall(r"steps, (\d+)", done.stdout.decode()) == re.findall(r"steps, (\d+)", bare().stdout)
     (run,) = facts(service)
@@ -125,14 +132,16 @@ def test_a_loader_that_was_watched_before_it_was_changed_is_told_of_as_it_trains
         "for _ in range(2):\n"
         "    list(loader)\n"
     )
-    recorded(service, "--set", "num_workers=2", "--", sys.executable, str(tmp_path / "watched.py"))
+    recorded(service, "--set", "num_workers=2", "--", python(), str(tmp_path / "watched.py"))
     loader = service.loaders()["train"]
     assert (loader["settings"]["num_workers"], loader["settings"]["prefetch_factor"]) == (2, 2)
     assert "queue_depth" not in loader["not_measured"]
 
 
 def test_what_is_refused_is_said_and_recorded_and_nothing_changes(service: Service) -> None:
-    done = recorded(service, "--set", "num_workers=2", "--set", "pin_memory=false", "--", *PLAIN, "--iterable")
+    done = recorded(
+        service, "--set", "num_workers=2", "--set", "pin_memory=false", "--", python(), *PLAIN, "--iterable"
+    )
     assert done.stdout.decode() == bare("--iterable").stdout
     (run,) = facts(service)
     assert run["overrides"] == {"pin_memory": False}
@@ -144,7 +153,7 @@ def test_what_is_refused_is_said_and_recorded_and_nothing_changes(service: Servi
 
 
 def test_a_replay_ends_every_rank_after_as_many_steps(service: Service, own_ids: None) -> None:
-    done = recorded(service, "--replay", "7", "--", *TORCHRUN, "--epochs", "3", ends=2)
+    done = recorded(service, "--replay", "7", "--", python(), *TORCHRUN, "--epochs", "3", ends=2)
     assert done.stdout == b""
     assert [sum(len(steps["data_wait_us"]) for steps in service.steps(rank=rank)) for rank in (0, 1)] == [7, 7]
     assert len([line for line in own_lines(done.stderr) if "replay of 7 batches: " in line]) == 1
@@ -155,7 +164,7 @@ def test_a_replay_ends_every_rank_after_as_many_steps(service: Service, own_ids:
 
 
 def test_a_replay_of_more_than_there_is_says_so(service: Service) -> None:
-    done = recorded(service, "--replay", "100", "--", *PLAIN)
+    done = recorded(service, "--replay", "100", "--", python(), *PLAIN)
     assert done.stdout.startswith(b"rank 0: 10 steps")
     assert any("the program ended after 10 of the 200 steps it takes" in line for line in own_lines(done.stderr))
     assert all("replay" not in run for run in facts(service))

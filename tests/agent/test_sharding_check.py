@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from tests.fakes.datasets import Stream, Unsharded
-from tests.fakes.forkserver import start
+from tests.fakes.forkserver import python, start
 from tests.fakes.jobs import environment, run_text
 from tests.fakes.launching import others, own_lines, run_under
 from tests.fakes.service import Service, wait_until
@@ -483,7 +482,7 @@ def program_of(kind: type[Any]) -> str:
 
 
 def trained_by(kind: type[Any]) -> tuple[str, ...]:
-    return sys.executable, "-c", program_of(kind)
+    return python(), "-c", program_of(kind)
 
 
 def test_a_run_says_and_records_that_its_data_set_is_not_shared_out(service: Service) -> None:

@@ -18,6 +18,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import underfed
 from tests.fakes.datasets import Failing, Numbers
+from tests.fakes.forkserver import python
 from tests.fakes.jobs import environment, run_job, run_text, start_job
 from tests.fakes.service import Service, Window, wait_until
 from underfed.collector.reading.rank_rings import Drained
@@ -152,7 +153,7 @@ def test_a_worker_that_is_killed_has_died(service: Service, tmp_path: Path) -> N
     script = tmp_path / "train.py"
     script.write_text(KILLING)
     job = subprocess.Popen(
-        [sys.executable, str(script)], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [python(), str(script)], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert job.stdout is not None
     killed = int(job.stdout.readline())

@@ -14,8 +14,6 @@ import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from underfed.host import clock
-
 libc = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNS, CLONE_NEWPID = 0x0002_0000, 0x2000_0000
 MS_RDONLY, MS_REC, MS_PRIVATE = 0x1, 0x4000, 0x4_0000
@@ -35,6 +33,7 @@ def main() -> None:
     parser.add_argument("--first", action="store_true", help="be process 1, as in a container; all ends with it")
     parser.add_argument("job", nargs="*")
     options = parser.parse_args()
+    forget_agent()
     if options.first:
         become_first()
     if options.shm is not None:
@@ -50,6 +49,12 @@ def main() -> None:
         return
     sys.argv = ["training", *options.job]
     runpy.run_module("tests.fakes.training", run_name="__main__", alter_sys=True)
+
+
+def forget_agent() -> None:
+    """The fork server has imported it: here the job does, as this user and on this host."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "underfed"]:
+        del sys.modules[name]
 
 
 def become_first() -> None:
@@ -103,6 +108,8 @@ def occupy(kind: str, user: int) -> None:
 
 def set_wall_clock(off_s: float) -> None:
     """For this process: collectors do not read it."""
+    from underfed.host import clock
+
     right_ms = clock.wall_clock_ms
     off = timedelta(seconds=off_s)
     if off:

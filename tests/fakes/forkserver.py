@@ -14,19 +14,23 @@ import json
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TextIO
 
+from tests.fakes import ready_python
 from tests.fakes.huge_pages import lay_in_huge_pages
 
 at_exit = atexit.register
@@ -34,8 +38,8 @@ at_exit = atexit.register
 
 ROOT = Path(__file__).parents[2]
 REQUEST_BYTES = 1 << 18
-TRAINING = "torch.utils.data"
-"""What all trainings import."""
+TRAINING = "tests.fakes.imported_training"
+"""Of all trainings."""
 
 
 class Job:
@@ -136,79 +140,117 @@ def start(
     return Job(ours, os.fdopen(out_read), os.fdopen(err_read))
 
 
+def python(imported: str = TRAINING) -> str:
+    """The path of a ready Python, see ``ready_python``, with this module imported."""
+    return str(_open_forkserver(imported).directory / "python")
+
+
 def _control(imported: str) -> socket.socket:
-    """The socket to the fork server, which ends with this process."""
-    return _open_forkserver(imported)[0]
+    return _open_forkserver(imported).control
+
+
+@dataclass(frozen=True, slots=True)
+class ForkServer:
+    """Ends with this process."""
+
+    control: socket.socket
+    process: subprocess.Popen[bytes]
+    directory: Path
+    """Of its ready Python."""
+
+    def close(self) -> None:
+        self.control.close()
+        # It would end by itself, a second later.
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.directory)
 
 
 @cache
-def _open_forkserver(imported: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+def _open_forkserver(imported: str) -> ForkServer:
+    directory = Path(tempfile.mkdtemp(prefix="ready-"))
+    path, interpreter = directory / "socket", directory / "python"
+    interpreter.write_text(ready_python.INTERPRETER.format(python=sys.executable, socket=path))
+    interpreter.chmod(0o755)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    command = [sys.executable, "-u", "-m", __name__, str(theirs.fileno()), imported]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with theirs:
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
-        )
-    at_exit(_close, ours, process)
-    return ours, process
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs, listening:
+        listening.bind(str(path))
+        listening.listen(64)
+        files = theirs.fileno(), listening.fileno()
+        command = [sys.executable, "-u", "-m", __name__, *map(str, files), imported]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, pass_fds=files, stdin=subprocess.DEVNULL)
+    server = ForkServer(ours, process, directory)
+    at_exit(server.close)
+    return server
 
 
-def _close(control: socket.socket, process: subprocess.Popen[bytes]) -> None:
-    control.close()
-    # It would end by itself, a second later.
-    process.kill()
-    process.wait()
-
-
-def serve(control: socket.socket) -> tuple[str, list[str]] | None:
-    """Returns in each job, with its module and arguments; in the fork server when there are no more jobs: ``None``."""
+def serve(control: socket.socket, listening: socket.socket) -> Callable[[], None] | None:
+    """Returns in each job, with what that does; in the fork server when there are no more jobs: ``None``."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        request, files, _, _ = socket.recv_fds(control, REQUEST_BYTES, 3)
-        if not request:
-            return None
-        if os.fork() == 0:
-            control.close()
-            return _begin(request, *files)
-        for file in files:
-            os.close(file)
+        asked = select.select([control, listening], [], [])[0]
+        if listening in asked:
+            asking = listening.accept()[0]
+            if os.fork() == 0:
+                control.close()
+                listening.close()
+                files, program = ready_python.take_over(asking)
+                return _begin(asking.detach(), files, program)
+            asking.close()
+        if control in asked:
+            request, given, _, _ = socket.recv_fds(control, REQUEST_BYTES, 3)
+            if not request:
+                return None
+            if os.fork() == 0:
+                control.close()
+                listening.close()
+                module, arguments, environment = json.loads(request)
+                status, output, errors = given
+                return _begin(status, {1: output, 2: errors}, partial(_run_module, module, arguments, environment))
+            for file in given:
+                os.close(file)
 
 
-def _begin(request: bytes, status: int, output: int, errors: int) -> tuple[str, list[str]]:
-    """Returns in the job; its parent waits for it, reports how it ended, and ends."""
+def _begin(status: int, files: Mapping[int, int], program: Callable[[], None]) -> Callable[[], None]:
+    """Returns in the job, which has each of these files at its number; its parent waits for it, reports how it ended,
+    and ends."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     job = os.fork()
     if job != 0:
-        os.close(output)
-        os.close(errors)
-        os.write(status, b"%d" % job)
-        os.write(status, b"%d" % os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
+        for file in files.values():
+            os.close(file)
+        with suppress(BrokenPipeError):  # who asked is gone
+            os.write(status, b"%d" % job)
+            os.write(status, b"%d" % os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
         os._exit(0)
     os.close(status)
-    for file, place in ((output, 1), (errors, 2)):
-        os.dup2(file, place)
+    for number, file in files.items():
+        os.dup2(file, number)
         os.close(file)
-    module, arguments, environment = json.loads(request)
+    return program
+
+
+def _run_module(module: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
-    if "PYTHONUNBUFFERED" not in environment and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(write_through=False)
-    return module, arguments
+    ready_python.buffer_output()
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 def main() -> None:
     gc.disable()  # a fifth of the time that importing torch takes
-    import_module(sys.argv[2])
+    import_module(sys.argv[3])
     # The interpreter of a job that ends with an error visits all objects, which copies memory shared since the fork.
     gc.freeze()
     gc.enable()
     lay_in_huge_pages()
-    job = serve(socket.socket(fileno=int(sys.argv[1])))
-    if job is not None:
-        module, arguments = job
-        sys.argv = [module, *arguments]
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    control, listening = (socket.socket(fileno=int(number)) for number in sys.argv[1:3])
+    run = serve(control, listening)
+    if run is not None:
+        run()
         _end()
 
 
@@ -216,8 +258,9 @@ def _end() -> None:
     """As the interpreter ends, without the second that destroying torch's modules takes."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for file in (sys.stdout, sys.stderr):
+        if not file.closed:
+            file.flush()
     os._exit(0)
 
 

@@ -86,12 +86,20 @@ def wait_for_collectors(run_id: str, timeout_s: float = PATIENCE_S) -> None:
 
 def _is_ours(code: object) -> bool:
     """Written by us, or with calls of ours in it."""
-    if not isinstance(code, CodeType):
+    if not isinstance(code, CodeType) or _others.get(id(code)) is code:
         return False
-    return "/underfed/" in code.co_filename or any(
+    is_ours = "/underfed/" in code.co_filename or any(
         _is_ours(constant) or _is_of_us(constant) or _is_of_us(getattr(constant, "__self__", None))
         for constant in code.co_consts
     )
+    if not is_ours:
+        _others[id(code)] = code
+    return is_ours
+
+
+_others: dict[int, CodeType] = {}
+"""Code without ours, by its address: after each test hundreds of them are looked at, and they cannot change. Of equal
+code the constants may differ."""
 
 
 def _is_of_us(constant: object) -> bool:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from tests.fakes.service import Service, running_service
 from tests.frameworks.tracked import FRAMEWORKS, require_figures, stored
 from underfed.integrations import factory, scalars
 from underfed.trainer import control
+
+OURS = "underfed.integrations.lightning"
 
 
 def tracked(which: str, tmp_path: Path, service: Service, **variables: str) -> list[dict[str, Any]]:
@@ -51,6 +54,19 @@ def test_one_variable_switches_it_off(tmp_path: Path) -> None:
         assert not any("underfed" in name for row in rows for name in row)
 
 
+@pytest.fixture
+def lightning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A stand-in: to import Lightning takes seconds, and its own file asks what it does with a callback of ours."""
+    stand_in: Any = ModuleType("pytorch_lightning")
+    stand_in.Callback = type("Callback", (), {})
+    monkeypatch.setitem(sys.modules, stand_in.__name__, stand_in)
+    for imported in ("lightning.pytorch", OURS):
+        monkeypatch.delitem(sys.modules, imported, raising=False)
+    yield
+    sys.modules.pop(OURS, None)
+
+
+@pytest.mark.usefixtures("lightning")
 def test_a_trainer_that_is_not_recorded_gets_no_callback(monkeypatch: pytest.MonkeyPatch) -> None:
     assert factory.callbacks() == []
     monkeypatch.setattr(control._state, "watches_all", True)
@@ -62,8 +78,8 @@ def test_a_trainer_that_is_not_recorded_gets_no_callback(monkeypatch: pytest.Mon
     assert factory.callbacks() == []
 
 
+@pytest.mark.usefixtures("lightning")
 def test_lightnings_loggers_are_told_the_verdict_or_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("lightning")
     from underfed.integrations.lightning import UnderfedCallback
 
     for name in ("logs_by_callback", "tells_words"):

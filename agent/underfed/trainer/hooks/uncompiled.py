@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 PACKAGE = "underfed"
@@ -20,6 +20,9 @@ DISABLED = "_torchdynamo_disable"
 
 AROUND_WORKERS = ("run_worker", "WorkerEntry.__call__", "SpawnedEntry.__call__")
 """Ours, but all that a worker does runs within their calls: one that a compiled loop forks is looked at by Dynamo."""
+
+_marked: dict[ModuleType, int] = {}
+"""How many names a module had when its functions were marked: each recording asks, and a loaded one gets no more."""
 
 Mark = Callable[[CodeType], None]
 """Has Dynamo run this code as it is."""
@@ -51,9 +54,13 @@ def leave_ours_uncompiled() -> None:
     if mark is None or mark_alone is None:
         return
     for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == PACKAGE]:
+        names = len(vars(module))
+        if _marked.get(module) == names:
+            continue
         for function in [each for each in _functions(module) if DISABLED not in vars(each)]:
             setattr(function, DISABLED, True)
             (mark_alone if function.__qualname__ in AROUND_WORKERS else mark)(function.__code__)
+        _marked[module] = names
 
 
 def _mark(*, with_calls: bool) -> Mark | None:

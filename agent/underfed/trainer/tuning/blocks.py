@@ -107,9 +107,9 @@ def spread_of(sides: Sequence[Sequence[Block]]) -> float:
             continue
         means = [statistics.fmean(each) for each in stretches]
         square = statistics.fmean(means) ** 2
-        between += statistics.variance(means) * (len(means) - 1) / square
+        between += _variance(means) * (len(means) - 1) / square
         freedom += len(means) - 1
-        within = sum(statistics.variance(each) for each in stretches) * (len(stretches[0]) - 1)
+        within = sum(map(_variance, stretches)) * (len(stretches[0]) - 1)
         explained += within / len(stretches[0]) / square
         freedom_within += len(stretches) * (len(stretches[0]) - 1)
     return math.sqrt(max(0.0, between / freedom - explained / freedom_within)) if freedom else 0.0
@@ -192,11 +192,17 @@ def _mean_and_error(blocks: Sequence[Block], spread: float = 0.0) -> tuple[float
         return None
     mean = statistics.fmean(units)
     freedom, stretches = len(units) - 1, sum(map(_independent_stretches, blocks))
-    error = math.hypot(statistics.stdev(units) / math.sqrt(len(units)), spread * mean / math.sqrt(stretches))
+    error = math.hypot(math.sqrt(_variance(units) / len(units)), spread * mean / math.sqrt(stretches))
     means = [statistics.fmean(block.unit_ns) for block in blocks if len(block.unit_ns) >= LEAST_UNITS]
     if len(means) > 1:
-        error = max(error, statistics.stdev(means) / math.sqrt(len(means)))
+        error = max(error, math.sqrt(_variance(means) / len(means)))
     return max(mean, 1.0), error, freedom
+
+
+def _variance(values: Sequence[float]) -> float:
+    """As ``statistics.variance``, which reckons with fractions: a block ends on the training thread."""
+    mean = statistics.fmean(values)
+    return math.fsum((each - mean) ** 2 for each in values) / (len(values) - 1)
 
 
 def _quantile(freedom: int) -> float:
