@@ -96,7 +96,7 @@ def gallery(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 ONE_PROCESS = "--renderer-process-limit=1"
-"""For all pages of a context, as long as one is open. None is started in advance, which after most pages nobody uses."""
+"""For all pages of a context, as long as one is open; and none in advance, which most pages would leave unused."""
 
 
 @pytest.fixture(scope="package")
