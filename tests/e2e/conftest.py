@@ -95,10 +95,14 @@ def gallery(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     served.kill()
 
 
+ONE_PROCESS = "--renderer-process-limit=1"
+"""For all pages of a context, as long as one is open; and none in advance, which most pages would leave unused."""
+
+
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """One for all these tests. Not for others: while it is open, no event loop can run in this process."""
-    with chromium() as launched:
+    with chromium(ONE_PROCESS) as launched:
         yield launched
 
 
@@ -126,8 +130,15 @@ Contexts = Callable[[int, int], BrowserContext]
 
 @pytest.fixture(scope="package")
 def contexts(browser: Browser) -> Contexts:
-    """A new one has to be given the page's scripts again, and compiles them again: a fifth of what a page costs."""
-    return cache(lambda width, height: quiet_context(browser, width=width, height=height))
+    """A new one has to be given the page's scripts again, and a process that compiles them again: a third of what a
+    page costs."""
+
+    def opened(width: int, height: int) -> BrowserContext:
+        context = quiet_context(browser, width=width, height=height)
+        context.new_page()  # it stays, and the process with it
+        return context
+
+    return cache(opened)
 
 
 def quiet_context(browser: Browser, *, width: int, height: int) -> BrowserContext:
@@ -151,11 +162,9 @@ def timed(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture
-def visitor(browser: Browser) -> Iterator[Page]:
+def visitor(contexts: Contexts) -> Iterator[Page]:
     """A desktop page that asks for what is not there: the browser's own note of a 404 is no fault of the page."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    yield context.new_page()
-    context.close()
+    yield from passing_page(contexts(1440, 900))
 
 
 @pytest.fixture
@@ -163,10 +172,19 @@ def phone(contexts: Contexts) -> Iterator[Page]:
     yield from quiet_page(contexts(390, 844))
 
 
-def quiet_page(context: BrowserContext) -> Iterator[Page]:
+def passing_page(context: BrowserContext) -> Iterator[Page]:
     """Nothing of it is left in its context but what the browser knows of the service's files."""
     before = context.pages
-    opened = context.new_page()
+    yield context.new_page()
+    for each in context.pages:
+        if each not in before:
+            forget(each)
+            each.close()
+    context.clear_cookies()
+
+
+def quiet_page(context: BrowserContext) -> Iterator[Page]:
+    """Such a page that says nothing in its console."""
     complaints: list[str] = []
     deleted: list[str] = []
 
@@ -176,15 +194,11 @@ def quiet_page(context: BrowserContext) -> Iterator[Page]:
         if message.type in ("error", "warning") and not is_gone:
             complaints.append(message.text)
 
-    opened.on("request", lambda request: deleted.append(request.url) if request.method == "DELETE" else None)
-    opened.on("console", note)
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    yield opened
-    for each in context.pages:
-        if each not in before:
-            forget(each)
-            each.close()
-    context.clear_cookies()
+    for opened in passing_page(context):
+        opened.on("request", lambda request: deleted.append(request.url) if request.method == "DELETE" else None)
+        opened.on("console", note)
+        opened.on("pageerror", lambda error: complaints.append(str(error)))
+        yield opened
     assert complaints == []
 
 

@@ -22,10 +22,10 @@ QUIET = (
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """The installed Chrome or Chromium, else Playwright's own."""
+def chromium(*arguments: str) -> Iterator[Browser]:
+    """The installed Chrome or Chromium, else Playwright's own, with these beside what makes it quiet."""
     installed = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=installed, args=list(QUIET))
+        launched = playwright.chromium.launch(executable_path=installed, args=[*QUIET, *arguments])
         yield launched
         launched.close()

@@ -89,8 +89,9 @@ class Desk:
 
     def send(self) -> int:
         """Everything that is due. Returns how many attempts it took."""
-        attempts = 0
-        while self.alerting.sender.send_next():
+        sender, attempts = self.alerting.sender, 0
+        while (claimed := sender._claim()) is not None:
+            sender._send(claimed)
             attempts += 1
         return attempts
 

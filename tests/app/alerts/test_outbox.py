@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -12,7 +15,11 @@ from tests.app.alerts.receivers import Receiver
 from tests.app.alerts.test_rules import FED
 from tests.app.conftest import on_postgresql_alone, on_sqlite_alone
 from tests.app.made_diagnosis import made_diagnosis
+from tests.app.serving import poll
+from tests.fakes.service import PATIENCE_S
 from underfed_server.alerts.messages import test_message as message_of_a_test
+from underfed_server.alerts.sending import sender as sending_threads
+from underfed_server.alerts.sending.sender import AlertSender
 from underfed_server.errors import ConflictError, InvalidError, NotFoundError
 from underfed_server.store.alerts.outbox import BACKOFF, LEASE, LONGEST_WAIT, MOST_AN_HOUR, TOO_MANY, Outgoing, post
 from underfed_server.store.store import Store
@@ -39,6 +46,52 @@ def test_a_failed_message_is_tried_again_after_longer_and_longer_and_then_never(
     (failed,) = desk.log
     assert (failed.state, failed.attempts, failed.error) == ("failed", 1 + len(BACKOFF), "it answered with 500")
     assert len({each.headers["webhook-id"] for each in receiver.got}) == 1
+
+
+@contextmanager
+def sending(desk: Desk) -> Iterator[AlertSender]:
+    """The threads of a service."""
+    sender = desk.alerting.sender
+    sender.start()
+    try:
+        yield sender
+    finally:
+        sender.close()
+
+
+@on_sqlite_alone
+def test_of_a_service_s_threads_one_looks_for_messages(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each that looks has a connection of its own to the database, and asks it every other second."""
+    looked: list[str] = []
+    monkeypatch.setattr(desk.store, "has_due_alert", lambda: looked.append(threading.current_thread().name))
+    with sending(desk) as sender:
+        for times in range(1, 21):
+            poll(lambda times=times: len(looked) >= times)  # type: ignore[misc]
+            sender.wake()
+    assert len(set(looked)) == 1
+
+
+@on_sqlite_alone
+def test_what_waits_for_one_channel_is_sent_one_after_the_other_without_a_pause(
+    desk: Desk, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending_threads, "LOOK_S", 2 * PATIENCE_S)
+    queued(desk, desk.channel(receiver.url).channel_id, 5)
+    with sending(desk):
+        receiver.wait(5)
+        poll(lambda: [each.state for each in desk.log] == ["sent"] * 5)
+
+
+@on_sqlite_alone
+def test_while_one_receiver_hangs_others_are_told(
+    desk: Desk, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending_threads, "LOOK_S", 2 * PATIENCE_S)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        queued(desk, desk.channel(f"http://127.0.0.1:{silent.getsockname()[1]}", name="silent").channel_id, 2)
+        queued(desk, desk.channel(receiver.url).channel_id, 2)
+        with sending(desk), silent.accept()[0]:
+            receiver.wait(2)
 
 
 @on_sqlite_alone

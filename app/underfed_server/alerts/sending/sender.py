@@ -1,5 +1,8 @@
 """The threads that send what waits: each claims one message, tries to deliver it, and notes what became of it.
 
+One of them looks for messages, and leaves that to another once it has claimed one: however many threads there are, the
+database is asked by one, over one connection.
+
 At least once: a message is noted as sent after it was. A receiver knows one that comes again by its id. A channel gets
 one message at a time from a process, so that one that hangs holds one thread and no more.
 """
@@ -51,6 +54,8 @@ class AlertSender:
         self._name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._context: ssl.SSLContext | None = None
         self._changed = threading.Condition()
+        self._looking = threading.Lock()
+        """Held by the thread that looks for messages."""
         self._wakes = 0
         self._is_closing = False
         self._threads: Sequence[threading.Thread] = [
@@ -76,11 +81,36 @@ class AlertSender:
             self._wakes += 1
             self._changed.notify_all()
 
-    def send_next(self) -> bool:
-        """Send the message that is due first. ``False``: there is none."""
-        claimed = self._store.claim_alert(self._name) if self._store.has_due_alert() else None
-        if claimed is None:
-            return False
+    def _run(self) -> None:
+        while not self._is_closing:
+            with self._looking:
+                claimed = self._wait_for_message()
+            if claimed is None:
+                return
+            try:
+                self._send(claimed)
+            except Exception as error:
+                tell(log, error, f"what became of alert {claimed.alert_id} could not be noted")
+            self.wake()  # its channel may have the next message
+
+    def _wait_for_message(self) -> Claimed | None:
+        """``None``: the service closes."""
+        while not self._is_closing:
+            wakes, rest_s = self._wakes, LOOK_S
+            try:
+                if (claimed := self._claim()) is not None:
+                    return claimed
+            except Exception as error:
+                tell(log, error, "alerts could not be sent")
+                rest_s = FAILED_S
+            with self._changed:
+                self._changed.wait_for(lambda seen=wakes: self._is_closing or self._wakes != seen, rest_s)  # type: ignore[misc]
+        return None
+
+    def _claim(self) -> Claimed | None:
+        return self._store.claim_alert(self._name) if self._store.has_due_alert() else None
+
+    def _send(self, claimed: Claimed) -> None:
         try:
             but = self._deliver(claimed)
         except AttemptError as error:
@@ -94,19 +124,6 @@ class AlertSender:
         else:
             self._store.note_sent(claimed, but)
             self._counters.alerts.labels(claimed.kind, "sent").inc()
-        return True
-
-    def _run(self) -> None:
-        while not self._is_closing:
-            wakes, rest_s = self._wakes, LOOK_S
-            try:
-                while not self._is_closing and self.send_next():
-                    pass
-            except Exception as error:
-                tell(log, error, "alerts could not be sent")
-                rest_s = FAILED_S
-            with self._changed:
-                self._changed.wait_for(lambda seen=wakes: self._is_closing or self._wakes != seen, rest_s)  # type: ignore[misc]
 
     def _note_failed(self, claimed: Claimed, attempt: AttemptError) -> None:
         why = str(attempt)
