@@ -75,6 +75,7 @@ def run_as_python(interpreter: str, words: Sequence[str], environment: Mapping[b
     main = sys.modules["__main__"] = ModuleType("__main__")
     places = os.environ.get("PYTHONPATH", "")
     sys.path[:] = [*(places.split(os.pathsep) if places else []), *INSTALLED]
+    sys.modules.pop("sitecustomize", None)  # Debian's, which the fork server has
     site.execsitecustomize()
     if how == "-m":
         sys.path.insert(0, str(Path.cwd()))
