@@ -17,7 +17,7 @@ from underfed_server.ingest.inflate import inflate
 from underfed_server.ingest.wire import GpuSamples, HostSamples, ProcessSamples
 from underfed_server.measurements import RATES
 from underfed_server.store.databases import tables
-from underfed_server.store.writing.counted_window import CountedWindow, Samples
+from underfed_server.store.writing.counted_window import CountedWindow
 
 WINDOWS = (1, 4)
 """Windows of a rank that are looked at, and if these have no two samples: they are a second apart, windows of one to
@@ -42,7 +42,32 @@ HELD = ("busy_cores", "memory_used_bytes", "memory_available_bytes", "shm_free_b
 Place = tuple[str, int]
 """A run's id, and one of its ranks."""
 
-_decoder = msgspec.json.Decoder(Samples)
+
+class _Samples(msgspec.Struct, gc=False):
+    """The samples of a window; its other fields are not decoded."""
+
+    process: ProcessSamples | None = None
+    host: HostSamples | None = None
+    gpus: list[GpuSamples] = []
+
+
+_decoder = msgspec.json.Decoder(_Samples)
+
+
+@dataclass(slots=True)
+class _Window:
+    """As it came: its samples, decoded, are dozens of lists, which every post would have to free again."""
+
+    body: bytes
+    encoding: str
+    _samples: _Samples | None = None
+
+    @property
+    def samples(self) -> _Samples:
+        """Decoded once, for the first who looks."""
+        if self._samples is None:
+            self._samples = _decoder.decode(inflate(self.body, self.encoding))
+        return self._samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +105,7 @@ class _Heard:
     """When the newest window was; where it was read from the database, when its run was heard of last."""
     order: tuple[int, int]
     """The incarnation, and its newest window."""
-    windows: Sequence[Samples]
+    windows: Sequence[_Window]
     """The newest, oldest first; none: the incarnation has ended."""
 
 
@@ -110,7 +135,8 @@ class CurrentUsage:
                 known = self._heard.get(place)
                 is_same = known is not None and known.order[0] == window.incarnation
                 before = known.windows if known is not None and is_same else ()
-                windows = [] if window.end else [*before[1 - WINDOWS[-1] :], each.samples]
+                came = _Window(each.posted.body, each.posted.encoding)
+                windows = [] if window.end else [*before[1 - WINDOWS[-1] :], came]
                 self._heard[place] = _Heard(now, order, windows)
             if len(self._heard) > self._most:
                 self._forget(now)
@@ -144,22 +170,26 @@ class CurrentUsage:
 def _read(connection: Connection, run_ids: Sequence[str]) -> dict[Place, _Heard]:
     found: dict[Place, _Heard] = {}
     for count in WINDOWS:
-        windows: dict[Place, list[Samples]] = defaultdict(list)
+        windows: dict[Place, list[_Window]] = defaultdict(list)
         for first in range(0, len(run_ids), MOST_AT_ONCE):
-            for place, at, order, samples in _windows(connection, run_ids[first : first + MOST_AT_ONCE], count):
-                windows[place].append(samples)
+            for place, at, order, window in _windows(connection, run_ids[first : first + MOST_AT_ONCE], count):
+                windows[place].append(window)
                 found[place] = _Heard(at, order, windows[place])
-        run_ids = sorted({run_id for (run_id, _), each in windows.items() if not _are_enough(each)})
+        run_ids = sorted({run_id for (run_id, _), each in windows.items() if not _are_enough(_samples_of(each))})
     return found
 
 
-def _enough(windows: Sequence[Samples]) -> Sequence[Samples]:
-    """The newest of these, as :data:`WINDOWS` says."""
-    newest = windows[-WINDOWS[0] :]
-    return newest if _are_enough(newest) else windows
+def _samples_of(windows: Sequence[_Window]) -> Sequence[_Samples]:
+    return [each.samples for each in windows]
 
 
-def _are_enough(windows: Collection[Samples]) -> bool:
+def _enough(windows: Sequence[_Window]) -> Sequence[_Samples]:
+    """Of the newest of these, as :data:`WINDOWS` says."""
+    newest = _samples_of(windows[-WINDOWS[0] :])
+    return newest if _are_enough(newest) else _samples_of(windows)
+
+
+def _are_enough(windows: Collection[_Samples]) -> bool:
     """Whether how fast each counter grows can be told from them."""
     parts = [[part for each in windows if (part := getattr(each, kind)) is not None] for kind in ("process", "host")]
     sampled = [sum(len(each.at_us) for each in kind) for kind in parts if kind]
@@ -168,7 +198,7 @@ def _are_enough(windows: Collection[Samples]) -> bool:
 
 def _windows(
     connection: Connection, run_ids: Sequence[str], count: int
-) -> Iterator[tuple[Place, datetime, tuple[int, int], Samples]]:
+) -> Iterator[tuple[Place, datetime, tuple[int, int], _Window]]:
     """The ``count`` newest windows of each rank's newest incarnation, oldest first, and when the run was heard of."""
     run, rank, stream, hot = tables.run.c, tables.rank.c, tables.stream.c, tables.hot.c
     is_newest = and_(
@@ -186,10 +216,10 @@ def _windows(
     statement = statement.join(tables.stream, is_newest).join(tables.hot, is_last)
     statement = statement.where(rank.run_id.in_(run_ids)).order_by(hot.window_index)
     for run_id, of_rank, at, incarnation, window_index, encoding, body in connection.execute(statement):
-        yield (run_id, of_rank), at, (incarnation, window_index), _decoder.decode(inflate(body, encoding))
+        yield (run_id, of_rank), at, (incarnation, window_index), _Window(body, encoding)
 
 
-def _rank_now(windows: Sequence[Samples]) -> RankNow:
+def _rank_now(windows: Sequence[_Samples]) -> RankNow:
     process = [each.process for each in windows if each.process is not None]
     host = [each.host for each in windows if each.host is not None]
     own_cores = _growth_per_us(_column(process, "at_us"), _cpu_us(process))

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from msgspec import Struct
 from msgspec.structs import replace as with_fields
 
 from underfed_server.ingest.posted import PostedWindow
-from underfed_server.ingest.wire import GpuSamples, HostSamples, ProcessSamples, Steps, Window
+from underfed_server.ingest.wire import Steps, Window
 from underfed_server.store.columns.gather import row_counts
 from underfed_server.store.columns.lanes import steps_lane
 
@@ -28,14 +27,6 @@ class CountedSteps:
     data_wait_us: int
 
 
-class Samples(Struct, gc=False):
-    """Of a window: a few rows, by which it is known what its rank uses now."""
-
-    process: ProcessSamples | None = None
-    host: HostSamples | None = None
-    gpus: list[GpuSamples] = []
-
-
 @dataclass(frozen=True, slots=True)
 class CountedWindow:
     posted: PostedWindow
@@ -45,7 +36,6 @@ class CountedWindow:
     """Of every lane."""
     loaders: frozenset[str]
     """Whose steps, batches or epochs it has."""
-    samples: Samples
 
     @property
     def window(self) -> Window:
@@ -63,7 +53,6 @@ def counted(posted: PostedWindow) -> CountedWindow:
         [_counted(steps) for steps in window.steps if steps.step_us],
         row_counts(window),
         frozenset(each.loader for parts in (window.steps, window.epochs, window.batches) for each in parts),
-        Samples(window.process, window.host, window.gpus),
     )
 
 
