@@ -10,9 +10,9 @@ PROGRAM = """
 import sys
 import torch
 from torch.utils.data import DataLoader
+from tests.fakes.confined import forget_agent
 
-for name in [name for name in sys.modules if name.partition(".")[0] == "underfed"]:
-    del sys.modules[name]  # the fork server has imported it here
+forget_agent()  # here it is imported on another system
 sys.platform = sys.argv[1]
 for name in ("fcntl", "resource", "pwd"):
     sys.modules[name] = None  # no such modules on Windows

@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def forget_agent() -> None:
-    """The fork server has imported it: here the job does, as this user and on this host."""
+    """The fork server has imported it: a job does that finds another user, host or system."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "underfed"]:
         del sys.modules[name]
 

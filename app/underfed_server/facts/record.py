@@ -207,7 +207,7 @@ class RankFacts:
 
     def read_all(self) -> None:
         """What would come later: from now on nothing can be read for it."""
-        for name in ("batches", "workers", "host", "memory"):
+        for name in [name for name, given in vars(self).items() if isinstance(given, Later)]:
             getattr(self, name)
 
     # Computed once, and not before it is asked for: a judgement reads them dozens of times, of the last of the records

@@ -441,7 +441,7 @@ class Store:
 
     def _tell(self, stored: Sequence[CountedWindow], ended: set[str]) -> None:
         states = self._appender.states
-        newest = [each for each in stored if states[each.window.run_id].is_newest(stream_of(each.window))]
+        newest = (each for each in stored if states[each.window.run_id].is_newest(stream_of(each.window)))
         self._newest.note(newest, self.now())
         run_ids = {each.window.run_id for each in stored}
         for heard in self._listeners:

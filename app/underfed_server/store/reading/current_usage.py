@@ -133,8 +133,7 @@ class CurrentUsage:
                 window = each.window
                 place, order = (window.run_id, window.rank), (window.incarnation, window.window_index)
                 known = self._heard.get(place)
-                is_same = known is not None and known.order[0] == window.incarnation
-                before = known.windows if known is not None and is_same else ()
+                before = known.windows if known is not None and known.order[0] == window.incarnation else ()
                 came = _Window(each.posted.body, each.posted.encoding)
                 windows = [] if window.end else [*before[1 - WINDOWS[-1] :], came]
                 self._heard[place] = _Heard(now, order, windows)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta, timezone
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,37 +11,11 @@ from sqlalchemy import Connection
 
 from tests.app.conftest import on_sqlite_alone
 from tests.app.made_hosts import made_samples
+from tests.app.store.clock import WallClock
 from tests.app.store.posting import post
 from underfed_server.store.reading import current_usage
 from underfed_server.store.reading.current_usage import RankNow
 from underfed_server.store.store import Store
-
-START = datetime(2026, 11, 20, 10, 0, tzinfo=timezone.utc)
-
-
-class Clock:
-    """Stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.at = START + timedelta(seconds=20)
-
-    def __call__(self) -> datetime:
-        return self.at
-
-    def pass_by(self, seconds: float) -> None:
-        self.at += timedelta(seconds=seconds)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def store(database_url: str, clock: Clock) -> Iterator[Store]:
-    opened = Store(database_url, now=clock)
-    yield opened
-    opened.close()
 
 
 def usage(store: Store, run_id: str = "a") -> dict[int, RankNow]:
@@ -58,17 +31,17 @@ def of_incarnation(number: int, windows: Iterable[dict[str, Any]]) -> list[dict[
     return [window | {"incarnation": number} for window in windows]
 
 
-def test_what_comes_after_it_was_asked_for_counts(store: Store, clock: Clock) -> None:
+def test_what_comes_after_it_was_asked_for_counts(store: Store, clock: WallClock) -> None:
     early, late = [*made_samples("a", seconds=5, cores=1.0)], [*made_samples("a", seconds=10, cores=3.0)][5:]
     post(store, early)
     assert cores(store) == {0: 1.0}
     post(store, late)
     post(store, made_samples("a", rank=1, cores=0.5, samples_host=False))
-    clock.pass_by(2.5)
+    clock.advance(seconds=2.5)
     assert cores(store) == {0: 3.0, 1: 0.5}
 
 
-def test_after_a_restart_it_is_known_from_before(tmp_path: Path, clock: Clock) -> None:
+def test_after_a_restart_it_is_known_from_before(tmp_path: Path, clock: WallClock) -> None:
     windows = [*made_samples("a", seconds=10, cores=2.0)]
     seen = []
     for part in (windows[:8], windows[8:]):
@@ -84,33 +57,33 @@ def test_after_a_restart_it_is_known_from_before(tmp_path: Path, clock: Clock) -
 
 
 @pytest.mark.parametrize("began_at", ["10:00:10", "09:59:58"], ids=["later", "its clock was set back"])
-def test_a_window_of_an_incarnation_before_says_nothing_of_now(store: Store, clock: Clock, began_at: str) -> None:
+def test_a_window_of_an_incarnation_before_says_nothing_of_now(store: Store, clock: WallClock, began_at: str) -> None:
     *before, left = made_samples("a", cores=1.0)
     again = of_incarnation(2, made_samples("a", cores=4.0, started_at=f"2026-11-20T{began_at}Z"))
     post(store, [*before, *again, left])
-    clock.pass_by(2.5)
+    clock.advance(seconds=2.5)
     assert cores(store) == {0: 4.0}
 
 
-def test_a_rank_that_has_ended_uses_nothing(store: Store, clock: Clock) -> None:
+def test_a_rank_that_has_ended_uses_nothing(store: Store, clock: WallClock) -> None:
     *before, last = made_samples("a", rank=1, cores=1.0)
     post(store, [*made_samples("a", cores=2.0), *before])
     assert cores(store) == {0: 2.0, 1: 1.0}
     post(store, [last | {"end": {"status": "finished"}}])
-    clock.pass_by(15.0)
+    clock.advance(seconds=15.0)
     post(store, [*made_samples("a", seconds=21, cores=2.0)][20:])
     assert cores(store) == {0: 2.0}
 
 
 @on_sqlite_alone
 def test_what_comes_late_of_an_incarnation_before_one_that_has_ended_says_nothing_of_now(
-    store: Store, clock: Clock
+    store: Store, clock: WallClock
 ) -> None:
     *before, left = made_samples("a", cores=1.0)
     *again, last = of_incarnation(2, made_samples("a", cores=4.0, started_at="2026-11-20T10:00:10Z"))
     post(store, [*before, *again, last | {"end": {"status": "finished"}}])
     assert cores(store) == {}
-    clock.pass_by(20.0)
+    clock.advance(seconds=20.0)
     post(store, [left])
     assert cores(store) == {}
 
@@ -155,9 +128,9 @@ def test_the_database_is_read_once_for_each_run_however_many_there_are(
 
 
 @on_sqlite_alone
-def test_of_a_rank_that_is_silent_it_is_not_known_any_more(store: Store, clock: Clock) -> None:
+def test_of_a_rank_that_is_silent_it_is_not_known_any_more(store: Store, clock: WallClock) -> None:
     post(store, made_samples("a", cores=2.0))
-    clock.pass_by(14.0)
+    clock.advance(seconds=14.0)
     assert cores(store) == {0: 2.0}
-    clock.pass_by(1.0)
+    clock.advance(seconds=1.0)
     assert cores(store) == {}
