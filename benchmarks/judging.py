@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.ingest.made import windows
+from benchmarks.ingest.made import WINDOW_S, windows
 from underfed_server import diagnose
 from underfed_server.diagnose import Diagnoser, save
 from underfed_server.forked.answering import judged
@@ -75,12 +75,10 @@ Round = Sequence[bytes]
 """A window of each rank."""
 
 
-def windows_of_ranks(ranks: int, count: int) -> Sequence[Round]:
+def windows_of_ranks(ranks: int, count: int, window_s: int = WINDOW_S) -> Sequence[Round]:
     """The same for every run, whose name is filled in as it is posted."""
-    streams = [
-        _of_rank(rank, windows("RUN", count + 1, WORKERS, rank, with_everything=True, usual_wait_us=WAIT_US))
-        for rank in range(ranks)
-    ]
+    made = partial(windows, "RUN", count + 1, WORKERS, with_everything=True, usual_wait_us=WAIT_US, window_s=window_s)
+    streams = [_of_rank(rank, made(seed=rank)) for rank in range(ranks)]
     # The last one ends the run.
     return list(zip(*streams, strict=True))[:-1]
 

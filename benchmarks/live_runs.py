@@ -1,11 +1,11 @@
 """Whether judging keeps up with runs that train, and what it costs those that post and those that look at pages.
 
 Run it as ``python -m benchmarks.live_runs``; it takes three minutes. A real ``underfed serve`` on SQLite is sent what
-the agents of all ranks send, a window of 20 steps each every two seconds, by this process, on the same cores. Beside it
-the database is asked once a second which runs have a verdict and of when, and a third process asks what pages ask, one
-request after the other. At last the service is started again on the database as it was left, and asked for one page.
-Times are only as good as the machine is idle; CPU is that of the service, which ingests, and of its children, which
-judge and compact.
+the agents of all ranks send, ten steps a second of each and a window as often as ranks that share a host take turns, by
+this process, on the same cores. Beside it the database is asked once a second which runs have a verdict and of when,
+and a third process asks what pages ask, one request after the other. At last the service is started again on the
+database as it was left, and asked for one page. Times are only as good as the machine is idle; CPU is that of the
+service, which ingests, and of its children, which judge and compact.
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from benchmarks.ingest.made import STEPS_PER_S
 from benchmarks.ingest.posts import post_on_time
 from benchmarks.judging import windows_of_ranks
 from benchmarks.service.pages import Client, Took, addresses, asking
 from tests.fakes.environment import clean_environment
+from underfed.collector.ranks import TICK_S, ticks_between_windows
 
-EVERY_S = 2.0
-"""A window of each rank: 20 steps of 0.1 s."""
-
-JUDGEABLE_WINDOWS = 2
-"""A verdict needs 25 steps."""
+JUDGEABLE_STEPS = 25
+"""A verdict needs them."""
 
 IN_TIME_S = 20.0
 
@@ -70,30 +69,31 @@ def main(argv: Sequence[str] = ()) -> None:
     parser.add_argument("--runs", type=int, default=300, help="that train at once (default: %(default)s)")
     parser.add_argument("--ranks", type=int, default=8, help="of each run, on one host (default: %(default)s)")
     parser.add_argument("--seconds", type=int, default=60, help="of training (default: %(default)s)")
+    parser.add_argument(
+        "--window", type=int, metavar="S", help="of a rank, a post each (default: as the ranks of a host take turns)"
+    )
     arguments = parser.parse_args(argv)
+    window_s = arguments.window or round(TICK_S * ticks_between_windows(arguments.ranks))
+    judgeable_s = 0.5 + window_s * math.ceil(JUDGEABLE_STEPS / (STEPS_PER_S * window_s))
     runs = [f"run-{number}" for number in range(arguments.runs)]
-    streams = _streams(runs, arguments.ranks, int(arguments.seconds / EVERY_S))
+    streams = _streams(runs, arguments.ranks, arguments.seconds // window_s, window_s)
     with tempfile.TemporaryDirectory() as directory:
         database = Path(directory, "underfed.db")
         with _serving(database) as (process, port):
             before, begun = _cpu_s(process), time.monotonic()
             with (
                 _watched(database, len(runs)) as seen,
-                asking(port, runs[0], PAGES_APART_S, first_s=_judgeable_s()) as pages,
+                asking(port, runs[0], PAGES_APART_S, first_s=judgeable_s) as pages,
             ):
-                took = asyncio.run(post_on_time(port, streams, EVERY_S))
+                took = asyncio.run(post_on_time(port, streams, window_s))
                 passed = time.monotonic() - begun
                 spent = [(now - then) / passed for now, then in zip(_cpu_s(process), before, strict=True)]
-        print(f"{arguments.runs} runs of {arguments.ranks} ranks for {passed:.0f} s; load {os.getloadavg()[0]:.1f}")
-        _print_judged(seen, len(runs), begun + _judgeable_s())
+        load = f"{arguments.runs} runs of {arguments.ranks} ranks, a window of {window_s} s of each"
+        print(f"{load}, for {passed:.0f} s; load of the machine {os.getloadavg()[0]:.1f}")
+        _print_judged(seen, len(runs), begun + judgeable_s)
         _print_posts(np.concatenate([np.array(each) for each in took]) * 1e3, passed, spent)
         _print_pages(pages)
         _print_fresh(database, runs[0])
-
-
-def _judgeable_s() -> float:
-    """From the begin of the load until all runs have their 25th step."""
-    return 0.5 + JUDGEABLE_WINDOWS * EVERY_S
 
 
 def _print_judged(seen: Seen, runs: int, judgeable: float) -> None:
@@ -132,9 +132,9 @@ def _print(what: str, figures: str, goal: str) -> None:
     print(f"{what:<58}{figures:>14}{goal and f'   goal {goal}'}", flush=True)
 
 
-def _streams(runs: Sequence[str], ranks: int, windows: int) -> list[list[bytes]]:
+def _streams(runs: Sequence[str], ranks: int, windows: int, window_s: int) -> list[list[bytes]]:
     """Of each rank of each run, the requests in order."""
-    made = windows_of_ranks(ranks, windows)
+    made = windows_of_ranks(ranks, windows, window_s)
     return [
         [_request(each[rank].replace(b'"RUN"', b'"' + run_id.encode() + b'"')) for each in made]
         for run_id in runs

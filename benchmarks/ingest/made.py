@@ -9,12 +9,16 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-STEPS_A_WINDOW = 20
+STEPS_PER_S = 10
+WINDOW_S = 2
+"""Usually; more where many ranks of a host take turns."""
+
+STEPS_A_WINDOW = STEPS_PER_S * WINDOW_S
 GPUS = 4
 """Of a host, where everything is sent."""
 
-STACKS_EVERY = 5
-"""Windows: stacks are sent every ten seconds once a run is that old."""
+STACKS_EVERY_S = 10
+"""Once a run is that old."""
 
 STEPS_AN_EPOCH = 1_000
 
@@ -28,18 +32,21 @@ def windows(
     with_samples: bool = True,
     with_everything: bool = False,
     usual_wait_us: float = 13_400,
+    window_s: int = WINDOW_S,
 ) -> Iterator[dict[str, Any]]:
-    """100 ms steps with lognormal waits and 1 % stalls, one window of 20 steps every two seconds, ended at last.
+    """100 ms steps with lognormal waits and 1 % stalls, one window every ``window_s`` seconds, ended at last.
 
-    ``with_everything``: all that the agent of a rank sends that samples its host, too: each of its workers and GPUs.
+    Processes, host and GPUs are sampled every second. ``with_everything``: all that the agent of a rank sends that
+    samples its host, too: each of its workers and GPUs.
     """
     figures = random.Random(seed)
-    at_us = 0
+    at_us, length = 0, STEPS_PER_S * window_s
     for index in range(count):
-        work = [round(figures.gauss(80_000, 2_000)) for _ in range(STEPS_A_WINDOW)]
-        wait = [_wait_us(figures, usual_wait_us) for _ in range(STEPS_A_WINDOW)]
+        sampled_us = [at_us + second * 1_000_000 for second in range(window_s)]
+        work = [round(figures.gauss(80_000, 2_000)) for _ in range(length)]
+        wait = [_wait_us(figures, usual_wait_us) for _ in range(length)]
         step_us = [sum(parts) for parts in zip(work, wait, strict=True)]
-        first = index * STEPS_A_WINDOW
+        first = index * length
         window: dict[str, Any] = {
             "version": 1,
             "run_id": run_id,
@@ -51,9 +58,9 @@ def windows(
             "start_us": at_us,
             "end_us": at_us + sum(step_us),
             "steps": [_steps(first, at_us, step_us, wait, figures if num_workers else None)],
-            "batches": [] if num_workers is None else _batches(figures, first, at_us, num_workers),
-            "process": _process(figures, at_us) if with_samples else None,
-            "host": _host(figures, at_us) if with_samples else None,
+            "batches": [] if num_workers is None else _batches(figures, first, at_us, length, num_workers),
+            "process": _process(figures, sampled_us) if with_samples else None,
+            "host": _host(figures, sampled_us) if with_samples else None,
             "overhead_us": round(figures.uniform(1, 3), 2),
         }
         if with_everything:
@@ -83,9 +90,8 @@ def _steps(first: int, at_us: int, step_us: list[int], wait: list[int], queue: r
     }
 
 
-def _batches(figures: random.Random, first: int, at_us: int, num_workers: int) -> list[dict[str, Any]]:
+def _batches(figures: random.Random, first: int, at_us: int, count: int, num_workers: int) -> list[dict[str, Any]]:
     """One for each step, the most there can be: without workers an agent measures only some of them."""
-    count = STEPS_A_WINDOW
     cpu = [round(figures.gauss(60_000, 6_000)) for _ in range(count)]
     blocked = [round(figures.lognormvariate(7, 1)) for _ in range(count)]
     runqueue = [round(figures.expovariate(1 / 500)) for _ in range(count)]
@@ -113,28 +119,27 @@ def _batches(figures: random.Random, first: int, at_us: int, num_workers: int) -
     ]
 
 
-def _process(figures: random.Random, at_us: int) -> dict[str, Any]:
-    at = [at_us, at_us + 1_000_000]
+def _process(figures: random.Random, at: list[int]) -> dict[str, Any]:
     return {
         "at_us": at,
         "main_cpu_us": [each * 8 // 10 for each in at],
         "process_cpu_us": [each * 2 for each in at],
         "workers_cpu_us": [each * 12 // 10 for each in at],
         "rss_bytes": [3_000_000_000 + figures.randrange(10_000_000) for _ in at],
-        "threads": [40, 40],
+        "threads": [40 for _ in at],
     }
 
 
-def _host(figures: random.Random, at_us: int) -> dict[str, Any]:
+def _host(figures: random.Random, at: list[int]) -> dict[str, Any]:
     return {
-        "at_us": [at_us, at_us + 1_000_000],
-        "busy_cores": [round(figures.uniform(2, 4), 2) for _ in range(2)],
-        "cpu_pressure_us": [at_us // 100, at_us // 100 + 9_000],
-        "io_pressure_us": [at_us // 1_000, at_us // 1_000 + 900],
-        "throttled_us": [0, 0],
-        "memory_available_bytes": [20_000_000_000 + figures.randrange(50_000_000) for _ in range(2)],
-        "swap_used_bytes": [0, 0],
-        "shm_free_bytes": [60_000_000 - figures.randrange(9) * 4_096 for _ in range(2)],
+        "at_us": at,
+        "busy_cores": [round(figures.uniform(2, 4), 2) for _ in at],
+        "cpu_pressure_us": [each // 100 for each in at],
+        "io_pressure_us": [each // 1_000 for each in at],
+        "throttled_us": [0 for _ in at],
+        "memory_available_bytes": [20_000_000_000 + figures.randrange(50_000_000) for _ in at],
+        "swap_used_bytes": [0 for _ in at],
+        "shm_free_bytes": [60_000_000 - figures.randrange(9) * 4_096 for _ in at],
     }
 
 
@@ -143,7 +148,8 @@ def _everything(figures: random.Random, window: dict[str, Any], num_workers: int
     at = window["process"]["at_us"]
     steps, batches = window["steps"][0], window["batches"][0]
     waits = steps["data_wait_us"]
-    index, first_step = window["window_index"], steps["first_step_index"]
+    index, first_step, window_s = window["window_index"], steps["first_step_index"], len(at)
+    since_stacks_s = index * window_s % STACKS_EVERY_S
     return {
         "steps": [
             steps
@@ -180,7 +186,7 @@ def _everything(figures: random.Random, window: dict[str, Any], num_workers: int
         "epochs": [_epoch(first_step, window["start_us"])] if first_step % STEPS_AN_EPOCH == 0 else [],
         "workers": [] if index else [_life(worker) for worker in range(num_workers)],
         "storage": [] if index else [_STORAGE],
-        "stacks": [] if index % STACKS_EVERY else [_stacks(figures)],
+        "stacks": [_stacks(figures)] if since_stacks_s < window_s else [],
         "worker_samples": [_worker(figures, worker, at) for worker in range(num_workers)],
         "gpus": [_gpu(figures, index, at) for index in range(GPUS)],
         "losses": dict.fromkeys(_LOSSES, 0),

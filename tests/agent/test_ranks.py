@@ -196,7 +196,7 @@ def test_many_ranks_take_turns_with_their_windows(
     count: int, turn: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[str] = []
-    monkeypatch.setattr(ranks, "WINDOW_S", 0.0)
+    monkeypatch.setattr(ranks, "TICK_S", 0.0)
     monkeypatch.setattr(RankStream, "close_window", lambda self, *_: closed.append(self.name))
     for rank in range(count):
         directory = run_files.rank_directory(tmp_path / "run", rank, 1)
@@ -209,6 +209,7 @@ def test_many_ranks_take_turns_with_their_windows(
         before = len(closed)
         together.tick()
         assert len(closed) - before <= -(-count // turn)
+    assert turn == ranks.ticks_between_windows(count)
     assert sorted(closed) == sorted(f"{rank}-1" for rank in range(count))
     spool.close()
 

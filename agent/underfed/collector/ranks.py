@@ -28,15 +28,22 @@ from underfed.host.process_end import wait_for_one
 
 Result = TypeVar("Result")
 
-WINDOW_S = 1.0
-WINDOWS_PER_S = 2
-"""Windows of all ranks a second: closing, storing and sending one costs 2 ms, so eight would be 1.6 % of a core."""
+TICK_S = 1.0
+"""Between two looks at all ranks; in each some of them close a window."""
 
-LONGEST_TURN = 4
-"""Seconds between two windows of a rank, however many there are: a live stream must send one every five."""
+WINDOWS_A_TICK = 2
+"""Of all ranks: closing, storing and sending one costs 2 ms, so eight would be 1.6 % of a core."""
+
+MOST_TURNS = 4
+"""Ticks between two windows of a rank, however many there are: a live stream must send one every five seconds."""
 
 FAILURES = 20
 """A stream that fails this often is abandoned; the next collector reads its rings."""
+
+
+def ticks_between_windows(ranks: int) -> int:
+    """Of each of so many ranks on this host: they take turns."""
+    return min(MOST_TURNS, -(-ranks // WINDOWS_A_TICK))
 
 
 class Ranks:
@@ -49,7 +56,7 @@ class Ranks:
         self._streams: dict[Path, RankStream] = {}
         self._failures: dict[Path, int] = {}
         self._marks: list[str] = []
-        self._seconds = 0
+        self._ticks = 0
         self._window_due = 0.0
         self._pace = Pace()
         self._leaving: list[TrackerWriter] = []
@@ -98,8 +105,8 @@ class Ranks:
         closed as soon as the rank has ended."""
         is_due = time.monotonic() >= self._window_due
         if is_due:
-            self._window_due = time.monotonic() + WINDOW_S
-            self._seconds += 1
+            self._window_due = time.monotonic() + TICK_S
+            self._ticks += 1
             self._discover()
         for stream in [stream for stream in self._active() if stream.has_left]:
             if (seen := self._try(stream, stream.seen_end)) is not None:
@@ -125,10 +132,10 @@ class Ranks:
             self._try(stream, stream.drain)
         if is_due:
             self._sample([stream for stream in streams if ends[stream.directory] is None])
-        turns = min(LONGEST_TURN, -(-len(streams) // WINDOWS_PER_S))
+        turns = ticks_between_windows(len(streams))
         for index, stream in enumerate(streams):
             end = ends.get(stream.directory)
-            if end is not None or stream in hurried or (is_due and (self._seconds + index) % turns == 0):
+            if end is not None or stream in hurried or (is_due and (self._ticks + index) % turns == 0):
                 self._try(stream, partial(self._close_window, stream, end))
         for stream in awaiting:
             stream.await_verdict()
