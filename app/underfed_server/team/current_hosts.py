@@ -48,11 +48,11 @@ class HostState:
             found[rank.run_id].append((rank.run_id, rank.rank))
         return found
 
-    @property
+    @cached_property
     def running(self) -> list[RunOnHost]:
         return [run for run in self.runs if run.is_running]
 
-    @property
+    @cached_property
     def views(self) -> list[tuple[RankOnHost, RankNow]]:
         """Ranks that sample the host; those that may use most of its CPUs come first."""
         found = [(rank, now) for rank in self.ranks if (now := self.now.get((rank.run_id, rank.rank)))]

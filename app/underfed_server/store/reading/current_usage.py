@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -97,7 +98,7 @@ class RankNow:
     gpus: Mapping[int, GpuNow] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Heard:
     """Of one rank."""
 
@@ -107,6 +108,11 @@ class _Heard:
     """The incarnation, and its newest window."""
     windows: Sequence[_Window]
     """The newest, oldest first; none: the incarnation has ended."""
+
+    @cached_property
+    def now(self) -> RankNow:
+        """Computed once, for the first who looks."""
+        return _rank_now(_enough(self.windows))
 
 
 class CurrentUsage:
@@ -154,7 +160,7 @@ class CurrentUsage:
             self._looked_up |= dict.fromkeys(asked if self._hears_all else asked - known, now)
             self._forget(now)
             of_asked = {place: each for place, each in self._heard.items() if place[0] in asked and each.windows}
-        return {place: _rank_now(_enough(each.windows)) for place, each in of_asked.items()}
+        return {place: each.now for place, each in of_asked.items()}
 
     def _is_known(self, run_id: str, now: datetime) -> bool:
         return self._hears_all or now - self._looked_up[run_id] < GOOD_FOR
