@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import subprocess
-import sys
 import zlib
 from pathlib import Path
 
@@ -16,6 +15,8 @@ from tests.app.conftest import on_sqlite_alone
 from tests.app.hostile.conftest import TOKEN, Victim
 from tests.app.made_windows import RUN, made_stream, made_window, posted
 from tests.app.operations.asking import ask, lines_of
+from tests.app.serving import IMPORTED
+from tests.fakes import forkserver
 from tests.fakes.environment import clean_environment
 from underfed_server.terminal.console import plain
 
@@ -38,9 +39,8 @@ def in_a_terminal(victim: Victim, *arguments: str) -> str:
     """What a command of ours sends to a terminal."""
     inner, outer = pty.openpty()
     environment = clean_environment(UNDERFED_URL=victim.address, UNDERFED_TOKEN=TOKEN, COLUMNS="400", TERM="xterm")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "underfed.commands.cli", *arguments], stdout=outer, stderr=outer, env=environment
-    )
+    command = [forkserver.python(IMPORTED), "-m", "underfed.commands.cli", *arguments]
+    process = subprocess.Popen(command, stdout=outer, stderr=outer, env=environment)
     os.close(outer)
     parts = []
     # A terminal whose other end was closed reads as an error, not as an end.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import stat
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,8 @@ from tests.app.made_windows import made_stream
 from tests.app.operations.asking import ask, pour, send
 from tests.app.operations.damaging import damage
 from tests.app.operations.running import Running, running
+from tests.app.serving import IMPORTED
+from tests.fakes import forkserver
 from tests.fakes.environment import clean_environment
 from underfed_server.backup import backup
 from underfed_server.errors import BackupError
@@ -60,7 +61,7 @@ def test_a_copy_made_while_windows_pour_in_is_one_that_a_service_starts_on(servi
     before, target = posting.acknowledged, tmp_path / "copy" / "underfed.db"
     target.parent.mkdir()
     command = [
-        sys.executable,
+        forkserver.python(IMPORTED),
         "-m",
         "underfed.commands.cli",
         "backup",
