@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from tests.app.made_diagnosis import made_cause, made_diagnosis
-from tests.app.made_windows import RUN, made_stream, made_window, posted
+from tests.app.made_windows import RUN, SOON_JUDGED, made_stream, made_window, posted
 from tests.app.operations.asking import ask, scraped, send
 from tests.app.operations.running import Running, running
 from tests.app.serving import poll
@@ -99,7 +99,7 @@ def test_a_running_run_has_its_figures_and_what_was_not_measured_has_no_series(
 
 
 def test_a_judged_run_shows_its_stall_in_the_units_of_prometheus(service: Running) -> None:
-    for window in made_stream(20):
+    for window in made_stream(20, **SOON_JUDGED):
         send(service.address, window)
     poll(lambda: "underfed_run_data_stall_ratio" in scraped(service.address))
     found = scraped(service.address)
