@@ -135,9 +135,9 @@ class _Content(pickle.Pickler):
 
     def reducer_override(self, value: Any) -> Any:
         if not isinstance(value, FunctionType):
-            kind = type(value)
+            kind: Any = type(value)
             values = _values_of(kind)
-            return NotImplemented if values is None else (tuple, ((kind.__qualname__, values(value)),))
+            return NotImplemented if values is None else (tuple, ((str(kind), values(value)),))
         given = tuple(cell.cell_contents for cell in value.__closure__ or ())
         return tuple, ((value.__module__, value.__qualname__, value.__code__.co_firstlineno, *given),)
 

@@ -137,11 +137,11 @@ def test_a_window_that_was_lost_on_the_way_is_asked_for_by_either(services: list
 
 def test_a_window_that_reaches_both_at_once_is_kept_once(services: list[Service], database: str) -> None:
     """As when an agent sends again, through another service, what the first one is still writing."""
-    runs = [f"at-both-{number}" for number in range(6)]
+    runs = [f"at-both-{number}" for number in range(10)]
     streams = {
         run_id: list(made_stream(3, run_id=run_id, seed=seed, **SOON_JUDGED)) for seed, run_id in enumerate(runs)
     }
-    with ThreadPoolExecutor(12) as pool:
+    with ThreadPoolExecutor(20) as pool:
         for index in range(3):
             posts = [pool.submit(post, service, streams[run_id][index]) for run_id in runs for service in services]
             assert {done.result()[0] for done in posts} == {200}
