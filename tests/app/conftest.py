@@ -10,10 +10,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from hashlib import blake2b
 from io import BytesIO
+from operator import attrgetter
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -42,35 +43,33 @@ from underfed_server.store.store import Store
 
 HERE = Path(__file__).parent
 
-ROOMS_OF_SQL = {"store", "ingest", "several", "operations", "hostile", "search"}
-"""Whose tests are about what a database does: each runs on both."""
-
-OF_WHAT_IS_COMPUTED = (Path("store/reading"), Path("store/columns"), Path("store/writing/test_compaction.py"))
-"""Which rows are read and written is asked in a few ways; the many cases are about what is computed of them."""
-
-
-def is_about_sql(file: Path) -> bool:
-    """``file``: from here."""
-    return file.parts[0] in ROOMS_OF_SQL and not any(map(file.is_relative_to, OF_WHAT_IS_COMPUTED))
+OF_DATABASES = [
+    *("ingest", "several", "store/databases"),
+    *(f"store/writing/test_{name}.py" for name in ("prepared_elsewhere", "room_for_rows", "set_aside", "switches")),
+    *(f"store/writing/test_{name}.py" for name in ("windows", "writer")),
+    *(f"store/runs/test_{name}.py" for name in ("archive", "jobs", "paging", "runs", "searching")),
+]
+"""Whose tests are about what a database does, or ask it for something else each: each runs on both."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Elsewhere a test asks the store for what the store's own tests ask of both databases. So PostgreSQL has one case
-    of each such test (every route of the API is asked on both), and one test of each module that is about what was
-    measured of a run: which statements read it is the same for every run. The others ask it in ``make soak``.
+    """Elsewhere the many tests are about what is computed of the rows, and most ask for these in the same ways. So
+    PostgreSQL has one case of each that is marked ``sql``, which together send all statements that the tests on
+    PostgreSQL send, and of each module without such a mark one test. The others ask it in ``make soak``.
     """
+    have_chosen = {item.path for item in items if item.get_closest_marker("sql")}
     seen: set[tuple[Path, str]] = set()
     for item in items:
         call = getattr(item, "callspec", None)
         path = item.path.relative_to(HERE) if item.path.is_relative_to(HERE) else None
-        if path is None or call is None or is_about_sql(path):
+        if path is None or call is None or any(map(path.is_relative_to, OF_DATABASES)):
             continue
         is_given = any(marker.args[0] == "databases" for marker in item.iter_markers("parametrize"))
         if call.params.get("databases") != "postgresql" or is_given or item.get_closest_marker("soak"):
             continue
-        is_of_judging = path.parts[0] == "facts" or path.name.startswith("test_diagnose_")
-        group = path, "" if is_of_judging else getattr(item, "originalname", item.name)
-        if group in seen:
+        is_chosen = item.get_closest_marker("sql") is not None
+        group = path, getattr(item, "originalname", item.name) if is_chosen else ""
+        if group in seen or (item.path in have_chosen and not is_chosen):
             item.add_marker(pytest.mark.soak)
         seen.add(group)
 
@@ -125,12 +124,20 @@ class _Asked:
         return self.workload
 
 
+@cache
+def _values_of(kind: type[Any]) -> Callable[[Any], Any] | None:
+    """All values of a record of this kind. Records pickle themselves, too, at four times the cost."""
+    return attrgetter(*(each.name for each in fields(kind))) if is_dataclass(kind) and fields(kind) else None
+
+
 class _Content(pickle.Pickler):
     """Functions that a workload has, too: by where they are written and what they were given."""
 
     def reducer_override(self, value: Any) -> Any:
         if not isinstance(value, FunctionType):
-            return NotImplemented
+            kind: Any = type(value)
+            values = _values_of(kind)
+            return NotImplemented if values is None else (tuple, ((str(kind), values(value)),))
         given = tuple(cell.cell_contents for cell in value.__closure__ or ())
         return tuple, ((value.__module__, value.__qualname__, value.__code__.co_firstlineno, *given),)
 

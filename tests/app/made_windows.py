@@ -25,6 +25,10 @@ RUN = {
     "host": {"cpu_count": 8, "usable_cores": 4.0},
     "not_measured": {"gpu_util_fraction": "no NVIDIA driver"},
 }
+SOON_JUDGED: dict[str, Any] = {"batches": []}
+"""Of a stream: nothing is predicted for a run of which no batch is known, and predicting is nine tenths of what judging
+costs. For tests in which some process judges and that are not about batches.
+"""
 LOADER = {"loader": "train", "settings": {"num_workers": 2, "prefetch_factor": 2, "batch_size": 32}}
 
 

@@ -32,6 +32,7 @@ def candidates_told(store: Store, window: dict[str, Any]) -> list[Any]:
     return list(outcome.candidates)
 
 
+@pytest.mark.sql
 def test_a_run_that_asks_is_told_what_to_try_once_it_was_judged(store: Store) -> None:
     run = TunedRun()
     assert candidates_told(store, waiting(run)) == [], "nothing is known of it yet"

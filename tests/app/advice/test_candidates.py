@@ -54,7 +54,7 @@ def test_the_present_setting_is_none_and_none_comes_twice() -> None:
     assert len({str(each) for each in found}) == len(found) > 1
 
 
-@pytest.mark.parametrize(("usable", "most"), [(1.0, 1), (2.0, 2), (3.5, 3)])
+@pytest.mark.parametrize(("usable", "most"), [(1.0, 1), pytest.param(2.0, 2, marks=pytest.mark.soak), (3.5, 3)])
 def test_loading_that_computes_is_never_tried_with_more_workers_than_cores(usable: float, most: int) -> None:
     found = tried(starved(usable_cores=usable, load_cpu_ms=900.0, wait_ms=900.0))
     assert found.candidates and all(each["num_workers"] <= most for each in settings(found))
@@ -66,7 +66,7 @@ def test_what_does_not_fit_into_shm_is_not_tried() -> None:
     assert found and all(each["num_workers"] * each.get("prefetch_factor", 0) <= 2 for each in found)
 
 
-@pytest.mark.parametrize("steps", [25, 12, 6])
+@pytest.mark.parametrize("steps", [25, pytest.param(12, marks=pytest.mark.soak), 6])
 def test_a_queue_that_is_not_full_before_a_pass_ends_is_not_tried(steps: int) -> None:
     facts = altered(starved(wait_ms=900.0, load_cpu_ms=9.0, load_blocked_ms=891.0), loader={"batches_per_epoch": steps})
     found = settings(tried(facts))

@@ -50,8 +50,11 @@ def test_instant_data_gains_what_the_device_lets_it_gain() -> None:
     assert best.to == 2
 
 
-@pytest.mark.parametrize(("host_ms", "load_ms", "work_ms"), [(2, 40, 20), (10, 90, 60), (8, 30, 30), (20, 60, 10)])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("host_ms", "load_ms", "work_ms"),
+    [(2, 40, 20), (20, 60, 10), *(pytest.param(*ms, marks=pytest.mark.soak) for ms in ((10, 90, 60), (8, 30, 30)))],
+)
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.soak)])
 def test_loops_that_vary_are_predicted_as_they_go_with_the_change(
     host_ms: float, load_ms: float, work_ms: float, seed: int
 ) -> None:

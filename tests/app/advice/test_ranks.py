@@ -106,7 +106,7 @@ def test_a_rank_by_itself_is_predicted_as_before() -> None:
     assert (alone.workload.ranks.simulated, alone.workload.ranks.is_in_step) == (1, False)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 6))])
 @pytest.mark.parametrize("count", [1, 2, 8, 32])
 def test_what_instant_data_would_gain_is_one_value(count: int, seed: int) -> None:
     """As the verdict says it, as a prediction is held below it, and as a cure without one is."""

@@ -152,6 +152,7 @@ def test_names_are_taken_once_and_there_are_only_so_many(
     assert (MOST_CHANNELS, MOST_RULES) == (100, 1_000)
 
 
+@pytest.mark.sql
 def test_each_change_is_in_the_audit_log_without_a_secret(application: Application, admin: TestClient) -> None:
     channel_id = made(admin)["channel_id"]
     asked = {"condition": "data_bound", "channel_id": channel_id, "threshold": 0.3, "user": "ada", "project": "vision"}

@@ -33,6 +33,7 @@ def queued(desk: Desk, channel_id: str, count: int, project: str | None = None) 
     desk.store.write(lambda connection: post(connection, desk.clock.now, outgoing))
 
 
+@pytest.mark.sql
 def test_a_failed_message_is_tried_again_after_longer_and_longer_and_then_never(desk: Desk, receiver: Receiver) -> None:
     queued(desk, desk.channel(receiver.url).channel_id, 1)
     receiver.answers = [(500, {})] * 100

@@ -291,6 +291,7 @@ def test_what_an_agent_sends_days_after_its_run_ended_is_told_to_nobody(desk: De
     assert desk.told == []
 
 
+@pytest.mark.sql
 def test_a_host_from_which_nothing_comes_is_offline_and_reports_again(desk: Desk) -> None:
     desk.rule(desk.channel(NOWHERE).channel_id, "host_offline", for_us=MINUTE_US)
     desk.judged()

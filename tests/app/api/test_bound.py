@@ -95,6 +95,7 @@ def ask(client: TestClient, method: str, path: str, run_id: str, project: str, /
     return client.request(method.upper(), address, params=NEEDED | query, **sent)
 
 
+@pytest.mark.sql
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
 @pytest.mark.reads
 def test_no_route_tells_a_projects_token_of_another_project(bound: TestClient, path: str, method: str) -> None:
@@ -107,6 +108,7 @@ def test_no_route_tells_a_projects_token_of_another_project(bound: TestClient, p
             assert answer.status_code == 404 or path in OPEN, answer.text
 
 
+@pytest.mark.sql
 @pytest.mark.reads
 def test_a_projects_token_sees_its_own_runs_counts_and_week(bound: TestClient, application: Application) -> None:
     page = bound.get("/api/v1/runs").json()

@@ -50,6 +50,15 @@ def address(application: Application, tmp_path: Path) -> Iterator[str]:
         yield place
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Application, str]]:
+    """One service, and its address, for all requests that are answered or refused at once."""
+    directory = tmp_path_factory.mktemp("lasting")
+    application = application_in(directory, token=TOKEN)
+    with served(application, directory) as place:
+        yield application, place
+
+
 @contextmanager
 def served(application: Application, directory: Path) -> Iterator[str]:
     listening = listen(settings_for(directory, token=TOKEN))
@@ -312,16 +321,19 @@ MISLEADING = [
 
 
 @pytest.mark.parametrize("sent", MISLEADING)
-def test_what_parsers_read_differently_is_refused(application: Application, address: str, sent: bytes) -> None:
+def test_what_parsers_read_differently_is_refused(lasting: tuple[Application, str], sent: bytes) -> None:
+    application, address = lasting
+    before = ended(application, "malformed")
     with closing(connected(address)) as connection:
         connection.sendall(sent)
         assert refusal(everything(connection)) == (400, "malformed")
-    assert ended(application, "malformed") == 1
+    assert ended(application, "malformed") == before + 1
 
 
 @pytest.mark.parametrize("host", [b"127.0.0.1:7077", b"[::1]:7077", b"LOCALHOST", b"a-b.example:80", b"some-host."])
 @pytest.mark.parametrize("target", [b"/healthz", b"http://%b/healthz"])
-def test_a_usual_host_is_taken(address: str, host: bytes, target: bytes) -> None:
+def test_a_usual_host_is_taken(lasting: tuple[Application, str], host: bytes, target: bytes) -> None:
+    _, address = lasting
     with closing(connected(address)) as connection:
         target = target.replace(b"%b", host)
         connection.sendall(b"GET %b HTTP/1.1\r\nHost: %b\r\nConnection: close\r\n\r\n" % (target, host))

@@ -34,6 +34,7 @@ def test_hosts_are_listed_without_history_and_told_one_by_one_with_it(client: Te
     assert {len(series.values) for series in page.history.series} == {60}
 
 
+@pytest.mark.sql
 def test_a_host_that_is_long_gone_from_the_list_still_has_its_history(client: TestClient, store: Store) -> None:
     post(store, made_samples("old", hostname="gone", started_at="2026-10-01T10:00:00Z"))
     store.write(

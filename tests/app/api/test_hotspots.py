@@ -251,6 +251,7 @@ def test_a_line_that_calls_a_function_of_python_is_sure_whatever_is_not_within(
     assert [line.sentence for line in shown(client).hot_lines] == ["Texts.__getitem__ at train.py:7, in main"]
 
 
+@pytest.mark.sql
 def test_sizes_of_pictures_and_looks_at_the_agent_are_told(client: TestClient, store: Store) -> None:
     size = {"decoded_width": 4000, "decoded_height": 3000, "used_width": 224, "used_height": 224, "count": 61}
     post(store, [made_window(0, stacks=[seen(picture_sizes=[size], agent_samples=25)])])

@@ -34,6 +34,7 @@ def add(store: Store, run_id: str, day: int, **described: Any) -> None:
     post(store, [window])
 
 
+@pytest.mark.sql
 def test_a_history_says_what_changed_from_try_to_try(client: TestClient, store: Store) -> None:
     add(store, "first", 1, config={"lr": 0.1})
     add(store, "second", 2, config={"lr": 0.1}, workers=4, torch_version="2.13.0")
@@ -49,6 +50,7 @@ def test_a_history_says_what_changed_from_try_to_try(client: TestClient, store: 
     assert [run["run_id"] for run in shorter] == ["second", "third"]
 
 
+@pytest.mark.sql
 def test_jobs_and_their_runs_are_listed_with_the_columns_that_are_asked_for(client: TestClient, store: Store) -> None:
     add(store, "first", 1, config={"lr": 0.1})
     add(store, "second", 2, config={"lr": 10})
@@ -74,6 +76,7 @@ def test_deleted_runs_are_listed_and_told_of_until_they_are_restored(client: Tes
     assert listed["deleted_at"] is None
 
 
+@pytest.mark.sql
 def test_views_are_shared_renamed_and_deleted(client: TestClient) -> None:
     made = client.post("/api/v1/views", json={"name": " slow ", "query": "bound=data&columns=wait"})
     assert (made.status_code, made.json()["name"], made.json()["made_by"]) == (201, "slow", "owner")
@@ -97,6 +100,7 @@ def test_a_view_that_is_none_is_refused_by_name(client: TestClient, body: dict[s
     assert (refused.status_code, refused.json()["error"]["field"]) == (422, field)
 
 
+@pytest.mark.sql
 def test_the_audit_log_names_the_owner_of_an_open_service(client: TestClient, store: Store) -> None:
     add(store, "first", 1)
     client.patch("/api/v1/runs/first", json={"notes": "look again"})

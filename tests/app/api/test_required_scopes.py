@@ -114,6 +114,7 @@ def test_nobody_is_told_anything_but_that_a_token_is_needed(application: Applica
             assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorised"), (path, method)
 
 
+@pytest.mark.sql
 @pytest.mark.parametrize("held", ["view", "edit", "admin"])
 def test_nothing_of_another_project_is_found_or_changed_by_its_id(application: Application, held: str) -> None:
     """What routes show without being asked for it: ``test_bound.py``."""

@@ -51,6 +51,7 @@ def test_a_projects_policy_is_stored_whole(client: TestClient) -> None:
     assert [answer[name] for name in ("retain_us", "max_bytes", "precision_bits")] == [None, 0, None]
 
 
+@pytest.mark.sql
 def test_what_becomes_of_whole_runs_is_told_before_it_is_set(client: TestClient, store: Store) -> None:
     ended(store)
     age = {"last_seen_at": store.now() - timedelta(days=40)}
@@ -82,6 +83,7 @@ def test_runs_are_not_deleted_before_the_age_at_which_the_project_archives_them(
     assert client.get(f"{sooner}&archive_after_us=0").status_code == 200
 
 
+@pytest.mark.sql
 def test_who_sets_it_is_in_the_log(client: TestClient) -> None:
     put(client, retain_us=48 * HOUR_US, max_bytes=0)
     put(client, retain_us=48 * HOUR_US, max_bytes=0)
@@ -116,6 +118,7 @@ def test_a_limit_too_small_to_be_meant_is_refused_by_name(client: TestClient, fi
     assert response.json()["error"]["field"] == field
 
 
+@pytest.mark.sql
 def test_the_answers_say_that_single_steps_were_deleted(client: TestClient, store: Store) -> None:
     ended(store)
     whole = client.get("/api/v1/runs/run-1/series?metric=step_us&buckets=1").json()["series"][0]

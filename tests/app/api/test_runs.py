@@ -25,6 +25,7 @@ def test_the_list_is_empty_before_the_first_run(client: TestClient) -> None:
     assert (page.runs, page.next_cursor, page.counts.all) == ([], None, 0)
 
 
+@pytest.mark.sql
 @pytest.mark.reads
 def test_a_run_is_listed_and_shown(client: TestClient, recorded: Store) -> None:
     page = RunsPage.model_validate(client.get("/api/v1/runs?project=vision&sort=-hours_lost&limit=5").json())
@@ -113,12 +114,14 @@ def test_a_run_is_archived_and_listed_on_request(client: TestClient, recorded: S
     assert client.patch("/api/v1/runs/run-1", json={"archived": False}).json()["archived_at"] is None
 
 
+@pytest.mark.sql
 @pytest.mark.reads
 def test_projects_and_users_can_be_chosen_from(client: TestClient, recorded: Store) -> None:
     (project,), (user,) = client.get("/api/v1/projects").json(), client.get("/api/v1/users").json()
     assert (project["project"], user["user"], project["runs"], user["archived_runs"]) == ("vision", "ada", 1, 0)
 
 
+@pytest.mark.sql
 @pytest.mark.reads
 def test_an_expression_is_searched_and_one_that_says_nothing_is_refused(client: TestClient, recorded: Store) -> None:
     found = client.get("/api/v1/runs", params={"q": "num_workers<8 host:node-1 project:vision -bound:data"}).json()

@@ -78,6 +78,7 @@ def test_a_stretch_of_steps_brings_the_samples_and_batches_of_its_time(client: T
     assert sum(load.count) == ((batches.start_us >= from_us) & (batches.start_us < to_us)).sum()
 
 
+@pytest.mark.sql
 @pytest.mark.reads
 def test_a_stretch_beyond_the_end_has_nothing(client: TestClient, recorded: Store) -> None:
     page = ask(client, "metric=step_us&metric=busy_cores&metric=load_us&from_step=2000")

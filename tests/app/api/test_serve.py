@@ -99,7 +99,7 @@ def test_it_ends_promptly_with_streams_open(service: Service, number: int) -> No
 
 
 def test_it_ends_when_told_so_while_it_starts(database: Path) -> None:
-    _, said = stop(started(launch(database)), signal.SIGINT)
+    _, said = stop(started(begin(database)), signal.SIGINT)
     assert said == ""
 
 

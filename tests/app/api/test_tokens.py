@@ -190,6 +190,7 @@ def test_a_session_reads_and_changes_as_its_token_does_but_is_no_agent(applicati
     assert (info["signed_in"], info["scopes"], info["user"]) == (True, ["admin"], None)
 
 
+@pytest.mark.sql
 def test_a_token_keeps_a_bounded_number_of_sessions(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access_tokens, "MOST_SESSIONS", 3)
     made = make_token(application, "view")

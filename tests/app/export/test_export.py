@@ -311,6 +311,7 @@ def test_a_client_that_goes_away_ends_its_export(application: Application, store
             all_of_them.enter_context(limits.held("another"))
 
 
+@pytest.mark.sql
 def test_the_command_writes_a_whole_file_or_none(
     application: Application,
     store: Store,

@@ -54,6 +54,7 @@ BESIDE = ("batches", "workers", "host", "memory")
 """What lies behind the steps of a rank."""
 
 
+@pytest.mark.sql
 def test_what_lies_behind_the_steps_is_read_when_asked_for_or_at_once_where_that_is_not_possible_later(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,7 +45,7 @@ def values(of: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         yield place, repr(of)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 4))])
 def test_what_is_kept_between_judgements_changes_no_bit_of_the_facts(store: Store, seed: int) -> None:
     """The windows come in parts of random size, in part compacted; one process judges after each part, and another that
     has just started reads all of it at once."""

@@ -59,6 +59,7 @@ def test_time_that_spans_share_counts_once(spans: list[Any], asked: tuple[int, i
     assert within.tolist() == [expected]
 
 
+@pytest.mark.sql
 def test_time_in_another_loaders_request_is_no_work(store: Store) -> None:
     thread = Thread(ahead=2, starving=0)
     zipped(thread, 60, work=39, ahead=1, starving=60)

@@ -42,8 +42,14 @@ def test_bursts_that_find_one_call_each_tell_as_much_as_there_are_bursts() -> No
     assert more_often == pytest.approx(once)
 
 
-@pytest.mark.parametrize("calls_in_a_burst", [0.25, 1, 5])
-@pytest.mark.parametrize("bursts", [12, 60])
+@pytest.mark.parametrize(
+    ("calls_in_a_burst", "bursts"),
+    [
+        (0.25, 12),
+        (5, 12),
+        *(pytest.param(*each, marks=pytest.mark.soak) for each in ((1, 12), (0.25, 60), (1, 60), (5, 60))),
+    ],
+)
 def test_the_true_share_is_within_in_nine_of_ten_runs(calls_in_a_burst: float, bursts: int) -> None:
     """Of loading that does one thing 60 % of the time and another 40 %, each for several bursts or a part of one."""
     chances, within = np.random.default_rng(1), 0

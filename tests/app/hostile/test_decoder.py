@@ -110,6 +110,7 @@ def has_no_nul_or_is_refused(data: st.DataObject) -> None:
     assert found is None or "\x00" not in repr(found)
 
 
+@pytest.mark.sql
 @tried
 def test_what_is_taken_can_be_kept_read_and_compacted(store: Store, tried: settings) -> None:
     """Over both stores: what one of them cannot store must be refused or replaced before."""

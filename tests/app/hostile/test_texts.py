@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import subprocess
-import sys
 import zlib
 from pathlib import Path
 
@@ -16,6 +15,8 @@ from tests.app.conftest import on_sqlite_alone
 from tests.app.hostile.conftest import TOKEN, Victim
 from tests.app.made_windows import RUN, made_stream, made_window, posted
 from tests.app.operations.asking import ask, lines_of
+from tests.app.serving import IMPORTED
+from tests.fakes import forkserver
 from tests.fakes.environment import clean_environment
 from underfed_server.terminal.console import plain
 
@@ -38,9 +39,8 @@ def in_a_terminal(victim: Victim, *arguments: str) -> str:
     """What a command of ours sends to a terminal."""
     inner, outer = pty.openpty()
     environment = clean_environment(UNDERFED_URL=victim.address, UNDERFED_TOKEN=TOKEN, COLUMNS="400", TERM="xterm")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "underfed.commands.cli", *arguments], stdout=outer, stderr=outer, env=environment
-    )
+    command = [forkserver.python(IMPORTED), "-m", "underfed.commands.cli", *arguments]
+    process = subprocess.Popen(command, stdout=outer, stderr=outer, env=environment)
     os.close(outer)
     parts = []
     # A terminal whose other end was closed reads as an error, not as an end.
@@ -102,7 +102,7 @@ def test_what_is_written_comes_back_as_it_was_and_as_json(victim: Victim) -> Non
 
 @on_sqlite_alone
 def test_a_bomb_is_not_inflated_beyond_its_limit(victim: Victim) -> None:
-    bomb = zlib.compress(b'{"run_id": "' + b"a" * 2**28 + b'"}', 1)
+    bomb = zlib.compress(b'{"run_id": "' + b"a" * 2**27 + b'"}', 1)
     assert len(bomb) < 2**21
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Encoding": "deflate"}
     before = resident_bytes(victim)

@@ -19,7 +19,7 @@ from tests.app.operations.asking import lines_of
 from tests.app.operations.running import running
 from tests.fakes.environment import clean_environment
 
-FEW = 100
+FEW = 60
 SECONDS = float(os.environ.get("UNDERFED_FUZZ_S", "600"))
 MOST_MB = 450
 """Resident, of a process that begins with 105: what a judgement, the largest windows under way and caches take."""

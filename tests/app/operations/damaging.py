@@ -1,4 +1,4 @@
-"""Does to a file of SQLite's what a failing disk does."""
+"""A file of SQLite's, and what a failing disk does to it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,19 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from tests.app.made_windows import made_stream
+from tests.app.store.posting import post_split
+from underfed_server.store.store import Store
+
 PAGE_BYTES = 4_096
+
+
+def written(directory: Path) -> Path:
+    """As a service writes and closes it: windows, and chunks of older ones."""
+    database = directory / "underfed.db"
+    with closing(Store(f"sqlite:///{database}")) as store:
+        post_split(store, list(made_stream(230)), (205,))
+    return database
 
 
 def overwrite(path: Path, at: int, size: int) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import sqlite3
 import stat
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.app.made_windows import made_stream
+from tests.app.made_windows import SOON_JUDGED, made_stream
 from tests.app.operations.asking import ask, pour, send
-from tests.app.operations.damaging import damage
+from tests.app.operations.damaging import damage, written
 from tests.app.operations.running import Running, running
+from tests.app.serving import IMPORTED
+from tests.fakes import forkserver
 from tests.fakes.environment import clean_environment
 from underfed_server.backup import backup
 from underfed_server.errors import BackupError
@@ -39,7 +40,7 @@ class Posting(threading.Thread):
         self._address = address
 
     def run(self) -> None:
-        for window in made_stream(100_000):
+        for window in made_stream(100_000, **SOON_JUDGED):
             if self.is_over.is_set():
                 return
             assert send(self._address, window).status == 200
@@ -60,7 +61,7 @@ def test_a_copy_made_while_windows_pour_in_is_one_that_a_service_starts_on(servi
     before, target = posting.acknowledged, tmp_path / "copy" / "underfed.db"
     target.parent.mkdir()
     command = [
-        sys.executable,
+        forkserver.python(IMPORTED),
         "-m",
         "underfed.commands.cli",
         "backup",
@@ -123,12 +124,10 @@ def test_a_second_one_at_once_is_told_of_the_first(service: Running, tmp_path: P
 
 def test_a_damaged_database_is_not_copied(tmp_path: Path) -> None:
     (tmp_path / "service").mkdir()
-    with running(tmp_path / "service") as service:
-        pour(service.address, made_stream(230))
-        service.stop()
-    damage(service.database, "chunk")
+    database = written(tmp_path / "service")
+    damage(database, "chunk")
     with pytest.raises(BackupError, match=r"is damaged|malformed"):
-        back_up(service.database, tmp_path / "copy.db")
+        back_up(database, tmp_path / "copy.db")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("copy")) == []
 
 

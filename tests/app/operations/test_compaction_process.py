@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.app.made_windows import made_stream
+from tests.app.made_windows import SOON_JUDGED, made_stream
 from tests.app.operations.asking import ask, send
 from tests.app.operations.running import Running, running
 from tests.app.serving import poll
@@ -36,7 +36,7 @@ def compacting(service: Running) -> psutil.Process:
 
 
 def send_ended(service: Running, run_id: str) -> None:
-    *most, last = made_stream(3, run_id=run_id)
+    *most, last = made_stream(3, run_id=run_id, **SOON_JUDGED)
     for window in (*most, last | {"end": {"status": "finished"}}):
         send(service.address, window)
 

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from tests.app.made_diagnosis import made_cause, made_diagnosis
-from tests.app.made_windows import RUN, made_stream, made_window, posted
+from tests.app.made_windows import RUN, SOON_JUDGED, made_stream, made_window, posted
 from tests.app.operations.asking import ask, scraped, send
 from tests.app.operations.running import Running, running
 from tests.app.serving import poll
@@ -87,6 +87,7 @@ def test_requests_are_counted_by_route_and_never_by_path(client: TestClient) -> 
     assert "BREW" not in said
 
 
+@pytest.mark.sql
 def test_a_running_run_has_its_figures_and_what_was_not_measured_has_no_series(
     client: TestClient, store: Store
 ) -> None:
@@ -98,7 +99,7 @@ def test_a_running_run_has_its_figures_and_what_was_not_measured_has_no_series(
 
 
 def test_a_judged_run_shows_its_stall_in_the_units_of_prometheus(service: Running) -> None:
-    for window in made_stream(20):
+    for window in made_stream(20, **SOON_JUDGED):
         send(service.address, window)
     poll(lambda: "underfed_run_data_stall_ratio" in scraped(service.address))
     found = scraped(service.address)
@@ -165,6 +166,7 @@ def totals(client: TestClient) -> dict[tuple[str, ...], float]:
     }
 
 
+@pytest.mark.sql
 def test_counters_of_all_runs_never_fall_whatever_becomes_of_a_run(client: TestClient, store: Store) -> None:
     def judged(hours: float, cause: str, status: str = "running", run_id: str = "run-1") -> None:
         figures = {"hours_lost": hours, "gpu_hours_lost": hours, "hours_used": 4 * hours, "status": status}
@@ -202,6 +204,7 @@ def test_counters_of_all_runs_never_fall_whatever_becomes_of_a_run(client: TestC
         assert read_counted(reader.connection, None, 1).left_out == 4
 
 
+@pytest.mark.sql
 def test_counters_of_all_runs_outlive_those_that_are_removed(
     client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

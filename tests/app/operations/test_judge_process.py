@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.app.made_windows import made_stream
+from tests.app.made_windows import SOON_JUDGED, made_stream
 from tests.app.operations.asking import ask, send
 from tests.app.operations.running import Running, running
 from tests.app.serving import poll
@@ -52,7 +52,7 @@ def is_judged(service: Running, run_id: str) -> bool:
 
 
 def test_a_run_is_judged_by_another_process_than_the_one_that_stores_it(shared: Running) -> None:
-    for window in made_stream(3, run_id="first"):
+    for window in made_stream(3, run_id="first", **SOON_JUDGED):
         send(shared.address, window)
     poll(lambda: is_judged(shared, "first"))
     assert judge(shared).nice() > psutil.Process(shared.process.pid).nice()
@@ -61,7 +61,7 @@ def test_a_run_is_judged_by_another_process_than_the_one_that_stores_it(shared: 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_judge_that_is_killed_is_replaced_and_no_run_is_forgotten(shared: Running, number: int) -> None:
     run_id = f"killed-{number}"
-    first, *rest = made_stream(3, run_id=run_id)
+    first, *rest = made_stream(3, run_id=run_id, **SOON_JUDGED)
     send(shared.address, first)
     poll(lambda: is_judged(shared, run_id))
     killed = judge(shared)
@@ -78,7 +78,7 @@ def test_a_judge_that_is_killed_is_replaced_and_no_run_is_forgotten(shared: Runn
 
 
 def test_a_judge_that_hangs_keeps_no_window_and_no_end_waiting(service: Running) -> None:
-    first, second, third = made_stream(3, run_id="run-1")
+    first, second, third = made_stream(3, run_id="run-1", **SOON_JUDGED)
     send(service.address, first)
     poll(lambda: is_judged(service, "run-1"))
     both = judges(service)
@@ -94,7 +94,7 @@ def test_a_judge_that_hangs_keeps_no_window_and_no_end_waiting(service: Running)
 
 
 def test_runs_are_judged_in_the_service_where_no_process_can_be_forked_any_more(service: Running) -> None:
-    first, second, third = made_stream(3, run_id="run-1")
+    first, second, third = made_stream(3, run_id="run-1", **SOON_JUDGED)
     send(service.address, first)
     poll(lambda: is_judged(service, "run-1"))
     for each in judges(service):
@@ -109,7 +109,7 @@ def test_runs_are_judged_in_the_service_where_no_process_can_be_forked_any_more(
 
 
 def test_no_judge_outlives_a_service_that_is_killed(service: Running) -> None:
-    send(service.address, next(made_stream(1)))
+    send(service.address, next(made_stream(1, **SOON_JUDGED)))
     judge(service)
     both = judges(service)
     os.kill(service.process.pid, signal.SIGKILL)

@@ -155,6 +155,7 @@ def test_the_form_is_chosen_by_a_flag_else_by_where_the_log_goes(tmp_path: Path)
         assert " info underfed.requests: request method=GET path=/api/v1/runs status=200" in service.log.read_text()
 
 
+@pytest.mark.sql
 def test_what_a_statement_was_given_is_not_in_the_log(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     given = {"value": "s3cret"}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.made_windows import made_stream
+from tests.app.made_windows import SOON_JUDGED, made_stream
 from tests.app.operations.asking import ask, pour, scraped
 from tests.app.operations.running import running
 from tests.app.serving import poll
@@ -40,7 +40,7 @@ def test_a_service_backs_itself_up_and_another_starts_on_the_copy_with_the_same_
     second.mkdir()
     with running(first) as service:
         for run in RUNS:
-            assert pour(service.address, made_stream(30, run_id=run))[2].status == 200
+            assert pour(service.address, made_stream(30, run_id=run, **SOON_JUDGED))[2].status == 200
         before = told(service.address)
     # Due at the start: there is no copy yet.
     with running(first, "--backup-every", "1h", "--backup-dir", str(copies)) as service:
@@ -52,7 +52,7 @@ def test_a_service_backs_itself_up_and_another_starts_on_the_copy_with_the_same_
     with running(second) as restored:
         assert told(restored.address) == before
         assert {run["run_id"] for run in ask(restored.address, "/api/v1/runs").json["runs"]} == set(RUNS)
-        assert pour(restored.address, made_stream(3, run_id="run-d"))[2].status == 200
+        assert pour(restored.address, made_stream(3, run_id="run-d", **SOON_JUDGED))[2].status == 200
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.app.made_windows import made_stream, posted
+from tests.app.made_windows import SOON_JUDGED, made_stream, posted
 from tests.app.operations.asking import JSON
 from tests.app.operations.running import Running, running
 from underfed_server.store.store import Store
@@ -40,7 +40,7 @@ class Posting(threading.Thread):
     def run(self) -> None:
         connection = http.client.HTTPConnection(self._place, timeout=20)
         try:
-            for window in made_stream(100_000, rank=self._rank, seed=self._rank):
+            for window in made_stream(100_000, rank=self._rank, seed=self._rank, **SOON_JUDGED):
                 connection.request("POST", "/api/v1/ingest", posted(window), JSON)
                 answer = connection.getresponse()
                 answer.read()

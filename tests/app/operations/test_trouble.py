@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 from tests.app.conftest import on_sqlite_alone
 from tests.app.made_windows import made_stream, made_window, posted
 from tests.app.operations.asking import JSON, ask, pour, send
-from tests.app.operations.damaging import damage, overwrite
+from tests.app.operations.damaging import damage, overwrite, written
 from tests.app.operations.running import refused, running
 from tests.app.serving import poll, serving, settings_for
 from tests.app.store.posting import post
@@ -163,21 +163,15 @@ def test_a_directory_that_cannot_be_written_is_named(unwritable: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file that a service wrote and closed: windows, and chunks of older ones."""
-    directory = tmp_path_factory.mktemp("written") / "data"
-    directory.mkdir()
-    with running(directory) as service:
-        assert pour(service.address, made_stream(230))[0] == 230
-        service.stop()
-    return service.database
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("written"))
 
 
 @pytest.fixture
-def recorded(written: Path, tmp_path: Path) -> Path:
+def recorded(whole: Path, tmp_path: Path) -> Path:
     """A copy of it, to be damaged."""
     (tmp_path / "data").mkdir()
-    return Path(shutil.copy(written, tmp_path / "data"))
+    return Path(shutil.copy(whole, tmp_path / "data"))
 
 
 def test_a_file_of_something_else_is_refused_with_what_to_do(recorded: Path) -> None:

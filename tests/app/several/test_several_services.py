@@ -21,7 +21,7 @@ from sqlalchemy import create_engine, text
 from tests.app.alerts.receivers import receiving
 from tests.app.api.visitors import ROOT
 from tests.app.event_stream import Stream
-from tests.app.made_windows import made_stream, made_window, posted
+from tests.app.made_windows import SOON_JUDGED, made_stream, made_window, posted
 from tests.app.serving import Service, begin, poll, start_service, started
 from tests.fakes import postgresql
 from underfed_server.model import Alert, AlertsPage
@@ -114,7 +114,7 @@ def test_services_that_start_at_once_make_the_tables_once(postgresql_server: pos
         services = [started(process) for process in starting]
         try:
             assert all("postgresql+psycopg://" in service.said for service in services)
-            post_in_turns(services, made_stream(6))
+            post_in_turns(services, made_stream(6, **SOON_JUDGED))
         finally:
             for service in services:
                 service.kill()
@@ -122,13 +122,13 @@ def test_services_that_start_at_once_make_the_tables_once(postgresql_server: pos
 
 
 def test_windows_of_one_stream_may_go_to_either(services: list[Service], database: str) -> None:
-    windows = list(made_stream(60, run_id="in-turns"))
+    windows = list(made_stream(12, run_id="in-turns", **SOON_JUDGED))
     post_in_turns(services, windows)
     assert steps_of(database, "in-turns") == sent(windows)
 
 
 def test_a_window_that_was_lost_on_the_way_is_asked_for_by_either(services: list[Service]) -> None:
-    windows = list(made_stream(4, run_id="with-a-hole"))
+    windows = list(made_stream(4, run_id="with-a-hole", **SOON_JUDGED))
     post_in_turns(services, windows[:2])
     for service in services:
         status, answer = post(service, windows[3])
@@ -137,9 +137,11 @@ def test_a_window_that_was_lost_on_the_way_is_asked_for_by_either(services: list
 
 def test_a_window_that_reaches_both_at_once_is_kept_once(services: list[Service], database: str) -> None:
     """As when an agent sends again, through another service, what the first one is still writing."""
-    runs = [f"at-both-{number}" for number in range(20)]
-    streams = {run_id: list(made_stream(3, run_id=run_id, seed=seed)) for seed, run_id in enumerate(runs)}
-    with ThreadPoolExecutor(40) as pool:
+    runs = [f"at-both-{number}" for number in range(10)]
+    streams = {
+        run_id: list(made_stream(3, run_id=run_id, seed=seed, **SOON_JUDGED)) for seed, run_id in enumerate(runs)
+    }
+    with ThreadPoolExecutor(20) as pool:
         for index in range(3):
             posts = [pool.submit(post, service, streams[run_id][index]) for run_id in runs for service in services]
             assert {done.result()[0] for done in posts} == {200}
@@ -179,7 +181,7 @@ def test_chunks_are_made_once_while_both_take_in(services: list[Service], databa
 
 def test_pages_of_one_see_what_another_took_in(services: list[Service]) -> None:
     watching = [Stream(service.address, "topic=run:seen") for service in services]
-    post(services[0], next(iter(made_stream(1, run_id="seen"))))
+    post(services[0], next(iter(made_stream(1, run_id="seen", **SOON_JUDGED))))
     for stream in watching:
         _, event = stream.event()
         assert (event.run.run_id, event.run.steps) == ("seen", 20)
@@ -190,7 +192,7 @@ def test_a_run_is_judged_by_one_and_by_the_other_when_that_one_stops(
     own_services: list[Service], own_database: str
 ) -> None:
     services, database = own_services, own_database
-    windows = list(made_stream(12))
+    windows = list(made_stream(12, **SOON_JUDGED))
     post_in_turns(services[:1], windows[:6])
     judges: list[str] = []
 
@@ -209,17 +211,17 @@ def test_a_run_is_judged_by_one_and_by_the_other_when_that_one_stops(
     assert f":{other.process.pid}:" in judges[0]
 
 
-@pytest.mark.parametrize("after_s", [None, pytest.param(0.3, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("after_s", "count"), [(None, 20), pytest.param(0.3, 80, marks=pytest.mark.soak)])
 def test_nothing_acknowledged_is_lost_when_one_is_killed(
-    own_services: list[Service], own_database: str, after_s: float | None
+    own_services: list[Service], own_database: str, after_s: float | None, count: int
 ) -> None:
     """Between two posts, or at any moment."""
-    services, windows = own_services, list(made_stream(80))
+    services, windows = own_services, list(made_stream(count, **SOON_JUDGED))
     killer = threading.Timer(after_s or 0.0, services[0].process.kill)
     if after_s is not None:
         killer.start()
     for number, window in enumerate(windows):
-        if number == 40 and after_s is None:
+        if number == count // 2 and after_s is None:
             killer.run()
         for service in (services[0], services[1]):
             try:
@@ -286,13 +288,13 @@ def test_two_services_tell_of_each_run_once(own_database: str) -> None:
         "UNDERFED_SECRET_KEY": "a-key-that-both-processes-were-given",
         "UNDERFED_ALERT_NETWORKS": "127.0.0.1",
     }
-    run_ids = [f"told-{number}" for number in range(4)]
+    run_ids = [f"told-{number}" for number in range(2)]
     with receiving() as receiver, two_on(own_database, **sending) as services:
         first, second = (Client(service.address, ROOT) for service in services)
         channel = first.make_channel({"name": "ops", "kind": "webhook", "url": receiver.url})
         second.make_alert_rule({"condition": "data_bound", "channel_id": channel.channel_id, "for_us": 0})
         for run_id in run_ids:
-            for index, window in enumerate(made_stream(3, run_id=run_id)):
+            for index, window in enumerate(made_stream(3, run_id=run_id, **SOON_JUDGED)):
                 address = services[index % 2].address
                 body, by_root = posted(window), {**JSON, "Authorization": f"Bearer {ROOT}"}
                 assert httpx.post(f"{address}/api/v1/ingest", content=body, headers=by_root).status_code == 200

@@ -24,8 +24,15 @@ def store(database_url: str, clock: WallClock) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def shared_store(databases: Databases, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def shared_clock(databases: Databases) -> WallClock:
+    return WallClock()
+
+
+@pytest.fixture(scope="module")
+def shared_store(
+    databases: Databases, shared_clock: WallClock, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
     """For what a module's tests only read."""
-    opened = Store(databases.new(tmp_path_factory.mktemp("shared")), now=WallClock())
+    opened = Store(databases.new(tmp_path_factory.mktemp("shared")), now=shared_clock)
     yield opened
     opened.close()

@@ -78,6 +78,7 @@ def test_what_is_not_measured_of_one_run_is_nobodys_share(store: Store) -> None:
     assert cores.missing == "the CPU time of a run on it was not measured"
 
 
+@pytest.mark.sql
 def test_runs_that_may_use_different_cpus_do_not_show_who_uses_the_rest(store: Store) -> None:
     half = {"cpu_count": 8, "allowed_cpus": 4, "usable_cores": 4.0}
     post(store, made_samples("a", host=half))
@@ -157,6 +158,7 @@ def test_a_gpu_shows_the_run_that_computes_on_it(store: Store) -> None:
     ]
 
 
+@pytest.mark.sql
 def test_a_project_sees_its_own_runs_and_all_else_as_others(store: Store) -> None:
     post(store, made_samples("a", cores=2.0, busy=5.0))
     post(store, made_samples("b", cores=2.0, busy=5.0, project="speech"))
@@ -165,6 +167,7 @@ def test_a_project_sees_its_own_runs_and_all_else_as_others(store: Store) -> Non
     assert read_hosts(store, frozenset(("nobody",)), hostname="node-1").hosts == []
 
 
+@pytest.mark.sql
 def test_over_time_each_run_adds_to_what_ours_use(store: Store) -> None:
     post(store, ended(made_samples("a", cores=2.0, busy=5.0, seconds=10)))
     settle(store)

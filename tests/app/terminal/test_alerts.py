@@ -64,6 +64,7 @@ def test_a_channel_is_added_with_rules_tried_listed_and_removed(
     assert said(capsys, "remove", "ops") == "Channel ops is removed, and 2 rules with it.\n"
 
 
+@pytest.mark.sql
 def test_a_test_that_does_not_arrive_says_why_and_is_a_failure(
     receiver: Receiver, capsys: pytest.CaptureFixture[str]
 ) -> None:

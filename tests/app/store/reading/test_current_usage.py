@@ -56,6 +56,7 @@ def test_after_a_restart_it_is_known_from_before(tmp_path: Path, clock: WallCloc
     whole.close()
 
 
+@pytest.mark.sql
 @pytest.mark.parametrize("began_at", ["10:00:10", "09:59:58"], ids=["later", "its clock was set back"])
 def test_a_window_of_an_incarnation_before_says_nothing_of_now(store: Store, clock: WallClock, began_at: str) -> None:
     *before, left = made_samples("a", cores=1.0)

@@ -59,7 +59,7 @@ class Growing:
 HAPPENS = {Growing.window: 12, Growing.compaction: 4, Growing.restart: 1, Growing.deletion: 1}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.soak)])
 def test_what_is_kept_of_a_run_reads_as_the_run_itself(
     store: Store, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

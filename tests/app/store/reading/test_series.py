@@ -49,8 +49,10 @@ def read(store: Store, names: list[str], buckets: int, low: int = 0, high: int |
     return rollup
 
 
-def true_figures(store: Store) -> dict[str, Column]:
-    steps = store.steps("run-1", 0, "train")
+@pytest.fixture(scope="module")
+def figures(recorded: Store) -> dict[str, Column]:
+    """Of every step."""
+    steps = recorded.steps("run-1", 0, "train")
     # As the windows are made: the steps that were not timed idle as those that were.
     stall = np.where(steps.queue_depth >= 1, steps.data_wait_us / 2, steps.data_wait_us)
     return {
@@ -64,10 +66,22 @@ def true_figures(store: Store) -> dict[str, Column]:
     }
 
 
-@pytest.mark.parametrize("buckets", [1, 2, 7, 100, 1_200, 10_000])
-@pytest.mark.parametrize(("low", "high"), [(0, None), (0, 1), (13, 14), (100, 7_900), (4_000, None), (7_990, None)])
-def test_every_bucket_is_what_its_steps_add_up_to(recorded: Store, buckets: int, low: int, high: int | None) -> None:
-    figures = true_figures(recorded)
+@pytest.mark.parametrize(
+    "buckets", [1, 7, 1_200, 10_000, *(pytest.param(buckets, marks=pytest.mark.soak) for buckets in (2, 100))]
+)
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (0, None),
+        (0, 1),
+        (100, 7_900),
+        (7_990, None),
+        *(pytest.param(*each, marks=pytest.mark.soak) for each in ((13, 14), (4_000, None))),
+    ],
+)
+def test_every_bucket_is_what_its_steps_add_up_to(
+    recorded: Store, figures: dict[str, Column], buckets: int, low: int, high: int | None
+) -> None:
     rollup = read(recorded, list(figures), buckets, low, high)
     end = ROWS if high is None else high
     assert len(rollup) <= buckets
@@ -172,9 +186,10 @@ def test_a_restarted_rank_goes_on_counting_on_one_clock(store: Store) -> None:
     assert read(store, ["step_us"], 4).first_index.tolist() == [0, 64, 128, 192]
 
 
-@pytest.mark.parametrize("buckets", [1, 7, 100, 1_200])
-def test_percentiles_are_those_of_the_steps_in_each_bucket(recorded: Store, buckets: int) -> None:
-    figures = true_figures(recorded)
+@pytest.mark.parametrize("buckets", [1, 7, pytest.param(100, marks=pytest.mark.soak), 1_200])
+def test_percentiles_are_those_of_the_steps_in_each_bucket(
+    recorded: Store, figures: dict[str, Column], buckets: int
+) -> None:
     with recorded.reading() as reader:
         rollup = read_series(
             reader, "run-1", 0, "steps:train",

@@ -46,6 +46,7 @@ def test_a_life_is_told_when_it_begins_and_again_when_it_ends(store: Store) -> N
     assert (second.lives[0].ended, dict(first.ended), dict(second.ended)) == ("died", {"returned": 1}, {"died": 1})
 
 
+@pytest.mark.sql
 def test_lives_of_one_worker_are_told_apart_by_their_iterator_the_newest_twenty_of_them(store: Store) -> None:
     told = [life(0, iterator, end_us=1_000 * iterator + 999, ended="returned") for iterator in range(30)]
     post(store, [made_window(0, workers=told)])
@@ -64,6 +65,7 @@ def test_workers_of_another_loader_or_rank_are_others(store: Store) -> None:
     assert [each.worker for each in store.workers("run-1", 1, "train")] == [9]
 
 
+@pytest.mark.sql
 def test_several_ranks_are_told_as_each_alone(store: Store) -> None:
     for rank in range(3):
         lives = [
@@ -82,6 +84,7 @@ def test_several_ranks_are_told_as_each_alone(store: Store) -> None:
         assert [each.samples.at_us.tolist() for each in together[0]] == [[], [0.0]]
 
 
+@pytest.mark.sql
 def test_of_several_ranks_and_loaders_each_has_as_many_epochs_as_are_asked_of_it(store: Store) -> None:
     for rank in range(2):
         epochs = [epoch(name, index) for name in ("train", "val") for index in range(4 + rank)]
@@ -188,6 +191,7 @@ def test_a_run_without_a_loader_says_why_in_the_list_until_another_rank_has_one(
     assert store.summary("run-1").no_loader is None
 
 
+@pytest.mark.sql
 def test_a_deleted_run_leaves_no_life_and_no_place(store: Store, clock: WallClock) -> None:
     for run_id in ("run-1", "run-2"):
         ended = {"end": {"status": "finished"}, "workers": [life(0)], "storage": [place("/data")]}

@@ -12,8 +12,12 @@ from tests.app.store.posting import post
 from underfed_server.store.store import Store
 
 
-@pytest.fixture
-def two(store: Store, clock: WallClock) -> Store:
+@pytest.fixture(scope="module")
+def two(shared_store: Store, shared_clock: WallClock) -> Store:
+    return add_two(shared_store, shared_clock)
+
+
+def add_two(store: Store, clock: WallClock) -> Store:
     """``kept``, and ``away``, which was archived."""
     for run_id in ("kept", "away"):
         end = {"end_us": 3_600_000_000, "end": {"status": "finished"}}
@@ -54,7 +58,8 @@ def test_archived_runs_are_listed_when_they_are_asked_for(
     assert ids(two, **asked) == expected
 
 
-def test_a_run_is_unarchived_and_keeps_the_time_of_its_first_archiving(two: Store, clock: WallClock) -> None:
+def test_a_run_is_unarchived_and_keeps_the_time_of_its_first_archiving(store: Store, clock: WallClock) -> None:
+    two = add_two(store, clock)
     first = two.run("away").archived_at
     clock.advance(minutes=1)
     two.edit_run("away", {"archived": True})

@@ -45,6 +45,7 @@ def test_each_change_of_a_run_is_an_entry_with_what_was_before(ended: Store, clo
     assert found[0].at == clock.now
 
 
+@pytest.mark.sql
 def test_what_changes_nothing_is_no_entry(ended: Store) -> None:
     ended.edit_run("run-1", {"name": "resnet", "tags": {"a": "1"}, "notes": "", "archived": False})
     ended.restore_run("run-1")
@@ -57,6 +58,7 @@ def test_a_long_text_is_kept_by_its_beginning(ended: Store) -> None:
     assert entry.after == "x" * (MOST_CHARACTERS - 1) + "…"
 
 
+@pytest.mark.sql
 def test_the_log_is_read_page_by_page_and_outlives_the_run(ended: Store, clock: WallClock) -> None:
     for count in range(5):
         ended.edit_run("run-1", {"notes": str(count)}, ADA)

@@ -27,8 +27,12 @@ RUNS: tuple[tuple[str, str, float, dict[str, Any]], ...] = (
 """Id, job, share of data wait, and configuration, oldest first."""
 
 
-@pytest.fixture
-def several(store: Store, clock: WallClock) -> Store:
+@pytest.fixture(scope="module")
+def several(shared_store: Store, shared_clock: WallClock) -> Store:
+    return add_runs(shared_store, shared_clock)
+
+
+def add_runs(store: Store, clock: WallClock) -> Store:
     for run_id, job, stall, config in RUNS:
         run = RUN | {"name": run_id, "job": job, "config": config}
         started = clock.now.isoformat()
@@ -124,7 +128,8 @@ def test_runs_are_sorted_by_a_value_and_come_page_by_page(several: Store, sort: 
     assert (seen, cursor) == (SORTED[sort], None)
 
 
-def test_a_configuration_that_is_sent_again_replaces_the_one_before(several: Store) -> None:
+def test_a_configuration_that_is_sent_again_replaces_the_one_before(store: Store, clock: WallClock) -> None:
+    several = add_runs(store, clock)
     run = RUN | {"name": "a1", "job": "a", "config": {"lr": 5}}
     post(several, [made_window(1, run_id="a1", run=run)])
     assert listed(several, config=("lr", "net"), q="id=a1").config == {"a1": {"lr": 5}}

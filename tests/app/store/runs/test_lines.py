@@ -65,6 +65,7 @@ CHANGES: dict[str, Callable[[Store], object]] = {
 }
 
 
+@pytest.mark.sql
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_line_is_what_the_run_is_after_every_change(resting: Store, clock: WallClock, change: str) -> None:
     clock.advance(seconds=20)

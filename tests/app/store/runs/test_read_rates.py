@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import RUN, made_window
 from tests.app.store.clock import WallClock
@@ -38,6 +40,7 @@ def test_other_runs_of_the_project_tell_what_they_read_from_a_place(store: Store
     assert mb_per_s(store, "secret") == []
 
 
+@pytest.mark.sql
 def test_the_last_judgement_of_a_run_counts(store: Store) -> None:
     judged(store, "own", None)
     judged(store, "same", rate(20))

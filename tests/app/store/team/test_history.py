@@ -74,6 +74,7 @@ def test_the_week_and_the_team_say_the_same_whatever_is_archived_deleted_or_remo
     assert listed(two, within=frozenset(("other",))).week.hours_used == 0
 
 
+@pytest.mark.sql
 def test_of_a_removed_run_nothing_but_its_figures_stays(two: Store, clock: WallClock) -> None:
     two.edit_run("thrown", {"notes": "secret"})
     clock.advance(minutes=1)
@@ -100,6 +101,7 @@ def test_an_id_that_is_used_again_counts_once(two: Store, clock: WallClock) -> N
     assert listed(two).week.hours_lost == 1.5
 
 
+@pytest.mark.sql
 def test_a_run_that_was_never_judged_leaves_nothing(store: Store, clock: WallClock) -> None:
     post(store, [made_window(0, end={"status": "finished"})])
     store.delete_run("run-1")
@@ -109,6 +111,7 @@ def test_a_run_that_was_never_judged_leaves_nothing(store: Store, clock: WallClo
         assert reader.connection.exec_driver_sql("SELECT count(*) FROM removed_run").scalar() == 0
 
 
+@pytest.mark.sql
 def test_what_is_predicted_learns_nothing_from_deleted_runs(two: Store, clock: WallClock) -> None:
     assert len(two.observed(["gpu-03"], 50)) == 2
     clock.advance(minutes=1)
@@ -117,6 +120,7 @@ def test_what_is_predicted_learns_nothing_from_deleted_runs(two: Store, clock: W
     assert len(two.proven()) == 2
 
 
+@pytest.mark.sql
 def test_deleted_runs_are_listed_searched_and_sorted_until_they_are_removed(two: Store, clock: WallClock) -> None:
     clock.advance(minutes=1)
     two.edit_run("kept", {"archived": True})

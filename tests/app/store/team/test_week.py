@@ -77,6 +77,7 @@ def test_hours_are_gpu_hours_when_all_runs_were_on_gpus(store: Store, clock: Wal
     assert week(store).on_gpu
 
 
+@pytest.mark.sql
 def test_it_is_that_of_the_runs_that_the_filter_finds(store: Store, clock: WallClock) -> None:
     add(store, clock, "one", days_ago=0, hours=4, lost=1, cause="no_workers")
     add(store, clock, "other", days_ago=1, hours=2, lost=0.5, cause="storage_wait")

@@ -100,6 +100,7 @@ def test_a_project_says_otherwise_than_the_service(store: Store, clock: WallCloc
     assert age(store, RetentionPolicy()) == []
 
 
+@pytest.mark.sql
 def test_what_runs_lost_stays_counted(store: Store, clock: WallClock) -> None:
     record(store, "old")
     values = {"hours_lost": 2.0, "hours_used": 5.0}
@@ -118,6 +119,7 @@ def test_what_runs_lost_stays_counted(store: Store, clock: WallClock) -> None:
     assert store.projects()[0].hours_lost == before
 
 
+@pytest.mark.sql
 def test_what_would_be_done_is_told_before_and_nothing_is_done(store: Store, clock: WallClock) -> None:
     record(store, "ancient")
     clock.advance(days=60)

@@ -33,6 +33,7 @@ def run_ids(store: Store) -> list[str]:
         return [str(row[0]) for row in reader.connection.exec_driver_sql("SELECT run_id FROM run")]
 
 
+@pytest.mark.sql
 def test_deleted_runs_are_forgotten_by_themselves(deleted: Store) -> None:
     tidying = remove_deleted_runs(deleted)
     tidying.start()

@@ -119,6 +119,7 @@ def test_percentiles_of_deleted_rows_are_those_of_their_histograms(store: Store)
     assert rollup.percentiles["step_us"][:, 0] == pytest.approx(true, rel=0.011)
 
 
+@pytest.mark.sql
 def test_percentiles_of_deleted_rows_count_what_only_the_later_chunk_measured(store: Store) -> None:
     windows: list[Window] = list(made_stream(80, seed=4, end=None))
     for window in windows[:40]:
@@ -138,6 +139,7 @@ def test_percentiles_of_deleted_rows_count_what_only_the_later_chunk_measured(st
     assert rollup.percentiles["gpu_idle_us"][:, 0] == pytest.approx(true, rel=0.011)
 
 
+@pytest.mark.sql
 def test_the_newest_rows_are_not_taken_from_both_sides_of_a_gap(store: Store) -> None:
     """What was recorded before a restart does not adjoin what is left of the time after it."""
     restarted = list(made_stream(80, seed=4, incarnation=2, end=None))
@@ -168,6 +170,7 @@ def test_samples_between_two_instants_are_still_found(store: Store) -> None:
     assert rollup.figures[COUNT].sum() >= inside.sum()
 
 
+@pytest.mark.sql
 def test_of_a_project_that_is_too_large_the_oldest_rows_are_deleted_first(store: Store) -> None:
     record(store)
     later = [
@@ -188,6 +191,7 @@ def test_of_a_project_that_is_too_large_the_oldest_rows_are_deleted_first(store:
     assert len(store.steps("run-1", 0, "train")) == len(store.steps("run-2", 0, "train")) == 0
 
 
+@pytest.mark.sql
 def test_bytes_are_counted_as_they_lie_there(store: Store) -> None:
     record(store)
     tidy(store, older_than_row(store, CHUNK_ROWS))

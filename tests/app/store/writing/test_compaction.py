@@ -124,6 +124,7 @@ def test_samples_are_numbered_through_all_incarnations(store: Store, *, is_compa
     assert (first.end_index, second.shift_index, second.end_index) == (6, 6, 2)
 
 
+@pytest.mark.sql
 def test_a_service_that_is_started_again_counts_on(databases: Databases, tmp_path: Path) -> None:
     url = databases.new(tmp_path)
     for windows in (WINDOWS[:10], WINDOWS[10:15], WINDOWS[15:]):
@@ -166,6 +167,7 @@ def test_the_start_of_each_step_is_exact_through_pauses_and_open_steps(store: St
     assert store.steps("run-1", 0, "train").start_us.tolist() == expected
 
 
+@pytest.mark.sql
 def test_compacting_empties_the_hot_windows_and_fills_chunks_and_roll_ups(store: Store) -> None:
     post_split(store, WINDOWS, (10, 20, 30, 40))
     with store.reading() as reader:
