@@ -58,6 +58,7 @@ def test_an_empty_service_says_how_to_begin_and_with_its_own_address(
         empty.kill()
 
 
+@pytest.mark.soak(passes=2, of=3)
 def test_a_run_appears_and_its_verdict_forms_while_it_trains(
     page: Page, service: Service, client: Client, data: Path
 ) -> None:
