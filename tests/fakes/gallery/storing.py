@@ -1,8 +1,8 @@
 """Stores the windows of the team's runs where a service will find them, and judges each run once.
 
 What ``filling`` has a running service do takes it twice the CPU time, as it judges runs whose windows still come, and
-half a minute of waiting until those that never ended count as lost. Gains are predicted from fewer steps than the service
-simulates, which is most of what judging takes: the pages that show them are what is tested, not the predictions.
+half a minute of waiting until those that never ended count as lost. Gains are predicted from fewer steps than the
+service simulates, which is most of what judging takes: the pages that show them are tested, not the predictions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from underfed_server.ingest.posted import Ack, PostedWindow
 from underfed_server.store.reading.spark import read_spark
 from underfed_server.store.runs.status import LOST_AFTER
 from underfed_server.store.store import Store, utc_now
-
 
 SIMULATED_STEPS = 60
 
