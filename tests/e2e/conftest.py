@@ -116,10 +116,14 @@ ONE_PROCESS = "--renderer-process-limit=1"
 """For all pages of a context, as long as one is open; and none in advance, which most pages would leave unused."""
 
 
+WITHOUT_GPU = "--disable-gpu-compositing"
+"""Else frames are put together by a simulated GPU: a fifth of what a page costs."""
+
+
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """One for all these tests. Not for others: while it is open, no event loop can run in this process."""
-    with chromium(ONE_PROCESS) as launched:
+    with chromium(ONE_PROCESS, WITHOUT_GPU) as launched:
         yield launched
 
 

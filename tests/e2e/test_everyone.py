@@ -72,17 +72,6 @@ def test_the_theme_is_light_dark_or_that_of_the_system_and_kept(gallery: Service
     expect(theme).to_have_attribute("data-theme", "light")
 
 
-def test_the_single_keys_can_be_switched_off(gallery: Service, page: Page) -> None:
-    opened(page, gallery)
-    page.keyboard.press("?")
-    page.get_by_label("Single-key shortcuts are on").uncheck()
-    page.keyboard.press("Escape")
-    page.keyboard.press("j")
-    expect(page.locator(f"{ROW}:focus")).to_have_count(0)
-    page.keyboard.press("Tab")
-    expect(page.get_by_text("Skip to content")).to_be_focused()
-
-
 def focuses(selector: str) -> Callable[[Page], None]:
     return lambda page: expect(page.locator(f"{selector}:focus")).to_have_count(1)
 
@@ -176,12 +165,18 @@ def test_each_key_of_a_run_does_what_the_list_says(gallery: Service, page: Page)
         is_so(page)
 
 
-def test_the_list_has_these_keys_and_no_other(gallery: Service, page: Page) -> None:
+def test_the_list_has_these_keys_and_no_other_and_they_can_be_switched_off(gallery: Service, page: Page) -> None:
     opened(page, gallery)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
     listed = {" ".join(entry.locator("kbd").all_inner_texts()) for entry in page.locator(".keys dt").all()}
     assert listed == KEYS.keys() | RUN_KEYS.keys() | FOCUSED
+    page.get_by_label("Single-key shortcuts are on").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    expect(page.locator(f"{ROW}:focus")).to_have_count(0)
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to content")).to_be_focused()
 
 
 def test_verdicts_are_told_apart_without_their_colour(gallery: Service, page: Page) -> None:
