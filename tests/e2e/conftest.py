@@ -74,6 +74,23 @@ def training(data: Path, service: Service) -> Iterator[Job]:
         process.wait()
 
 
+NOT_LOOKED_AT = (
+    "llama-1b-fineweb-03",
+    "olmo-1b-dolma-32-hosts",
+    *(f"vit-s16-sweep-{day:02}" for day in (6, 9, 12)),
+    "recorded-crash",
+    "recorded-crowded-alone",
+    "recorded-crowded-pictures-by-two",
+    "recorded-crowded-tiny",
+    "recorded-crowded-worker",
+    "recorded-joined-volumes",
+    "recorded-paired",
+    "recorded-web-stream",
+    "recorded-with-accelerate",
+)
+"""Runs of the team that no test opens, and whose judging is half of what the team costs."""
+
+
 @pytest.fixture(scope="session")
 def filled(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """Where a database lies with the made runs of a team: every cause and state. Filled once for all processes."""
@@ -82,7 +99,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     with FileLock(f"{directory}.lock"):
         if not directory.exists():
             directory.mkdir()
-            store_team(directory / "underfed.db")
+            store_team(directory / "underfed.db", without=NOT_LOOKED_AT)
     return directory
 
 
@@ -99,10 +116,14 @@ ONE_PROCESS = "--renderer-process-limit=1"
 """For all pages of a context, as long as one is open; and none in advance, which most pages would leave unused."""
 
 
+WITHOUT_GPU = "--disable-gpu-compositing"
+"""Else frames are put together by a simulated GPU: a fifth of what a page costs."""
+
+
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """One for all these tests. Not for others: while it is open, no event loop can run in this process."""
-    with chromium(ONE_PROCESS) as launched:
+    with chromium(ONE_PROCESS, WITHOUT_GPU) as launched:
         yield launched
 
 
@@ -117,6 +138,22 @@ def served(tmp_path: Path) -> Iterator[Service]:
 def as_owner(page: Page, address: str, token: str) -> None:
     """Sign the page's browser in as who may change runs."""
     assert page.request.post(f"{address}/api/v1/session", data={"token": token}).ok
+
+
+REST = "/alerts"
+"""The lightest path of the page."""
+
+
+def move(page: Page, path: str) -> None:
+    """To another path of the service whose page is shown, as its own links do: nothing is loaded or compiled again."""
+    page.evaluate("path => { history.pushState(null, '', path); dispatchEvent(new PopStateEvent('popstate')) }", path)
+
+
+def show(page: Page, path: str) -> None:
+    """Move there by way of the lightest path, so that nothing of what was shown is taken for what will be."""
+    move(page, REST)
+    expect(page.locator(".run-head, table")).to_have_count(0)
+    move(page, path)
 
 
 def settle(page: Page) -> None:
@@ -151,6 +188,32 @@ def quiet_context(browser: Browser, *, width: int, height: int) -> BrowserContex
 def page(contexts: Contexts) -> Iterator[Page]:
     """A desktop page without errors in its console or violations of its policy."""
     yield from quiet_page(contexts(1440, 900))
+
+
+@pytest.fixture(scope="module")
+def loaded(contexts: Contexts, gallery: Service) -> Iterator[Page]:
+    yield from quiet_page(contexts(1440, 900))
+
+
+@pytest.fixture
+def inside(loaded: Page, gallery: Service) -> Iterator[Page]:
+    """A desktop page of the gallery for tests that ``move`` within it, at half of what it costs to load it each time.
+    What they look at is drawn anew; what they did to the page itself is undone."""
+    if loaded.url.startswith(gallery.address):
+        move(loaded, REST)
+    else:
+        loaded.goto(f"{gallery.address}{REST}")
+    expect(loaded.locator(".run-head")).to_have_count(0)
+    expect(loaded.locator("main h1")).to_be_visible()
+    yield loaded
+    loaded.unroute_all()
+    loaded.emulate_media(media="null", color_scheme="null")
+    loaded.set_viewport_size({"width": 1440, "height": 900})
+    loaded.mouse.move(0, 0)
+    forget(loaded)
+    if loaded.context.cookies():
+        loaded.context.clear_cookies()
+        loaded.goto("about:blank")
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.app.made_windows import RUN, made_stream
 from tests.app.serving import application_in, serving, settings_for
 from tests.app.store.posting import post
+from tests.e2e.conftest import move, show
 from underfed_server.diagnose import Diagnoser
 
 NAMES = ("slow", "quick", "other")
@@ -66,7 +67,7 @@ def test_runs_that_were_ticked_are_compared_by_a_key(address: str, page: Page) -
     page.get_by_label("Select quick").check()
     page.keyboard.press("c")
     expect(page).to_have_url(re.compile(r"/compare\?run_id=\w+&run_id=\w+$"))
-    page.goto(f"{address}/compare?run_id=slow&run_id=quick")
+    move(page, "/compare?run_id=slow&run_id=quick")
     expect(page.locator("h1")).to_contain_text("because data wait fell from")
     assert re.match(r"quick is 1\.\d\d × as fast as slow \(95 % 1\.\d\d–\d\.\d\d\), because data wait", headline(page))
     expect(page.locator("#settings tbody tr")).to_have_count(1)
@@ -137,6 +138,6 @@ def test_runs_of_other_batch_sizes_lie_along_samples_unless_asked_otherwise(addr
     panel.get_by_role("button", name="Step", exact=True).click()
     expect(panel.get_by_role("button", name="Samples")).to_have_attribute("aria-pressed", "false")
     assert page.url.endswith("&by=step")
-    page.goto(f"{address}/compare?run_id={NAMES[0]}&run_id={NAMES[1]}")
+    show(page, f"/compare?run_id={NAMES[0]}&run_id={NAMES[1]}")
     expect(panel.get_by_role("button", name="Step", exact=True)).to_have_attribute("aria-pressed", "true")
     expect(panel.get_by_role("button", name="Samples")).to_have_count(0)

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.app.serving import Service, poll
-from tests.e2e.conftest import settle
+from tests.e2e.conftest import REST, move, settle
 
 PAGES = {"runs": "/", "compare": "/compare", "hosts": "/hosts", "team": "/team", "alerts": "/alerts"}
 ROW = "tbody a.run-name"
@@ -28,7 +28,11 @@ def opened(page: Page, gallery: Service) -> Locator:
     return rows
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    # In light, and as wide as a desktop, each page with figures of its own is looked at by the tests of that page.
+    [("dark", 390), pytest.param("light", 1440, marks=pytest.mark.soak)],
+)
 def test_no_page_is_without_a_name_or_contrast_or_wider_than_its_screen(
     gallery: Service, browser: Browser, scheme: str, width: int
 ) -> None:
@@ -66,17 +70,6 @@ def test_the_theme_is_light_dark_or_that_of_the_system_and_kept(gallery: Service
     button.click()
     page.emulate_media(color_scheme="light")
     expect(theme).to_have_attribute("data-theme", "light")
-
-
-def test_the_single_keys_can_be_switched_off(gallery: Service, page: Page) -> None:
-    opened(page, gallery)
-    page.keyboard.press("?")
-    page.get_by_label("Single-key shortcuts are on").uncheck()
-    page.keyboard.press("Escape")
-    page.keyboard.press("j")
-    expect(page.locator(f"{ROW}:focus")).to_have_count(0)
-    page.keyboard.press("Tab")
-    expect(page.get_by_text("Skip to content")).to_be_focused()
 
 
 def focuses(selector: str) -> Callable[[Page], None]:
@@ -146,10 +139,20 @@ def press(page: Page, presses: str) -> None:
 
 
 def test_each_key_of_the_runs_does_what_the_list_says(gallery: Service, page: Page) -> None:
+    """Each from a list of its own, in which nothing is chosen and nothing has the focus."""
+    opened(page, gallery)
     for presses, is_so in KEYS.values():
-        opened(page, gallery)
         press(page, presses)
         is_so(page)
+        if "x" in presses:  # runs stay chosen wherever one goes on the page
+            opened(page, gallery)
+            continue
+        press(page, "Escape Escape")
+        page.locator("body").evaluate("() => document.activeElement?.blur()")
+        move(page, REST)
+        expect(page.locator(ROW)).to_have_count(0)
+        move(page, "/")
+        expect(page.locator(ROW).nth(3)).to_be_visible()
 
 
 def test_each_key_of_a_run_does_what_the_list_says(gallery: Service, page: Page) -> None:
@@ -162,12 +165,18 @@ def test_each_key_of_a_run_does_what_the_list_says(gallery: Service, page: Page)
         is_so(page)
 
 
-def test_the_list_has_these_keys_and_no_other(gallery: Service, page: Page) -> None:
+def test_the_list_has_these_keys_and_no_other_and_they_can_be_switched_off(gallery: Service, page: Page) -> None:
     opened(page, gallery)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
     listed = {" ".join(entry.locator("kbd").all_inner_texts()) for entry in page.locator(".keys dt").all()}
     assert listed == KEYS.keys() | RUN_KEYS.keys() | FOCUSED
+    page.get_by_label("Single-key shortcuts are on").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    expect(page.locator(f"{ROW}:focus")).to_have_count(0)
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to content")).to_be_focused()
 
 
 def test_verdicts_are_told_apart_without_their_colour(gallery: Service, page: Page) -> None:

@@ -10,13 +10,18 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.app.serving import Service
+from tests.e2e.conftest import move, settle
 
 SAMPLED = "vit-b16-in1k-aug2"
 
 
-def test_the_flame_graph_is_walked_zoomed_and_left_by_keys(page: Page, gallery: Service) -> None:
-    page.goto(f"{gallery.address}/runs/{SAMPLED}#flame")
+@pytest.fixture
+def page(inside: Page) -> Page:
+    return inside
+
+
+def test_the_flame_graph_is_walked_zoomed_and_left_by_keys(page: Page) -> None:
+    move(page, f"/runs/{SAMPLED}#flame")
     tree, item, state = page.get_by_role("tree"), page.get_by_role("treeitem"), page.locator(".flame-state")
     expect(tree.locator("canvas")).to_be_visible()
     tree.focus()
@@ -34,21 +39,22 @@ def test_the_flame_graph_is_walked_zoomed_and_left_by_keys(page: Page, gallery: 
     expect(page).to_have_url(re.compile(f"/runs/{SAMPLED}"))
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-def test_it_is_told_to_everyone_and_no_wider_than_the_screen(page: Page, gallery: Service, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{gallery.address}/runs/{SAMPLED}#hotspots")
+def test_it_is_told_to_everyone_and_no_wider_than_the_screen(page: Page) -> None:
+    move(page, f"/runs/{SAMPLED}#hotspots")
     expect(page.locator("#flame canvas")).to_be_visible()
     page.locator("#hotspots").get_by_role("button", name="Self").click()
     page.get_by_role("button", name=re.compile("Find self.im.resize")).click()
     expect(page.locator(".flame-state")).to_contain_text(re.compile(r"Found in 1 place: \d+%"))
-    found = Axe().run(page, {"include": [[".hotspot-panels"]]})
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
+        found = Axe().run(page, {"include": [[".hotspot-panels"]]})
+        assert found.violations_count == 0, found.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_stacks_are_saved_for_speedscope(page: Page, gallery: Service, tmp_path: Path) -> None:
-    page.goto(f"{gallery.address}/runs/{SAMPLED}#hotspots")
+def test_the_stacks_are_saved_for_speedscope(page: Page, tmp_path: Path) -> None:
+    move(page, f"/runs/{SAMPLED}#hotspots")
     page.locator("#hotspots").get_by_role("button", name="Export: the stacks").click()
     with page.expect_download() as saved:
         page.get_by_role("link", name=re.compile("speedscope")).click()
@@ -57,21 +63,16 @@ def test_the_stacks_are_saved_for_speedscope(page: Page, gallery: Service, tmp_p
     assert "Photos.__getitem__" in {frame["name"] for frame in profile["shared"]["frames"]}
 
 
-@pytest.mark.parametrize(
-    ("run_id", "told"),
-    [
+def test_what_could_not_be_sampled_and_which_samples_are_slow(page: Page) -> None:
+    for run_id, told in (
         ("unet3d-kits-fullres", r"no workers.*underfed run --profile -- "),
         ("gpt2-logging", r"Switched off by UNDERFED_STACKS=0"),
         ("yolo-x-coco-mosaic", r"Slowest samples.*worker \d.*train2017/\d+\.jpg"),
-    ],
-)
-def test_what_could_not_be_sampled_and_which_samples_are_slow(
-    page: Page, gallery: Service, run_id: str, told: str
-) -> None:
-    page.goto(f"{gallery.address}/runs/{run_id}")
-    expect(page.locator("main")).to_have_text(re.compile(told, re.DOTALL))
+    ):
+        move(page, f"/runs/{run_id}")
+        expect(page.locator("main")).to_have_text(re.compile(told, re.DOTALL))
 
 
-def test_what_changed_between_two_runs_is_compared(page: Page, gallery: Service) -> None:
-    page.goto(f"{gallery.address}/compare?run_id=clip-b32-cc12m-web&run_id=clip-b32-cc12m-tar")
+def test_what_changed_between_two_runs_is_compared(page: Page) -> None:
+    move(page, "/compare?run_id=clip-b32-cc12m-web&run_id=clip-b32-cc12m-tar")
     expect(page.locator("#hotspots tbody tr").first).to_have_text(re.compile(r"read.*getitem.*−\d+ ms"))

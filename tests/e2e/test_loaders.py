@@ -111,7 +111,8 @@ def test_a_loader_that_does_not_exist_leaves_the_runs_own_verdict(visitor: Page,
     expect(visitor.get_by_text("could not be read")).to_have_count(0)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+# In dark, the pages of other runs are looked at in test_everyone.py and test_run_page.py.
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.soak)])
 def test_axe_finds_nothing(page: Page, served: Service, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     open_run(page, served, ZIPPED, "?loader=images")

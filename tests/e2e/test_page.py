@@ -58,6 +58,7 @@ def test_an_empty_service_says_how_to_begin_and_with_its_own_address(
         empty.kill()
 
 
+@pytest.mark.soak(passes=2, of=3)
 def test_a_run_appears_and_its_verdict_forms_while_it_trains(
     page: Page, service: Service, client: Client, data: Path
 ) -> None:
@@ -93,13 +94,9 @@ def test_the_starved_run_says_what_why_and_what_to_change(page: Page, gallery: S
     expect(page.get_by_role("heading", name="Batches ready when")).to_have_count(0)
     page.locator("footer summary").click()
     expect(page.get_by_text(re.compile("NVIDIA driver|NVML")).first).to_be_visible()
-
-
-def test_the_diff_can_be_copied(page: Page, gallery: Service, starved: Diagnosis) -> None:
-    open_run(page, gallery, starved.run_id)
     page.get_by_role("button", name=re.compile("Copy (diff|sketch)")).first.click()
     copied = page.evaluate("() => navigator.clipboard.readText()")
-    assert f"+    num_workers={starved.advice[0].to}," in copied
+    assert f"+    num_workers={advice.to}," in copied
 
 
 def test_the_mended_run_shows_predicted_and_observed(page: Page, gallery: Service, mended: Diagnosis) -> None:

@@ -17,7 +17,7 @@ from tests.app.made_diagnosis import made_diagnosis
 from tests.app.made_windows import RUN, made_window
 from tests.app.serving import OWNER, application_in, serving, settings_for
 from tests.app.store.posting import post
-from tests.e2e.conftest import as_owner
+from tests.e2e.conftest import as_owner, settle
 from underfed_server.store.store import Store
 
 ENDED = {"end": {"status": "finished"}}
@@ -109,8 +109,13 @@ def test_a_view_keeps_columns_and_grouping_for_the_team(address: str, page: Page
     assert found.violations_count == 0, found.generate_report()
 
 
-def test_a_run_is_archived_on_its_own_page_and_found_again(address: str, page: Page) -> None:
+def test_a_run_is_archived_on_its_own_page_and_found_again_and_a_running_one_cannot_be_deleted(
+    address: str, page: Page
+) -> None:
     as_owner(page, address, OWNER)
+    page.goto(f"{address}/runs/going")
+    expect(page.get_by_role("button", name="Archive")).to_be_visible()
+    expect(page.get_by_role("button", name="Delete")).to_have_count(0)
     page.goto(f"{address}/runs/beta")
     page.get_by_role("button", name="Archive").click()
     expect(page.get_by_role("button", name="Unarchive")).to_be_visible()
@@ -123,14 +128,9 @@ def test_a_run_is_archived_on_its_own_page_and_found_again(address: str, page: P
     expect(page.locator("tbody a.run-name")).to_have_text(["beta"])
 
 
-def test_a_running_run_can_be_archived_but_not_deleted(address: str, page: Page) -> None:
-    as_owner(page, address, OWNER)
-    page.goto(f"{address}/runs/going")
-    expect(page.get_by_role("button", name="Archive")).to_be_visible()
-    expect(page.get_by_role("button", name="Delete")).to_have_count(0)
-
-
-def test_an_expression_is_searched_and_one_that_says_nothing_leaves_the_list(address: str, visitor: Page) -> None:
+def test_an_expression_is_searched_one_that_says_nothing_leaves_the_list_and_the_list_is_saved_as_csv(
+    address: str, visitor: Page
+) -> None:
     visitor.goto(address)
     box = visitor.get_by_label("Search runs")
     box.fill("host:gpu-03 -name:gamma")
@@ -144,15 +144,18 @@ def test_an_expression_is_searched_and_one_that_says_nothing_leaves_the_list(add
     expect(visitor.get_by_role("alert")).to_have_count(0)
     expect(visitor.locator("tbody a.run-name")).to_have_count(2)
     assert re.search(r"q=host%3Agpu-03$", visitor.url)
+    visitor.get_by_label("More actions").click()
+    with visitor.expect_download() as saving:
+        visitor.get_by_role("button", name="Save as CSV").click()
+    lines = list(csv.DictReader(io.StringIO(saving.value.path().read_text())))
+    assert sorted(line["name"] for line in lines) == ["alpha", "gamma"]
+    assert {line["hosts"] for line in lines} == {"gpu-03"}
+    box.fill("alpha bou")
+    offered = visitor.locator("#search-terms option").evaluate_all("all => all.map(one => one.value)")
+    assert offered == ["alpha bound:"], "keys are offered while one is written"
 
 
-def test_keys_are_offered_while_one_is_written(address: str, page: Page) -> None:
-    page.goto(address)
-    page.get_by_label("Search runs").fill("alpha bou")
-    assert page.locator("#search-terms option").evaluate_all("all => all.map(one => one.value)") == ["alpha bound:"]
-
-
-def test_the_keyboard_selects_runs(address: str, page: Page) -> None:
+def test_runs_are_selected_by_the_keyboard_and_a_range_with_shift(address: str, page: Page) -> None:
     page.goto(address)
     expect(page.locator("tbody a.run-name")).to_have_count(4)
     page.keyboard.press("j")
@@ -161,6 +164,10 @@ def test_the_keyboard_selects_runs(address: str, page: Page) -> None:
     expect(page.get_by_label("Selected runs")).to_contain_text("1 run selected")
     page.keyboard.press("Escape")
     expect(page.get_by_label("Selected runs")).to_have_count(0)
+    boxes = page.locator("tbody input")
+    boxes.nth(0).click()
+    boxes.nth(2).click(modifiers=["Shift"])
+    expect(page.get_by_label("Selected runs")).to_contain_text("3 runs selected")
 
 
 @pytest.fixture
@@ -241,14 +248,6 @@ def test_a_tag_is_given_to_all_that_are_chosen_and_taken_back(address: str, page
     expect(page.locator(".tag", has_text="team=night")).to_have_count(0)
 
 
-def test_a_range_is_chosen_with_shift(address: str, page: Page) -> None:
-    page.goto(address)
-    boxes = page.locator("tbody input")
-    boxes.nth(0).click()
-    boxes.nth(2).click(modifiers=["Shift"])
-    expect(page.get_by_label("Selected runs")).to_contain_text("3 runs selected")
-
-
 def test_a_cause_and_a_day_choose_what_is_listed_and_can_be_shared(address: str, page: Page) -> None:
     page.goto(address)
     cause = page.locator(".causes button").first
@@ -284,23 +283,13 @@ def test_columns_are_chosen_and_remembered(address: str, page: Page) -> None:
 
 
 def test_the_table_is_as_wide_as_its_room(address: str, page: Page) -> None:
+    page.goto(address)
+    expect(page.locator("tbody a.run-name").first).to_be_visible()
     for width in (641, 700, 1024, 2560):
         page.set_viewport_size({"width": width, "height": 800})
-        page.goto(address)
-        expect(page.locator("tbody a.run-name").first).to_be_visible()
+        settle(page)
         assert page.locator(".runs-table").evaluate("all => all.scrollWidth <= all.clientWidth"), width
         expect(page.get_by_role("columnheader", name="Wait", exact=True)).to_be_visible()
-
-
-def test_the_list_is_saved_as_csv(address: str, page: Page) -> None:
-    page.goto(f"{address}/?q=host:gpu-03")
-    expect(page.locator("tbody a.run-name")).to_have_count(2)
-    page.get_by_label("More actions").click()
-    with page.expect_download() as saving:
-        page.get_by_role("button", name="Save as CSV").click()
-    lines = list(csv.DictReader(io.StringIO(saving.value.path().read_text())))
-    assert sorted(line["name"] for line in lines) == ["alpha", "gamma"]
-    assert {line["hosts"] for line in lines} == {"gpu-03"}
 
 
 def test_runs_are_chosen_with_a_finger_on_a_phone(address: str, phone: Page) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from playwright.sync_api import Error as PlaywrightError
 
 from tests.app.made_windows import LOADER, RUN, made_stream, made_window
 from tests.app.serving import Service, poll, start_service
-from tests.e2e.conftest import as_owner
+from tests.e2e.conftest import REST, as_owner, show
 from tests.e2e.test_hostile import send
 from underfed_server.terminal.client import Client
 
@@ -141,28 +141,27 @@ def height(page: Page) -> Any:
     return page.evaluate("document.documentElement.scrollHeight")
 
 
-@pytest.mark.parametrize(
-    "run_id",
-    [
-        pytest.param("resnet50-in1k-base", marks=pytest.mark.soak),
-        pytest.param("vit-s16-sweep-03", marks=pytest.mark.soak),
-        "mae-vit-l-copy",
-        "recorded-crowded-pictures",
-        "recorded-three-loaders",
-        pytest.param("recorded-tuned", marks=pytest.mark.soak),
-        pytest.param("whisper-sm-common17", marks=pytest.mark.soak),
-        pytest.param("ast-audioset", marks=pytest.mark.soak),
-        "clip-b32-cc12m-web",
-        "dinov2-s-places",
-    ],
+HIGH = (
+    "mae-vit-l-copy",
+    "recorded-crowded-pictures",
+    "recorded-three-loaders",
+    "clip-b32-cc12m-web",
+    "dinov2-s-places",
 )
-def test_a_run_is_about_two_screens_high(page: Page, gallery: Service, run_id: str) -> None:
+HIGH_TOO = ("resnet50-in1k-base", "vit-s16-sweep-03", "recorded-tuned", "whisper-sm-common17", "ast-audioset")
+PANELS = ("#steps", "#signals", "#settings", "#facts", "#workers", "#timeline")
+
+
+@pytest.mark.parametrize("run_ids", [HIGH, pytest.param(HIGH_TOO, marks=pytest.mark.soak)])
+def test_a_run_is_about_two_screens_high(page: Page, gallery: Service, run_ids: Sequence[str]) -> None:
     page.route(STYLES, wait_for_own_letters)
-    page.goto(f"{gallery.address}/runs/{run_id}")
-    for panel in ("#steps", "#signals", "#settings", "#facts", "#workers", "#timeline"):
-        expect(page.locator(panel)).to_be_visible()
-    expect(page.get_by_role("heading", name="Where loading spends its time")).to_be_visible()
-    assert height(page) <= MOST_PX
+    page.goto(f"{gallery.address}{REST}")
+    for run_id in run_ids:
+        show(page, f"/runs/{run_id}")
+        for panel in PANELS:
+            expect(page.locator(panel)).to_be_visible()
+        expect(page.get_by_role("heading", name="Where loading spends its time")).to_be_visible()
+        assert height(page) <= MOST_PX, run_id
 
 
 def test_what_is_folded_opens_by_its_address(page: Page, gallery: Service) -> None:
@@ -190,13 +189,14 @@ def test_too_few_steps_are_drawn_as_not_judged(page: Page, gallery: Service) -> 
         *(pytest.param(path, marks=pytest.mark.soak) for path in ("/runs/wide", "/hosts", "/team")),
     ],
 )
-def test_long_names_move_nothing_sideways(page: Page, phone: Page, wide: Service, path: str) -> None:
-    for shown, most in ((page, 4_000), (phone, 9_000)):
-        shown.goto(f"{wide.address}{path}")
-        expect(shown.locator("main h1, main h2").first).to_be_visible()
-        shown.wait_for_timeout(300)
-        assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert shown.evaluate("document.documentElement.scrollHeight") <= most
+def test_long_names_move_nothing_sideways(page: Page, wide: Service, path: str) -> None:
+    page.goto(f"{wide.address}{path}")
+    expect(page.locator("main h1, main h2").first).to_be_visible()
+    for (width, height), most in ((DESKTOP, 4_000), (PHONE, 9_000)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate("document.documentElement.scrollHeight") <= most
 
 
 def test_words_that_the_bar_has_no_room_for_make_no_page_wider(page: Page, gallery: Service) -> None:
@@ -212,19 +212,24 @@ def test_in_the_letters_of_the_system_a_page_is_no_wider_than_a_phone(browser: B
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
     page.route("**/*.woff2", lambda route: route.abort())
+    page.goto(f"{gallery.address}{REST}")
     for path in ("/", "/runs/resnet50-in1k-base", "/team", "/hosts"):
-        page.goto(f"{gallery.address}{path}")
+        show(page, path)
+        expect(page.locator("main :is(table, .panel, .run-head)").first).to_be_visible()
         expect(page.locator("main h1, main h2").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     context.close()
 
 
-def test_a_long_name_ends_in_an_ellipsis_and_is_whole_under_the_pointer(page: Page, wide: Service) -> None:
+def test_a_long_name_ends_in_an_ellipsis_and_a_crash_shows_what_the_error_was(page: Page, wide: Service) -> None:
+    """The whole name is seen under the pointer."""
     page.goto(f"{wide.address}/runs/long")
     heading = page.locator("h1")
     expect(heading).to_have_attribute("title", LONG)
     assert heading.evaluate("each => each.scrollWidth > each.clientWidth || each.clientHeight <= 24")
     assert heading.evaluate("each => getComputedStyle(each).textOverflow") == "ellipsis"
+    expect(page.get_by_text("torch.OutOfMemoryError: CUDA out of memory.").first).to_be_visible()
+    expect(page.locator(".error-text")).to_be_hidden()
 
 
 def test_many_hosts_are_a_line_and_not_a_page(page: Page, wide: Service) -> None:
@@ -237,12 +242,6 @@ def test_many_hosts_are_a_line_and_not_a_page(page: Page, wide: Service) -> None
     assert page.locator(f'[title*="{HOSTS[20]}"]').count() >= 1
 
 
-def test_a_crash_shows_what_the_error_was(page: Page, wide: Service) -> None:
-    page.goto(f"{wide.address}/runs/long")
-    expect(page.get_by_text("torch.OutOfMemoryError: CUDA out of memory.").first).to_be_visible()
-    expect(page.locator(".error-text")).to_be_hidden()
-
-
 def test_on_a_phone_the_cause_the_first_fix_and_what_the_table_is_sorted_by_are_seen(
     phone: Page, gallery: Service
 ) -> None:
@@ -250,51 +249,48 @@ def test_on_a_phone_the_cause_the_first_fix_and_what_the_table_is_sorted_by_are_
     row = phone.locator("tr", has=phone.locator('a[href="/runs/vit-b16-in1k-aug2"]'))
     expect(row).to_contain_text("too few workers")
     expect(phone.get_by_role("columnheader").last).to_contain_text("Lost")
-    phone.goto(f"{gallery.address}/?group=job")
+    show(phone, "/?group=job")
     expect(phone.locator("tr", has=phone.locator('a[href="/runs/vit-b16-in1k-aug2"]'))).to_contain_text(
         "too few workers"
     )
-    phone.goto(f"{gallery.address}/?sort=-step_us")
+    show(phone, "/?sort=-step_us")
     expect(phone.get_by_role("columnheader").last).to_contain_text("Step")
     clipped = phone.evaluate(
         """[...document.querySelectorAll('main select, main button')].filter(each =>
             each.offsetParent && each.scrollWidth > each.clientWidth + 1 && !each.closest('.choices')).length"""
     )
     assert clipped == 0
-    phone.goto(f"{gallery.address}/runs/vit-b16-in1k-aug2")
+    show(phone, "/runs/vit-b16-in1k-aug2")
     first_fix = phone.get_by_role("link", name="Raise num_workers")
     expect(first_fix).to_be_in_viewport(ratio=1)
     first_fix.click()
     expect(phone.locator("[data-fix='1'] > summary")).to_be_in_viewport()
     for key in ("-hours_lost", "-predicted_speedup", "-data_stall_fraction"):
-        phone.goto(f"{gallery.address}/?project=vision&sort={key}")
+        show(phone, f"/?project=vision&sort={key}")
         expect(phone.locator("th[aria-sort]")).to_be_visible()
         beyond = "each => each.getBoundingClientRect().right - document.documentElement.clientWidth"
         assert phone.locator("th[aria-sort] button").evaluate(beyond) <= 0
 
 
-@pytest.mark.parametrize(
-    "run_id",
-    [
-        "vit-b16-in1k-aug2",
-        "recorded-crowded-pictures",
-        pytest.param("recorded-with-trainer", marks=pytest.mark.soak),
-        pytest.param("recorded-with-lightning", marks=pytest.mark.soak),
-        "recorded-straggler",
-    ],
-)
+ANSWERED = ("vit-b16-in1k-aug2", "recorded-crowded-pictures", "recorded-straggler")
+ANSWERED_TOO = ("recorded-with-trainer", "recorded-with-lightning")
+
+
+@pytest.mark.parametrize("run_ids", [ANSWERED, pytest.param(ANSWERED_TOO, marks=pytest.mark.soak)])
 def test_on_a_phone_verdict_reason_and_first_act_are_on_the_first_screen(
-    phone: Page, gallery: Service, run_id: str
+    phone: Page, gallery: Service, run_ids: Sequence[str]
 ) -> None:
     phone.route(STYLES, wait_for_own_letters)
-    phone.goto(f"{gallery.address}/runs/{run_id}")
-    expect(phone.locator(".footnote")).to_be_attached()
-    for part in ("#verdict-sentence", ".why", ".first-fix"):
-        expect(phone.locator(part).first).to_be_in_viewport(ratio=1)
-    expect(phone.locator("#timeline")).to_be_attached()
-    assert height(phone) <= MOST_PHONE_PX
-    content = "document.querySelector('main').scrollWidth"
-    assert phone.evaluate(content) <= phone.evaluate("document.querySelector('main').clientWidth")
+    phone.goto(f"{gallery.address}{REST}")
+    for run_id in run_ids:
+        show(phone, f"/runs/{run_id}")
+        expect(phone.locator(".footnote")).to_be_attached()
+        for part in ("#verdict-sentence", ".why", ".first-fix"):
+            expect(phone.locator(part).first, run_id).to_be_in_viewport(ratio=1)
+        expect(phone.locator("#timeline")).to_be_attached()
+        assert height(phone) <= MOST_PHONE_PX, run_id
+        content = "document.querySelector('main').scrollWidth"
+        assert phone.evaluate(content) <= phone.evaluate("document.querySelector('main').clientWidth"), run_id
 
 
 def test_on_a_phone_what_is_not_the_answer_is_folded_and_opens(phone: Page, gallery: Service) -> None:
@@ -321,23 +317,22 @@ CUT = """[...document.querySelectorAll('main *')].filter(each => {
 """Words that are cut off, but for those that end in an ellipsis and are whole in a title."""
 
 
-@pytest.mark.parametrize(
-    "run_id",
-    [
-        "whisper-sm-common17",
-        pytest.param("recorded-tuned", marks=pytest.mark.soak),
-        "recorded-with-lightning",
-        pytest.param("fineweb-stream", marks=pytest.mark.soak),
-    ],
-)
-def test_no_words_are_cut_off(page: Page, phone: Page, gallery: Service, run_id: str) -> None:
-    for shown in (page, phone):
-        shown.goto(f"{gallery.address}/runs/{run_id}")
-        expect(shown.locator("#timeline")).to_be_visible()
-        expect(shown.get_by_role("heading", name="Where loading spends its time")).to_be_visible()
-        assert shown.evaluate(CUT) == []
-    short = page.locator(".code-place > .cut", has_text=re.compile(r"^ast/$"))
-    assert all(folder.evaluate("each => each.scrollWidth <= each.clientWidth") for folder in short.all())
+WORDY = ("whisper-sm-common17", "recorded-with-lightning")
+WORDY_TOO = ("recorded-tuned", "fineweb-stream")
+
+
+@pytest.mark.parametrize("run_ids", [WORDY, pytest.param(WORDY_TOO, marks=pytest.mark.soak)])
+def test_no_words_are_cut_off(page: Page, gallery: Service, run_ids: Sequence[str]) -> None:
+    page.goto(f"{gallery.address}{REST}")
+    for width, height in (DESKTOP, PHONE):
+        page.set_viewport_size({"width": width, "height": height})
+        for run_id in run_ids:
+            show(page, f"/runs/{run_id}")
+            expect(page.locator("#timeline")).to_be_visible()
+            expect(page.get_by_role("heading", name="Where loading spends its time")).to_be_visible()
+            assert page.evaluate(CUT) == [], run_id
+            short = page.locator(".code-place > .cut", has_text=re.compile(r"^ast/$"))
+            assert all(folder.evaluate("each => each.scrollWidth <= each.clientWidth") for folder in short.all())
 
 
 @pytest.mark.parametrize("size", [pytest.param(DESKTOP, marks=pytest.mark.soak), PHONE])

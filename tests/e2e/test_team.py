@@ -45,6 +45,8 @@ def test_the_sentence_says_what_would_come_back_and_by_whom_to_start(address: st
     expect(page.get_by_role("row", name="number of workers 1")).to_be_visible()
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
+    page.get_by_role("button", name="As table: People").click()
+    expect(page.get_by_role("row", name="bob"), "the figures stand in a table too").to_contain_text("–")
 
 
 def test_each_group_leads_to_its_runs_by_the_keyboard(address: str, page: Page) -> None:
@@ -55,12 +57,6 @@ def test_each_group_leads_to_its_runs_by_the_keyboard(address: str, page: Page) 
     page.go_back()
     page.get_by_role("list", name="People").get_by_role("link", name="ada").click()
     expect(page.locator("tbody a.run-name")).to_have_count(2)
-
-
-def test_the_figures_stand_in_a_table_too(address: str, page: Page) -> None:
-    page.goto(f"{address}/team")
-    page.get_by_role("button", name="As table: People").click()
-    expect(page.get_by_role("row", name="bob")).to_contain_text("–")
 
 
 def test_the_team_fits_a_phone(address: str, phone: Page) -> None:

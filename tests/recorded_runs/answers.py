@@ -25,14 +25,18 @@ ASKED = {
 """The metrics asked for, without a rank and a loader."""
 
 
-def answer(store: Store, name: str) -> dict[str, Any]:
-    """Of ``/series``, with the defaults of all that is not asked for."""
+def judged(store: Store, name: str) -> str:
+    """The identity of the run, which ended at a known time."""
     windows = windows_of(name, ended_at=ENDED_AT)
-    run_id = windows[0]["run_id"]
+    run_id = str(windows[0]["run_id"])
     post(store, windows)
     Diagnoser()(store, run_id)
-    asked = list(ASKED[name])
-    found = series(run_id, store, asked, None, None, 0, 0, None, 240, percentiles=False)
+    return run_id
+
+
+def answer(store: Store, run_id: str, name: str) -> dict[str, Any]:
+    """Of ``/series``, with the defaults of all that is not asked for."""
+    found = series(run_id, store, list(ASKED[name]), None, None, 0, 0, None, 240, percentiles=False)
     served: dict[str, Any] = json.loads(bytes(found.body))
     return served
 
@@ -42,7 +46,7 @@ def main() -> None:
     for name in ASKED:
         with TemporaryDirectory() as directory:
             store = Store(f"sqlite:///{directory}/underfed.db")
-            served = answer(store, name)
+            served = answer(store, judged(store, name), name)
             store.close()
         (ANSWERS / f"{name}.json").write_text(json.dumps(served, separators=(",", ":")) + "\n")
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from rich.console import Console
 from tests.app.diagnosis.invariants import contradictions
 from tests.app.judged_runs import JudgedRuns, judge
 from tests.recorded_runs import loops_of, names, truth_of, windows_of
-from tests.recorded_runs.answers import ANSWERS, ASKED, answer
+from tests.recorded_runs.answers import ANSWERS, ASKED, ENDED_AT, answer
 from underfed.launcher.verdict import lines_of as last_lines
 from underfed_server import figures
 from underfed_server.advice.case import make_case
@@ -50,7 +52,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JudgedRuns]:
-    made = JudgedRuns(tmp_path_factory.mktemp("judged"), windows_of)
+    made = JudgedRuns(tmp_path_factory.mktemp("judged"), partial(windows_of, ended_at=ENDED_AT))
     yield made
     made.close()
 
@@ -240,16 +242,20 @@ def test_a_process_that_starts_again_is_named(runs: JudgedRuns) -> None:
     assert [each.label for each in pauses] == ["started again"] * 2
 
 
+def answered(runs: JudgedRuns, name: str) -> dict[str, Any]:
+    return answer(runs.store(name), runs.diagnosis(name).run_id, name)
+
+
 @pytest.mark.parametrize("name", ASKED)
-def test_what_the_page_is_tested_with_is_what_the_service_answers(name: str, store: Store) -> None:
-    assert answer(store, name) == json.loads((ANSWERS / f"{name}.json").read_text())
+def test_what_the_page_is_tested_with_is_what_the_service_answers(name: str, runs: JudgedRuns) -> None:
+    assert answered(runs, name) == json.loads((ANSWERS / f"{name}.json").read_text())
 
 
-def test_a_chart_opens_on_the_rank_and_the_loader_that_the_verdict_names(store: Store) -> None:
-    straggler, several = answer(store, "straggler"), answer(store, "three_loaders")
+def test_a_chart_opens_on_the_rank_and_the_loader_that_the_verdict_names(runs: JudgedRuns) -> None:
+    straggler, several = answered(runs, "straggler"), answered(runs, "three_loaders")
     assert straggler["rank"] == truth_of("straggler")[0]["slow_rank"]
     assert several["loader"] == "held_out"
-    with store.reading() as reader:
+    with runs.store("straggler").reading() as reader:
         rank, loader = choose(reader, straggler["run_id"], None, None)
         assert (rank, loader) == (straggler["rank"], straggler["loader"]), "as of workers and timeline"
         assert choose(reader, straggler["run_id"], 2, None).rank == 2

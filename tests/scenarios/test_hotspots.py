@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.app.diagnosis.invariants import contradictions
 from tests.app.judged_runs import JudgedRuns, judge
 from tests.scenarios.conftest import RunPipeline
 from tests.scenarios.pipelines.pipeline import HOT, names, pipeline
 from tests.scenarios.pipelines.synthetic_windows import SyntheticRun, synthetic_windows
-from tests.scenarios.record import read, recording
+from tests.scenarios.record import is_right, read, recording
+from tests.scenarios.record import recorded as recordings
 from underfed.exchange.picture_sizes import MOST_SIZES
 from underfed_server.api.served_hotspots import ServedHotspots
 from underfed_server.diagnosis.costly_evidence import LOOKS, SAMPLER_NOT_SEEN
@@ -103,6 +105,14 @@ def assert_known_shares(seen: Diagnosis, name: str) -> None:
             if each.function == known.function and each.stage == known.stage
         ]
         assert sum(shares) == pytest.approx(known.fraction, abs=POINTS), known
+
+
+@pytest.mark.parametrize("name", [name for name, _ in recordings() if name.startswith(HOT)])
+def test_the_cause_is_named_first(name: str, runs: JudgedRuns) -> None:
+    """As it is of the other recordings, in test_recordings.py."""
+    seen = runs.diagnosis(name)
+    assert is_right(seen, name, "clear"), (seen.sentence, seen.causes)
+    assert contradictions(seen) == []
 
 
 @pytest.mark.parametrize("name", KNOWN)
