@@ -88,8 +88,9 @@ def test_a_script_of_two_programs_is_two_runs(service: Service, own_ids: None, t
     assert service.count_steps() == 2 * STEPS
 
 
+@pytest.mark.soak
 def test_ranks_of_torchrun_are_one_run(service: Service, own_ids: None) -> None:
-    # They know each other by their parent.
+    # They know each other by their parent, and so each is a Python that imports torch.
     variables = {"PYTHON_EXEC": sys.executable}
     done = recorded(service, "--set", "num_workers=1", "--", python(), *TORCHRUN, ends=2, variables=variables)
     assert len(done.stdout.splitlines()) == 2
@@ -101,8 +102,10 @@ def test_ranks_of_torchrun_are_one_run(service: Service, own_ids: None) -> None:
     assert len([line for line in own_lines(done.stderr) if "num_workers" in line]) == 1, "one rank speaks for all"
 
 
-def test_processes_of_multiprocessing_that_train_are_recorded(service: Service, own_ids: None) -> None:
-    done = recorded(service, "--", sys.executable, *PLAIN, "--processes", "2", "--context", "spawn", ends=2)
+@pytest.mark.parametrize("is_ready", [True, pytest.param(False, marks=pytest.mark.soak)])
+def test_processes_of_multiprocessing_that_train_are_recorded(service: Service, own_ids: None, is_ready: bool) -> None:
+    interpreter = python() if is_ready else sys.executable
+    done = recorded(service, "--", interpreter, *PLAIN, "--processes", "2", "--context", "spawn", ends=2)
     assert sorted(line.split(b":")[0] for line in done.stdout.splitlines()) == [b"rank 0", b"rank 1"]
     assert service.count_steps() == 2 * STEPS
 
@@ -150,6 +153,14 @@ def test_what_is_refused_is_said_and_recorded_and_nothing_changes(service: Servi
 
 
 # Replay
+
+
+def test_one_rank_of_torchruns_speaks_for_all(service: Service) -> None:
+    done = recorded(service, "--set", "num_workers=1", "--", python(), *TORCHRUN, ends=2)
+    assert len(done.stdout.splitlines()) == 2
+    assert [sum(len(steps["step_us"]) for steps in service.steps(rank=rank)) for rank in (0, 1)] == [STEPS, STEPS]
+    assert [run["overrides"] for run in facts(service)] == [{"num_workers": 1}] * 2
+    assert len([line for line in own_lines(done.stderr) if "num_workers" in line]) == 1
 
 
 def test_a_replay_ends_every_rank_after_as_many_steps(service: Service, own_ids: None) -> None:
