@@ -39,7 +39,7 @@ def brought(monkeypatch: pytest.MonkeyPatch) -> None:
         EntryPoint("serve", "tests.agent.test_cli:serve", cli.GROUP),
         EntryPoint("show", "no_such_package.commands:show", cli.GROUP),
     ]
-    monkeypatch.setattr(cli, "entry_points", lambda group: entries if group == cli.GROUP else [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries if group == cli.GROUP else [])
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["help"]])

@@ -20,8 +20,7 @@ from tests.fakes.service import Service, wait_until
 from underfed.trainer.hooks.watched_loader import KEPT_ITERATORS
 
 NOISE_BYTES = 2_000
-"""A dictionary or a deque grows by leaps; a pointer kept for each step would be eight times as much, one for each epoch
-still more."""
+"""A dictionary or a deque grows by leaps; a pointer kept for each step would be four times as much."""
 
 
 def rings(run_id: str) -> dict[str, int]:
