@@ -16,15 +16,15 @@ pytestmark = pytest.mark.long
 QUIET = ["loop", "next", "outside", "loop listed", "loop generated", "outside generated"]
 """How it is iterated, and over what: warnings are errors there."""
 
-CASES = [*QUIET, "loop workers", "loop torchdata"]
-"""With those of which Dynamo itself warns, of multiprocessing. All are compiled without us in one process and with us
+OTHERS = ["loop workers", "loop torchdata"]
+"""Of which Dynamo itself warns, of multiprocessing. All of a test are compiled without us in one process and with us
 in another, both forked from one that has imported Dynamo, and compiled something: that takes seconds."""
 
 PROGRAM = (
     f"QUIET = {QUIET}"
     + """
 import gc, json, os, sys, traceback, warnings
-import torch, torch._dynamo, torchdata.stateful_dataloader
+import torch, torch._dynamo
 from torch._dynamo.utils import counters
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 import underfed
@@ -130,28 +130,29 @@ class Compiled:
     warned: list[str]
 
 
-def compile_cases() -> tuple[dict[str, Compiled], dict[str, Compiled]]:
+def compile_cases(cases: list[str]) -> tuple[dict[str, Compiled], dict[str, Compiled]]:
     """Without us, and with us."""
-    done = run_text(PROGRAM, *CASES)
+    done = run_text(PROGRAM, *cases)
     assert done.returncode == 0, done.stderr
     errors, lines = done.stderr.split("case "), done.stdout.splitlines()
     assert "Warning" not in errors.pop(0)
-    half = len(CASES)
-    return compiled(lines[:half], errors[: half + 1]), compiled(lines[half:], errors[half + 1 :])
+    half = len(cases)
+    return compiled(cases, lines[:half], errors[: half + 1]), compiled(cases, lines[half:], errors[half + 1 :])
 
 
-def compiled(lines: list[str], errors: list[str]) -> dict[str, Compiled]:
+def compiled(cases: list[str], lines: list[str], errors: list[str]) -> dict[str, Compiled]:
     *of_cases, at_end = errors
     assert "Warning" not in at_end
     warned = [[line for line in each.splitlines() if "Warning" in line] for each in of_cases]
-    cases = zip(CASES, map(json.loads, lines), warned, strict=True)
-    return {case: Compiled(found, counted, lines) for case, (found, counted), lines in cases}
+    told = zip(cases, map(json.loads, lines), warned, strict=True)
+    return {case: Compiled(found, counted, lines) for case, (found, counted), lines in told}
 
 
-def test_it_is_compiled_as_without_us(service: Service) -> None:
-    all_bare, all_watched = compile_cases()
+@pytest.mark.parametrize("cases", [QUIET, pytest.param(OTHERS, marks=pytest.mark.soak)])
+def test_it_is_compiled_as_without_us(service: Service, cases: list[str]) -> None:
+    all_bare, all_watched = compile_cases(cases)
     wait_until(service.ends, "the end arrives")
-    for case in CASES:
+    for case in cases:
         watched, bare = all_watched[case], all_bare[case]
         assert not isinstance(bare.found, str), bare.found
         assert (case, watched.found, watched.warned) == (case, bare.found, bare.warned)

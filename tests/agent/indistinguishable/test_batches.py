@@ -36,9 +36,8 @@ class RandomStream(IterableDataset[list[float]]):
 
 LOADERS: dict[str, dict[str, Any]] = {
     "no workers": {},
-    "fork": {"num_workers": 2},
     "persistent": {"num_workers": 2, "persistent_workers": True},
-    "prefetch": {"num_workers": 1, "prefetch_factor": 5},
+    "new in each epoch": {"num_workers": 1, "prefetch_factor": 5},
 }
 
 
