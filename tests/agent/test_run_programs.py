@@ -162,14 +162,6 @@ def test_what_is_refused_is_said_and_recorded_and_nothing_changes(service: Servi
 # Replay
 
 
-def test_one_rank_of_torchruns_speaks_for_all(service: Service) -> None:
-    done = recorded(service, "--set", "num_workers=1", "--", python(), *TORCHRUN, ends=2)
-    assert len(done.stdout.splitlines()) == 2
-    assert [sum(len(steps["step_us"]) for steps in service.steps(rank=rank)) for rank in (0, 1)] == [STEPS, STEPS]
-    assert [run["overrides"] for run in facts(service)] == [{"num_workers": 1}] * 2
-    assert len([line for line in own_lines(done.stderr) if "num_workers" in line]) == 1
-
-
 def test_a_replay_ends_every_rank_after_as_many_steps(service: Service, own_ids: None) -> None:
     done = recorded(service, "--replay", "7", "--", python(), *TORCHRUN, "--epochs", "3", ends=2)
     assert done.stdout == b""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import gc
+import itertools
 import os
 import shutil
 import signal
@@ -147,8 +148,16 @@ def consume(loader: Any) -> None:
         pass
 
 
-@pytest.mark.parametrize("kind", KINDS.values())
-@pytest.mark.parametrize("how", ["watch", "iterate", "init", "prefetch"])
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [
+        *itertools.product(["watch", "iterate", "prefetch"], KINDS.values()),
+        ("init", TimeoutError),
+        # Each starts a dozen collectors.
+        pytest.param("init", RuntimeError, marks=pytest.mark.soak),
+        pytest.param("init", ValueError, marks=pytest.mark.soak),
+    ],
+)
 def test_it_reaches_the_program_from_every_line_of_ours(
     kind: type[Exception], how: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

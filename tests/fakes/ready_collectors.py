@@ -94,8 +94,9 @@ def warm_up() -> None:
     from underfed.exchange import facts, parts
 
     host_facts(os.getpid(), Path("/nowhere"))
-    for kind in filter(is_dataclass, vars(facts).values()):
-        parts._inner(kind)
+    for kind in vars(facts).values():
+        if isinstance(kind, type) and is_dataclass(kind):
+            parts._inner(kind)
     list(tokenize.generate_tokens(io.StringIO("loader = DataLoader(range(8))\n").readline))
 
 
