@@ -112,7 +112,8 @@ def test_ranks_of_torchrun_are_one_run(service: Service, own_ids: None) -> None:
 @pytest.mark.soak
 def test_processes_of_multiprocessing_that_train_are_recorded(service: Service, own_ids: None) -> None:
     """That they are found is also shown by ``tuning/test_children.py``."""
-    done = recorded(service, "--", sys.executable, *PLAIN, "--processes", "2", "--context", "spawn", ends=2)
+    words = ["--", sys.executable, *PLAIN, "--processes", "2", "--context", "spawn"]
+    done = recorded(service, *words, ends=2, run=run_under)
     assert sorted(line.split(b":")[0] for line in done.stdout.splitlines()) == [b"rank 0", b"rank 1"]
     assert service.count_steps() == 2 * STEPS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.forkserver import python
-from tests.fakes.launching import run_ready
+from tests.fakes.launching import run_under
 from underfed.exchange import launch
 from underfed.trainer.tuning.tuner import DAEMONIC, FORKED, read_tuner
 
@@ -43,7 +43,7 @@ def test_each_child_that_trains_is_told_of(children: dict[str, str], tmp_path: P
     """By what it is: one process starts them all, one after the other."""
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
-    done = run_ready("--tune", "--", python(), str(script), *children)
+    done = run_under("--tune", "--", python(), str(script), *children)
     assert (done.returncode, done.stdout) == (0, b"40\n" * len(children))
     said = [line for line in done.stderr.decode().splitlines() if "--tune" in line]
     assert [why in line for line, why in zip(said, children.values(), strict=True)] == [True] * len(children)
