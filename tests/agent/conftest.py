@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy.random  # noqa: F401  # torch seeds it in each worker, which imports it if this process has not
 import pytest
 
 import underfed

@@ -57,7 +57,7 @@ def of_steps(num_workers: int, steps: int) -> int:
 def of_steps_without_a_dataloader() -> int:
     batches = iter(underfed.watch(iter(range(10**6))))
     draw(batches, 100)
-    return grown_bytes(lambda: draw(batches, 10_000))
+    return grown_bytes(lambda: draw(batches, 1_000))
 
 
 def of_epochs() -> int:
@@ -66,8 +66,8 @@ def of_epochs() -> int:
 
 
 KINDS: dict[str, Callable[[], int]] = {
-    "steps": lambda: of_steps(0, 10_000),
-    "steps of workers": lambda: of_steps(2, 2_000),
+    "steps": lambda: of_steps(0, 1_000),
+    "steps of workers": lambda: of_steps(2, 1_000),
     "steps of what is no DataLoader": of_steps_without_a_dataloader,
     "epochs": of_epochs,
 }

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.fakes.forkserver import python
-from tests.fakes.launching import own_lines, run_under
+from tests.fakes.launching import own_lines, run_ready
 from tests.fakes.service import wait_until
 from underfed.errors import ConfigError
 from underfed.exchange.config import Value
@@ -167,9 +167,10 @@ def test_a_service_that_wants_a_token_says_so(address: str) -> None:
 def test_the_command_is_told_what_is_applied_and_so_is_the_user(known: Service) -> None:
     names = ("UNDERFED_SET", "UNDERFED_ADVICE_OF")
     beside = ("num_workers=3", "in_order=false", "loader-1.prefetch_factor=6", "loader-9.num_workers=1")
-    done = run_under(
+    done = run_ready(
         *("--apply", "res", *(part for word in beside for part in ("--set", word)), "--", "printenv", *names),
-        variables={"UNDERFED_URL": known.url, "UNDERFED_TOKEN": "secret"},
+        UNDERFED_URL=known.url,
+        UNDERFED_TOKEN="secret",
     )
     encoded, advice_of = done.stdout.decode().splitlines()
     settings: dict[str, Value] = {"num_workers": 3, "prefetch_factor": 6, "in_order": False}
@@ -193,9 +194,10 @@ def test_the_command_is_told_what_is_applied_and_so_is_the_user(known: Service) 
 def test_the_run_has_what_was_advised_and_tells_whose_advice_it_was(
     known: Service, wanted: str, settings: dict[str, Any], run_id: str
 ) -> None:
-    done = run_under(
+    done = run_ready(
         *("--apply", wanted, "--", python(), "-m", "tests.fakes.plain"),
-        variables={"UNDERFED_URL": known.url, "UNDERFED_TOKEN": "secret"},
+        UNDERFED_URL=known.url,
+        UNDERFED_TOKEN="secret",
     )
     assert done.returncode == 0
     wait_until(lambda: any(window["run_id"] == run_id and "end" in window for window in Handler.windows), "the end")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.launching import make_known
 from underfed.host import calibration, handover
 
 
@@ -49,14 +50,16 @@ def test_a_host_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_other_cpus_need_a_curve_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calibration.calibrate(tmp_path)
+    make_known(str(tmp_path))
+    assert calibration.read_cached(tmp_path) is not None
     monkeypatch.setattr(calibration, "whole_cores", lambda: 77)
     assert calibration.read_cached(tmp_path) is None
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '{"cpu_slowdown": [["a", 1]], "handover": null}', "null"])
 def test_a_damaged_cache_is_no_curve(content: str, tmp_path: Path) -> None:
-    calibration.calibrate(tmp_path)
+    make_known(str(tmp_path))
+    assert calibration.read_cached(tmp_path) is not None
     (path,) = (tmp_path / "calibration").iterdir()
     path.write_text(content)
     assert calibration.read_cached(tmp_path) is None

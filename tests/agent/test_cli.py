@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader
 
 import underfed
 from tests.fakes.datasets import Numbers
+from tests.fakes.launching import make_known
 from tests.fakes.service import Service
 from underfed.collector.leftovers import collect
 from underfed.commands import cli
@@ -38,7 +39,7 @@ def brought(monkeypatch: pytest.MonkeyPatch) -> None:
         EntryPoint("serve", "tests.agent.test_cli:serve", cli.GROUP),
         EntryPoint("show", "no_such_package.commands:show", cli.GROUP),
     ]
-    monkeypatch.setattr(cli, "entry_points", lambda group: entries if group == cli.GROUP else [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries if group == cli.GROUP else [])
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["help"]])
@@ -59,6 +60,7 @@ def test_a_command_gets_its_arguments_and_gives_its_exit_code(brought: None) -> 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", [["doctor"], pytest.param(["--help"], marks=pytest.mark.soak)])
 def test_a_reader_that_ends_first_gets_no_traceback(words: list[str], unbuffered: str) -> None:
+    make_known(os.environ["UNDERFED_DIR"])
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "underfed.commands.cli", *words]

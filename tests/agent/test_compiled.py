@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.forkserver import start
-from tests.fakes.jobs import end, environment, run_text
+from tests.fakes.jobs import run_text
 from tests.fakes.service import Service, wait_until
 
 pytestmark = pytest.mark.long
@@ -17,14 +16,14 @@ pytestmark = pytest.mark.long
 QUIET = ["loop", "next", "outside", "loop listed", "loop generated", "outside generated"]
 """How it is iterated, and over what: warnings are errors there."""
 
-CASES = [*QUIET, "loop workers", "loop torchdata"]
-"""With those of which Dynamo itself warns, of multiprocessing. All in one process, which is forked from one that has
-imported Dynamo: that takes seconds."""
+OTHERS = ["loop workers", "loop torchdata"]
+"""Of which Dynamo itself warns, of multiprocessing. All of a test are compiled without us in one process and with us
+in another, both forked from one that has imported Dynamo, and compiled something: that takes seconds."""
 
 PROGRAM = (
     f"QUIET = {QUIET}"
     + """
-import json, sys, traceback, warnings
+import gc, json, os, sys, traceback, warnings
 import torch, torch._dynamo
 from torch._dynamo.utils import counters
 from torch.utils.data import DataLoader, Dataset, TensorDataset
@@ -98,6 +97,13 @@ def results_of(case):
     compiled = torch.compile(program, backend="eager")
     return [compiled(loader).tolist() for _ in range(3)], explained
 
+torch.compile(total, backend="eager")(Generated())
+gc.freeze()
+without_us = os.fork()
+if without_us:
+    assert os.waitpid(without_us, 0)[1] == 0
+else:
+    os.environ["UNDERFED_DISABLED"] = "1"
 for case in sys.argv[1:]:
     print("case", case, file=sys.stderr)
     with warnings.catch_warnings():  # what was warned of before is again
@@ -108,8 +114,8 @@ for case in sys.argv[1:]:
         except Exception:
             found = traceback.format_exc()
     counted = {name: {reason: times for reason, times in each.items()} for name, each in counters.items()}
-    print(json.dumps([found, counted]))
-print("case", "end", file=sys.stderr)
+    print(json.dumps([found, counted]), flush=True)
+print("case", "end", file=sys.stderr, flush=True)
 """
 )
 
@@ -124,53 +130,37 @@ class Compiled:
     warned: list[str]
 
 
-def compile_cases(**variables: str) -> dict[str, Compiled]:
-    done = end(start("tests.fakes.text", [PROGRAM, *CASES], environment(**variables), imported="torch._dynamo"))
+def compile_cases(cases: list[str]) -> tuple[dict[str, Compiled], dict[str, Compiled]]:
+    """Without us, and with us."""
+    done = run_text(PROGRAM, *cases)
     assert done.returncode == 0, done.stderr
-    at_start, *errors, at_end = done.stderr.split("case ")
-    assert "Warning" not in at_start + at_end
-    warned = [[line for line in each.splitlines() if "Warning" in line] for each in errors]
-    compiled = zip(map(json.loads, done.stdout.splitlines()), warned, strict=True)
-    return {
-        case: Compiled(found, counted, lines) for case, ((found, counted), lines) in zip(CASES, compiled, strict=True)
-    }
+    errors, lines = done.stderr.split("case "), done.stdout.splitlines()
+    assert "Warning" not in errors.pop(0)
+    half = len(cases)
+    return compiled(cases, lines[:half], errors[: half + 1]), compiled(cases, lines[half:], errors[half + 1 :])
 
 
-@dataclass(frozen=True)
-class Programs:
-    """All cases: with us, without, and how many steps of each were recorded."""
-
-    watched: dict[str, Compiled]
-    bare: dict[str, Compiled]
-    steps: dict[str, int]
-
-
-@pytest.fixture(scope="module")
-def run_before() -> list[Programs]:
-    """Those that ran for the first test that looks at one of their cases."""
-    return []
+def compiled(cases: list[str], lines: list[str], errors: list[str]) -> dict[str, Compiled]:
+    *of_cases, at_end = errors
+    assert "Warning" not in at_end
+    warned = [[line for line in each.splitlines() if "Warning" in line] for each in of_cases]
+    told = zip(cases, map(json.loads, lines), warned, strict=True)
+    return {case: Compiled(found, counted, lines) for case, (found, counted), lines in told}
 
 
-@pytest.fixture
-def programs(run_before: list[Programs], service: Service) -> Programs:
-    if not run_before:
-        watched = compile_cases()
-        wait_until(service.ends, "the end arrives")
-        bare = compile_cases(UNDERFED_DISABLED="1")
-        run_before.append(Programs(watched, bare, {each: service.count_steps(each) for each in CASES}))
-    return run_before[0]
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_it_is_compiled_as_without_us(case: str, programs: Programs) -> None:
-    watched, bare = programs.watched[case], programs.bare[case]
-    assert not isinstance(bare.found, str), bare.found
-    assert (watched.found, watched.warned) == (bare.found, bare.warned)
-    # Dynamo looks into torchdata's functions, and not into those with our calls in them.
-    if case != "loop torchdata":
-        assert watched.counted == bare.counted
-    # What is no DataLoader Dynamo sees through our stand-in: it is compiled with the loop, and so not measured in it.
-    assert (programs.steps[case] > 0) == (case not in ("loop listed", "loop generated"))
+@pytest.mark.parametrize("cases", [QUIET, pytest.param(OTHERS, marks=pytest.mark.soak)])
+def test_it_is_compiled_as_without_us(service: Service, cases: list[str]) -> None:
+    all_bare, all_watched = compile_cases(cases)
+    wait_until(service.ends, "the end arrives")
+    for case in cases:
+        watched, bare = all_watched[case], all_bare[case]
+        assert not isinstance(bare.found, str), bare.found
+        assert (case, watched.found, watched.warned) == (case, bare.found, bare.warned)
+        # Dynamo looks into torchdata's functions, and not into those with our calls in them.
+        if case != "loop torchdata":
+            assert (case, watched.counted) == (case, bare.counted)
+        # What is no DataLoader Dynamo sees through our stand-in: it is compiled with the loop, and so not measured.
+        assert (case, service.count_steps(case) > 0) == (case, case not in ("loop listed", "loop generated"))
 
 
 def test_dynamo_is_not_imported_for_it() -> None:

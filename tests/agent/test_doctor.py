@@ -14,12 +14,20 @@ from typing import Any
 import pytest
 
 from tests.fakes.jobs import ROOT, environment
+from tests.fakes.launching import make_known
 from underfed.collector.wire import Device, HostFacts
 from underfed.commands import cli, doctor
 from underfed.commands.checkup import Checkup, PathFacts, examine, human, path_facts, pressure_fraction, warnings_of
 from underfed.commands.doctor import WIDTH, text_of
 
 GIB = 1 << 30
+
+
+@pytest.fixture(autouse=True)
+def known_host(guest: None) -> None:
+    """To measure how busy cores slow each other down keeps all of them busy."""
+    make_known(os.environ["UNDERFED_DIR"])
+
 
 HEALTHY = Checkup(
     host=HostFacts(

@@ -96,7 +96,7 @@ for collector in found:
         pytest.param("sys.exit(3)", 3, marks=pytest.mark.soak),
         pytest.param("os._exit(5)", 5, marks=pytest.mark.soak),
         ("os.kill(os.getpid(), signal.SIGTERM)", -15),
-        ("pass", 0),
+        pytest.param("pass", 0, marks=pytest.mark.soak),
         pytest.param("raise ValueError('last')", 1, marks=pytest.mark.soak),
     ],
 )

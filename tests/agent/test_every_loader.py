@@ -31,6 +31,7 @@ from torch.utils.data._utils import worker
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 import underfed
+from tests.fakes.forkserver import ready_spawn
 from tests.fakes.received import Place, agent_errors, names, received
 from tests.fakes.recording import recording
 from tests.fakes.service import Service, wait_until
@@ -200,7 +201,7 @@ class Case:
     epochs: Sequence[int] | None = None
     """Batches that the agent knows in each epoch, where its epochs are not the program's passes."""
     like: str | None = None
-    """Of this case are its batches without the agent. A process that is spawned takes seconds to start."""
+    """Of this case are its batches without the agent."""
 
 
 def seeded() -> torch.Generator:
@@ -292,9 +293,6 @@ CASES: dict[str, Case] = {
 WITH_A_SAMPLER_OF_THEIR_OWN = {"infinite", "infinite, workers"}
 """It is not asked for its length."""
 
-RARE = {"forkserver"}
-"""What the agent hands to its workers it hands to spawned ones as well; here two more processes import torch."""
-
 OLDER_THAN_WATCH = {"infinite, workers"}
 """Their workers were started in the constructor."""
 
@@ -342,21 +340,14 @@ def draw_from(case: Case, see: Callable[[Loader], Any]) -> Drawn:
 
 
 @pytest.fixture(scope="module")
-def matrix(request: pytest.FixtureRequest) -> Iterator[Matrix]:
-    is_soak = request.config.getoption("--soak")
-    cases = {name: case for name, case in CASES.items() if is_soak or name not in RARE}
-    bare = {name: draw_from(case, lambda _: None) for name, case in cases.items() if case.like is None}
-    with recording() as service:
+def matrix() -> Iterator[Matrix]:
+    bare = {name: draw_from(case, lambda _: None) for name, case in CASES.items() if case.like is None}
+    with ready_spawn(), recording() as service:
         watched = {
             name: draw_from(case, lambda loader, name=name: underfed.watch(loader, name=name))  # type: ignore[misc]
-            for name, case in cases.items()
+            for name, case in CASES.items()
         }
     yield Matrix(bare, watched, service)
-
-
-every_case = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.soak) if name in RARE else name for name in CASES]
-)
 
 
 def places(passes: Sequence[int]) -> list[Place]:
@@ -364,52 +355,60 @@ def places(passes: Sequence[int]) -> list[Place]:
     return [(epoch, batch) for epoch, batches in enumerate(passes) for batch in range(batches)]
 
 
-@every_case
-def test_the_batches_are_those_without_the_agent(matrix: Matrix, name: str) -> None:
-    assert matrix.watched[name] == matrix.bare[CASES[name].like or name]
-    assert all(matrix.watched[name])
+def test_the_batches_are_those_without_the_agent(matrix: Matrix) -> None:
+    for name, drawn in matrix.watched.items():
+        assert drawn == matrix.bare[CASES[name].like or name], name
+        assert all(drawn), name
 
 
-@every_case
-def test_each_step_is_recorded_once_with_its_epoch_and_batch(matrix: Matrix, name: str) -> None:
+def test_each_step_is_recorded_once_with_its_epoch_and_batch(matrix: Matrix) -> None:
+    for name in matrix.watched:
+        each_step_is_recorded_once(matrix, name)
+
+
+def each_step_is_recorded_once(matrix: Matrix, name: str) -> None:
     case, seen = CASES[name], received(matrix.service, name)
     expected = places(case.epochs or [len(batches) for batches in matrix.watched[name]])
-    assert sorted(seen.steps) == list(range(len(expected)))
+    assert sorted(seen.steps) == list(range(len(expected))), name
     if seen.facts["dataset_kind"] == "iterable" and seen.facts["settings"]["num_workers"] > 1:
         # torch numbers what it asked for: a worker that has no more leaves a gap.
-        assert [epoch for epoch, _ in seen.places] == [epoch for epoch, _ in expected]
-        assert seen.places == sorted(set(seen.places))
+        assert [epoch for epoch, _ in seen.places] == [epoch for epoch, _ in expected], name
+        assert seen.places == sorted(set(seen.places)), name
     else:
-        assert (sorted(seen.places) if case.draw is sorted_once else seen.places) == expected
+        assert (sorted(seen.places) if case.draw is sorted_once else seen.places) == expected, name
     ended = ["exhausted"] * len(seen.epochs)
     if case.epochs or case.draw is left_early:
         ended[0] = "broken_off"
-    assert [epoch["ended"] for epoch in seen.epochs.values()] == ended
+    assert [epoch["ended"] for epoch in seen.epochs.values()] == ended, name
 
 
-@every_case
-def test_sampler_time_is_measured_within_each_step(matrix: Matrix, name: str) -> None:
-    steps = received(matrix.service, name).steps.values()
-    assert all(step.sampler_us is not None and step.sampler_us <= step.wait_us + 1 for step in steps)
+def test_sampler_time_is_measured_within_each_step(matrix: Matrix) -> None:
+    for name in matrix.watched:
+        steps = received(matrix.service, name).steps.values()
+        assert all(step.sampler_us is not None and step.sampler_us <= step.wait_us + 1 for step in steps), name
 
 
-@every_case
-def test_each_batch_tells_how_it_was_loaded(matrix: Matrix, name: str) -> None:
+def test_each_batch_tells_how_it_was_loaded(matrix: Matrix) -> None:
+    for name in matrix.watched:
+        each_batch_tells_how_it_was_loaded(matrix, name)
+
+
+def each_batch_tells_how_it_was_loaded(matrix: Matrix, name: str) -> None:
     case, seen = CASES[name], received(matrix.service, name)
     if name in OLDER_THAN_WATCH:
-        assert seen.batches == {}
+        assert seen.batches == {}, name
         return
     expected = LOADED | ({"worker"} if seen.facts["settings"]["num_workers"] else set())
     for place in seen.places:
         batch = seen.batches[place]
-        assert expected <= set(batch), place
-        assert ("pin_us" in batch) == (case.is_pinned and is_asked_for())
-        assert batch["samples"] >= 1, place
-        assert batch["collate_us"] <= batch["load_us"]
-        assert batch["start_us"] + batch["load_us"] <= batch["received_us"] + 1
-        assert batch.get("pin_us", PIN_S * 1e6) >= PIN_S * 1e6
+        assert expected <= set(batch), (name, place)
+        assert ("pin_us" in batch) == (case.is_pinned and is_asked_for()), (name, place)
+        assert batch["samples"] >= 1, (name, place)
+        assert batch["collate_us"] <= batch["load_us"], (name, place)
+        assert batch["start_us"] + batch["load_us"] <= batch["received_us"] + 1, (name, place)
+        assert batch.get("pin_us", PIN_S * 1e6) >= PIN_S * 1e6, (name, place)
     if case.epochs is None and case.draw is not left_early:
-        assert set(seen.batches) == set(seen.places)
+        assert set(seen.batches) == set(seen.places), name
 
 
 class AfterPinning:
@@ -451,8 +450,12 @@ def test_a_batch_is_known_to_be_pinned_however_early_that_was() -> None:
     assert batches[0, 0]["pin_us"] >= PIN_S * 1e6
 
 
-@every_case
-def test_what_is_not_measured_is_known(matrix: Matrix, name: str) -> None:
+def test_what_is_not_measured_is_known(matrix: Matrix) -> None:
+    for name in matrix.watched:
+        what_is_not_measured_is_known(matrix, name)
+
+
+def what_is_not_measured_is_known(matrix: Matrix, name: str) -> None:
     seen = received(matrix.service, name)
     unmeasured = {fact for fact in seen.not_measured if not fact.startswith(("gpu_", "h2d_"))}
     expected = {"dataset_length", "batches_per_epoch"} if seen.facts["dataset_kind"] == "iterable" else set()
@@ -464,7 +467,7 @@ def test_what_is_not_measured_is_known(matrix: Matrix, name: str) -> None:
         expected |= {"batches_per_epoch"}
     if "constructor_call" not in seen.facts:
         expected |= {"constructor_call"}  # where it is not certain which call it was
-    assert unmeasured == expected
+    assert unmeasured == expected, name
 
 
 def test_nothing_is_lost_or_fails(matrix: Matrix) -> None:

@@ -281,13 +281,13 @@ def test_a_host_without_a_service_stays_below_the_bound_and_push_says_what_it_co
 ) -> None:
     service.stop()
     monkeypatch.setenv("UNDERFED_LINGER_S", "0")
-    monkeypatch.setenv("UNDERFED_SPOOL_MB", "0.02")
-    for number in range(6):
+    monkeypatch.setenv("UNDERFED_SPOOL_MB", "0.01")
+    for number in range(3):
         monkeypatch.setenv("UNDERFED_RUN_ID", f"{run_id}-{number}")
         assert run_job("--length", "800", "--work-ms", "1").returncode == 0
         wait_for_collectors(f"{run_id}-{number}")
     kept = sum(path.stat().st_size for path in (tmp_path / "data" / "spool").rglob("*.segment"))
-    assert 0 < kept <= 20_000
+    assert 0 < kept <= 10_000
     service.start()
     done = push()
     assert "removed unsent" in done.stdout

@@ -130,6 +130,7 @@ for _ in underfed.watch(DataLoader(range(4)), name="train"):
 """
 
 
+@pytest.mark.soak
 def test_torchruns_ranks_are_one_run_also_after_a_restart(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,6 +311,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.soak
 def test_each_rank_knows_the_largest_wait_of_all(run_id: str, tmp_path: Path) -> None:
     """Two that wait for each other in each step, of which rank 1 loads for 30 ms; the service judges them."""
     with socket.socket() as free:

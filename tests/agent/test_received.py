@@ -16,6 +16,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import underfed
+from tests.fakes.forkserver import ready_spawn
 from tests.fakes.service import Service, wait_until
 from underfed.collector.reading import workers
 from underfed.collector.reading.rank_rings import Drained
@@ -149,7 +150,8 @@ def test_what_workers_receive_is_sent_with_their_samples(
     monkeypatch.setattr(received, "COST_SHARE", 0)
     loader = DataLoader(Remote(address), num_workers=1, persistent_workers=True, multiprocessing_context=context)
     loader = underfed.watch(loader, name="train")
-    assert len(list(loader)) == 8
+    with ready_spawn():
+        assert len(list(loader)) == 8
 
     def sent() -> list[tuple[int | None, int | None]]:
         samples = [each for window in service.windows for each in window.get("worker_samples", [])]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 from tests.fakes.forkserver import python, start
 from tests.fakes.jobs import Done, end, environment
-from tests.fakes.launching import others, own_lines, run_under
+from tests.fakes.launching import others, own_lines, run_ready, run_under
 from tests.fakes.service import Service, wait_until
 
 PLAIN = ("-m", "tests.fakes.plain")
@@ -30,9 +31,15 @@ def bare(*options: str) -> Done:
     return end(start("tests.fakes.plain", options, environment(UNDERFED_DISABLED="1")))
 
 
-def recorded(service: Service, *words: str, ends: int = 1, **options: Any) -> subprocess.CompletedProcess[bytes]:
+def recorded(
+    service: Service,
+    *words: str,
+    ends: int = 1,
+    run: Callable[..., subprocess.CompletedProcess[bytes]] = run_ready,
+    **variables: str,
+) -> subprocess.CompletedProcess[bytes]:
     """``words`` as for ``underfed run``; everything that was recorded has arrived."""
-    done = run_under(*words, **options)
+    done = run(*words, **variables)
     assert done.returncode == 0, done.stderr
     wait_until(lambda: len(service.ends()) == ends, f"{ends} ends arrive")
     return done
@@ -69,7 +76,7 @@ def test_a_program_is_recorded_and_does_what_it_does_without(
     # Python's own tracker of semaphores may be told of one only after it was removed, with the agent or without.
     monkeypatch.setenv("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
     without = bare(*options)
-    done = recorded(service, "--", sys.executable, *PLAIN, *options)
+    done = recorded(service, "--", sys.executable, *PLAIN, *options, run=run_under)
     assert (done.stdout.decode(), others(done.stderr).decode()) == (without.stdout, without.stderr)
     assert service.count_steps() == (2 * STEPS if "--epochs" in options else STEPS)
     (run,) = facts(service)
@@ -88,10 +95,11 @@ def test_a_script_of_two_programs_is_two_runs(service: Service, own_ids: None, t
     assert service.count_steps() == 2 * STEPS
 
 
+@pytest.mark.soak
 def test_ranks_of_torchrun_are_one_run(service: Service, own_ids: None) -> None:
-    # They know each other by their parent.
-    variables = {"PYTHON_EXEC": sys.executable}
-    done = recorded(service, "--set", "num_workers=1", "--", python(), *TORCHRUN, ends=2, variables=variables)
+    # They know each other by their parent, and so each is a Python that imports torch.
+    words = ["--set", "num_workers=1", "--", python(), *TORCHRUN]
+    done = recorded(service, *words, ends=2, PYTHON_EXEC=sys.executable)
     assert len(done.stdout.splitlines()) == 2
     assert {(window["rank"], window["run_id"]) for window in service.windows} == {
         (rank, service.windows[0]["run_id"]) for rank in (0, 1)
@@ -101,8 +109,11 @@ def test_ranks_of_torchrun_are_one_run(service: Service, own_ids: None) -> None:
     assert len([line for line in own_lines(done.stderr) if "num_workers" in line]) == 1, "one rank speaks for all"
 
 
+@pytest.mark.soak
 def test_processes_of_multiprocessing_that_train_are_recorded(service: Service, own_ids: None) -> None:
-    done = recorded(service, "--", sys.executable, *PLAIN, "--processes", "2", "--context", "spawn", ends=2)
+    """That they are found is also shown by ``tuning/test_children.py``."""
+    words = ["--", sys.executable, *PLAIN, "--processes", "2", "--context", "spawn"]
+    done = recorded(service, *words, ends=2, run=run_under)
     assert sorted(line.split(b":")[0] for line in done.stdout.splitlines()) == [b"rank 0", b"rank 1"]
     assert service.count_steps() == 2 * STEPS
 

@@ -24,7 +24,7 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from tests.fakes.datasets import Stream, Unsharded
 from tests.fakes.forkserver import python, start
 from tests.fakes.jobs import environment, run_text
-from tests.fakes.launching import others, own_lines, run_under
+from tests.fakes.launching import others, own_lines, run_ready
 from tests.fakes.service import Service, wait_until
 from underfed.trainer.loading import compared_worker
 from underfed.trainer.loading.record_digest import digest
@@ -488,7 +488,7 @@ def trained_by(kind: type[Any]) -> tuple[str, ...]:
 def test_a_run_says_and_records_that_its_data_set_is_not_shared_out(service: Service) -> None:
     bare = run_text(program_of(Repeating), UNDERFED_DISABLED="1")
     assert bare.returncode == 0, bare.stderr
-    done = run_under("--set", "num_workers=2", "--", *trained_by(Repeating))
+    done = run_ready("--set", "num_workers=2", "--", *trained_by(Repeating))
     assert (done.returncode, done.stdout.decode()) == (0, bare.stdout)
     assert any("refused: of 48 records" in line for line in own_lines(done.stderr))
     wait_until(service.ends, "the end arrives")
@@ -502,7 +502,7 @@ def test_a_run_says_and_records_that_its_data_set_is_not_shared_out(service: Ser
 
 def test_a_training_fails_as_it_would_have(service: Service) -> None:
     bare = subprocess.run(trained_by(Raising), check=False, capture_output=True)
-    done = run_under("--set", "num_workers=2", "--", *trained_by(Raising))
+    done = run_ready("--set", "num_workers=2", "--", *trained_by(Raising))
     assert (done.returncode, done.stdout, others(done.stderr)) == (1, bare.stdout, bare.stderr)
     assert any("OSError: the store is away" in line for line in own_lines(done.stderr))
     wait_until(service.ends, "the end arrives")

@@ -27,6 +27,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
+from multiprocessing import spawn
 from pathlib import Path
 from typing import TextIO
 
@@ -143,6 +144,17 @@ def start(
 def python(imported: str = TRAINING) -> str:
     """The path of a ready Python, see ``ready_python``, with this module imported."""
     return str(_open_forkserver(imported).directory / "python")
+
+
+@contextmanager
+def ready_spawn() -> Iterator[None]:
+    """What multiprocessing spawns here is a ready Python, where how torch is imported does not matter."""
+    before = spawn.get_executable()
+    spawn.set_executable(python())
+    try:
+        yield
+    finally:
+        spawn.set_executable(before)
 
 
 def _control(imported: str) -> socket.socket:

@@ -4,6 +4,7 @@ this.
 
 from __future__ import annotations
 
+import numpy.random  # noqa: F401  # torch seeds it in each worker, which imports it if the training has not
 import torch.utils.data  # noqa: F401
 
 import underfed.trainer.control  # noqa: F401

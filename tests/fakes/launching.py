@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.forkserver import start as fork
 from tests.fakes.jobs import ROOT, environment
 from underfed.host.calibration import calibrate
 
@@ -64,6 +65,16 @@ def finish(process: subprocess.Popen[bytes], given: bytes = b"") -> subprocess.C
 
 def run_under(*words: str, given: bytes = b"", **options: Any) -> subprocess.CompletedProcess[bytes]:
     return finish(start_under(*words, **options), given)
+
+
+def run_ready(*words: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """As ``run_under``, by a launcher that is forked from a process that has imported it, most of what one costs here:
+    where it is not looked at as a process. It has no input, and its output is text."""
+    make_known(environment(**variables).get("UNDERFED_DIR"))
+    launcher = "tests.fakes.imported_launcher"
+    job = fork("underfed.commands.cli", ["run", *words], environment(**variables), imported=launcher)
+    output, errors = job.communicate()
+    return subprocess.CompletedProcess(words, job.wait(), output.encode(), errors.encode())
 
 
 def own_lines(errors: bytes) -> list[str]:

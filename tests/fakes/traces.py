@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from types import CodeType, ModuleType
 
 from tests.fakes.service import PATIENCE_S, wait_until
@@ -58,11 +57,13 @@ def _processes() -> Iterator[tuple[int, bytes]]:
 def _is_ending(pid: int) -> bool:
     """Its memory is gone, and its command line with it; its locks may not be, and others wait for those."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        # Each test asks, of each thread of the kernel's.
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123
+            fields = file.read().rpartition(b")")[2].split()
     except OSError:
         return False
     state, flags, threads = fields[0], int(fields[6]), int(fields[17])
-    return flags & (EXITING | KERNEL_THREAD) == EXITING and (state not in ("Z", "X") or threads > 1)
+    return flags & (EXITING | KERNEL_THREAD) == EXITING and (state not in (b"Z", b"X") or threads > 1)
 
 
 def only_collector(run_id: str) -> int:

@@ -15,7 +15,7 @@ from tests.agent.tuning.programs import Program, Seen, seed_all
 from tests.agent.tuning.switching_plans import Plan, tuned
 from underfed.trainer import control
 
-PROGRAMS = 10
+PROGRAMS = 6
 
 
 def difference(one: Seen, other: Seen) -> str | None:

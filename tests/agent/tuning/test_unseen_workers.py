@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from torch.utils.data import DataLoader, _utils
 
 from tests.agent.tuning.switching_plans import Indices, switch, tuned
-from tests.fakes.jobs import run_python
+from tests.fakes.jobs import run_python, run_text
 from underfed.trainer.tuning.first_workers import COUNTS_CHILDREN, why_no_first_workers
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.switching import switched_of
@@ -111,8 +111,11 @@ print(*[worker.pid for worker in switched_of(iterator).state.active.iterator._wo
 """
 
 
-def test_they_end_with_python_as_others_do() -> None:
-    ended = run_python("-c", PROGRAM)
+@pytest.mark.parametrize(
+    "run", [run_text, pytest.param(lambda program: run_python("-c", program), marks=pytest.mark.soak)]
+)
+def test_they_end_with_python_as_others_do(run: Callable[[str], Any]) -> None:
+    ended = run(PROGRAM)
     pids = ended.stdout.split()
     assert (len(pids), ended.returncode) == (2, 0), ended.stderr
     assert not [pid for pid in pids if Path("/proc", pid).exists()]
