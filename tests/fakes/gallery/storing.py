@@ -20,6 +20,7 @@ from tests.fakes.gallery.filling import windows_of
 from tests.fakes.gallery.recorded import recorded
 from tests.fakes.gallery.runs import BEFORE, answer, team
 from underfed_server.advice.prediction import predict
+from underfed_server.advice.prediction.altered import changed
 from underfed_server.advice.prediction.simulate import simulate
 from underfed_server.diagnose import Diagnoser
 from underfed_server.ingest.decode import decode
@@ -43,7 +44,8 @@ class _Clock:
 
 def store_team(database: Path, *, without: Collection[str] = ()) -> None:
     """``database`` is made where it is not there. ``without``: runs to leave out, as nobody will look at them."""
-    with mock.patch.object(predict, "simulate", partial(simulate, steps=SIMULATED_STEPS)):
+    # Both, as tests of the service replace both for as long as their process lives.
+    with mock.patch.multiple(predict, changed=changed, simulate=partial(simulate, steps=SIMULATED_STEPS)):
         _store_team(database, without)
 
 
