@@ -20,7 +20,7 @@ from underfed_server.store.store import Store
 from underfed_server.store.team.runs_on_hosts import RankOnHost, RunOnHost, read_ranks_on_hosts, read_runs_on_hosts
 from underfed_server.store.writing.peaks import Peaks, read_peaks
 from underfed_server.team.competing import competing_for
-from underfed_server.team.shared_causes import shared_causes
+from underfed_server.team.shared_causes import shared_causes, that_are_shared
 
 T = TypeVar("T")
 
@@ -70,14 +70,15 @@ def read_hosts(store: Store, projects: Projects = None, hostname: str | None = N
             by_host[run.hostname].append(run)
         shown = [run for runs in by_host.values() for run in shown_of(runs)]
         ranks = read_ranks_on_hosts(reader.connection, {run.run_id for run in shown})
-        samples = store.newest(reader.connection, sorted({run.run_id for run in shown if run.is_running}))
+        heard = store.newest(reader.connection, sorted({run.run_id for run in shown if run.is_running}))
         peaks = read_peaks(reader.connection, projects)
+    used = {place: each.now for place, each in heard.items()}
     ranks_by_host: dict[str, list[RankOnHost]] = defaultdict(list)
     for rank in ranks:
         ranks_by_host[rank.hostname].append(rank)
     shared = _shared_sentences(store, projects, now)
     hosts = [
-        _host(HostState(name, runs, ranks_by_host[name], samples, peaks.get(name, {})), shared.get(name, []))
+        _host(HostState(name, runs, ranks_by_host[name], used, peaks.get(name, {})), shared.get(name, []))
         for name, runs in by_host.items()
     ]
     hosts.sort(
@@ -94,7 +95,8 @@ def shown_of(runs: Sequence[RunOnHost]) -> Sequence[RunOnHost]:
 
 def _shared_sentences(store: Store, projects: Projects, now: datetime) -> dict[str, list[str]]:
     """By host: causes that running runs share."""
-    team_runs = [run for run in store.team_runs(now - LOST_AFTER) if is_among(run.project, projects)]
+    running = store.team_runs(now - LOST_AFTER, that_are_shared())
+    team_runs = [run for run in running if is_among(run.project, projects)]
     hosts = {run.run_id: [host.hostname for host in run.hosts] for run in team_runs}
     found: dict[str, list[str]] = defaultdict(list)
     for cause in shared_causes(team_runs):

@@ -21,6 +21,11 @@ TOGETHER_FRACTION = 0.10
 Place = tuple[Literal["mount", "host"], str]
 
 
+def that_are_shared() -> list[CauseName]:
+    """Causes that several runs can have together."""
+    return [name for name, cause in all_causes().items() if cause.shared is not None]
+
+
 def read_shared(store: Store, found: Diagnosis, projects: Projects = None) -> list[SharedCause]:
     """Causes that the run of ``found``, which need not be saved yet, shares with others of these projects.
 
@@ -31,7 +36,7 @@ def read_shared(store: Store, found: Diagnosis, projects: Projects = None) -> li
     if cause is None or all_causes()[cause].shared is None:
         return []
     one = replace(store.team_run(found.run_id), cause=cause, hours_lost=found.hours_lost or 0.0)
-    others = store.team_runs(one.started_at, cause)
+    others = store.team_runs(one.started_at, [cause])
     return shared_with(one, (other for other in others if is_among(other.project, projects)))
 
 

@@ -99,8 +99,8 @@ class RankNow:
 
 
 @dataclass(frozen=True)
-class _Heard:
-    """Of one rank."""
+class RankHeard:
+    """What came of one rank."""
 
     at: datetime
     """When the newest window was; where it was read from the database, when its run was heard of last."""
@@ -111,7 +111,7 @@ class _Heard:
 
     @cached_property
     def now(self) -> RankNow:
-        """Computed once, for the first who looks."""
+        """What it uses; computed once, for the first who looks."""
         return _rank_now(_enough(self.windows))
 
 
@@ -124,7 +124,7 @@ class CurrentUsage:
 
     def __init__(self, *, hears_all: bool) -> None:
         self._hears_all = hears_all
-        self._heard: dict[Place, _Heard] = {}
+        self._heard: dict[Place, RankHeard] = {}
         self._looked_up: dict[str, datetime] = {}
         """Runs that the database was read for, and when; where all windows are noted, when the run was asked for."""
         self._most = MOST_KEPT
@@ -142,12 +142,13 @@ class CurrentUsage:
                 before = known.windows if known is not None and known.order[0] == window.incarnation else ()
                 came = _Window(each.posted.body, each.posted.encoding)
                 windows = [] if window.end else [*before[1 - WINDOWS[-1] :], came]
-                self._heard[place] = _Heard(now, order, windows)
+                self._heard[place] = RankHeard(now, order, windows)
             if len(self._heard) > self._most:
                 self._forget(now)
 
-    def read(self, connection: Connection, run_ids: Iterable[str], now: datetime) -> dict[Place, RankNow]:
-        """The use by every rank of these running runs that sent samples lately."""
+    def read(self, connection: Connection, run_ids: Iterable[str], now: datetime) -> dict[Place, RankHeard]:
+        """Of every rank of these running runs that sent samples lately: what it uses is computed once it is asked for,
+        which takes longer than to read it."""
         asked = set(run_ids)
         with self._lock:
             known = {run_id for run_id in asked & self._looked_up.keys() if self._is_known(run_id, now)}
@@ -159,8 +160,7 @@ class CurrentUsage:
                     self._heard[place] = found
             self._looked_up |= dict.fromkeys(asked if self._hears_all else asked - known, now)
             self._forget(now)
-            of_asked = {place: each for place, each in self._heard.items() if place[0] in asked and each.windows}
-        return {place: each.now for place, each in of_asked.items()}
+            return {place: each for place, each in self._heard.items() if place[0] in asked and each.windows}
 
     def _is_known(self, run_id: str, now: datetime) -> bool:
         return self._hears_all or now - self._looked_up[run_id] < GOOD_FOR
@@ -172,14 +172,14 @@ class CurrentUsage:
             self._looked_up = {run_id: at for run_id, at in self._looked_up.items() if now - at < STANDS_FOR}
 
 
-def _read(connection: Connection, run_ids: Sequence[str]) -> dict[Place, _Heard]:
-    found: dict[Place, _Heard] = {}
+def _read(connection: Connection, run_ids: Sequence[str]) -> dict[Place, RankHeard]:
+    found: dict[Place, RankHeard] = {}
     for count in WINDOWS:
         windows: dict[Place, list[_Window]] = defaultdict(list)
         for first in range(0, len(run_ids), MOST_AT_ONCE):
             for place, at, order, window in _windows(connection, run_ids[first : first + MOST_AT_ONCE], count):
                 windows[place].append(window)
-                found[place] = _Heard(at, order, windows[place])
+                found[place] = RankHeard(at, order, windows[place])
         run_ids = sorted({run_id for (run_id, _), each in windows.items() if not _are_enough(_samples_of(each))})
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -67,12 +67,10 @@ class TeamRun:
     """Neither archived nor deleted."""
 
 
-def read_team_runs(connection: Connection, since: datetime, cause: CauseName | None = None) -> list[TeamRun]:
-    """Judged runs that lived since then and are in the list, oldest first; of any leading cause, or of this one."""
+def read_team_runs(connection: Connection, since: datetime, causes: Collection[CauseName]) -> list[TeamRun]:
+    """Judged runs that lived since then, are in the list and have one of these leading causes, oldest first."""
     run = tables.run.c
-    statement = _judged(since).where(run.deleted_at.is_(None), run.archived_at.is_(None))
-    if cause is not None:
-        statement = statement.where(run.cause == cause)
+    statement = _judged(since).where(run.deleted_at.is_(None), run.archived_at.is_(None), run.cause.in_(causes))
     return _team_runs(connection, connection.execute(statement).mappings().all())
 
 

@@ -66,7 +66,7 @@ CLOSING_S = 30.0
 RECALL_S = 60.0
 """How often streams that another process left are looked for, where several share a database."""
 
-JOURNAL_S = 5.0
+JOURNAL_S = 2.0
 """How often SQLite's log is looked at."""
 
 PROVEN_S = 10.0

@@ -19,8 +19,7 @@ LIMIT = 300_000
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr(sqlite, "MOST_JOURNAL_BYTES", LIMIT)
-    monkeypatch.setattr(sqlite, "CHECKPOINT_WAITS_MS", 10)
+    monkeypatch.setattr(sqlite, "CHECKPOINT_WAITS_MS", {LIMIT: 10})
     monkeypatch.setattr(writing, "JOURNAL_S", 0.0)
     return Store(f"sqlite:///{tmp_path / 'underfed.db'}")
 
@@ -69,7 +68,7 @@ class Readers:
 
 
 def test_readers_without_a_gap_do_not_keep_it_from_being_cut(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "CHECKPOINT_WAITS_MS", 1_000)
+    monkeypatch.setattr(sqlite, "CHECKPOINT_WAITS_MS", {LIMIT: 0, 2 * LIMIT: 1_000})
     path, writer = store.database.path, store._writer
     assert path is not None
     windows = made_stream(4_000)

@@ -20,7 +20,7 @@ from underfed_server.store.store import Store
 
 def usage(store: Store, run_id: str = "a") -> dict[int, RankNow]:
     with store.reading() as reader:
-        return {rank: each for (_, rank), each in store.newest(reader.connection, [run_id]).items()}
+        return {rank: each.now for (_, rank), each in store.newest(reader.connection, [run_id]).items()}
 
 
 def cores(store: Store) -> dict[int, float | None]:

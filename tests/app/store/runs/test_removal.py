@@ -15,6 +15,7 @@ from tests.app.store.listing import listed
 from tests.app.store.posting import post, settle
 from underfed_server.errors import ConflictError, NotFoundError, OutOfOrderError
 from underfed_server.model import Run
+from underfed_server.names import CAUSES
 from underfed_server.store.databases import tables
 from underfed_server.store.runs import removal
 from underfed_server.store.store import Store
@@ -57,7 +58,12 @@ def test_a_deleted_run_is_in_the_list_of_deleted_ones_alone(ended: Store) -> Non
     ended.delete_run("run-1")
     page = listed(ended)
     assert (page.runs, page.counts.all) == ([], 0)
-    assert (ended.unjudged(), ended.projects(), ended.users(), ended.team_runs(tables.UNIX_EPOCH)) == ([], [], [], [])
+    assert (ended.unjudged(), ended.projects(), ended.users(), ended.team_runs(tables.UNIX_EPOCH, CAUSES)) == (
+        [],
+        [],
+        [],
+        [],
+    )
     (told,) = ended.changed_since(tables.UNIX_EPOCH)
     assert told.deleted_at is not None, "a page that was away has to take it out of its list"
     for read in (ended.run, ended.summary, ended.diagnosis, ended.delete_run, ended.replays, ended.earlier_runs):
