@@ -408,13 +408,14 @@ def test_where_nothing_can_be_recorded_the_command_runs(tmp_path: Path) -> None:
 
 def test_launchers_leave_nothing_and_clear_up_after_those_that_were_killed() -> None:
     own = Path(os.environ["UNDERFED_RINGS"]) / f"underfed-{os.getuid()}"
-    job = start_under("--", "sh", "-c", "echo $UNDERFED_LAUNCH; exec sleep 30")
+    job = start_under("--", "sh", "-c", "echo $UNDERFED_LAUNCH $$; exec sleep 300")
     assert job.stdout is not None
-    left = Path(job.stdout.readline().decode().strip())
-    assert left.parent == own
+    left, command = job.stdout.readline().decode().split()
+    assert Path(left).parent == own
     job.kill()
+    os.kill(int(command), signal.SIGKILL)
     finish(job)
-    assert left.exists()
+    assert Path(left).exists()
     run_ready("--", "true")
     assert list(own.glob("launch-*")) == []
 
