@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 /** As a browser that keeps nothing for a site: even to name the storage is an error. */

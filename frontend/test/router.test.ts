@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { beforeEach, expect, test } from 'vitest'
 import { followAddress, navigate, parse, route, runsHref, withQuery } from '../src/router'
 import { isFiltered, listFilter, parseFilter } from '../src/store/filter'

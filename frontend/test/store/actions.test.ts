@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { archive, remove, retag } from '../../src/store/actions'
 import { parseFilter } from '../../src/store/filter'

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { get } from '../../src/api/client'
 import { asked, isIntercepted, link, signInNeeded } from '../../src/store/connection'

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { loadCharts, openRun, type RunStore } from '../../src/store/run'
 import { diagnosis, run, series, seriesPage, summary } from '../made'

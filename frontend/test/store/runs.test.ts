@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { RunEvent, RunSummary, RunsPage } from '../../src/api/schema'
 import { parseFilter } from '../../src/store/filter'

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { expect, test } from 'vitest'
 import type { ServiceInfo } from '../../src/api/schema'
 import { service } from '../../src/store/connection'

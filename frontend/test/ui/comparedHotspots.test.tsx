@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { cleanup, fireEvent, render, screen } from '@testing-library/preact'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ComparedHotspot, ComparedRun, Comparison } from '../../src/api/schema'

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { cleanup, render } from '@testing-library/preact'
 import { render as draw } from 'preact'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

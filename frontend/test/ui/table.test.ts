@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { signal } from '@preact/signals'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { BestAdvice, RunSummary } from '../../src/api/schema'

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { cleanup, render } from '@testing-library/preact'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { LedgerEntry } from '../../src/api/schema'

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import type { Signal } from '@preact/signals'
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/preact'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
