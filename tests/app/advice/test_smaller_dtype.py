@@ -30,7 +30,7 @@ def test_bytes_are_advised_where_moving_the_batch_costs_time(cause: str) -> None
 
 @pytest.mark.parametrize("known", [
     {"batch_fits_uint8": False}, {"batch_fits_uint8": None}, {"batch_dtypes": None},
-    {"batch_dtypes": {"uint8": 40 * MB}}, {"batch_dtypes": {"float32": 10 * MB, "int64": 30 * MB}},
+    {"batch_dtypes": {"uint8": 40 * MB}}, {"batch_dtypes": {"float32": 20 * MB, "int64": 20 * MB}},
     {"batch_dtypes": {"float32": 40_000}, "batch_bytes": 40_000},
 ])  # fmt: skip
 def test_bytes_are_not_advised_where_they_would_not_do_or_save_little(known: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ from tests.app.made_loading import made_loading
 from underfed_server.advice.advise import Recommendation, recommend
 from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import SimulatedSetting
-from underfed_server.advice.search import cheapest
+from underfed_server.advice.search import cheapest, most_workers
 from underfed_server.facts.record import RunFacts, WorkerFacts
 from underfed_server.model import Bound
 
@@ -57,6 +57,7 @@ def test_ranks_on_one_host_share_its_cores() -> None:
     four = replace(facts, ranks=tuple(replace(facts.ranks[0], rank=rank, hostname="a") for rank in range(4)))
     best = of("num_workers", recommended(four, no_workers=0.9))
     assert isinstance(best.to, int) and best.to <= 2
+    assert [most_workers(made_case(each, made_verdict(no_workers=0.9))) for each in (facts, four)] == [8, 2]
 
 
 def test_full_cores_predict_what_they_can_do() -> None:

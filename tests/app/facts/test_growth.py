@@ -40,6 +40,14 @@ def test_jitter_is_no_growth_however_short_the_look(seed: int) -> None:
     assert is_growing(at_us, jitter) is False
 
 
+def test_a_hundredth_more_is_no_growth_however_steep() -> None:
+    """Allocators take and give back as much at any time."""
+    at_us = seconds(3_600)
+    leak = BYTES * (1 + 0.15 * at_us / HOUR_US)
+    assert is_growing(at_us[:301], leak[:301]) is False
+    assert is_growing(at_us, leak) is True
+
+
 def test_less_than_five_minutes_say_nothing_of_an_hour() -> None:
     at_us = seconds(300)
     assert growth_per_hour(at_us, at_us) is None
