@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gzip
 import math
 import os
 import sqlite3
@@ -31,7 +30,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from benchmarks.ingest.made import STEPS_PER_S
+from benchmarks.ingest.made import STEPS_PER_S, request
 from benchmarks.ingest.posts import post_on_time
 from benchmarks.judging import windows_of_ranks
 from benchmarks.service.pages import Client, Took, addresses, asking
@@ -136,19 +135,10 @@ def _streams(runs: Sequence[str], ranks: int, windows: int, window_s: int) -> li
     """Of each rank of each run, the requests in order."""
     made = windows_of_ranks(ranks, windows, window_s)
     return [
-        [_request(each[rank].replace(b'"RUN"', b'"' + run_id.encode() + b'"')) for each in made]
+        [request("/api/v1/ingest", each[rank].replace(b'"RUN"', b'"' + run_id.encode() + b'"')) for each in made]
         for run_id in runs
         for rank in range(ranks)
     ]
-
-
-def _request(body: bytes) -> bytes:
-    packed = gzip.compress(body, 1)
-    head = (
-        "POST /api/v1/ingest HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-        f"Content-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n"
-    )
-    return head.encode() + packed
 
 
 @contextmanager

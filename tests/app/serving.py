@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,14 +14,12 @@ from pathlib import Path
 from tests.fakes.environment import clean_environment
 from tests.fakes.forkserver import Job
 from tests.fakes.forkserver import start as start_forked
-from tests.fakes.service import PATIENCE_S
+from tests.fakes.service import PATIENCE_S, wait_until
 from underfed_server.__main__ import Server, listen
 from underfed_server.main import Application, create_app
 from underfed_server.model import Diagnosis
 from underfed_server.settings import OWNER_TOKEN_NAME, Settings
 from underfed_server.terminal.client import Client, RefusedError
-
-START_S = 30.0
 
 
 @contextmanager
@@ -145,12 +142,8 @@ def _command(
 
 
 def poll(holds: Callable[[], object], *, within_s: float = PATIENCE_S) -> None:
-    """Wait until ``holds()`` is true. It is asked ever more seldom, so as not to hold up what takes seconds."""
-    deadline, pause_s = time.monotonic() + within_s, 0.01
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {within_s:.0f} s"
-        time.sleep(pause_s)
-        pause_s = min(1.5 * pause_s, 0.2)
+    """Wait until ``holds()`` is true, and ask seldom, so as not to hold up what takes seconds."""
+    wait_until(holds, "it comes true", within_s, longest_pause_s=0.2)
 
 
 def judged(client: Client, run_id: str) -> Diagnosis:

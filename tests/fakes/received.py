@@ -10,9 +10,6 @@ from tests.fakes.service import Service, Window
 Place = tuple[int, int]
 """Epoch and batch index."""
 
-LOAD_COLUMNS = ("start_us", "load_us", "cpu_us", "collate_us")
-"""Measured of every batch that was loaded in a recorded process."""
-
 
 @dataclass(frozen=True, slots=True)
 class Step:

@@ -237,13 +237,16 @@ PATIENCE_S = 120.0
 """What usually takes a moment may take a minute on a busy machine: arriving late is no failure."""
 
 
-def wait_until(is_so: Callable[[], object], what: str, timeout_s: float = PATIENCE_S) -> None:
-    """Poll instead of sleeping for a guessed time."""
-    deadline = time.monotonic() + timeout_s
+def wait_until(
+    is_so: Callable[[], object], what: str, timeout_s: float = PATIENCE_S, longest_pause_s: float = 0.01
+) -> None:
+    """Poll instead of sleeping for a guessed time, ever more seldom, until each ``longest_pause_s``."""
+    deadline, pause_s = time.monotonic() + timeout_s, 0.01
     while not is_so():
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {timeout_s:.0f} s: {what}")
-        time.sleep(0.01)
+        time.sleep(pause_s)
+        pause_s = min(1.5 * pause_s, longest_pause_s)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def read_shared(store: Store, found: Diagnosis, projects: Projects = None) -> li
         NotFoundError: there is no such run.
     """
     cause = found.causes[0].cause if found.causes else None
-    if cause is None or all_causes()[cause].shared is None:
+    if cause not in that_are_shared():
         return []
     one = replace(store.team_run(found.run_id), cause=cause, hours_lost=found.hours_lost or 0.0)
     others = store.team_runs(one.started_at, [cause])

@@ -25,7 +25,7 @@ from underfed_server.store.databases.trouble import CORRUPTED, trouble_of
 READERS = 8
 BUSY_TIMEOUT_MS = 10_000
 JOURNAL_KEPT_BYTES = 16 * 2**20
-CHECKPOINT_WAITS_MS = {16 * 2**20: 100, 128 * 2**20: 1_000}
+CHECKPOINT_WAITS_MS = {JOURNAL_KEPT_BYTES: 100, 128 * 2**20: 1_000}
 """How long the writer waits for readers to end, so that the log begins anew, where it has so many bytes: where one
 reader follows the other without a gap it would grow for ever, and whatever is read would be looked for in all of it.
 Posts wait meanwhile, so readers that are not done soon are waited for later. With a second at once, one post in a
