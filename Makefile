@@ -54,14 +54,17 @@ faults:
 	$(MAKE) --no-print-directory --jobs 3 ready
 	$(BIN)/python -m tests.planted_faults
 
-$(VENV)/.demo: pyproject.toml constraints.txt hatch_build.py hatch_metadata.py $(PAGE)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+# The pip that comes with an older Python takes twice as long.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --constraint constraints.txt --upgrade pip
+
+$(VENV)/.demo: pyproject.toml constraints.txt hatch_build.py hatch_metadata.py $(PAGE) | $(BIN)/python
 	$(PIP) install --constraint constraints.txt --editable ".[demo]"
 	touch $@
 
 # Without the page, so that what builds it is installed meanwhile.
-$(VENV)/.dev: pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	UNDERFED_SKIP_FRONTEND=1 $(PIP) install --no-compile --constraint constraints.txt --editable ".[dev]"
 	touch $@
 

@@ -61,11 +61,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     seen: set[tuple[Path, str]] = set()
     for item in items:
         call = getattr(item, "callspec", None)
-        path = item.path.relative_to(HERE) if item.path.is_relative_to(HERE) else None
-        if path is None or call is None or any(map(path.is_relative_to, OF_DATABASES)):
+        if call is None or call.params.get("databases") != "postgresql" or not item.path.is_relative_to(HERE):
             continue
+        path = item.path.relative_to(HERE)
         is_given = any(marker.args[0] == "databases" for marker in item.iter_markers("parametrize"))
-        if call.params.get("databases") != "postgresql" or is_given or item.get_closest_marker("soak"):
+        if is_given or item.get_closest_marker("soak") or any(map(path.is_relative_to, OF_DATABASES)):
             continue
         is_chosen = item.get_closest_marker("sql") is not None
         group = path, getattr(item, "originalname", item.name) if is_chosen else ""

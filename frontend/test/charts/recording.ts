@@ -1,5 +1,5 @@
 /** A canvas context that notes what it is told to draw, and how: a chart's picture as data. */
-import { vi } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 
 export type Point = readonly [x: number, y: number]
 
@@ -149,6 +149,7 @@ export function recordCanvas(): readonly Recording[] {
     return known as never
   } as never)
   Object.defineProperty(document, 'fonts', { value: { status: 'loaded' }, configurable: true })
+  onTestFinished(() => void Reflect.deleteProperty(document, 'fonts'))
   return all
 }
 
