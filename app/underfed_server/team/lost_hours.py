@@ -13,7 +13,7 @@ from underfed_server.names import Projects
 from underfed_server.store.store import Store
 from underfed_server.store.team.team_runs import MountUse, TeamRun
 from underfed_server.store.team.week import first_of_days
-from underfed_server.team.outcomes import hit_rates, recoverable, together
+from underfed_server.team.outcomes import Recoverable, hit_rates, recoverable, together
 from underfed_server.team.shared_causes import mount_name, shared_causes
 
 DAYS = 7
@@ -24,6 +24,14 @@ class Group(NamedTuple):
 
     name: str
     search: str | None
+
+
+class Counted(NamedTuple):
+    """A run with the share of its hours that counts, and what advice would have saved of all of them."""
+
+    run: TeamRun
+    share: float
+    saved: Recoverable
 
 
 Shares = Iterator[tuple[Group, float]]
@@ -38,15 +46,16 @@ def read_team(store: Store, projects: Projects = None) -> Team:
     """
     since = first_of_days(DAYS, store.now())
     team_runs = [run for run in store.team_history(since) if is_among(run.project, projects)]
+    counted = [Counted(run, _share_since(run, since), recoverable(run)) for run in team_runs]
 
     def grouped(shares: Callable[[TeamRun], Shares]) -> list[GroupHours]:
-        return group_hours(team_runs, since, shares)
+        return group_hours(counted, shares)
 
     total = grouped(lambda _: iter([(Group("", ""), 1.0)]))
     return Team(
         since=since,
         on_gpu=bool(team_runs) and all(run.on_gpu for run in team_runs),
-        gpu_hours_lost=sum(run.hours_lost * _share_since(run, since) for run in team_runs if run.on_gpu),
+        gpu_hours_lost=sum(run.hours_lost * share for run, share, _ in counted if run.on_gpu),
         hours=total[0] if total else _hours(Group("", ""), []),
         hit_rates=hit_rates(store.proven(projects)),
         shared_causes=shared_causes(run for run in team_runs if run.is_listed),
@@ -58,24 +67,23 @@ def read_team(store: Store, projects: Projects = None) -> Team:
     )
 
 
-def group_hours(team_runs: Sequence[TeamRun], since: datetime, shares: Callable[[TeamRun], Shares]) -> list[GroupHours]:
-    """Most hours lost first. A run's hours are spread evenly over its life; what was before ``since`` is left out."""
-    members: dict[Group, list[tuple[TeamRun, float]]] = defaultdict(list)
-    for run in team_runs:
-        recent = _share_since(run, since)
-        for group, share in shares(run):
-            members[group].append((run, share * recent))
+def group_hours(counted: Sequence[Counted], shares: Callable[[TeamRun], Shares]) -> list[GroupHours]:
+    """Most hours lost first. A run's hours are spread evenly over its life."""
+    members: dict[Group, list[Counted]] = defaultdict(list)
+    for each in counted:
+        for group, share in shares(each.run):
+            members[group].append(each._replace(share=share * each.share))
     groups = [_hours(group, runs) for group, runs in members.items()]
     return sorted(groups, key=lambda group: -group.hours_lost)
 
 
-def _hours(group: Group, runs: Sequence[tuple[TeamRun, float]]) -> GroupHours:
-    saved = together((share, recoverable(run)) for run, share in runs)
+def _hours(group: Group, members: Sequence[Counted]) -> GroupHours:
+    saved = together((share, saved) for _, share, saved in members)
     return GroupHours(
         name=group.name,
-        runs=len({run.run_id for run, _ in runs}),
-        hours_lost=sum(share * run.hours_lost for run, share in runs),
-        hours_used=sum(share * run.hours_used for run, share in runs),
+        runs=len({run.run_id for run, _, _ in members}),
+        hours_lost=sum(share * run.hours_lost for run, share, _ in members),
+        hours_used=sum(share * run.hours_used for run, share, _ in members),
         hours_recoverable=saved.hours,
         hours_recoverable_low=saved.low,
         hours_recoverable_high=saved.high,

@@ -68,6 +68,18 @@ def test_what_several_runs_lost_is_told_together(store: Store) -> None:
     assert [(group.name, group.hours_lost) for group in team.projects] == [("vision", 6.0)]
 
 
+def test_mounts_share_the_hours_of_a_run_by_the_files_that_all_its_ranks_have_seen(store: Store) -> None:
+    judge(store, "a", hostname="node-1")
+    places = [
+        {"loader": "train", **PLACE},
+        {"loader": "train", **PLACE, "device": "nas:/y", "mount": "/y", "files_seen": 2},
+    ]
+    post(store, [made_window(0, run_id="a", rank=1, run=RUN | {"hostname": "node-1"}, storage=places)])
+    team = read_team(store)
+    assert [(group.name, group.hours_lost) for group in team.mounts] == [("nas:/x", 1.5), ("nas:/y", 0.5)]
+    assert [(group.name, group.hours_lost) for group in team.hosts] == [("node-1", 2.0)]
+
+
 def test_a_run_is_told_whom_it_shares_its_cause_with_before_its_verdict_is_saved(store: Store) -> None:
     judge(store, "a")
     judge(store, "b", cause="no_workers")

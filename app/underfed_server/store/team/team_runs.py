@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, case, func, select
+from sqlalchemy import BigInteger, Column, ColumnElement, Connection, Row, RowMapping, Select, and_, case, func, select
 
 from underfed_server.model import BestAdvice, LedgerEntry, ProjectInfo, StorageKind, UserInfo
 from underfed_server.names import CauseName, Projects
@@ -33,7 +33,9 @@ class HostUse:
 
 @dataclass(frozen=True, slots=True)
 class MountUse:
-    """A mount with data of a run's judged loader. ``device`` of a network mount names it on every host alike."""
+    """A mount with data of a run's judged loader. ``device`` of a network mount names it on every host alike.
+    ``files_seen``: by all ranks of the host.
+    """
 
     hostname: str | None
     mount: str
@@ -91,12 +93,19 @@ def _judged(since: datetime) -> Select[Any]:
 
 
 def _removed(row: RowMapping) -> TeamRun:
-    """Of its name and its last loader's settings nothing is left."""
+    """Of its name and its last loader's settings nothing is left, nor of what its hosts are."""
     places = row["places"]
     missing = {"name": "", "edited_name": None, "last_seen_at": row["ended_at"], "archived_at": None}
-    judged = next((each["loader"] for each in (*places["loaders"], *places["mounts"])), None)
-    of_run = {**row, **missing, "deleted_at": row["ended_at"], "loader": judged}
-    return _team_run(of_run, [{"host": None, **each} for each in places["ranks"]], places["mounts"], places["loaders"])
+    hostnames = {rank["rank"]: rank["hostname"] for rank in places["ranks"]}
+    counts = Counter(hostname for hostname in hostnames.values() if hostname)
+    files: Counter[MountUse] = Counter()
+    for each in places["mounts"]:
+        of_host = MountUse(hostnames.get(each["rank"]), each["mount"], each["device"], each["kind"])
+        files[of_host] += each["files_seen"]
+    mounts = [replace(mount, files_seen=count) for mount, count in files.items()]
+    info = places["loaders"][0]["info"] if places["loaders"] else {}
+    hosts = [_host(hostname, ranks, {}) for hostname, ranks in counts.items()]
+    return _team_run({**row, **missing, "deleted_at": row["ended_at"]}, hosts, mounts, info)
 
 
 def read_team_run(connection: Connection, run_id: str) -> TeamRun:
@@ -168,65 +177,67 @@ def _hours(lost: Column[Any], used: Column[Any]) -> tuple[ColumnElement[Any], Co
 
 def _team_runs(connection: Connection, rows: Sequence[RowMapping]) -> list[TeamRun]:
     run_ids = [row["run_id"] for row in rows]
-    ranks, places, loaders = (_by_run(connection, columns, run_ids) for columns in (_RANK, _PLACE, _LOADER))
-    return [_team_run(row, *(beside.get(row["run_id"], []) for beside in (ranks, places, loaders))) for row in rows]
-
-
-# Not whole rows: reading the other columns would take most of the time.
-_run, _rank, _place, _loader = tables.run.c, tables.rank.c, tables.storage.c, tables.loader.c
-_RUN: Columns = (
-    _run.run_id, _run.name, _run.edited_name, _run.project, _run.user, _run.cause, _run.hours_lost, _run.hours_used,
-    _run.gpu_hours_lost, _run.started_at, _run.ended_at, _run.last_seen_at, _run.loader, _run.best_advice,
-    _run.archived_at, _run.deleted_at,
-)  # fmt: skip
-_RANK: Columns = (_rank.run_id, _rank.rank, _rank.hostname, _rank.host)
-_PLACE: Columns = (
-    _place.run_id, _place.rank, _place.loader, _place.mount, _place.device, _place.kind, _place.files_seen,
-)  # fmt: skip
-_LOADER: Columns = (_loader.run_id, _loader.loader, _loader.info)
-
-
-def _by_run(connection: Connection, columns: Columns, run_ids: Iterable[str]) -> Mapping[str, list[RowMapping]]:
-    found: dict[str, list[RowMapping]] = defaultdict(list)
-    for row in connection.execute(select(*columns).where(columns[0].in_(list(run_ids)))).mappings():
-        found[row["run_id"]].append(row)
+    ranks, facts, mounts, loaders = (
+        _by_run(connection, statement, run_ids) for statement in (_RANKS, _FACTS, _MOUNTS, _LOADERS)
+    )
+    found = []
+    for row in rows:
+        run_id = row["run_id"]
+        of_hosts = {each.hostname: each.host for each in facts[run_id] if each.host}
+        hosts = [_host(each.hostname, each.ranks, of_hosts.get(each.hostname, {})) for each in ranks[run_id]]
+        info = loaders[run_id][0].info if loaders[run_id] else {}
+        seen = [MountUse(of.hostname, of.mount, of.device, of.kind, of.files_seen) for of in mounts[run_id]]
+        found.append(_team_run(row, hosts, seen, info))
     return found
 
 
-Row = RowMapping | Mapping[str, Any]
+# Not whole rows, nor one of each rank: reading the others would take most of the time.
+_run, _rank, _place, _loader = tables.run.c, tables.rank.c, tables.storage.c, tables.loader.c
+_RUN: Columns = (
+    _run.run_id, _run.name, _run.edited_name, _run.project, _run.user, _run.cause, _run.hours_lost, _run.hours_used,
+    _run.gpu_hours_lost, _run.started_at, _run.ended_at, _run.last_seen_at, _run.best_advice, _run.archived_at,
+    _run.deleted_at,
+)  # fmt: skip
+_HOST = _rank.run_id, _rank.hostname
+_RANKS = select(*_HOST, func.count().label("ranks")).where(_rank.hostname != "").group_by(*_HOST).order_by(*_HOST)
+_FACTS = select(*_HOST, _rank.host).where(_rank.host.is_not(None)).order_by(_rank.run_id, _rank.rank)
+_MOUNT = _place.run_id, _rank.hostname, _place.mount, _place.device, _place.kind
+_MOUNTS = (
+    select(*_MOUNT, func.sum(_place.files_seen).cast(BigInteger).label("files_seen"))
+    .join(tables.run, and_(_run.run_id == _place.run_id, _run.loader == _place.loader))
+    .outerjoin(tables.rank, and_(_rank.run_id == _place.run_id, _rank.rank == _place.rank))
+    .group_by(*_MOUNT)
+    .order_by(*_MOUNT)
+)
+_LOADERS = select(_loader.run_id, _loader.info).join(
+    tables.run, and_(_run.run_id == _loader.run_id, _run.loader == _loader.loader)
+)
 
 
-def _team_run(row: Row, ranks: Sequence[Row], places: Sequence[Row], loaders: Sequence[Row]) -> TeamRun:
-    hostnames = {rank["rank"]: rank["hostname"] for rank in ranks}
-    mounts = (
-        MountUse(hostnames.get(place["rank"]), place["mount"], place["device"], place["kind"], place["files_seen"])
-        for place in places
-        if place["loader"] == row["loader"]
-    )
-    judged = (each for each in loaders if each["loader"] == row["loader"])
+def _by_run(connection: Connection, statement: Select[Any], run_ids: Sequence[str]) -> Mapping[str, list[Row[Any]]]:
+    found: dict[str, list[Row[Any]]] = defaultdict(list)
+    for row in connection.execute(statement.where(statement.selected_columns.run_id.in_(run_ids))):
+        found[row.run_id].append(row)
+    return found
+
+
+def _team_run(
+    row: Mapping[str, Any] | RowMapping, hosts: Iterable[HostUse], mounts: Iterable[MountUse], info: Mapping[str, Any]
+) -> TeamRun:
+    """``info``: of its judged loader."""
     return TeamRun(
         **{name: row[name] for name in ("run_id", "project", "user", "cause", "started_at")},
         name=row["name"] if row["edited_name"] is None else row["edited_name"],
         hours_lost=row["hours_lost"] or 0.0,
         hours_used=row["hours_used"] or 0.0,
         ended_at=row["ended_at"] or row["last_seen_at"],
-        hosts=_hosts(ranks),
-        mounts=tuple(dict.fromkeys(mounts)),
-        dataset_type=next((each["info"].get("dataset_type") for each in judged), None),
+        hosts=tuple(hosts),
+        mounts=tuple(mounts),
+        dataset_type=info.get("dataset_type"),
         best_advice=None if row["best_advice"] is None else BestAdvice.model_validate(row["best_advice"]),
         on_gpu=row["gpu_hours_lost"] is not None,
         is_listed=row["archived_at"] is None and row["deleted_at"] is None,
     )
-
-
-def _hosts(ranks: Sequence[Row]) -> tuple[HostUse, ...]:
-    """One rank of a host reports its facts."""
-    facts = {rank["hostname"]: rank["host"] for rank in ranks if rank["host"]}
-    counts: dict[str, int] = defaultdict(int)
-    for rank in ranks:
-        if rank["hostname"]:
-            counts[rank["hostname"]] += 1
-    return tuple(_host(hostname, count, facts.get(hostname) or {}) for hostname, count in counts.items())
 
 
 def _host(hostname: str, ranks: int, facts: Mapping[str, Any]) -> HostUse:
