@@ -26,7 +26,8 @@ WARM = ("-W", "ignore:Module already imported so cannot be rewritten")
 ON_SQLITE = ("-k", "not postgresql")
 VITEST = ("node_modules/.bin/vitest", "run", "--reporter=dot")
 
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (?P<test>.+?)(?: - .*)?$", re.MULTILINE)
+# What a test logged also begins with ERROR.
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (?P<test>tests/.+?)(?: - .*)?$", re.MULTILINE)
 _FAILED_PAGE = re.compile(r"^\s*FAIL\s+(?P<test>.+)$", re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
