@@ -143,6 +143,7 @@ class OwnNumber(int):
     [
         {"self": Own.__new__(Own), "size": (1, 2)},
         {"self": Loud("Loud", (), {}), "size": (1, 2)},
+        {"self": Loud("Loud", (), {})(), "size": (1, 2)},
         {"self": Image.Image.__new__(Image.Image), "size": (1, 2)},
         {"self": JpegImageFile.__new__(JpegImageFile), "size": (1, 2)},
         {"self": None, "size": (1, 2)},
