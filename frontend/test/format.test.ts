@@ -79,10 +79,12 @@ test('percents below ten have one digit more, as in the verdict’s sentence', (
 })
 
 test('ages and positions', () => {
-  expect([48, 119, 720, 11_160, 183_600].map(formatAge)).toEqual([
+  expect([48, 119, 720, 3_599, 3_660, 11_160, 183_600].map(formatAge)).toEqual([
     '48 s',
     '119 s',
     '12 min',
+    '59 min',
+    '1 h 01 min',
     '3 h 06 min',
     '2 d 3 h',
   ])

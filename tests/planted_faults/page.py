@@ -262,4 +262,20 @@ PAGE = (
         "!hasPercentiles(shown)",
         ("frontend/test/charts/declared/run.test.ts",),
     ),
+    Fault(
+        "a list that could not be read while the service failed is taken for read",
+        "frontend/src/store/runs.ts",
+        "if (!isAnswered && asking === filter)",
+        "if (isAnswered && asking === filter)",
+        ("frontend/test/store/runs.test.ts",),
+        escapes_before=True,
+    ),
+    Fault(
+        "an hour is sixty-two minutes",
+        "frontend/src/format.ts",
+        "if (min < 60) return `${min} min`",
+        "if (min < 62) return `${min} min`",
+        ("frontend/test/format.test.ts",),
+        escapes_before=True,
+    ),
 )

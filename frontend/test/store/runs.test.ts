@@ -295,6 +295,17 @@ test('a failing service leaves the rows and says so', async () => {
   expect(runs.order.value).toEqual(['a', 'b'])
 })
 
+test('what was to be read while the service failed is read once it answers again', async () => {
+  const answering = fetch
+  vi.stubGlobal('fetch', () => Promise.resolve(new Response('{}', { status: 500 })))
+  heard({ run_id: 'b', hours_lost: 3, status: 'finished' })
+  await vi.advanceTimersByTimeAsync(5_000)
+  vi.stubGlobal('fetch', answering)
+  runs.hold(false)
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(asked.filter(url => url.includes('limit=200'))).toHaveLength(1)
+})
+
 test('a list that was opened while nobody answered is read when somebody does', async () => {
   const answering = fetch
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('no answer')))
