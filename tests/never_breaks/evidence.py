@@ -74,7 +74,7 @@ def assert_accounted_for(service: Service, steps: int) -> int:
     return int(losses["dropped_steps"])
 
 
-def push(*arguments: str) -> Done:
+def push(*arguments: str, **variables: str) -> Done:
     """``underfed push``, by a Python that has imported it."""
     launcher = "tests.fakes.imported_launcher"
-    return end(start("underfed.commands.cli", ["push", *arguments], environment(), imported=launcher))
+    return end(start("underfed.commands.cli", ["push", *arguments], environment(**variables), imported=launcher))
