@@ -95,8 +95,8 @@ def forking_interpreter() -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def forked_collectors(guest: None, forking_interpreter: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To start Python and import is most of what a collector costs here. Not below ``underfed run``, nor in
-    ``tests/never_breaks``.
+    """To start Python and import is most of what a collector costs here. Not below ``underfed run``, and in
+    ``tests/never_breaks`` only where it is asked for.
     """
     monkeypatch.setenv(launch.COLLECTOR, forking_interpreter)
 
