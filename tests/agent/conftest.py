@@ -73,6 +73,18 @@ def guest(run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, any_serv
     assert left == []
 
 
+@pytest.fixture(autouse=True)
+def unread_source(guest: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To parse a test's file for the call that constructs a loader is a third of what a collector costs here."""
+    monkeypatch.setenv("UNDERFED_SEND_SOURCE", "0")
+
+
+@pytest.fixture
+def read_source(unread_source: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in use: the call that constructs a loader is sent."""
+    monkeypatch.delenv("UNDERFED_SEND_SOURCE")
+
+
 @pytest.fixture(scope="session")
 def forking_interpreter() -> Iterator[str]:
     """The value of the variable that has collectors forked, not started."""
@@ -83,8 +95,8 @@ def forking_interpreter() -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def forked_collectors(guest: None, forking_interpreter: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To start Python and import is most of what a collector costs here. Not below ``underfed run``, nor in
-    ``tests/never_breaks``.
+    """To start Python and import is most of what a collector costs here. Not below ``underfed run``, and in
+    ``tests/never_breaks`` only where it is asked for.
     """
     monkeypatch.setenv(launch.COLLECTOR, forking_interpreter)
 

@@ -16,6 +16,9 @@ pytestmark = pytest.mark.long
 QUIET = ["loop", "next", "outside", "loop listed", "loop generated", "outside generated"]
 """How it is iterated, and over what: warnings are errors there."""
 
+GENERATED = QUIET[4:]
+"""Of no DataLoader either: compiled as those that are listed, for all that concerns us."""
+
 OTHERS = ["loop workers", "loop torchdata"]
 """Of which Dynamo itself warns, of multiprocessing. All of a test are compiled without us in one process and with us
 in another, both forked from one that has imported Dynamo, and compiled something: that takes seconds."""
@@ -148,7 +151,9 @@ def compiled(cases: list[str], lines: list[str], errors: list[str]) -> dict[str,
     return {case: Compiled(found, counted, lines) for case, (found, counted), lines in told}
 
 
-@pytest.mark.parametrize("cases", [QUIET, pytest.param(OTHERS, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "cases", [QUIET[:4], *(pytest.param(each, marks=pytest.mark.soak) for each in (GENERATED, OTHERS))]
+)
 def test_it_is_compiled_as_without_us(service: Service, cases: list[str]) -> None:
     all_bare, all_watched = compile_cases(cases)
     wait_until(service.ends, "the end arrives")

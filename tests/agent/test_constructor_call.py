@@ -26,6 +26,8 @@ from underfed.trainer import control
 from underfed.trainer.call_sites import Site
 from underfed.trainer.settings.constructions import source_line
 
+pytestmark = pytest.mark.usefixtures("read_source")
+
 SOURCE = """\
 import torch
 from torch.utils.data import DataLoader as Loader, DataLoader

@@ -157,7 +157,16 @@ def test_it_starts_with_no_signal_blocked_or_ignored() -> None:
 # Signals reach it once.
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGRTMIN])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        signal.SIGRTMIN,
+        # Passed on by the same lines as those two, and sent to the whole group below.
+        pytest.param(signal.SIGINT, marks=pytest.mark.soak),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.soak),
+    ],
+)
 def test_a_signal_to_the_launcher_is_passed_on(number: signal.Signals) -> None:
     job = counting()
     job.send_signal(number)
@@ -165,7 +174,7 @@ def test_a_signal_to_the_launcher_is_passed_on(number: signal.Signals) -> None:
     assert (done.returncode, done.stdout) == (1, f"[{int(number)}]\n".encode())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGWINCH])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGWINCH, marks=pytest.mark.soak)])
 def test_a_signal_to_the_whole_group_is_not_doubled(number: signal.Signals) -> None:
     job = counting()
     os.killpg(job.pid, number)

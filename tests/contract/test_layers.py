@@ -61,13 +61,18 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(), filename=str(path))
 
 
-def imported(tree: ast.Module) -> Iterator[str]:
-    """Absolute names of what a module imports anywhere in it."""
-    for node in ast.walk(tree):
+@cache
+def imported(tree: ast.Module) -> list[str]:
+    """Absolute names of what a module imports anywhere in it. No expression can import."""
+    found: list[str] = []
+    nodes: list[ast.AST] = [tree]
+    for node in nodes:  # which are more and more
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+        nodes += [each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.expr)]
+    return found
 
 
 def imported_at_import_time(tree: ast.Module) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
@@ -14,7 +13,7 @@ import pytest
 
 import underfed
 from tests.app.serving import IMPORTED
-from tests.fakes.forkserver import start
+from tests.fakes.forkserver import python, start
 from tests.fakes.jobs import end, environment
 from underfed.commands.cli import help_text
 from underfed_server.model import Bound, Level, Status, TuningStatus
@@ -101,12 +100,12 @@ def test_the_readmes_line_is_all_a_script_needs(tmp_path: Path) -> None:
         "print([batch[0].tolist() for batch in loader])\n"
     )
     environment = {"UNDERFED_DIR": str(tmp_path), "UNDERFED_URL": "http://127.0.0.1:9", "PATH": "/usr/bin:/bin"}
-    ran = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False)
+    ran = subprocess.run([python(), str(script)], env=environment, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout) == (0, "[[0, 1, 2, 3], [4, 5, 6, 7]]\n"), ran.stderr
     page, *rest = ran.stderr.splitlines()
     assert page.startswith("underfed: run train at http://127.0.0.1:9/runs/")
     # Of a collector that has not answered by the end, as where others have the cores, nothing is said.
-    assert len(rest) <= 1 and all("`underfed push` sends them" in line for line in rest)
+    assert len(rest) <= 1 and all("`underfed push` sends" in line for line in rest)
 
 
 def test_the_readme_is_short() -> None:

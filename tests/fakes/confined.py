@@ -1,7 +1,7 @@
 """A training job that sees another host: other mounts, processes, user, clock; for it and its children only.
 
-``python -m tests.fakes.confined --shm size=1m --user 65534 -- --workers 2`` runs ``tests.fakes.training``. Mounts and
-users need root.
+``python -m tests.fakes.confined --shm size=1m --user 65534 -- --workers 2`` runs ``tests.fakes.training``, or another
+program. Mounts and users need root.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="interpreter that this process believes to run in")
     parser.add_argument("--try", action="store_true", dest="is_trial", help="only set up the host, without the job")
     parser.add_argument("--first", action="store_true", help="be process 1, as in a container; all ends with it")
+    parser.add_argument("--program", default="tests.fakes.training", help="module")
     parser.add_argument("job", nargs="*")
     options = parser.parse_args()
     forget_agent()
@@ -48,7 +49,7 @@ def main() -> None:
     if options.is_trial:
         return
     sys.argv = ["training", *options.job]
-    runpy.run_module("tests.fakes.training", run_name="__main__", alter_sys=True)
+    runpy.run_module(options.program, run_name="__main__", alter_sys=True)
 
 
 def forget_agent() -> None:

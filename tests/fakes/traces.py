@@ -68,7 +68,7 @@ def _is_ending(pid: int) -> bool:
 
 def only_collector(run_id: str) -> int:
     """The one that stays: where the first is slow to start, a rank starts another, which finds the run served."""
-    wait_until(lambda: len(collectors_of(run_id)) == 1, "one collector stays")
+    wait_until(lambda: len(collectors_of(run_id)) == 1, "one collector stays", longest_pause_s=0.1)
     return collectors_of(run_id)[0]
 
 

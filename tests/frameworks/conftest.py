@@ -12,11 +12,15 @@ from typing import Any
 
 import pytest
 
+from tests.agent.conftest import forking_interpreter
 from tests.fakes.environment import clean_environment
 from tests.fakes.forkserver import start
 from tests.fakes.received import Received, agent_errors, names, received
 from tests.fakes.service import Service, running_service, wait_until
 from tests.frameworks.program import AUTOMATIC, BARE, LOGGED, PAGE, WATCHED
+from underfed.exchange import launch
+
+__all__ = ["forking_interpreter", "ran"]
 
 LONGEST_S = 500
 
@@ -72,10 +76,11 @@ def batches(seen: Any) -> Any:
 
 
 @pytest.fixture(scope="module", params=["0", pytest.param("1", marks=pytest.mark.soak(passes=1, of=2))])
-def ran(request: pytest.FixtureRequest) -> Iterator[Ran]:
+def ran(request: pytest.FixtureRequest, forking_interpreter: str) -> Iterator[Ran]:
     """The results of the test module, which is its own program. With ``--soak`` it is profiled."""
     with running_service() as service, TemporaryDirectory(prefix="underfed-test-", dir="/dev/shm") as rings:
         variables = clean_environment(
+            **{launch.COLLECTOR: forking_interpreter},
             UNDERFED_STRICT="1",
             UNDERFED_URL=service.url,
             UNDERFED_DIR=rings,

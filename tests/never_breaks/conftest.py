@@ -7,10 +7,30 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.conftest import any_service, guest, run_id, service
+from tests.agent.conftest import any_service, forking_interpreter, guest, run_id, service, started_collectors
 from tests.fakes.service import Service
+from underfed.exchange import launch
 
-__all__ = ["absent_service", "any_service", "go_on", "guest", "rings", "run_id", "service", "short_linger"]
+__all__ = [
+    "absent_service",
+    "any_service",
+    "forked_collectors",
+    "forking_interpreter",
+    "go_on",
+    "guest",
+    "rings",
+    "run_id",
+    "service",
+    "short_linger",
+    "started_collectors",
+]
+
+
+@pytest.fixture
+def forked_collectors(guest: None, forking_interpreter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the agent's own tests, where it is asked for: where a collector's process itself is not what is harmed,
+    and its host is none of its own."""
+    monkeypatch.setenv(launch.COLLECTOR, forking_interpreter)
 
 
 @pytest.fixture(autouse=True)

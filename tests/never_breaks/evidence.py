@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from tests.fakes.forkserver import Job, start
-from tests.fakes.jobs import Done, environment, run_job, run_python
+from tests.fakes.jobs import Done, end, environment, run_job
 from tests.fakes.service import Service
 
 STEPS = 20
@@ -75,6 +74,7 @@ def assert_accounted_for(service: Service, steps: int) -> int:
     return int(losses["dropped_steps"])
 
 
-def push(*arguments: str, **options: Any) -> Done:
-    done = run_python("-m", "underfed.commands.cli", "push", *arguments, **options)
-    return Done(done.returncode, done.stdout, done.stderr)
+def push(*arguments: str, **variables: str) -> Done:
+    """``underfed push``, by a Python that has imported it."""
+    launcher = "tests.fakes.imported_launcher"
+    return end(start("underfed.commands.cli", ["push", *arguments], environment(**variables), imported=launcher))

@@ -20,15 +20,16 @@ from tests.never_breaks.evidence import (
 )
 from underfed.collector.spool.segment import count_frames
 
-LONG = ("--length", "1600", "--work-ms", "4", "--epochs", "1", "--workers", "1")
-LONG_STEPS = 400
+LONG = ("--length", "400", "--work-ms", "16", "--epochs", "1", "--workers", "1")
+LONG_STEPS = 100
+MIDDLE = "25"
 LOST_AT_MOST = 4
 """Steps that are lost with a collector that is killed: those in progress, which the next one cannot complete."""
 
 
 def start_long_job(service: Service, go_on: Path, *arguments: str) -> Job:
     """It waits in its middle."""
-    job = start_job(*arguments, "--at", "100", "--wait-for", str(go_on))
+    job = start_job(*arguments, "--at", MIDDLE, "--wait-for", str(go_on))
     wait_until(lambda: service.count_steps() > 20, "steps arrive")
     return job
 
@@ -40,24 +41,24 @@ def end_collector(run_id: str, how: signal.Signals) -> int:
 
 
 def test_the_training_starts_another_collector_where_one_was_killed(service: Service, run_id: str, go_on: Path) -> None:
-    arguments = ("--length", "800", "--work-ms", "5", "--epochs", "4", "--workers", "1")
+    arguments = ("--length", "200", "--work-ms", "20", "--epochs", "4", "--workers", "1")
     job = start_long_job(service, go_on, *arguments, "--wait-from", "1")
     wait_until(lambda: ("train", 1) in service.epochs(), "a second epoch begins")
     killed = end_collector(run_id, signal.SIGKILL)
     go_on.touch()
-    wait_until(lambda: set(collectors_of(run_id)) - {killed}, "another one is there")
+    wait_until(lambda: set(collectors_of(run_id)) - {killed}, "another one is there", longest_pause_s=0.1)
     assert job.poll() is None
     assert_untouched(end(job), *arguments)
     wait_until(service.ends, "the end arrives")
-    assert assert_accounted_for(service, 800) <= LOST_AT_MOST
-    assert [epoch["steps"] for epoch in service.epochs().values()] == [200] * 4
+    assert assert_accounted_for(service, 200) <= LOST_AT_MOST
+    assert [epoch["steps"] for epoch in service.epochs().values()] == [50] * 4
     assert [epoch["ended"] for epoch in service.epochs().values()] == ["exhausted"] * 4
 
 
 def test_a_push_in_between_takes_nothing_from_the_next_collector(
     absent_service: Service, run_id: str, tmp_path: Path, go_on: Path
 ) -> None:
-    job = start_job(*LONG, "--at", "100", "--wait-for", str(go_on))
+    job = start_job(*LONG, "--at", MIDDLE, "--wait-for", str(go_on))
     wait_until(lambda: any(map(count_frames, tmp_path.glob("data/spool/*/*.segment"))), "a window is kept")
     end_collector(run_id, signal.SIGKILL)
     wait_for_collectors(run_id)
@@ -122,7 +123,7 @@ def test_a_collector_that_is_stopped_for_long_misses_whole_steps_and_counts_them
 
 
 def test_a_collector_that_is_stopped_at_the_end_delays_nobody(service: Service, run_id: str, go_on: Path) -> None:
-    arguments = ("--length", "1600", "--work-ms", "4", "--epochs", "1")
+    arguments = ("--length", "400", "--work-ms", "16", "--epochs", "1")
     job = start_long_job(service, go_on, *arguments)
     collector = end_collector(run_id, signal.SIGSTOP)
     go_on.touch()

@@ -26,6 +26,8 @@ from tests.never_breaks.evidence import (
 from underfed.collector.spool.segment import read_segment
 from underfed.collector.wire import decode_window
 
+pytestmark = pytest.mark.usefixtures("forked_collectors")
+
 SIZE = "1m"
 LONG = ("--length", "4000", "--work-ms", "4", "--epochs", "1")
 LONG_STEPS = 1000
@@ -188,6 +190,7 @@ def test_rings_that_somebody_removes_are_read_to_the_end(service: Service, rings
     assert delivered(service) == list(range(SHORTER_STEPS))
 
 
+@pytest.mark.usefixtures("started_collectors")
 def test_what_is_kept_beside_the_rings_outlives_the_collector(
     absent_service: Service, disk: Path, run_id: str, rings: Path, go_on: Path
 ) -> None:

@@ -155,6 +155,7 @@ def test_without_a_place_for_rings_one_line_says_so_and_training_goes_on(service
     assert service.windows == []
 
 
+@pytest.mark.usefixtures("forked_collectors")
 def test_a_clock_that_is_set_back_does_not_change_the_order_of_incarnations(service: Service) -> None:
     """The same run begins again, an hour earlier by the wall clock; each time its own clock begins at 0."""
     for wall_clock_s in (0, -3600):

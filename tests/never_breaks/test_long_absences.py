@@ -8,6 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.fakes.jobs import run_job
 from tests.fakes.service import Service
 from tests.fakes.traces import wait_for_collectors
@@ -15,6 +17,8 @@ from tests.never_breaks.evidence import assert_all_arrived, push
 from underfed.collector.spool.segment import Frame, read_segment
 from underfed.collector.spool.spool_directory import BOUND_BYTES
 from underfed.collector.wire import COMPRESSION, decode_window
+
+pytestmark = pytest.mark.usefixtures("forked_collectors")
 
 Columns = dict[str, Any]
 DAYS_S = 48 * 3600

@@ -18,6 +18,8 @@ from tests.never_breaks.evidence import (
     window_indexes,
 )
 
+pytestmark = pytest.mark.usefixtures("forked_collectors")
+
 ERROR = {"error": {"code": "x", "message": "no"}}
 PAGE = b"<html>Bad gateway</html>"
 

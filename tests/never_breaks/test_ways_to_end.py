@@ -14,6 +14,8 @@ from tests.never_breaks.evidence import assert_all_arrived, delivered
 from underfed.collector.reading.ends import UNTOLD
 from underfed.host.process_end import ProcessEnd
 
+pytestmark = pytest.mark.usefixtures("forked_collectors")
+
 ENDS = ["normally", "break", "raise", "loader raises", "exit 3", "interrupt", "terminate", "kill", "fault", "leave"]
 ENDS += ["exit after a traceback", "exit with words", "exit 0 after an error"]
 ENDS += ["fail at exit", "leave at exit", "die at exit"]

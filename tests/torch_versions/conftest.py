@@ -12,11 +12,15 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.agent.conftest import forking_interpreter
 from tests.fakes.forkserver import start
 from tests.fakes.jobs import environment
 from tests.fakes.service import Service, running_service, wait_until
 from tests.torch_versions.record import RECORDED, record, recorded_releases
 from tests.torch_versions.wheels import newest_release
+from underfed.exchange import launch
+
+__all__ = ["forking_interpreter", "run", "sources"]
 
 NEWEST = "newest"
 """As the package index has it."""
@@ -69,14 +73,16 @@ RELEASES = [
 
 
 @pytest.fixture(scope="session", params=RELEASES)
-def run(request: pytest.FixtureRequest, sources: Callable[[str], Path]) -> Run:
-    return run_on(sources(request.param))
+def run(request: pytest.FixtureRequest, sources: Callable[[str], Path], forking_interpreter: str) -> Run:
+    return run_on(sources(request.param), forking_interpreter)
 
 
-def run_on(root: Path, *loaders: str) -> Run:
-    """Draw from these loaders (from all, where none is named) on the sources in ``root``."""
+def run_on(root: Path, collectors: str, *loaders: str) -> Run:
+    """Draw from these loaders (from all, where none is named) on the sources in ``root``. ``collectors``: as the
+    fixture ``forking_interpreter`` has it."""
     with running_service() as service, TemporaryDirectory(prefix="underfed-test-", dir="/dev/shm") as rings:
         variables = environment(
+            **{launch.COLLECTOR: collectors},
             TORCH_DATA_SOURCES=str(root),
             UNDERFED_DIR=rings,
             UNDERFED_RINGS=rings,

@@ -86,13 +86,18 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def newest(sources: Callable[[str], Path]) -> Path:
-    return sources(recorded_releases()[-1])
+    """With its byte code, so that of each changed copy only what was changed is compiled."""
+    root = sources(recorded_releases()[-1])
+    compileall.compile_dir(root, quiet=1)
+    return root
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_built_differently_is_named_and_the_rest_is_measured(name: str, newest: Path, tmp_path: Path) -> None:
+def test_what_is_built_differently_is_named_and_the_rest_is_measured(
+    name: str, newest: Path, tmp_path: Path, forking_interpreter: str
+) -> None:
     case = CASES[name]
-    run = run_on(changed(newest, tmp_path / "torch", case.changes), *LOADERS)
+    run = run_on(changed(newest, tmp_path / "torch", case.changes), forking_interpreter, *LOADERS)
     assert_training_is_unchanged(run)
     for loader, reasons in run.not_measured.items():
         lost = case.facts - (NO_QUEUE if loader == "no workers" else set())
@@ -107,12 +112,12 @@ def test_what_is_built_differently_is_named_and_the_rest_is_measured(name: str, 
 
 
 def test_without_sources_beside_the_code_training_is_measured_by_wrappers_and_the_run_says_what_they_cost(
-    newest: Path, tmp_path: Path
+    newest: Path, tmp_path: Path, forking_interpreter: str
 ) -> None:
     """A torch that was installed as byte code alone."""
     root = changed(newest, tmp_path / "torch", ())
     leave_byte_code_alone(root)
-    run = run_on(root, *LOADERS)
+    run = run_on(root, forking_interpreter, *LOADERS)
     bare = run.bare
     assert {name: list(map(without_our_frames, seen)) for name, seen in run.watched.items()} == bare
     assert (run.left, run.failures) == ([], 0)
@@ -147,7 +152,7 @@ def leave_byte_code_alone(root: Path) -> None:
 
 def changed(sources: Path, directory: Path, changes: tuple[Change, ...]) -> Path:
     """A copy with these changes in it. Each must find something to change."""
-    root = shutil.copytree(sources, directory, ignore=shutil.ignore_patterns("__pycache__"))
+    root = shutil.copytree(sources, directory)
     for change in changes:
         file = root / "torch" / "utils" / "data" / change.file
         text, count = re.subn(change.old, change.new, file.read_text())

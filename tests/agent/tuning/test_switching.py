@@ -306,7 +306,7 @@ def interrupted_pass(at: int) -> tuple[list[int], tuple[str, int] | None]:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of one constructed in part
 @pytest.mark.parametrize(
     ("first", "step"),
-    [(0, 151), *(pytest.param(first, 97, marks=pytest.mark.soak(passes=1, of=1)) for first in (0, 31))],
+    [(0, 251), *(pytest.param(first, 97, marks=pytest.mark.soak(passes=1, of=1)) for first in (0, 31))],
 )
 def test_what_a_handler_raises_in_a_switch_loses_no_batch(
     first: int, step: int, monkeypatch: pytest.MonkeyPatch
