@@ -1,0 +1,17 @@
+"""Gains predicted from fewer steps than the service simulates, which is most of what judging takes: for tests of what
+shows them, not of the predictions.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from underfed_server.advice.prediction.altered import changed
+from underfed_server.advice.prediction.simulate import simulate
+
+SIMULATED_STEPS = 30
+"""As many events are simulated at once: fewer steps would cost no less."""
+
+SHORT = {"changed": changed, "simulate": partial(simulate, steps=SIMULATED_STEPS)}
+"""In place of those of ``underfed_server.advice.prediction.predict``: both, as tests of the service replace both for as
+long as their process lives."""
