@@ -375,6 +375,7 @@ def test_menus_and_dialogs_fit_their_words(browser: Browser, gallery: Service, s
     assert cut == []
 
 
+@pytest.mark.soak  # each time: frontend/test/kept.test.ts
 def test_the_page_works_where_the_browser_stores_nothing(page: Page, gallery: Service) -> None:
     page.add_init_script(
         """for (const name of ['localStorage', 'sessionStorage'])
@@ -428,6 +429,7 @@ def test_charts_are_as_sharp_as_the_screen_that_the_page_is_moved_to(inside: Pag
     screens.send("Emulation.setDeviceMetricsOverride", screen | {"height": 900, "deviceScaleFactor": 1})
 
 
+@pytest.mark.soak  # each time: frontend/test/store/run.test.ts
 def test_an_answer_to_an_earlier_choice_changes_nothing(inside: Page) -> None:
     page = inside
     held: list[Route] = []
@@ -457,6 +459,7 @@ def test_an_answer_to_an_earlier_choice_changes_nothing(inside: Page) -> None:
     expect(page.get_by_label("Rank", exact=True)).to_have_value("2")
 
 
+@pytest.mark.soak  # each time: frontend/test/api/live.test.ts
 def test_a_stream_that_says_nothing_is_opened_anew(timed: Page, gallery: Service) -> None:
     streams: list[Route] = []
 
@@ -473,6 +476,7 @@ def test_a_stream_that_says_nothing_is_opened_anew(timed: Page, gallery: Service
     poll(lambda: timed.wait_for_timeout(50) or len(streams) > opened)  # type: ignore[func-returns-value]
 
 
+@pytest.mark.soak  # each time: frontend/test/api/live.test.ts and store/connection.test.ts
 def test_who_has_to_sign_in_is_not_said_to_be_connecting(visitor: Page, gallery: Service) -> None:
     service = visitor.request.get(f"{gallery.address}/api/v1/service").json()
     asking = service | {"token_required": True, "signed_in": False}
@@ -484,6 +488,7 @@ def test_who_has_to_sign_in_is_not_said_to_be_connecting(visitor: Page, gallery:
     expect(visitor.locator(".link-state").first).to_have_text("connected")
 
 
+@pytest.mark.soak  # each time: frontend/test/store/connection.test.ts and store/run.test.ts
 def test_compare_and_a_missing_run_do_not_wait_for_a_stream(visitor: Page, gallery: Service) -> None:
     visitor.goto(f"{gallery.address}/compare")
     expect(visitor.locator(".link-state").first).to_have_text("connected")

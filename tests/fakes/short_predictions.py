@@ -4,7 +4,9 @@ shows them, not of the predictions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from underfed_server.advice.prediction.altered import changed
 from underfed_server.advice.prediction.simulate import simulate
@@ -12,6 +14,6 @@ from underfed_server.advice.prediction.simulate import simulate
 SIMULATED_STEPS = 30
 """As many events are simulated at once: fewer steps would cost no less."""
 
-SHORT = {"changed": changed, "simulate": partial(simulate, steps=SIMULATED_STEPS)}
+SHORT: Mapping[str, Any] = {"changed": changed, "simulate": partial(simulate, steps=SIMULATED_STEPS)}
 """In place of those of ``underfed_server.advice.prediction.predict``: both, as tests of the service replace both for as
 long as their process lives."""
