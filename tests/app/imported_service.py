@@ -1,5 +1,5 @@
 """What a service has imported and built before it reads its settings: the fork server that starts services for tests
-imports this.
+imports this. It predicts gains from fewer steps: what tests ask of services that run is not how near they come.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import uvloop  # noqa: F401
 from pytest import MonkeyPatch
 
 import underfed_server.__main__
+from tests.fakes.short_predictions import SHORT
 from underfed_server import logs
+from underfed_server.advice.prediction import predict
 from underfed_server.api import application as api
 
 __all__ = ["underfed_server"]
@@ -32,8 +34,11 @@ def _be_another_process() -> None:
 
 os.register_at_fork(after_in_child=_be_another_process)
 
+_for_good = MonkeyPatch()
+for _name, _short in SHORT.items():
+    _for_good.setattr(predict, _name, _short)
 _routes = api.skeleton()
-MonkeyPatch().setattr(api, "skeleton", lambda: _routes)
+_for_good.setattr(api, "skeleton", lambda: _routes)
 for _route in _routes.routes:
     # Each works out at its first request what it takes and gives: half of what a service costs that is asked little.
     _route.matches({"type": "http", "method": "GET", "path": "/nothing", "headers": []})

@@ -37,6 +37,16 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield served
 
 
+@pytest.fixture(scope="module")
+def home(address: str) -> str:
+    return address
+
+
+@pytest.fixture
+def page(inside: Page) -> Page:
+    return inside
+
+
 def hurried(window: dict[str, object]) -> dict[str, object]:
     """Without its waits."""
     steps = dict(window["steps"][0])  # type: ignore[index]  # a window of the made stream has one block of steps
@@ -60,8 +70,8 @@ def painted(page: Page) -> int:
     )
 
 
-def test_runs_that_were_ticked_are_compared_by_a_key(address: str, page: Page) -> None:
-    page.goto(address)
+def test_runs_that_were_ticked_are_compared_by_a_key(page: Page) -> None:
+    move(page, "/")
     page.get_by_label("Select slow").check()
     expect(page.get_by_role("button", name="Compare")).to_be_disabled()
     page.get_by_label("Select quick").check()
@@ -78,8 +88,8 @@ def test_runs_that_were_ticked_are_compared_by_a_key(address: str, page: Page) -
     assert found.violations_count == 0, found.generate_report()
 
 
-def test_the_baseline_is_changed_and_runs_are_removed_and_added(address: str, page: Page) -> None:
-    page.goto(f"{address}/compare?run_id=slow&run_id=quick&by=time")
+def test_the_baseline_is_changed_and_runs_are_removed_and_added(page: Page) -> None:
+    move(page, "/compare?run_id=slow&run_id=quick&by=time")
     page.get_by_role("button", name="Make quick the baseline").click()
     expect(page.locator("h1")).to_contain_text("slow is 0.")
     page.keyboard.press("/")
@@ -94,8 +104,8 @@ def test_the_baseline_is_changed_and_runs_are_removed_and_added(address: str, pa
     expect(page.locator(".run-line")).to_have_count(3)
 
 
-def test_the_chart_over_all_runs_is_read_by_keys_and_as_a_table(address: str, page: Page) -> None:
-    page.goto(f"{address}/compare?run_id=slow&run_id=quick")
+def test_the_chart_over_all_runs_is_read_by_keys_and_as_a_table(page: Page) -> None:
+    move(page, "/compare?run_id=slow&run_id=quick")
     slider = page.get_by_role("slider")
     slider.press("Home")
     expect(slider).to_have_attribute("aria-valuetext", re.compile(r"^step 0 · slow .+ms · quick .+ms$"))
@@ -107,20 +117,20 @@ def test_the_chart_over_all_runs_is_read_by_keys_and_as_a_table(address: str, pa
 
 
 def test_a_run_is_compared_with_the_earlier_one_of_its_job_from_its_own_page(address: str, page: Page) -> None:
-    page.goto(f"{address}/runs/quick")
+    move(page, "/runs/quick")
     expect(page.get_by_role("button", name="Compare with…")).to_be_visible()
     page.keyboard.press("c")
     expect(page).to_have_url(f"{address}/compare?run_id=slow&run_id=quick")
 
 
-def test_nothing_chosen_says_how_to_choose(address: str, phone: Page) -> None:
-    phone.goto(f"{address}/compare")
-    expect(phone.get_by_role("heading", name="Compare runs")).to_be_visible()
-    phone.locator(".picker li button").filter(has_text="slow").click()
-    expect(phone.get_by_text("Choose at least one more run")).to_be_visible()
-    phone.locator(".picker li button").filter(has_text="quick").click()
-    expect(phone.locator("h1")).to_contain_text("as fast as")
-    found = Axe().run(phone)
+def test_nothing_chosen_says_how_to_choose(inside_phone: Page) -> None:
+    move(inside_phone, "/compare")
+    expect(inside_phone.get_by_role("heading", name="Compare runs")).to_be_visible()
+    inside_phone.locator(".picker li button").filter(has_text="slow").click()
+    expect(inside_phone.get_by_text("Choose at least one more run")).to_be_visible()
+    inside_phone.locator(".picker li button").filter(has_text="quick").click()
+    expect(inside_phone.locator("h1")).to_contain_text("as fast as")
+    found = Axe().run(inside_phone)
     assert found.violations_count == 0, found.generate_report()
 
 
@@ -130,8 +140,8 @@ def test_a_run_that_is_not_there_is_said_and_another_can_be_chosen(address: str,
     expect(visitor.get_by_label("Find a run to add")).to_be_visible()
 
 
-def test_runs_of_other_batch_sizes_lie_along_samples_unless_asked_otherwise(address: str, page: Page) -> None:
-    page.goto(f"{address}/compare?run_id={NAMES[0]}&run_id={NAMES[2]}")
+def test_runs_of_other_batch_sizes_lie_along_samples_unless_asked_otherwise(page: Page) -> None:
+    move(page, f"/compare?run_id={NAMES[0]}&run_id={NAMES[2]}")
     panel = page.locator("#overlay")
     expect(panel.get_by_role("button", name="Samples")).to_have_attribute("aria-pressed", "true")
     expect(panel).to_contain_text("Batch sizes differ: by samples")

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.app.serving import Service, poll
-from tests.e2e.conftest import REST, move, settle
+from tests.e2e.conftest import REST, move, settle, show
 
-PAGES = {"runs": "/", "compare": "/compare", "hosts": "/hosts", "team": "/team", "alerts": "/alerts"}
+PAGES = ("/runs/vit-b16-in1k-aug2", "/", "/compare", "/hosts", "/team", "/alerts")
 ROW = "tbody a.run-name"
 
 
-def a_run(page: Page, gallery: Service) -> str:
-    page.goto(gallery.address)
-    return page.locator(ROW).first.get_attribute("href") or ""
-
-
-def opened(page: Page, gallery: Service) -> Locator:
-    page.goto(gallery.address)
-    rows = page.locator(ROW)
-    expect(rows.nth(3)).to_be_visible()
-    return rows
+def list_runs(page: Page) -> None:
+    move(page, "/")
+    expect(page.locator(ROW).nth(3)).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -34,13 +28,13 @@ def opened(page: Page, gallery: Service) -> Locator:
     [("dark", 390), pytest.param("light", 1440, marks=pytest.mark.soak)],
 )
 def test_no_page_is_without_a_name_or_contrast_or_wider_than_its_screen(
-    gallery: Service, browser: Browser, scheme: str, width: int
+    inside: Page, scheme: Literal["dark", "light"], width: int
 ) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme="dark")
-    context.add_init_script(f"localStorage.setItem('underfed-theme', '{scheme}')")
-    page = context.new_page()
-    for path in [a_run(page, gallery), *PAGES.values()]:
-        page.goto(gallery.address + path)
+    page = inside
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    for path in PAGES:
+        show(page, path)
         expect(page.locator("main h1, main .empty").first).to_be_visible()
         poll(lambda: page.evaluate("document.getAnimations().length === 0"))
         assert page.locator("html").get_attribute("data-theme") == scheme
@@ -51,7 +45,6 @@ def test_no_page_is_without_a_name_or_contrast_or_wider_than_its_screen(
             settle(page)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} at {wide}"
         page.set_viewport_size({"width": width, "height": 900})
-    context.close()
 
 
 def test_the_theme_is_light_dark_or_that_of_the_system_and_kept(gallery: Service, page: Page) -> None:
@@ -103,15 +96,15 @@ KEYS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "x X": ("j x j j X", selects(3)),
     "c": ("j x j x c", compares),
     "Esc": ("j x Escape", lambda page: expect(page.locator(".selection")).to_have_count(0)),
-    "g r": ("g h g r", shows(ROW)),
     "g c": ("g c", stands_at("**/compare*")),
     "g h": ("g h", stands_at("**/hosts*")),
     "g t": ("g t", stands_at("**/team*")),
     "g a": ("g a", stands_at("**/alerts*")),
+    "g r": ("g r", shows(ROW)),
     "t": ("t", is_dressed),
     "?": ("?", shows("dialog.keys h2")),
 }
-"""What to press from the runs on, and what must be so then."""
+"""What to press from the runs on, or from the page before, and what must be so then."""
 
 
 def copies(page: Page) -> None:
@@ -138,37 +131,18 @@ def press(page: Page, presses: str) -> None:
         settle(page)  # a row takes the focus two frames later
 
 
-def test_each_key_of_the_runs_does_what_the_list_says(gallery: Service, page: Page) -> None:
-    """Each from a list of its own, in which nothing is chosen and nothing has the focus."""
-    opened(page, gallery)
+def test_the_list_has_these_keys_and_no_other_and_each_does_what_it_says_until_they_are_switched_off(
+    gallery: Service, page: Page
+) -> None:
+    """Each from a list in which nothing is chosen and nothing has the focus, or from the page before."""
+    page.goto(gallery.address)
     for presses, is_so in KEYS.values():
+        if not presses.startswith("g "):
+            list_anew(page)
         press(page, presses)
         is_so(page)
-        if "x" in presses:  # runs stay chosen wherever one goes on the page
-            opened(page, gallery)
-            continue
-        press(page, "Escape Escape")
-        page.locator("body").evaluate("() => document.activeElement?.blur()")
-        move(page, REST)
-        expect(page.locator(ROW)).to_have_count(0)
-        move(page, "/")
-        expect(page.locator(ROW).nth(3)).to_be_visible()
-
-
-def test_each_key_of_a_run_does_what_the_list_says(gallery: Service, page: Page) -> None:
-    """In turn, on one page: what one of them does leaves the others to be done."""
-    page.goto(f"{gallery.address}/runs/vit-b16-in1k-aug2")
-    expect(page.locator("[data-fix='1']")).to_be_visible()
-    expect(page.locator(".time-panels canvas").first).to_be_visible()
-    for presses, is_so in RUN_KEYS.values():
-        press(page, presses)
-        is_so(page)
-
-
-def test_the_list_has_these_keys_and_no_other_and_they_can_be_switched_off(gallery: Service, page: Page) -> None:
-    opened(page, gallery)
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_be_visible()
+        if presses.endswith(("X", "c")) and "x" in presses:
+            choose_none(page)
     listed = {" ".join(entry.locator("kbd").all_inner_texts()) for entry in page.locator(".keys dt").all()}
     assert listed == KEYS.keys() | RUN_KEYS.keys() | FOCUSED
     page.get_by_label("Single-key shortcuts are on").uncheck()
@@ -179,10 +153,36 @@ def test_the_list_has_these_keys_and_no_other_and_they_can_be_switched_off(galle
     expect(page.get_by_text("Skip to content")).to_be_focused()
 
 
-def test_verdicts_are_told_apart_without_their_colour(gallery: Service, page: Page) -> None:
+def list_anew(page: Page) -> None:
+    press(page, "Escape Escape")
+    page.locator("body").evaluate("() => document.activeElement?.blur()")
+    move(page, REST)
+    expect(page.locator(ROW)).to_have_count(0)
+    list_runs(page)
+
+
+def choose_none(page: Page) -> None:
+    """Runs stay chosen wherever one goes on the page."""
+    list_runs(page)
+    page.locator(".selection").get_by_role("button", name="Clear").click()
+    expect(page.locator(".selection")).to_have_count(0)
+
+
+def test_each_key_of_a_run_does_what_the_list_says(inside: Page) -> None:
+    """In turn, on one page: what one of them does leaves the others to be done."""
+    page = inside
+    move(page, "/runs/vit-b16-in1k-aug2")
+    expect(page.locator("[data-fix='1']")).to_be_visible()
+    expect(page.locator(".time-panels canvas").first).to_be_visible()
+    for presses, is_so in RUN_KEYS.values():
+        press(page, presses)
+        is_so(page)
+
+
+def test_verdicts_are_told_apart_without_their_colour(inside: Page) -> None:
     """Each tone has a word and a shape of its own; the loud one also stands out by its weight."""
-    opened(page, gallery)
-    told = page.locator(".verdict-word").evaluate_all(
+    list_runs(inside)
+    told = inside.locator(".verdict-word").evaluate_all(
         "all => all.map(one => [one.className.split(' ').at(-1), one.querySelector('svg').innerHTML"
         '.replaceAll(/(fill|stroke)="[^"]*"/g, \'\'), one.firstElementChild.nextSibling.textContent,'
         " getComputedStyle(one).fontWeight])"
@@ -195,8 +195,9 @@ def test_verdicts_are_told_apart_without_their_colour(gallery: Service, page: Pa
     assert all(word.strip() for _, _, word, _ in told)
 
 
-def test_on_paper_the_runs_are_a_table_in_ink(gallery: Service, page: Page) -> None:
-    opened(page, gallery)
+def test_on_paper_the_runs_are_a_table_in_ink(inside: Page) -> None:
+    page = inside
+    list_runs(page)
     page.emulate_media(media="print")
     for gone in (".top", ".filters", "td.tick"):
         expect(page.locator(gone).first).to_be_hidden()
@@ -206,3 +207,4 @@ def test_on_paper_the_runs_are_a_table_in_ink(gallery: Service, page: Page) -> N
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     count = int(page.locator("table").first.get_attribute("aria-rowcount") or 0) - 1
     expect(page.locator(ROW)).to_have_count(count)
+    page.evaluate("dispatchEvent(new Event('afterprint'))")

@@ -64,7 +64,8 @@ def names(page: Page) -> Locator:
     return page.locator("main tbody a[href^='/runs/']")
 
 
-@pytest.mark.parametrize("grouped", ["", "&group=job"])
+# Without jobs, runs that come and go are seen by the tests below.
+@pytest.mark.parametrize("grouped", [pytest.param("", marks=pytest.mark.soak), "&group=job"])
 def test_by_their_verdict(served: Service, alpha: Training, beta: Training, page: Page, grouped: str) -> None:
     page.goto(f"{served.address}/?bound=data{grouped}")
     expect(names(page)).to_have_text(["alpha"])

@@ -15,6 +15,7 @@ from tests.app.made_hosts import FACTS, made_samples
 from tests.app.made_windows import RUN, made_stream
 from tests.app.serving import application_in, serving, settings_for
 from tests.app.store.posting import post
+from tests.e2e.conftest import settle
 from underfed_server.main import Application
 
 
@@ -57,7 +58,9 @@ def is_accessible(page: Page) -> bool:
     return True
 
 
-def test_one_look_tells_who_uses_each_host_and_where_runs_compete(address: str, page: Page) -> None:
+def test_one_look_tells_who_uses_each_host_and_a_key_leads_to_one_over_time_on_a_phone_too(
+    address: str, page: Page
+) -> None:
     page.goto(f"{address}/hosts")
     expect(page.get_by_role("heading", level=1)).to_contain_text(
         "Runs are active on both hosts. On gpu-03 they compete."
@@ -67,10 +70,10 @@ def test_one_look_tells_who_uses_each_host_and_where_runs_compete(address: str, 
     expect(crowded).to_contain_text("95.4 MiB/s")
     expect(page.get_by_text("alpha and beta compete for 8 cores, of which 0.1 are idle.")).to_be_visible()
     assert is_accessible(page)
+    as_on_a_phone(page)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1440, "height": 900})
 
-
-def test_one_host_over_time_by_the_keyboard_alone(address: str, page: Page) -> None:
-    page.goto(f"{address}/hosts")
     page.get_by_role("link", name="gpu-03").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("img", name="Cores in use")).to_be_visible()
@@ -80,6 +83,8 @@ def test_one_host_over_time_by_the_keyboard_alone(address: str, page: Page) -> N
     before = slider.get_attribute("aria-valuetext")
     page.keyboard.press("Home")
     expect(slider).not_to_have_attribute("aria-valuetext", before or "")
+    as_on_a_phone(page)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
     page.get_by_role("button", name="As table").click()
     expect(page.get_by_role("table").last).to_contain_text("Own cores")
     assert is_accessible(page)
@@ -87,14 +92,9 @@ def test_one_host_over_time_by_the_keyboard_alone(address: str, page: Page) -> N
     expect(page.get_by_role("link", name="gpu-04")).to_be_visible()
 
 
-def test_hosts_fit_a_phone(address: str, phone: Page) -> None:
-    phone.goto(f"{address}/hosts")
-    expect(phone.get_by_role("link", name="gpu-03")).to_be_visible()
-    assert phone.evaluate("() => document.documentElement.scrollWidth") <= 390
-    phone.get_by_role("link", name="gpu-03").click()
-    expect(phone.get_by_role("img", name="Cores in use")).to_be_visible()
-    assert phone.evaluate("() => document.documentElement.scrollWidth") <= 390
-    assert is_accessible(phone)
+def as_on_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    settle(page)
 
 
 def test_a_run_shows_its_host_on_its_own_time_axis(application: Application, empty: str, page: Page) -> None:

@@ -20,6 +20,7 @@ def page(inside: Page) -> Page:
     return inside
 
 
+@pytest.mark.soak  # each time: frontend/test/ui/hotspots.test.tsx
 def test_the_flame_graph_is_walked_zoomed_and_left_by_keys(page: Page) -> None:
     move(page, f"/runs/{SAMPLED}#flame")
     tree, item, state = page.get_by_role("tree"), page.get_by_role("treeitem"), page.locator(".flame-state")
@@ -48,11 +49,12 @@ def test_it_is_told_to_everyone_and_no_wider_than_the_screen(page: Page) -> None
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 900})
         settle(page)
-        found = Axe().run(page, {"include": [[".hotspot-panels"]]})
-        assert found.violations_count == 0, found.generate_report()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    found = Axe().run(page, {"include": [[".hotspot-panels"]]})
+    assert found.violations_count == 0, found.generate_report()
 
 
+@pytest.mark.soak  # each time: frontend/test/ui/hotspots.test.tsx
 def test_the_stacks_are_saved_for_speedscope(page: Page, tmp_path: Path) -> None:
     move(page, f"/runs/{SAMPLED}#hotspots")
     page.locator("#hotspots").get_by_role("button", name="Export: the stacks").click()
@@ -63,6 +65,7 @@ def test_the_stacks_are_saved_for_speedscope(page: Page, tmp_path: Path) -> None
     assert "Photos.__getitem__" in {frame["name"] for frame in profile["shared"]["frames"]}
 
 
+@pytest.mark.soak  # each time: frontend/test/ui/hotspots.test.tsx
 def test_what_could_not_be_sampled_and_which_samples_are_slow(page: Page) -> None:
     for run_id, told in (
         ("unet3d-kits-fullres", r"no workers.*underfed run --profile -- "),

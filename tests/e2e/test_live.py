@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.app.made_windows import made_stream
 from tests.app.operations.asking import scraped, send
-from tests.app.serving import Service, start_service
+from tests.app.serving import Service, poll, start_service
 
 SOON_MS = 60_000
 TABS = 7
@@ -78,7 +78,7 @@ def test_seven_tabs_at_once_all_hear_what_happens(
         expect(page.locator("tbody a.run-name")).to_have_count(2, timeout=SOON_MS)
 
 
-def test_a_hidden_tab_holds_no_connection_and_catches_up_when_it_is_seen(
+def test_a_hidden_tab_holds_no_connection_and_catches_up_when_it_is_seen_and_the_live_dot_blinks_with_events(
     served: Service, windows: Iterator[dict[str, Any]], page: Page
 ) -> None:
     post(served, windows, 10)
@@ -92,6 +92,13 @@ def test_a_hidden_tab_holds_no_connection_and_catches_up_when_it_is_seen(
     hide(page, "visible")
     expect_steps(page, 600)
     expect_streams(served, 1)
+    page.evaluate(
+        "window.beats = 0; new MutationObserver(() => { window.beats += 1 })"
+        ".observe(document, { subtree: true, attributeFilter: ['data-beat'] })"
+    )
+    post(served, windows, 1)
+    poll(lambda: page.evaluate("window.beats"))
+    poll(lambda: page.evaluate("document.getAnimations().length === 0"))
 
 
 def drawings_of_what_was_there(chart: Locator) -> int:
@@ -103,6 +110,7 @@ def drawings_of_what_was_there(chart: Locator) -> int:
     return drawn
 
 
+@pytest.mark.soak  # each time: the test above, and frontend/test/charts/surface.test.ts
 def test_what_is_off_the_screen_is_drawn_when_scrolled_to_and_the_live_dot_blinks_with_events(
     served: Service, windows: Iterator[dict[str, Any]], context: BrowserContext
 ) -> None:

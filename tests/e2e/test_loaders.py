@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.app.made_loops import Thread
 from tests.app.serving import Service, judged, start_service
+from tests.e2e.conftest import move, settle
 from tests.scenarios.pipelines.running import post
 from tests.scenarios.pipelines.synthetic import slow_validation, zipped_loaders
 from underfed_server.terminal.client import Client
@@ -29,8 +30,18 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     service.kill()
 
 
-def open_run(page: Page, service: Service, run_id: str, search: str = "") -> None:
-    page.goto(f"{service.address}/runs/{run_id}{search}")
+@pytest.fixture(scope="module")
+def home(served: Service) -> str:
+    return served.address
+
+
+@pytest.fixture
+def page(inside: Page) -> Page:
+    return inside
+
+
+def open_run(page: Page, run_id: str, search: str = "") -> None:
+    move(page, f"/runs/{run_id}{search}")
     expect(page.locator("#verdict-sentence")).to_be_visible()
 
 
@@ -43,8 +54,8 @@ def verdict(page: Page) -> Locator:
     return page.locator(".verdict").last
 
 
-def test_one_choice_switches_verdict_advice_charts_and_address(page: Page, served: Service) -> None:
-    open_run(page, served, VALIDATED)
+def test_one_choice_switches_verdict_advice_charts_and_address(page: Page) -> None:
+    open_run(page, VALIDATED)
     expect(loader(page, "val")).to_be_checked()
     expect(page.get_by_text("the run’s verdict")).to_have_count(1)
     expect(verdict(page)).to_have_text(
@@ -76,8 +87,8 @@ def test_one_choice_switches_verdict_advice_charts_and_address(page: Page, serve
     expect(loader(page, "val")).to_be_checked()
 
 
-def test_waits_for_other_loaders_are_a_part_of_the_step_of_their_own(page: Page, served: Service) -> None:
-    open_run(page, served, ZIPPED)
+def test_waits_for_other_loaders_are_a_part_of_the_step_of_their_own(page: Page) -> None:
+    open_run(page, ZIPPED)
     told = r"^Mean step of labels: 101 ms: 40 ms data wait, (1 ms|99\d µs) waiting for other loaders, 60 ms compute$"
     expect(page.get_by_role("img", name=re.compile(told))).to_be_visible()
     too_narrow_for_words = re.compile(r"^(1 ms|99\d µs) waiting for other loaders$")
@@ -94,7 +105,7 @@ def test_another_loader_of_a_live_run_goes_on(page: Page, served: Service) -> No
     thread.run_through("train", 60, 0.5, 50)
     thread.run_through("val", 40, 60, 10)
     post([thread.window()], served.address)
-    open_run(page, served, LIVE, "?loader=train")
+    open_run(page, LIVE, "?loader=train")
     told = verdict(page).get_by_text(re.compile(r"from the last (\d+) steps"))
     expect(told).to_contain_text("55 steps")
     thread.run_through("train", 60, 0.5, 50)
@@ -103,7 +114,8 @@ def test_another_loader_of_a_live_run_goes_on(page: Page, served: Service) -> No
 
 
 def test_a_loader_that_does_not_exist_leaves_the_runs_own_verdict(visitor: Page, served: Service) -> None:
-    open_run(visitor, served, VALIDATED, "?loader=nope")
+    visitor.goto(f"{served.address}/runs/{VALIDATED}?loader=nope")
+    expect(visitor.locator("#verdict-sentence")).to_be_visible()
     expect(visitor.get_by_text("The verdict on this loader could not be read")).to_be_visible()
     expect(verdict(visitor)).to_contain_text("Data-bound")
     loader(visitor, "train").check(force=True)
@@ -113,17 +125,14 @@ def test_a_loader_that_does_not_exist_leaves_the_runs_own_verdict(visitor: Page,
 
 # In dark, the pages of other runs are looked at in test_everyone.py and test_run_page.py.
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.soak)])
-def test_axe_finds_nothing(page: Page, served: Service, scheme: str) -> None:
+def test_axe_finds_nothing_and_a_phone_shows_the_loaders_without_scrolling_sideways(page: Page, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    open_run(page, served, ZIPPED, "?loader=images")
+    open_run(page, ZIPPED, "?loader=images")
     expect(page.get_by_role("status").filter(has_text="The run’s verdict, above, is about labels")).to_be_visible()
     expect(page.locator("#timeline")).to_be_visible()
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
-
-
-def test_a_phone_shows_the_loaders_without_scrolling_sideways(phone: Page, served: Service) -> None:
-    open_run(phone, served, ZIPPED)
-    expect(phone.locator("#timeline")).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    settle(page)
     content = "document.querySelector('main').scrollWidth"
-    assert phone.evaluate(content) <= phone.evaluate("document.querySelector('main').clientWidth")
+    assert page.evaluate(content) <= page.evaluate("document.querySelector('main').clientWidth")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.app.serving import Service, start_service
-from tests.e2e.conftest import Contexts, quiet_page, training
+from tests.e2e.conftest import Contexts, move, quiet_page, show, training
 from underfed_server.figures import gain
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
@@ -30,10 +30,6 @@ def starved(gallery: Service) -> Diagnosis:
 def mended(gallery: Service) -> Diagnosis:
     """Of a run with the number of workers that the one before it was advised."""
     return Client(gallery.address).diagnosis(MENDED)
-
-
-def open_run(page: Page, service: Service, run_id: str) -> None:
-    page.goto(f"{service.address}/runs/{run_id}")
 
 
 def test_a_page_finds_nothing_that_an_earlier_one_stored(contexts: Contexts, gallery: Service) -> None:
@@ -78,8 +74,9 @@ def test_a_run_appears_and_its_verdict_forms_while_it_trains(
     assert "no_workers" in [finding.cause for finding in told.causes]
 
 
-def test_the_starved_run_says_what_why_and_what_to_change(page: Page, gallery: Service, starved: Diagnosis) -> None:
-    open_run(page, gallery, starved.run_id)
+def test_the_starved_run_says_what_why_and_what_to_change(inside: Page, starved: Diagnosis) -> None:
+    page = inside
+    move(page, f"/runs/{starved.run_id}")
     expect(page.get_by_text(starved.sentence)).to_be_visible()
     assert starved.why is not None
     expect(page.get_by_text(starved.why)).to_be_visible()
@@ -99,19 +96,21 @@ def test_the_starved_run_says_what_why_and_what_to_change(page: Page, gallery: S
     assert f"+    num_workers={advice.to}," in copied
 
 
-def test_the_mended_run_shows_predicted_and_observed(page: Page, gallery: Service, mended: Diagnosis) -> None:
+def test_the_mended_run_shows_predicted_and_observed(inside: Page, mended: Diagnosis) -> None:
+    page = inside
     entry = mended.ledger[0]
     assert entry.observed_speedup is not None
-    open_run(page, gallery, mended.run_id)
+    move(page, f"/runs/{mended.run_id}")
     expect(page.get_by_text(f"× {entry.observed_speedup:.2f}").first).to_be_visible()
     expect(page.get_by_text(f"× {entry.predicted_speedup:.2f}").first).to_be_visible()
-    open_run(page, gallery, entry.advice_of)
+    show(page, f"/runs/{entry.advice_of}")
     expect(page.get_by_text(f"× {entry.observed_speedup:.2f}").first).to_be_visible()
 
 
-def test_the_runs_table_lists_both(page: Page, gallery: Service, starved: Diagnosis, mended: Diagnosis) -> None:
+def test_the_runs_table_lists_both(inside: Page, starved: Diagnosis, mended: Diagnosis) -> None:
+    page = inside
     page.set_viewport_size({"width": 1440, "height": 3000})  # only rows in view are drawn
-    page.goto(gallery.address)
+    move(page, "/")
     for run in (starved, mended):
         expect(page.locator(f'a[href="/runs/{run.run_id}"]').first).to_be_visible()
     expect(page.get_by_text("no workers").first).to_be_visible()

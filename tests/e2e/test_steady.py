@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from playwright.sync_api import Error as PlaywrightError
 
 from tests.app.made_windows import LOADER, RUN, made_stream, made_window
 from tests.app.serving import Service, poll, start_service
-from tests.e2e.conftest import REST, as_owner, show
+from tests.e2e.conftest import REST, as_owner, move, show
 from tests.e2e.test_hostile import send
 from underfed_server.terminal.client import Client
 
@@ -85,6 +85,14 @@ def store_long(service: Service) -> None:
 DESKTOP, PHONE = (1440, 900), (390, 844)
 
 
+def show_wide(page: Page, service: Service, path: str) -> None:
+    """Within the page, where it is one of that service already."""
+    if page.url.startswith(service.address):
+        show(page, path)
+    else:
+        page.goto(f"{service.address}{path}")
+
+
 @pytest.fixture
 def cold(size: tuple[int, int], browser: Browser) -> Iterator[Page]:
     """A page without a cache behind a slow network, which notes what moves."""
@@ -93,6 +101,7 @@ def cold(size: tuple[int, int], browser: Browser) -> Iterator[Page]:
     opened = context.new_page()
     network = context.new_cdp_session(opened)
     network.send("Network.enable")
+    network.send("Network.setCacheDisabled", {"cacheDisabled": True})
     network.send("Network.emulateNetworkConditions", SLOW)
     opened.add_init_script(WATCH)
     yield opened
@@ -103,29 +112,32 @@ RUNS, RUN_PAGE, TEAM, COMPARE = "main tbody tr", ".footnote", "main .panel", "ma
 
 
 @pytest.mark.parametrize(
-    ("size", "path", "last"),
+    ("size", "pages"),
     [
-        (DESKTOP, "/", RUNS),
-        (DESKTOP, "/runs/vit-b16-in1k-aug2", RUN_PAGE),
-        (DESKTOP, "/team", TEAM),
-        (PHONE, "/runs/dinov2-s-places", RUN_PAGE),
-        (PHONE, "/compare", COMPARE),
-        pytest.param(DESKTOP, "/runs/resnet50-in1k-base", RUN_PAGE, marks=pytest.mark.soak),
-        pytest.param(DESKTOP, "/runs/dinov2-s-places", RUN_PAGE, marks=pytest.mark.soak),
-        pytest.param(DESKTOP, "/compare", COMPARE, marks=pytest.mark.soak),
-        pytest.param(PHONE, "/", RUNS, marks=pytest.mark.soak),
-        pytest.param(PHONE, "/runs/vit-b16-in1k-aug2", RUN_PAGE, marks=pytest.mark.soak),
-        pytest.param(PHONE, "/runs/resnet50-in1k-base", RUN_PAGE, marks=pytest.mark.soak),
-        pytest.param(PHONE, "/team", TEAM, marks=pytest.mark.soak),
+        (DESKTOP, {"/": RUNS, "/runs/vit-b16-in1k-aug2": RUN_PAGE, "/team": TEAM}),
+        (PHONE, {"/runs/dinov2-s-places": RUN_PAGE, "/compare": COMPARE}),
+        pytest.param(
+            DESKTOP,
+            {"/runs/resnet50-in1k-base": RUN_PAGE, "/runs/dinov2-s-places": RUN_PAGE, "/compare": COMPARE},
+            marks=pytest.mark.soak,
+        ),
+        pytest.param(
+            PHONE,
+            {"/": RUNS, "/runs/vit-b16-in1k-aug2": RUN_PAGE, "/runs/resnet50-in1k-base": RUN_PAGE, "/team": TEAM},
+            marks=pytest.mark.soak,
+        ),
     ],
 )
-def test_nothing_that_is_shown_moves_while_the_rest_comes(cold: Page, gallery: Service, path: str, last: str) -> None:
-    cold.goto(f"{gallery.address}{path}")
-    expect(cold.locator(last).first).to_be_attached()
-    if path.startswith("/runs/"):
-        expect(cold.locator("#timeline, #settings").last).to_be_attached()
-    cold.wait_for_timeout(300)
-    assert cold.evaluate("window.shift") <= MOST_SHIFT
+def test_nothing_that_is_shown_moves_while_the_rest_comes(
+    cold: Page, gallery: Service, pages: Mapping[str, str]
+) -> None:
+    for path, last in pages.items():
+        cold.goto(f"{gallery.address}{path}")
+        expect(cold.locator(last).first).to_be_attached()
+        if path.startswith("/runs/"):
+            expect(cold.locator("#timeline, #settings").last).to_be_attached()
+        cold.wait_for_timeout(300)
+        assert cold.evaluate("window.shift") <= MOST_SHIFT, path
 
 
 def wait_for_own_letters(route: Route) -> None:
@@ -141,71 +153,62 @@ def height(page: Page) -> Any:
     return page.evaluate("document.documentElement.scrollHeight")
 
 
-HIGH = (
-    "mae-vit-l-copy",
-    "recorded-crowded-pictures",
-    "recorded-three-loaders",
-    "clip-b32-cc12m-web",
-    "dinov2-s-places",
-)
-HIGH_TOO = ("resnet50-in1k-base", "vit-s16-sweep-03", "recorded-tuned", "whisper-sm-common17", "ast-audioset")
-PANELS = ("#steps", "#signals", "#settings", "#facts", "#workers", "#timeline")
+def test_what_is_folded_opens_by_its_address(inside: Page) -> None:
+    move(inside, "/runs/resnet50-in1k-base#settings")
+    expect(inside.locator("#settings").get_by_text("batch_size")).to_be_visible()
+    expect(inside.locator("#facts").get_by_text("cudnn")).to_be_hidden()
+    show(inside, "/runs/mae-vit-l-copy?table=workers#ranks")
+    expect(inside.locator("#workers").get_by_role("columnheader", name="Median")).to_be_visible()
+    expect(inside.locator("#ranks").get_by_role("radio")).to_have_count(2)
 
 
-@pytest.mark.parametrize("run_ids", [HIGH, pytest.param(HIGH_TOO, marks=pytest.mark.soak)])
-def test_a_run_is_about_two_screens_high(page: Page, gallery: Service, run_ids: Sequence[str]) -> None:
-    page.route(STYLES, wait_for_own_letters)
-    page.goto(f"{gallery.address}{REST}")
-    for run_id in run_ids:
-        show(page, f"/runs/{run_id}")
-        for panel in PANELS:
-            expect(page.locator(panel)).to_be_visible()
-        expect(page.get_by_role("heading", name="Where loading spends its time")).to_be_visible()
-        assert height(page) <= MOST_PX, run_id
-
-
-def test_what_is_folded_opens_by_its_address(page: Page, gallery: Service) -> None:
-    page.goto(f"{gallery.address}/runs/resnet50-in1k-base#settings")
-    expect(page.locator("#settings").get_by_text("batch_size")).to_be_visible()
-    expect(page.locator("#facts").get_by_text("cudnn")).to_be_hidden()
-    page.goto(f"{gallery.address}/runs/vit-s16-sweep-03?table=workers#ranks")
-    expect(page.locator("#workers").get_by_role("columnheader", name="Median")).to_be_visible()
-    expect(page.locator("#ranks").get_by_role("radio")).to_have_count(2)
-
-
-def test_too_few_steps_are_drawn_as_not_judged(page: Page, gallery: Service) -> None:
-    page.goto(f"{gallery.address}/runs/convnext-t-inat")
-    expect(page.locator("#steps .readout")).to_have_text("every step; not judged")
-    assert "saturate" in page.locator(".columns").evaluate("each => getComputedStyle(each).filter")
-    expect(page.locator("main")).to_contain_text("14 of 25 steps")
+def test_too_few_steps_are_drawn_as_not_judged(inside: Page) -> None:
+    move(inside, "/runs/convnext-t-inat")
+    expect(inside.locator("#steps .readout")).to_have_text("every step; not judged")
+    assert "saturate" in inside.locator(".columns").evaluate("each => getComputedStyle(each).filter")
+    expect(inside.locator("main")).to_contain_text("14 of 25 steps")
 
 
 @pytest.mark.parametrize(
-    "path",
+    "paths",
     [
-        "/",
-        "/runs/long",
-        "/compare?run_id=long&run_id=wide",
-        *(pytest.param(path, marks=pytest.mark.soak) for path in ("/runs/wide", "/hosts", "/team")),
+        ("/", "/runs/long", "/compare?run_id=long&run_id=wide"),
+        pytest.param(("/runs/wide", "/hosts", "/team"), marks=pytest.mark.soak),
     ],
 )
-def test_long_names_move_nothing_sideways(page: Page, wide: Service, path: str) -> None:
-    page.goto(f"{wide.address}{path}")
-    expect(page.locator("main h1, main h2").first).to_be_visible()
-    for (width, height), most in ((DESKTOP, 4_000), (PHONE, 9_000)):
-        page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_timeout(300)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert page.evaluate("document.documentElement.scrollHeight") <= most
+def test_long_names_move_nothing_sideways(page: Page, wide: Service, paths: Sequence[str]) -> None:
+    """And the whole of one is seen under the pointer."""
+    for path in paths:
+        show_wide(page, wide, path)
+        expect(page.locator("main h1, main h2").first).to_be_visible()
+        if path == "/runs/long":
+            ends_in_an_ellipsis(page)
+        for (width, height), most in ((DESKTOP, 4_000), (PHONE, 9_000)):
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_timeout(300)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+            assert page.evaluate("document.documentElement.scrollHeight") <= most, path
+        page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
 
 
-def test_words_that_the_bar_has_no_room_for_make_no_page_wider(page: Page, gallery: Service) -> None:
+def ends_in_an_ellipsis(page: Page) -> None:
+    heading = page.locator("h1")
+    expect(heading).to_have_attribute("title", LONG)
+    assert heading.evaluate("each => each.scrollWidth > each.clientWidth || each.clientHeight <= 24")
+    assert heading.evaluate("each => getComputedStyle(each).textOverflow") == "ellipsis"
+    expect(page.get_by_text("torch.OutOfMemoryError: CUDA out of memory.").first).to_be_visible()
+    expect(page.locator(".error-text")).to_be_hidden()
+
+
+def test_words_that_the_bar_has_no_room_for_make_no_page_wider(inside: Page) -> None:
+    page = inside
     page.set_viewport_size({"width": 700, "height": 800})
-    page.goto(gallery.address)
     words = page.locator(".link-state > span").first
     expect(words).to_be_attached()
-    words.evaluate("each => { each.textContent = 'connected, last update 12 seconds ago '.repeat(4) }")
+    short = words.evaluate("each => each.textContent")
+    words.evaluate("each => { each.firstChild.data = 'connected, last update 12 seconds ago '.repeat(4) }")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    words.evaluate("(each, short) => { each.firstChild.data = short }", short)
 
 
 def test_in_the_letters_of_the_system_a_page_is_no_wider_than_a_phone(browser: Browser, gallery: Service) -> None:
@@ -221,17 +224,6 @@ def test_in_the_letters_of_the_system_a_page_is_no_wider_than_a_phone(browser: B
     context.close()
 
 
-def test_a_long_name_ends_in_an_ellipsis_and_a_crash_shows_what_the_error_was(page: Page, wide: Service) -> None:
-    """The whole name is seen under the pointer."""
-    page.goto(f"{wide.address}/runs/long")
-    heading = page.locator("h1")
-    expect(heading).to_have_attribute("title", LONG)
-    assert heading.evaluate("each => each.scrollWidth > each.clientWidth || each.clientHeight <= 24")
-    assert heading.evaluate("each => getComputedStyle(each).textOverflow") == "ellipsis"
-    expect(page.get_by_text("torch.OutOfMemoryError: CUDA out of memory.").first).to_be_visible()
-    expect(page.locator(".error-text")).to_be_hidden()
-
-
 def test_many_hosts_are_a_line_and_not_a_page(page: Page, wide: Service) -> None:
     page.goto(f"{wide.address}/runs/wide")
     expect(page.locator(".footnote details")).to_be_attached()
@@ -242,10 +234,9 @@ def test_many_hosts_are_a_line_and_not_a_page(page: Page, wide: Service) -> None
     assert page.locator(f'[title*="{HOSTS[20]}"]').count() >= 1
 
 
-def test_on_a_phone_the_cause_the_first_fix_and_what_the_table_is_sorted_by_are_seen(
-    phone: Page, gallery: Service
-) -> None:
-    phone.goto(f"{gallery.address}/")
+def test_on_a_phone_the_cause_the_first_fix_and_what_the_table_is_sorted_by_are_seen(inside_phone: Page) -> None:
+    phone = inside_phone
+    move(phone, "/")
     row = phone.locator("tr", has=phone.locator('a[href="/runs/vit-b16-in1k-aug2"]'))
     expect(row).to_contain_text("too few workers")
     expect(phone.get_by_role("columnheader").last).to_contain_text("Lost")
@@ -317,22 +308,46 @@ CUT = """[...document.querySelectorAll('main *')].filter(each => {
 """Words that are cut off, but for those that end in an ellipsis and are whole in a title."""
 
 
+HIGH = ("recorded-crowded-pictures", "recorded-three-loaders", "clip-b32-cc12m-web", "whisper-sm-common17")
+HIGH_TOO = (
+    "ast-audioset", "dinov2-s-places", "fineweb-stream", "mae-vit-l-copy", "recorded-tuned", "resnet50-in1k-base",
+    "vit-s16-sweep-03",
+)  # fmt: skip
 WORDY = ("whisper-sm-common17", "recorded-with-lightning")
 WORDY_TOO = ("recorded-tuned", "fineweb-stream")
+PANELS = ("#steps", "#signals", "#settings", "#facts", "#workers", "#timeline")
 
 
-@pytest.mark.parametrize("run_ids", [WORDY, pytest.param(WORDY_TOO, marks=pytest.mark.soak)])
-def test_no_words_are_cut_off(page: Page, gallery: Service, run_ids: Sequence[str]) -> None:
+@pytest.mark.parametrize(
+    ("on_a_desktop", "on_a_phone"), [(HIGH, WORDY), pytest.param(HIGH_TOO, WORDY_TOO, marks=pytest.mark.soak)]
+)
+def test_a_run_is_about_two_screens_high_and_no_words_are_cut_off(
+    page: Page, gallery: Service, on_a_desktop: Sequence[str], on_a_phone: Sequence[str]
+) -> None:
+    page.route(STYLES, wait_for_own_letters)
     page.goto(f"{gallery.address}{REST}")
-    for width, height in (DESKTOP, PHONE):
-        page.set_viewport_size({"width": width, "height": height})
-        for run_id in run_ids:
-            show(page, f"/runs/{run_id}")
-            expect(page.locator("#timeline")).to_be_visible()
-            expect(page.get_by_role("heading", name="Where loading spends its time")).to_be_visible()
-            assert page.evaluate(CUT) == [], run_id
-            short = page.locator(".code-place > .cut", has_text=re.compile(r"^ast/$"))
-            assert all(folder.evaluate("each => each.scrollWidth <= each.clientWidth") for folder in short.all())
+    for run_id in on_a_desktop:
+        show_drawn(page, run_id)
+        for panel in PANELS:
+            expect(page.locator(panel)).to_be_visible()
+        assert height(page) <= MOST_PX, run_id
+        assert_whole(page, run_id)
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    for run_id in on_a_phone:
+        show_drawn(page, run_id)
+        assert_whole(page, run_id)
+
+
+def show_drawn(page: Page, run_id: str) -> None:
+    show(page, f"/runs/{run_id}")
+    expect(page.locator("#timeline")).to_be_visible()
+    expect(page.get_by_role("heading", name="Where loading spends its time")).to_be_visible()
+
+
+def assert_whole(page: Page, run_id: str) -> None:
+    assert page.evaluate(CUT) == [], run_id
+    short = page.locator(".code-place > .cut", has_text=re.compile(r"^ast/$"))
+    assert all(folder.evaluate("each => each.scrollWidth <= each.clientWidth") for folder in short.all())
 
 
 @pytest.mark.parametrize("size", [pytest.param(DESKTOP, marks=pytest.mark.soak), PHONE])
@@ -360,6 +375,7 @@ def test_menus_and_dialogs_fit_their_words(browser: Browser, gallery: Service, s
     assert cut == []
 
 
+@pytest.mark.soak  # each time: frontend/test/kept.test.ts
 def test_the_page_works_where_the_browser_stores_nothing(page: Page, gallery: Service) -> None:
     page.add_init_script(
         """for (const name of ['localStorage', 'sessionStorage'])
@@ -372,6 +388,7 @@ def test_the_page_works_where_the_browser_stores_nothing(page: Page, gallery: Se
     expect(page.get_by_role("button", name="Theme: dark")).to_be_visible()
 
 
+@pytest.mark.soak  # each time: frontend/test/ui/parts.test.tsx
 def test_a_proxy_that_answers_with_its_sign_in_is_told_from_a_service_that_is_down(
     page: Page, gallery: Service
 ) -> None:
@@ -385,6 +402,7 @@ def test_a_proxy_that_answers_with_its_sign_in_is_told_from_a_service_that_is_do
     expect(page.locator("main tbody tr").first).to_be_visible()
 
 
+@pytest.mark.soak  # each time: frontend/test/ui/parts.test.tsx
 def test_a_part_that_cannot_be_drawn_leaves_the_others(visitor: Page, gallery: Service) -> None:
     def spoil(route: Route) -> None:
         answer: dict[str, Any] = route.fetch().json()
@@ -398,17 +416,22 @@ def test_a_part_that_cannot_be_drawn_leaves_the_others(visitor: Page, gallery: S
     expect(visitor.locator("#timeline canvas").first).to_be_visible()
 
 
-def test_charts_are_as_sharp_as_the_screen_that_the_page_is_moved_to(page: Page, gallery: Service) -> None:
-    page.goto(f"{gallery.address}/runs/resnet50-in1k-base#workers")
+def test_charts_are_as_sharp_as_the_screen_that_the_page_is_moved_to(inside: Page) -> None:
+    page = inside
+    move(page, "/runs/resnet50-in1k-base#workers")
     for panel in ("#steps", "#workers", "#timeline"):
         expect(page.locator(f"{panel} canvas").first).to_be_visible()
     screen = {"width": 1440, "height": 901, "deviceScaleFactor": 2, "mobile": False}
-    page.context.new_cdp_session(page).send("Emulation.setDeviceMetricsOverride", screen)
+    screens = page.context.new_cdp_session(page)
+    screens.send("Emulation.setDeviceMetricsOverride", screen)
     ratios = "[...new Set([...document.querySelectorAll('canvas')].map(each => each.width / each.clientWidth))]"
     poll(lambda: page.evaluate(ratios) == [2])
+    screens.send("Emulation.setDeviceMetricsOverride", screen | {"height": 900, "deviceScaleFactor": 1})
 
 
-def test_an_answer_to_an_earlier_choice_changes_nothing(page: Page, gallery: Service) -> None:
+@pytest.mark.soak  # each time: frontend/test/store/run.test.ts
+def test_an_answer_to_an_earlier_choice_changes_nothing(inside: Page) -> None:
+    page = inside
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -418,7 +441,7 @@ def test_an_answer_to_an_earlier_choice_changes_nothing(page: Page, gallery: Ser
             route.continue_()
 
     page.route("**/series?**", hold)
-    page.goto(f"{gallery.address}/runs/detr-coco-ddp?table=steps")
+    move(page, "/runs/detr-coco-ddp?table=steps")
     steps = page.locator("#steps tbody")
     expect(steps.first).to_be_visible()
     page.get_by_label("Rank", exact=True).select_option("1")
@@ -436,6 +459,7 @@ def test_an_answer_to_an_earlier_choice_changes_nothing(page: Page, gallery: Ser
     expect(page.get_by_label("Rank", exact=True)).to_have_value("2")
 
 
+@pytest.mark.soak  # each time: frontend/test/api/live.test.ts
 def test_a_stream_that_says_nothing_is_opened_anew(timed: Page, gallery: Service) -> None:
     streams: list[Route] = []
 
@@ -452,6 +476,7 @@ def test_a_stream_that_says_nothing_is_opened_anew(timed: Page, gallery: Service
     poll(lambda: timed.wait_for_timeout(50) or len(streams) > opened)  # type: ignore[func-returns-value]
 
 
+@pytest.mark.soak  # each time: frontend/test/api/live.test.ts and store/connection.test.ts
 def test_who_has_to_sign_in_is_not_said_to_be_connecting(visitor: Page, gallery: Service) -> None:
     service = visitor.request.get(f"{gallery.address}/api/v1/service").json()
     asking = service | {"token_required": True, "signed_in": False}
@@ -463,6 +488,7 @@ def test_who_has_to_sign_in_is_not_said_to_be_connecting(visitor: Page, gallery:
     expect(visitor.locator(".link-state").first).to_have_text("connected")
 
 
+@pytest.mark.soak  # each time: frontend/test/store/connection.test.ts and store/run.test.ts
 def test_compare_and_a_missing_run_do_not_wait_for_a_stream(visitor: Page, gallery: Service) -> None:
     visitor.goto(f"{gallery.address}/compare")
     expect(visitor.locator(".link-state").first).to_have_text("connected")

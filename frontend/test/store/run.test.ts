@@ -136,6 +136,25 @@ test('another rank is read in all its charts, another range in those of the run'
   ])
 })
 
+test('an answer to an earlier choice changes nothing', async () => {
+  const answering = fetch
+  let late: (response: Response) => void = () => {}
+  const isLate = (url: string) => url.includes('/series?') && url.includes('rank=1')
+  const held = () =>
+    new Promise<Response>(resolve => {
+      late = resolve
+    })
+  vi.stubGlobal('fetch', (url: string) => (isLate(url) ? held() : answering(url)))
+  for (const rank of [1, 2]) {
+    store.select({ rank })
+    await vi.advanceTimersByTimeAsync(0)
+  }
+  const shown = store.series.value
+  late(new Response(JSON.stringify(seriesPage(series('step_us', [1, 2, 3])))))
+  await vi.advanceTimersByTimeAsync(0)
+  expect(store.series.value).toBe(shown)
+})
+
 test('another loader is read in its verdict and all its charts, and both go on being read', async () => {
   const asksFor = (loader: string) => asked.filter(url => url.includes(`loader=${loader}`))
   expect(store.shown.value?.loader).toBe('train')

@@ -1,8 +1,7 @@
 """Stores the windows of the team's runs where a service will find them, and judges each run once.
 
 What ``filling`` has a running service do takes it twice the CPU time, as it judges runs whose windows still come, and
-half a minute of waiting until those that never ended count as lost. Gains are predicted from fewer steps than the
-service simulates, which is most of what judging takes: the pages that show them are tested, not the predictions.
+half a minute of waiting until those that never ended count as lost.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import gzip
 import json
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,17 +17,14 @@ from unittest import mock
 from tests.fakes.gallery.filling import windows_of
 from tests.fakes.gallery.recorded import recorded
 from tests.fakes.gallery.runs import BEFORE, answer, team
+from tests.fakes.short_predictions import SHORT
 from underfed_server.advice.prediction import predict
-from underfed_server.advice.prediction.altered import changed
-from underfed_server.advice.prediction.simulate import simulate
 from underfed_server.diagnose import Diagnoser
 from underfed_server.ingest.decode import decode
 from underfed_server.ingest.posted import Ack, PostedWindow
 from underfed_server.store.reading.spark import read_spark
 from underfed_server.store.runs.status import LOST_AFTER
 from underfed_server.store.store import Store, utc_now
-
-SIMULATED_STEPS = 60
 
 
 class _Clock:
@@ -44,8 +39,7 @@ class _Clock:
 
 def store_team(database: Path, *, without: Collection[str] = ()) -> None:
     """``database`` is made where it is not there. ``without``: runs to leave out, as nobody will look at them."""
-    # Both, as tests of the service replace both for as long as their process lives.
-    with mock.patch.multiple(predict, changed=changed, simulate=partial(simulate, steps=SIMULATED_STEPS)):
+    with mock.patch.multiple(predict, **SHORT):
         _store_team(database, without)
 
 
