@@ -31,7 +31,7 @@ export function App() {
 
   useLayoutEffect(
     () =>
-      bind({
+      bind('frame', {
         t: nextTheme,
         '?': () => {
           showsKeys.value = true

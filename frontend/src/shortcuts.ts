@@ -15,16 +15,20 @@ export function switchShortcuts(on: boolean): void {
 
 export type Bindings = Record<string, (key: string) => void>
 
-const layers: Bindings[] = []
+/** Each one's keys win over those of the ones before it, whichever was bound last. */
+export type Owner = 'frame' | 'page' | 'part'
+
+const bound: Record<Owner, Bindings[]> = { frame: [], page: [], part: [] }
 
 /**
- * Later layers win: a page's keys over the frame's. Returns what removes the layer.
+ * Of one owner the later bindings win. Returns what takes them back.
  * Called in a layout effect, so that keys work as soon as what they act on is visible.
  */
-export function bind(bindings: Bindings): () => void {
-  layers.push(bindings)
+export function bind(owner: Owner, bindings: Bindings): () => void {
+  const all = bound[owner]
+  all.push(bindings)
   return () => {
-    layers.splice(layers.indexOf(bindings), 1)
+    all.splice(all.indexOf(bindings), 1)
   }
 }
 
@@ -39,7 +43,7 @@ function onKey(event: KeyboardEvent): void {
   const name = fresh && prefix ? `${prefix} ${event.key}` : event.key
   prefix = event.key === 'g' ? 'g' : ''
   prefixAt = performance.now()
-  const action = [...layers].reverse().find(layer => layer[name])?.[name]
+  const action = [...bound.frame, ...bound.page, ...bound.part].findLast(bindings => bindings[name])?.[name]
   if (!action) return
   event.preventDefault()
   action(event.key)

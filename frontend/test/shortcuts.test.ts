@@ -12,20 +12,23 @@ function press(key: string, target: Element = document.body): void {
   target.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }))
 }
 
-test('a page’s keys win over the frame’s, and go with the page', () => {
-  const [frame, page] = [vi.fn(), vi.fn()]
-  const unbindFrame = bind({ j: frame })
-  const unbindPage = bind({ j: page })
+test('keys of a part win over those of its page, and these over the frame’s, whichever came last', () => {
+  const [frame, page, part] = [vi.fn(), vi.fn(), vi.fn()]
+  const unbindPart = bind('part', { j: part })
+  const unbindPage = bind('page', { j: page })
+  const unbindFrame = bind('frame', { j: frame })
+  press('j')
+  unbindPart()
   press('j')
   unbindPage()
   press('j')
-  expect([frame.mock.calls.length, page.mock.calls.length]).toEqual([1, 1])
+  expect([frame, page, part].map(each => each.mock.calls.length)).toEqual([1, 1, 1])
   unbindFrame()
 })
 
 test('typing is typing; Escape still leaves', () => {
   const [letter, leave] = [vi.fn(), vi.fn()]
-  const unbind = bind({ t: letter, Escape: leave })
+  const unbind = bind('page', { t: letter, Escape: leave })
   const input = document.querySelector('input') as Element
   press('t', input)
   press('Escape', input)
@@ -35,7 +38,7 @@ test('typing is typing; Escape still leaves', () => {
 
 test('g then r is one shortcut', () => {
   const go = vi.fn()
-  const unbind = bind({ 'g r': go })
+  const unbind = bind('page', { 'g r': go })
   press('r')
   expect(go).not.toHaveBeenCalled()
   press('g')
@@ -46,7 +49,7 @@ test('g then r is one shortcut', () => {
 
 test('single keys can be switched off', () => {
   const toggle = vi.fn()
-  const unbind = bind({ t: toggle })
+  const unbind = bind('page', { t: toggle })
   switchShortcuts(false)
   press('t')
   expect(toggle).not.toHaveBeenCalled()

@@ -9,7 +9,7 @@ export function usePage(title: string | null, keys: Bindings, inputs: readonly u
   useEffect(() => {
     if (title !== null) document.title = `${title} · ${text.product}`
   }, [title])
-  useLayoutEffect(() => bind({ '/': searchRuns, ...keys }), inputs)
+  useLayoutEffect(() => bind('page', { '/': searchRuns, ...keys }), inputs)
 }
 
 /** The search field is on the runs page: go there, then into it. */

@@ -33,7 +33,7 @@ function Bar({ ids }: { ids: readonly string[] }) {
   const isDeleting = useSignal(false)
   const whyNot = whyNotCompared(ids)
   const compare = () => whyNot === null && !filter.deleted && navigate(compareHref(ids))
-  useLayoutEffect(() => bind({ Escape: selection.clear, c: compare }), [ids])
+  useLayoutEffect(() => bind('part', { Escape: selection.clear, c: compare }), [ids])
   const mayAll = (power: Power) => ids.every(id => may(power, rows.get(id)?.value.project ?? null))
   const archived = ids.filter(id => rows.get(id)?.value.archived_at)
   const listed = ids.filter(id => !rows.get(id)?.value.archived_at)

@@ -15,7 +15,7 @@ export function useRowKeys(body: RefObject<HTMLElement | null>, count: number, r
       focusedRow(body.current)
         ?.querySelector('input')
         ?.dispatchEvent(new MouseEvent('click', { shiftKey, bubbles: true }))
-    return bind({ j: () => step(1), k: () => step(-1), x: () => tick(false), X: () => tick(true) })
+    return bind('part', { j: () => step(1), k: () => step(-1), x: () => tick(false), X: () => tick(true) })
   }, [body, count, rowHeight])
 }
 
