@@ -15,7 +15,7 @@ from tests.app.made_hosts import FACTS, made_samples
 from tests.app.made_windows import RUN, made_stream
 from tests.app.serving import application_in, serving, settings_for
 from tests.app.store.posting import post
-from tests.e2e.conftest import settle
+from tests.e2e.conftest import as_on_a_phone
 from underfed_server.main import Application
 
 
@@ -85,16 +85,12 @@ def test_one_look_tells_who_uses_each_host_and_a_key_leads_to_one_over_time_on_a
     expect(slider).not_to_have_attribute("aria-valuetext", before or "")
     as_on_a_phone(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    assert is_accessible(page)
     page.get_by_role("button", name="As table").click()
     expect(page.get_by_role("table").last).to_contain_text("Own cores")
     assert is_accessible(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="gpu-04")).to_be_visible()
-
-
-def as_on_a_phone(page: Page) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    settle(page)
 
 
 def test_a_run_shows_its_host_on_its_own_time_axis(application: Application, empty: str, page: Page) -> None:

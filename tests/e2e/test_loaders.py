@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.app.made_loops import Thread
 from tests.app.serving import Service, judged, start_service
-from tests.e2e.conftest import move, settle
+from tests.e2e.conftest import as_on_a_phone, move
 from tests.scenarios.pipelines.running import post
 from tests.scenarios.pipelines.synthetic import slow_validation, zipped_loaders
 from underfed_server.terminal.client import Client
@@ -132,7 +132,6 @@ def test_axe_finds_nothing_and_a_phone_shows_the_loaders_without_scrolling_sidew
     expect(page.locator("#timeline")).to_be_visible()
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
-    page.set_viewport_size({"width": 390, "height": 844})
-    settle(page)
+    as_on_a_phone(page)
     content = "document.querySelector('main').scrollWidth"
     assert page.evaluate(content) <= page.evaluate("document.querySelector('main').clientWidth")

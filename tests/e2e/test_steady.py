@@ -85,14 +85,6 @@ def store_long(service: Service) -> None:
 DESKTOP, PHONE = (1440, 900), (390, 844)
 
 
-def show_wide(page: Page, service: Service, path: str) -> None:
-    """Within the page, where it is one of that service already."""
-    if page.url.startswith(service.address):
-        show(page, path)
-    else:
-        page.goto(f"{service.address}{path}")
-
-
 @pytest.fixture
 def cold(size: tuple[int, int], browser: Browser) -> Iterator[Page]:
     """A page without a cache behind a slow network, which notes what moves."""
@@ -178,8 +170,9 @@ def test_too_few_steps_are_drawn_as_not_judged(inside: Page) -> None:
 )
 def test_long_names_move_nothing_sideways(page: Page, wide: Service, paths: Sequence[str]) -> None:
     """And the whole of one is seen under the pointer."""
+    page.goto(f"{wide.address}{REST}")
     for path in paths:
-        show_wide(page, wide, path)
+        show(page, path)
         expect(page.locator("main h1, main h2").first).to_be_visible()
         if path == "/runs/long":
             ends_in_an_ellipsis(page)

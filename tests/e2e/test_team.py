@@ -14,7 +14,7 @@ from tests.app.made_diagnosis import made_advice, made_cause, made_diagnosis, ma
 from tests.app.made_windows import LOADER, RUN, made_window
 from tests.app.serving import application_in, serving, settings_for
 from tests.app.store.posting import post
-from tests.e2e.conftest import settle
+from tests.e2e.conftest import as_on_a_phone
 
 PLACE = {"loader": "train", "mount": "/data", "device": "nas:/imagenet", "kind": "network", "files_seen": 9}
 
@@ -48,8 +48,7 @@ def test_the_sentence_says_what_would_come_back_and_by_whom_to_start_and_each_gr
     expect(page.get_by_role("row", name="number of workers 1")).to_be_visible()
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
-    page.set_viewport_size({"width": 390, "height": 844})
-    settle(page)
+    as_on_a_phone(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390, "it fits a phone"
     expect(page.get_by_role("list", name="People")).to_be_visible()
     found = Axe().run(page)
