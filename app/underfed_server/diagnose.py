@@ -114,7 +114,7 @@ class Diagnoser:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDiagnosis:
     """What is saved of a diagnosis."""
 
     to_save: ToSave
@@ -132,11 +132,11 @@ class Judgement:
     """The diagnosis differs from the last one."""
 
 
-def found_in(diagnosis: Diagnosis) -> Found:
-    return Found(to_save(diagnosis), None if diagnosis.status == "running" else diagnosis)
+def found_in(diagnosis: Diagnosis) -> FoundDiagnosis:
+    return FoundDiagnosis(to_save(diagnosis), None if diagnosis.status == "running" else diagnosis)
 
 
-def save(store: Store, found: Found) -> Judgement:
+def save(store: Store, found: FoundDiagnosis) -> Judgement:
     """Save what was found of a run, and with earlier runs what it showed of them once it has ended.
 
     Raises:

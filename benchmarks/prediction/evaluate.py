@@ -21,7 +21,7 @@ from tests.app.made_windows import posted_window
 from underfed_server.advice.advise import advise
 from underfed_server.advice.prediction import residuals
 from underfed_server.advice.prediction.predict import Predictor, make_predictor
-from underfed_server.advice.prediction.regime import Place, Regime
+from underfed_server.advice.prediction.regime import PredictionClass, Regime
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.diagnosis.judge import judge
 from underfed_server.earlier import read_facts
@@ -61,7 +61,7 @@ class Figure:
     target: Setting
     predicted: float
     observed: float
-    place: Place
+    group: PredictionClass
     low: float | None = None
     high: float | None = None
 
@@ -72,7 +72,7 @@ class Figure:
     @property
     def residual(self) -> float:
         """As the table of the predictions has it."""
-        return math.log(self.observed / self.predicted) / self.place.exposure
+        return math.log(self.observed / self.predicted) / self.group.exposure
 
     @property
     def is_inside(self) -> bool | None:
@@ -169,7 +169,7 @@ def write_residuals(figures: Iterable[Figure], made_of: str, path: Path) -> None
     """The table that intervals are made of: evenly spaced residuals of each pipeline in each regime."""
     seen: dict[tuple[Regime, str], list[float]] = defaultdict(list)
     for figure in figures:
-        seen[figure.place.regime, figure.pipeline].append(figure.residual)
+        seen[figure.group.regime, figure.pipeline].append(figure.residual)
     rows = [
         json.dumps({"regime": regime, "pipeline": pipeline, "values": residuals.thinned(values)})
         for (regime, pipeline), values in sorted(seen.items())
@@ -226,11 +226,11 @@ def figure(source: Source, predictor: Predictor, target: Setting, *, with_interv
         target.num_workers, target.prefetch_factor or 2, persistent_workers=target.persistent_workers
     )
     observed = source.measured_us[source.setting] / source.measured_us[target]
-    place = predictor.place(asked)
+    group = predictor.class_of(asked)
     if not with_interval:
-        return Figure(source.pipeline, source.setting, target, predictor.quick(asked), observed, place)
+        return Figure(source.pipeline, source.setting, target, predictor.quick(asked), observed, group)
     found = predictor.predict(asked)
-    return Figure(source.pipeline, source.setting, target, found.speedup, observed, place, found.low, found.high)
+    return Figure(source.pipeline, source.setting, target, found.speedup, observed, group, found.low, found.high)
 
 
 def choose(source: Source) -> Choice:

@@ -55,7 +55,7 @@ def _intervals(figures: Sequence[Figure]) -> None:
     kinds = [[kind, *_held([each for each in shown if each.kind == kind])] for kind in KINDS]
     _print(["kind", "inside", "width"], [*kinds, ["all", *_held(shown)]])
     print("\nThe same by regime\n")
-    regimes = [[regime, *_held([each for each in shown if each.place.regime == regime])] for regime in get_args(Regime)]
+    regimes = [[regime, *_held([each for each in shown if each.group.regime == regime])] for regime in get_args(Regime)]
     _print(["regime", "inside", "width"], regimes)
 
 

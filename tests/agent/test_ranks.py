@@ -205,7 +205,7 @@ def test_many_ranks_take_turns_with_their_windows(
         write_facts(directory / run_files.RUN, origin(rank, tmp_path))
     (tmp_path / "spool").mkdir()
     spool = Spool(tmp_path / "spool", fallback=tmp_path / "fallback")
-    together = ranks.Ranks(tmp_path / "run", spool, HostAndGpus(open_gpus))
+    together = ranks.RankStreams(tmp_path / "run", spool, HostAndGpus(open_gpus))
     for _ in range(turn):
         before = len(closed)
         together.tick()
@@ -216,7 +216,7 @@ def test_many_ranks_take_turns_with_their_windows(
 
 
 @pytest.fixture
-def of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ranks.Ranks, Path]]:
+def of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ranks.RankStreams, Path]]:
     """Ranks of a run with one, which has made 40 steps, and its directory."""
     monkeypatch.setattr(ranks, "TICK_S", 3_600.0)
     monkeypatch.setattr(RankFigures, "told", lambda _: {**figures.nothing(), "steps": 40})
@@ -226,11 +226,11 @@ def of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ra
     write_facts(directory / run_files.RUN, origin(0, tmp_path), facts)
     (tmp_path / "spool").mkdir()
     spool = Spool(tmp_path / "spool", fallback=tmp_path / "fallback")
-    yield ranks.Ranks(tmp_path / "run", spool, HostAndGpus(open_gpus)), directory
+    yield ranks.RankStreams(tmp_path / "run", spool, HostAndGpus(open_gpus)), directory
     spool.close()
 
 
-def test_what_an_answer_says_of_the_run_is_published_by_the_next_tick(of_one: tuple[ranks.Ranks, Path]) -> None:
+def test_what_an_answer_says_of_the_run_is_published_by_the_next_tick(of_one: tuple[ranks.RankStreams, Path]) -> None:
     """No window has to come first: so much and no more is added to how old the answer's verdict is."""
     together, directory = of_one
     together.tick()
@@ -249,7 +249,7 @@ def test_what_an_answer_says_of_the_run_is_published_by_the_next_tick(of_one: tu
 
 
 def test_a_run_of_a_tracker_that_ends_waits_for_the_verdict_on_its_last_window(
-    of_one: tuple[ranks.Ranks, Path], monkeypatch: pytest.MonkeyPatch
+    of_one: tuple[ranks.RankStreams, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rank_stream, "AWAITED_S", 3_600.0)
     together, directory = of_one
@@ -268,7 +268,7 @@ def test_a_run_of_a_tracker_that_ends_waits_for_the_verdict_on_its_last_window(
 
 
 def test_a_run_of_a_tracker_that_ends_does_not_wait_for_a_service_that_does_not_answer(
-    of_one: tuple[ranks.Ranks, Path],
+    of_one: tuple[ranks.RankStreams, Path],
 ) -> None:
     together, directory = of_one
     wanted = directory / run_files.VERDICT_WANTED

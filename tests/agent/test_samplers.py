@@ -15,7 +15,7 @@ from tests.fakes.service import wait_until
 from underfed.collector.sampling import host_sampler
 from underfed.collector.sampling.host_sampler import HostSampler, host_facts, numa_nodes, open_files_limit
 from underfed.collector.sampling.process_usage import ProcessSampler
-from underfed.collector.sampling.samples import Columns, Pace
+from underfed.collector.sampling.samples import Columns, CostlyPace
 from underfed.exchange.run_files import RingName
 from underfed.host import memory, procfs
 from underfed.host.memory import Memory, read_memory
@@ -234,7 +234,7 @@ def test_rows_become_columns_of_one_length() -> None:
 
 
 def test_after_a_long_look_there_is_a_long_pause() -> None:
-    pace = Pace()
+    pace = CostlyPace()
     with pace.measuring():
         pass
     wait_until(pace.is_due, "a look that cost nothing")

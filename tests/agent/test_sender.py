@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.service import Fault, Service, running_service, wait_until
-from underfed.collector.spool.segment import Frame, Label
+from underfed.collector.spool.segment import Label, SpooledWindow
 from underfed.collector.spool.sender import HURRIED_DELAY_S, LONGEST_DELAY_S, Outcome, Sender
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.transport import HttpTransport, Reply, read_reply
@@ -132,7 +132,7 @@ def test_trouble_of_its_own_does_not_end_the_sending(service: Service, spool: Sp
     trouble = [OSError(5, "Input/output error"), ValueError("a bug")]
     peek = spool.peek
 
-    def peek_after_trouble(timeout_s: float = 0.0) -> Frame | None:
+    def peek_after_trouble(timeout_s: float = 0.0) -> SpooledWindow | None:
         if trouble:
             raise trouble.pop()
         return peek(timeout_s)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from underfed.collector.spool import spool_directory
-from underfed.collector.spool.segment import Frame, Label, Segment, read_segment
+from underfed.collector.spool.segment import Label, Segment, SpooledWindow, read_segment
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.spool_directory import BOUND_BYTES, SpoolDirectory
 
@@ -42,7 +42,7 @@ def fill(spool: Spool, count: int, start: int = 0, size: int = 10) -> None:
         assert spool.append(label(index), b"%d" % index + b"x" * size)
 
 
-def take(spool: Spool) -> Frame:
+def take(spool: Spool) -> SpooledWindow:
     frame = spool.peek()
     assert frame is not None
     spool.acknowledge(frame)

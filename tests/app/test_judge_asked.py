@@ -11,7 +11,7 @@ import pytest
 
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post
-from underfed_server.diagnose import Found
+from underfed_server.diagnose import FoundDiagnosis
 from underfed_server.errors import TryLaterError
 from underfed_server.forked.forks import Forks, NoForksError
 from underfed_server.forked.judge import JudgeProcess
@@ -45,7 +45,7 @@ def test_a_process_that_is_asked_for_as_the_service_ends_is_no_failure(monkeypat
 def test_the_service_judges_itself_where_no_process_can_be_forked(store: Store) -> None:
     asked: list[str] = []
 
-    def end(run_id: str) -> tuple[Found | None, Curve]:
+    def end(run_id: str) -> tuple[FoundDiagnosis | None, Curve]:
         asked.append(run_id)
         raise NoForksError("it has died")
 

@@ -50,6 +50,10 @@ IMPURE_LIBRARIES = {"fastapi", "starlette", "uvicorn", "sqlalchemy", "alembic", 
 HEAVY_IN_TRAINING = {"psutil", "pynvml", "torch", "numpy", "json", "urllib", "http", "subprocess", "asyncio"}
 
 
+SAME_ON_PURPOSE = {"UnderfedCallback"}
+"""As the guides of each framework have it."""
+
+
 def modules(package: Path) -> Iterator[tuple[str, ast.Module]]:
     for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(package).with_suffix("").parts
@@ -216,3 +220,15 @@ def test_nothing_heavy_is_imported_with_the_agent() -> None:
         if target.split(".")[0] in HEAVY_IN_TRAINING - {"json"}
     ]
     assert heavy == []
+
+
+@pytest.mark.parametrize("package", [AGENT, ROOT / "app" / "underfed_server"])
+def test_no_two_classes_have_one_name(package: Path) -> None:
+    """But for what the service answers of what it was sent: ``wire.Run`` and ``model.Run`` are one thing."""
+    found: dict[str, list[str]] = {}
+    for module, tree in modules(package):
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(module)
+    double = {name: where for name, where in found.items() if len(where) > 1 and where != ["ingest.wire", "model"]}
+    assert set(double) == SAME_ON_PURPOSE & set(found), double

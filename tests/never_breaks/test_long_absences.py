@@ -14,7 +14,7 @@ from tests.fakes.jobs import run_job
 from tests.fakes.service import Service
 from tests.fakes.traces import wait_for_collectors
 from tests.never_breaks.evidence import assert_all_arrived, push
-from underfed.collector.spool.segment import Frame, read_segment
+from underfed.collector.spool.segment import SpooledWindow, read_segment
 from underfed.collector.spool.spool_directory import BOUND_BYTES
 from underfed.collector.wire import COMPRESSION, decode_window
 
@@ -26,7 +26,7 @@ STEPS_PER_S = 50
 """Of 20 ms each."""
 
 
-def kept_frames(data: Path) -> list[tuple[Frame, int]]:
+def kept_frames(data: Path) -> list[tuple[SpooledWindow, int]]:
     """Each with its size in bytes."""
     (segment,) = data.glob("spool/*/*.segment")
     frames = list(read_segment(segment, int(segment.stem)))
@@ -34,7 +34,7 @@ def kept_frames(data: Path) -> list[tuple[Frame, int]]:
     return [(frame, end - start) for frame, (start, end) in zip(frames, pairwise(ends), strict=True)]
 
 
-def bytes_a_second(frames: list[tuple[Frame, int]]) -> float:
+def bytes_a_second(frames: list[tuple[SpooledWindow, int]]) -> float:
     """With ``STEPS_PER_S`` in each window, also where a busy machine takes fewer: the recorded steps and batches are
     cut anew, and each piece stands once beside what else was recorded in each second."""
     found = [(decode_window(frame.body), size - len(frame.body)) for frame, size in frames]

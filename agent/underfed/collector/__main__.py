@@ -11,7 +11,7 @@ from pathlib import Path
 
 from underfed.collector.collector import LINGER_S, Collector
 from underfed.collector.leftovers import LOGS, sweep
-from underfed.collector.ranks import Ranks
+from underfed.collector.ranks import RankStreams
 from underfed.collector.sampling.gpu import open_gpus
 from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.spool.all_spools import AllSpools
@@ -63,7 +63,7 @@ def serve(directory: Path) -> set[Path]:
         limits = read_spool_limits(os.environ)
         others = AllSpools(data_directory, limits)
         spool = Spool(wanted, fallback=directory / SPOOL, others=others)
-        ranks = Ranks(directory, spool, HostAndGpus(open_gpus))
+        ranks = RankStreams(directory, spool, HostAndGpus(open_gpus))
         sender = Sender(spool, HttpTransport(origin.url, os.environ.get("UNDERFED_TOKEN")))
         sweeping = partial(sweep, os.environ, data_directory, others, limits.age_s, directory)
         collector = Collector(ranks, spool, sender, sweeping)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from underfed.collector.rank_stream import RankStream
-from underfed.collector.ranks import Ranks
+from underfed.collector.ranks import RankStreams
 from underfed.collector.spool.sender import Sender
 from underfed.collector.spool.spool import Spool
 from underfed.exchange import run_files
@@ -44,7 +44,9 @@ class Collector:
     """``sender`` runs on a thread of its own, so that a slow service never delays the reading of the rings, and so does
     ``sweep``, which is called once."""
 
-    def __init__(self, ranks: Ranks, spool: Spool, sender: Sender, sweep: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, ranks: RankStreams, spool: Spool, sender: Sender, sweep: Callable[[], None] = lambda: None
+    ) -> None:
         self._ranks = ranks
         self._spool = spool
         self._sender = sender

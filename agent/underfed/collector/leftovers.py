@@ -18,7 +18,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from underfed.collector.rank_stream import RankStream
-from underfed.collector.ranks import Ranks
+from underfed.collector.ranks import RankStreams
 from underfed.collector.sampling.gpu import open_gpus
 from underfed.collector.sampling.host_and_gpus import HostAndGpus
 from underfed.collector.spool.all_spools import AllSpools, changed_at, is_stale
@@ -106,7 +106,7 @@ def collect(run_directory: Path, data_directory: Path, others: AllSpools | None 
             for stream in streams:
                 stream.close()
             if have_ended:
-                ranks = Ranks(run_directory, spool, HostAndGpus(open_gpus))
+                ranks = RankStreams(run_directory, spool, HostAndGpus(open_gpus))
                 ranks.tick()
                 for stream in ranks.ended:
                     ranks.remove(stream)

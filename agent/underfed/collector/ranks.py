@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from underfed.collector.rank_stream import RankStream
 from underfed.collector.reading.ends import SeenEnd
 from underfed.collector.sampling.host_and_gpus import HostAndGpus
-from underfed.collector.sampling.samples import Pace
+from underfed.collector.sampling.samples import CostlyPace
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.transport import Reply
 from underfed.collector.trackers.tracker_writer import TrackerWriter
@@ -46,7 +46,7 @@ def ticks_between_windows(ranks: int) -> int:
     return min(MOST_TURNS, -(-ranks // WINDOWS_A_TICK))
 
 
-class Ranks:
+class RankStreams:
     """Streams by their directories, in the order of ranks."""
 
     def __init__(self, run_directory: Path, spool: Spool, host: HostAndGpus) -> None:
@@ -58,7 +58,7 @@ class Ranks:
         self._marks: list[str] = []
         self._ticks = 0
         self._window_due = 0.0
-        self._pace = Pace()
+        self._pace = CostlyPace()
         self._leaving: list[TrackerWriter] = []
         self.verdict: Mapping[str, Any] = {}
         """On the run, for its training processes to read; see ``Sender.verdict``."""

@@ -26,7 +26,7 @@ from underfed.trainer.hooks.iterable import NO_DATALOADER, is_stand_in, stand_in
 from underfed.trainer.hooks.session import Session, open_session
 from underfed.trainer.hooks.uncompiled import leave_ours_uncompiled
 from underfed.trainer.hooks.watched_loader import WatchedLoader
-from underfed.trainer.recording import Place, Recording, announce, make_place, make_recording, say
+from underfed.trainer.recording import Recording, RecordingPlace, announce, make_place, make_recording, say
 from underfed.trainer.settings.loader_facts import iterable_facts, loader_facts
 from underfed.trainer.settings.loader_parts import is_fastais
 from underfed.trainer.settings.wanted import Identity, identity_of
@@ -58,7 +58,7 @@ class _State:
 
     def reset(self) -> None:
         self.lock = threading.RLock()
-        self.place: Place | None = None
+        self.place: RecordingPlace | None = None
         self.recording: Recording | None = None
         self.has_begun = False
         """``recording`` has a collector and was announced: a signal handler may end the beginning halfway."""

@@ -49,7 +49,7 @@ ReadFacts = Callable[[str, str], LoaderFacts]
 class Recording:
     """The run as its training process knows it."""
 
-    def __init__(self, config: Config, place: Place, started_by: str) -> None:
+    def __init__(self, config: Config, place: RecordingPlace, started_by: str) -> None:
         self.config = config
         self.run_id = place.run_id
         self.directory = place.directory
@@ -208,7 +208,7 @@ class Recording:
         write_facts(self.directory / run_files.RUN, self.origin, self.facts)
 
 
-class Place(NamedTuple):
+class RecordingPlace(NamedTuple):
     """Of one incarnation."""
 
     rank: Rank
@@ -216,14 +216,14 @@ class Place(NamedTuple):
     directory: Path
 
 
-def make_place(config: Config) -> Place:
+def make_place(config: Config) -> RecordingPlace:
     """
     Raises:
         RunDirectoryError: there is no safe place for the rings.
     """
     rank = read_rank(os.environ)
     run_id = config.run_id or make_run_id(config.name, rank)
-    return Place(rank, run_id, _make_directory(config, rank, run_id))
+    return RecordingPlace(rank, run_id, _make_directory(config, rank, run_id))
 
 
 def started_by(environ: Mapping[str, str]) -> str:
@@ -233,7 +233,7 @@ def started_by(environ: Mapping[str, str]) -> str:
     return "autoload" if environ.get(launch.AUTOLOAD) == "1" else "watch"
 
 
-def make_recording(config: Config, place: Place) -> Recording:
+def make_recording(config: Config, place: RecordingPlace) -> Recording:
     """
     Raises:
         RunDirectoryError: nothing can be written there.

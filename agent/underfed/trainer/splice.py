@@ -19,7 +19,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from underfed.host.signal_handlers import let_through
-from underfed.trainer.statements import HOOKS, PREFIX, Place, bound, call, parsed, taken_over
+from underfed.trainer.statements import HOOKS, PREFIX, SourcePosition, bound, call, parsed, taken_over
 
 TOKEN, RESULT = f"{PREFIX}token", f"{PREFIX}result"
 FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -275,7 +275,7 @@ def _put_around(function: ast.FunctionDef, seam: Around, hooks: object) -> bool:
         return False
     has_docstring = ast.get_docstring(function, clean=False) is not None
     documentation, body = function.body[:has_docstring], function.body[has_docstring:]
-    first = Place(function.lineno, function.col_offset)
+    first = SourcePosition(function.lineno, function.col_offset)
     start: list[Any] = []
     if seam.instead is not None:
         instead = call(seam.instead, *seam.arguments)
@@ -289,7 +289,7 @@ def _put_around(function: ast.FunctionDef, seam: Around, hooks: object) -> bool:
         leaving = _Leaving(seam, seam.left, hooks)
         body = [part for statement in body for part in leaving.returning(statement)]
         if not isinstance(body[-1], (ast.Return, ast.Raise)):
-            body += leaving.leave(ast.Constant(None), Place(body[-1].lineno, 0))
+            body += leaving.leave(ast.Constant(None), SourcePosition(body[-1].lineno, 0))
     if seam.stopped is not None:
         note = call(seam.stopped, TOKEN, *seam.arguments)
         attempt = parsed(f"try: pass\nexcept BaseException:\n if {TOKEN} is not None: {note}\n raise", first)[0]
@@ -310,7 +310,7 @@ class _Leaving(ast.NodeTransformer):
         changed = self.visit(statement)
         return changed if isinstance(changed, list) else [changed]
 
-    def leave(self, value: ast.expr, place: Place) -> list[ast.stmt]:
+    def leave(self, value: ast.expr, place: SourcePosition) -> list[ast.stmt]:
         given = (TOKEN, *self.seam.arguments, RESULT)
         parts = parsed(f"{RESULT} = None\nif {TOKEN} is not None: {call(self.left, *given)}\nreturn {RESULT}", place)
         parts[0].value = ast.copy_location(value, parts[0].value) if not hasattr(value, "lineno") else value
@@ -319,7 +319,7 @@ class _Leaving(ast.NodeTransformer):
         return parts
 
     def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
-        return self.leave(node.value or ast.Constant(None), Place(node.lineno, node.col_offset))
+        return self.leave(node.value or ast.Constant(None), SourcePosition(node.lineno, node.col_offset))
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         return node
@@ -343,7 +343,7 @@ def _put_at_calls(function: ast.FunctionDef, seam: AtCall) -> bool:
             if ast.unparse(node.func) != seam.callee:
                 return node
             found = True
-            place = Place(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+            place = SourcePosition(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
             around: ast.Call = parsed(call(seam.after, call(seam.before, *seam.arguments), "None"), place)[0].value
             around.args[1] = node
             if seam.only_while is None:

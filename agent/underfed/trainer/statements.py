@@ -21,7 +21,7 @@ PREFIX = "_underfed_"
 """Begins the name of each variable of ours."""
 
 
-class Place(NamedTuple):
+class SourcePosition(NamedTuple):
     """The position that a new node has in the source."""
 
     line: int
@@ -30,7 +30,7 @@ class Place(NamedTuple):
     end_column: int | None = None
 
 
-def parsed(source: str, place: Place) -> list[Any]:
+def parsed(source: str, place: SourcePosition) -> list[Any]:
     """New statements, all of which stand at one place of the function's source."""
     return _placed(ast.parse(source).body, place)
 
@@ -52,7 +52,7 @@ def bound(constant: object, hooks: object) -> object:
     return hooks if constant == HOOKS else getattr(hooks, constant.removeprefix(f"{HOOKS}."))
 
 
-def taken_over(method: FunctionType, given: Sequence[str], place: Place) -> list[Any]:
+def taken_over(method: FunctionType, given: Sequence[str], place: SourcePosition) -> list[Any]:
     """The statements of a method, all of which stand at one place of the function's source.
 
     ``given`` are the variables that stand for its parameters, last for what it returns: a method returns once, as its
@@ -126,7 +126,7 @@ class _TakingOver(ast.NodeTransformer):
         return ast.Assign([ast.Name(self.result, ast.Store())], value)
 
 
-def _placed(statements: list[Any], place: Place) -> list[Any]:
+def _placed(statements: list[Any], place: SourcePosition) -> list[Any]:
     line, column, end_line, end_column = place
     ends = {"end_lineno": end_line or line, "end_col_offset": column if end_column is None else end_column}
     for statement in statements:

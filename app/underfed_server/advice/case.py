@@ -123,7 +123,7 @@ class Case:
     @property
     def regime(self) -> Regime | None:
         """That of the run as it was; ``None``: its loading cannot be simulated."""
-        return self.predictor.place(self.recorded).regime if self.predictor else None
+        return self.predictor.class_of(self.recorded).regime if self.predictor else None
 
     def predicting(self) -> Predictor:
         """The predictor.

@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 from underfed_server.api.due_runs import DueRuns
 from underfed_server.api.event_streams import Events
 from underfed_server.counters import Counters
-from underfed_server.diagnose import Found, save
+from underfed_server.diagnose import FoundDiagnosis, save
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.model import RunSummary
 from underfed_server.store.databases.trouble import tell
@@ -27,7 +27,7 @@ log = logging.getLogger("underfed.scheduler")
 
 T = TypeVar("T")
 
-Judge = Callable[[Store, str], tuple[Found | None, Curve]]
+Judge = Callable[[Store, str], tuple[FoundDiagnosis | None, Curve]]
 """Reads a run from the store: what is to be saved of its diagnosis, or ``None`` where the last one stays, and its
 curve."""
 
@@ -198,7 +198,7 @@ class JudgementScheduler:
         with self._changed:
             self._due.forget_silent(time.monotonic())
 
-    def _find(self, run_id: str) -> tuple[datetime, Found | None, Curve] | None:
+    def _find(self, run_id: str) -> tuple[datetime, FoundDiagnosis | None, Curve] | None:
         """Since when the judgement is, and what was found. ``None``: the run is not to be judged here now."""
         with self._telling(run_id):
             if self._store.claim(run_id, self._name):
@@ -206,7 +206,7 @@ class JudgementScheduler:
             self._defer(run_id)
         return None
 
-    def _save(self, run_id: str, as_of: datetime, found: Found | None, curve: Curve) -> None:
+    def _save(self, run_id: str, as_of: datetime, found: FoundDiagnosis | None, curve: Curve) -> None:
         with self._telling(run_id):
             judgement = None if found is None else self._unless_it_fails(run_id, lambda: save(self._store, found))
             self._watch(run_id)
@@ -252,7 +252,7 @@ class JudgementScheduler:
         with self._changed:
             self._due.defer(run_id, time.monotonic() + AGAIN_S)
 
-    def _judged(self, run_id: str) -> tuple[Found | None, Curve]:
+    def _judged(self, run_id: str) -> tuple[FoundDiagnosis | None, Curve]:
         judge = self._judge
         found = None if judge is None else self._unless_it_fails(run_id, lambda: judge(self._store, run_id))
         if found is not None:

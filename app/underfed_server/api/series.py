@@ -41,7 +41,7 @@ from underfed_server.store.reading.details import read_reasons
 from underfed_server.store.reading.instants import span_of
 from underfed_server.store.reading.samplers import read_samplers
 from underfed_server.store.reading.series import read_series
-from underfed_server.store.reading.tracks import Kept, Reader
+from underfed_server.store.reading.tracks import Reader, RowsLeft
 from underfed_server.store.runs.summaries import run_columns
 
 router = APIRouter(tags=["runs"])
@@ -82,7 +82,7 @@ class _Found:
 
     rollup: Rollup | None
     stats: Mapping[str, Stat]
-    kept: Kept
+    kept: RowsLeft
     paused: Paused | None = None
 
 
@@ -150,7 +150,7 @@ def _read(reader: Reader, question: _Question, metrics: Iterable[Metric]) -> dic
 def _find(reader: Reader, question: _Question, kind: str, names: list[str]) -> _Found:
     place = _place(reader, question, kind)
     if place is None:
-        return _Found(None, {}, Kept())
+        return _Found(None, {}, RowsLeft())
     low, high, from_us, to_us = question.from_step, question.to_step, None, None
     if kind != "steps":
         low, high, (from_us, to_us) = 0, None, _span(reader, question)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from underfed_server.diagnosis.between_batches import WORKS, Work
+from underfed_server.diagnosis.between_batches import WORKS, KnownWork
 from underfed_server.diagnosis.own_work import OwnWork, least_share, own_works
 from underfed_server.diagnosis.rounded import percent, points
 from underfed_server.facts.costly_lines import IsMeant, costliest_line, share_of
@@ -66,7 +66,9 @@ def _known(rank: RankFacts, between: LoaderHotspots, own: Sequence[OwnWork]) -> 
             yield Told(share * of_loop, f"{found}.", f"{found}. The usual remedy: {work.usual}")
 
 
-def _is_within(work: Work, is_meant: IsMeant, share: float, between: LoaderHotspots, own: Sequence[OwnWork]) -> bool:
+def _is_within(
+    work: KnownWork, is_meant: IsMeant, share: float, between: LoaderHotspots, own: Sequence[OwnWork]
+) -> bool:
     """Most of it is done in functions that are told, with this work."""
     names = {each.name for each in own if work in each.works}
     inside = share_of(

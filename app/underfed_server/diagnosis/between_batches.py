@@ -25,7 +25,7 @@ it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class KnownWork:
     found_it: str
     """What looks found the thread doing."""
     seen_as: re.Pattern[str]
@@ -63,7 +63,7 @@ def _line_of(places: tuple[Place, ...], between: LoaderHotspots) -> _Line:
 
 
 WORKS = (
-    Work(
+    KnownWork(
         found_it="logging",
         seen_as=re.compile(
             r" (logging/__init__\.py$|logging/handlers\.py$|torch/utils/tensorboard/|(wandb|mlflow|tensorboardX|tqdm"
@@ -76,7 +76,7 @@ WORKS = (
         usual="log in one step of many, or let a thread write what is logged "
         "(https://docs.python.org/3/howto/logging-cookbook.html#dealing-with-handlers-that-block).",
     ),
-    Work(
+    KnownWork(
         found_it="reading values back from tensors",
         seen_as=re.compile(
             r"^(Tensor\.)?__(iter|format|repr|array|contains)__ torch/_tensor\.py$|torch/_tensor_str\.py$"

@@ -33,7 +33,7 @@ are waited for equally long, each is. One that is ready most of the time is not,
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class LostShares:
     """Shares of step time. ``None``: not measured."""
 
     data: float
@@ -61,7 +61,7 @@ def _lasts(lasting: float, loop: float, least: float) -> bool:
     return lasting >= min(least, PART_OF_EVENT * loop)
 
 
-def read_losses(rank: RankFacts, together: Lockstep | None = None) -> Losses:
+def read_losses(rank: RankFacts, together: Lockstep | None = None) -> LostShares:
     """``rank``: one with judged steps. ``together``: ranks that are late in turn, which lose more together."""
     copy_us = exposed_copy_us(rank)
     transfer = None if copy_us is None else min(1.0, copy_us / rank.step_us)
@@ -75,7 +75,7 @@ def read_losses(rank: RankFacts, together: Lockstep | None = None) -> Losses:
         return own + others
 
     fewer = range(1, hiccups)
-    return Losses(
+    return LostShares(
         data=data,
         loop=data + others,
         transfer=transfer,
@@ -87,7 +87,7 @@ def read_losses(rank: RankFacts, together: Lockstep | None = None) -> Losses:
     )
 
 
-def find_bound(losses: Losses, before: Bound | None = None) -> Bound:
+def find_bound(losses: LostShares, before: Bound | None = None) -> Bound:
     """``before``: the verdict that a running run keeps while its loss is not clearly below the limit."""
 
     def limit(bound: Bound, usual: float) -> float:

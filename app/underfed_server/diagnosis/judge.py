@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from underfed_server.diagnosis import sentence
-from underfed_server.diagnosis.bound import Losses, find_bound, find_level, read_losses
+from underfed_server.diagnosis.bound import LostShares, find_bound, find_level, read_losses
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
 from underfed_server.diagnosis.instant_data import with_instant_data
@@ -119,7 +119,7 @@ def _is_early(facts: RunFacts) -> bool:
     return facts.judged_steps < THRESHOLDS.needed_steps
 
 
-def _bound(facts: RunFacts, losses: Losses, before: Before | None) -> Bound:
+def _bound(facts: RunFacts, losses: LostShares, before: Before | None) -> Bound:
     return find_bound(losses, before.bound if before and facts.status == "running" else None)
 
 

@@ -282,7 +282,7 @@ loads it is 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class LoadTail:
     """How unevenly batches load."""
 
     median_us: float
@@ -295,7 +295,7 @@ class Tail:
         return self.p95_us >= TAIL_FACTOR * self.median_us or self.slowest_share >= TAIL_SHARE
 
 
-def load_tail(rank: RankFacts, *, of_its_own: bool = False) -> Tail | None:
+def load_tail(rank: RankFacts, *, of_its_own: bool = False) -> LoadTail | None:
     """``of_its_own``: without the time in which loading was ready to run and no core was free, which is no batch's own:
     the same one loads fast the next time. ``None``: fewer than 20 batches, of which none is the slowest 5 %.
     """
@@ -307,7 +307,7 @@ def load_tail(rank: RankFacts, *, of_its_own: bool = False) -> Tail | None:
     if len(loads) < 20 or total <= 0:
         return None
     median, p95 = np.percentile(loads, (50, 95))
-    return Tail(float(median), float(p95), float(np.sum(loads[-max(1, len(loads) // 20) :])) / total)
+    return LoadTail(float(median), float(p95), float(np.sum(loads[-max(1, len(loads) // 20) :])) / total)
 
 
 def exposed_copy_us(rank: RankFacts) -> float | None:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from underfed_server.diagnosis.between_batches import LEAST_FRACTION, LEAST_OF_LOOP, WORKS, Work
+from underfed_server.diagnosis.between_batches import LEAST_FRACTION, LEAST_OF_LOOP, WORKS, KnownWork
 from underfed_server.diagnosis.checkpoints import saves
 from underfed_server.facts.called_names import is_called
 from underfed_server.facts.costly_lines import CostlyLine, IsMeant, KnownShare, costliest_line, known_share_of, share_of
@@ -40,7 +40,7 @@ class OwnWork:
     of_loop: float
     line: CostlyLine | None
     """Most often within it."""
-    works: tuple[Work, ...]
+    works: tuple[KnownWork, ...]
     """Seen there as well."""
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from underfed_server.diagnosis.beside_training import LOOKS, Told, between_fraction, found_beside_training
-from underfed_server.diagnosis.bound import Losses, find_level
+from underfed_server.diagnosis.bound import LostShares, find_level
 from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
 from underfed_server.diagnosis.ended_tuning import measured_by_trials
@@ -87,7 +87,7 @@ def size(value: float) -> str:
     return f"{three_digits(value / 1024**power)} {SIZE_UNITS[power]}"
 
 
-def verdict(examined: Examination, losses: Losses, told: ToldShare) -> str:
+def verdict(examined: Examination, losses: LostShares, told: ToldShare) -> str:
     said, rank = _said_of_judged(examined, losses, told), examined.rank
     if outweigh_waiting(rank, losses.data):
         said = f"Pauses take {percent(rank.paused_fraction)} of the time; {said[0].lower()}{said[1:]}"
@@ -105,7 +105,7 @@ def _own_works(examined: Examination) -> list[OwnWork]:
     return [] if between is None else own_works(between, between_fraction(examined.rank))
 
 
-def _said_of_judged(examined: Examination, losses: Losses, told: ToldShare) -> str:
+def _said_of_judged(examined: Examination, losses: LostShares, told: ToldShare) -> str:
     who, is_one = _who(examined.facts)
     data, waits, is_idle = percent(told.whole), "waits" if is_one else "wait", "is idle" if is_one else "are idle"
     apart = _apart(examined, told)
@@ -128,18 +128,18 @@ def _said_of_judged(examined: Examination, losses: Losses, told: ToldShare) -> s
     return f"{is_busy}, but for {_few(examined.rank, losses)}." if losses.is_event else f"{is_busy}{spent}."
 
 
-def _has_some_wait(examined: Examination, losses: Losses) -> bool:
+def _has_some_wait(examined: Examination, losses: LostShares) -> bool:
     """By the host's clock: too little to bind the run, and too much to call it busy. The word beside it is the same."""
     is_told_so = examined.bound == "compute" and not examined.rank.has_device_clock and not losses.is_event
     return is_told_so and find_level(losses.loop) != "healthy"
 
 
-def _is_well_fed(examined: Examination, losses: Losses) -> bool:
+def _is_well_fed(examined: Examination, losses: LostShares) -> bool:
     """Nothing to gain: the loop hardly waits, and instant data would save as little."""
     return max(losses.loop, input_lost_fraction(examined.rank) or 0.0) < THRESHOLDS.watch_fraction
 
 
-def _read_ahead(examined: Examination, losses: Losses) -> str | None:
+def _read_ahead(examined: Examination, losses: LostShares) -> str | None:
     """``None``: the training itself requests its batches, its device was seen, or copies are what it waits for."""
     if not examined.rank.is_read_ahead or examined.rank.has_device_clock or examined.bound == "transfer":
         return None
@@ -218,7 +218,7 @@ def _time(rank: RankFacts) -> str:
     return "the time between pauses" if rank.paused_fraction >= PAUSED_FRACTION else "the time"
 
 
-def why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -> str | None:
+def why(examined: Examination, losses: LostShares, causes: Sequence[CauseFinding]) -> str | None:
     rank, between = examined.rank, examined.facts.between
     saving = _saving(rank, between, is_first=outweigh_waiting(rank, losses.data))
     pauses = _pauses(rank, losses, is_saving=saving is not None)
@@ -255,7 +255,7 @@ def outweigh_waiting(rank: RankFacts, data: float) -> bool:
     return outweighs(paused, (1 - paused) * data)
 
 
-def _pauses(rank: RankFacts, losses: Losses, *, is_saving: bool) -> str | None:
+def _pauses(rank: RankFacts, losses: LostShares, *, is_saving: bool) -> str | None:
     """``is_saving``: what the program does in them follows."""
     if is_saving or not outweigh_waiting(rank, losses.data):
         return None
@@ -275,7 +275,7 @@ def unseen_pauses_fraction(rank: RankFacts, between: LoaderHotspots | None, data
     return 0.0 if is_seen or not outweighs(unseen, (1 - rank.paused_fraction) * data) else unseen
 
 
-def _other_pauses(rank: RankFacts, between: LoaderHotspots | None, losses: Losses) -> str | None:
+def _other_pauses(rank: RankFacts, between: LoaderHotspots | None, losses: LostShares) -> str | None:
     """Beside checkpoints that are told; ``None``: they are few."""
     unseen = unseen_pauses_fraction(rank, between, losses.data)
     if not unseen or rank.checkpoints is None:
@@ -365,7 +365,7 @@ def _checkpoints(rank: RankFacts) -> Iterator[str]:
         yield f"{took}, {of_both}: in {each} about {size(beside.mean_bytes)} were written."
 
 
-def _why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -> str | None:
+def _why(examined: Examination, losses: LostShares, causes: Sequence[CauseFinding]) -> str | None:
     cause = causes[0].sentence if causes else ""
     slow = examined.overview.slow.at_work
     if slow is not None:
@@ -389,7 +389,7 @@ def _why(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) 
     return f"{cause} {reason}".strip()
 
 
-def _further(losses: Losses, causes: Sequence[CauseFinding], of: str) -> Iterator[str]:
+def _further(losses: LostShares, causes: Sequence[CauseFinding], of: str) -> Iterator[str]:
     """Causes beside the leading one, which the fixes may be about; not those that it was told with."""
     for each in causes[1:]:
         is_part = each.cost_fraction >= TOLD_FRACTION * losses.data and not all_causes()[each.cause].is_of_copy
@@ -404,7 +404,7 @@ def _of_wait(examined: Examination) -> str:
     return f"of the wait for {examined.loader.loader}" if examined.loader and has_others else "of the wait"
 
 
-def _with_share(cause: CauseFinding, losses: Losses, of: str) -> str:
+def _with_share(cause: CauseFinding, losses: LostShares, of: str) -> str:
     """What it costs stands in its first sentence; of copies, which are no part of the wait, nothing is said."""
     if all_causes()[cause.cause].is_of_copy or not cause.cost_fraction or losses.data <= 0:
         return cause.sentence
@@ -412,7 +412,7 @@ def _with_share(cause: CauseFinding, losses: Losses, of: str) -> str:
     return f"{first} ({percent(min(1.0, cause.cost_fraction / losses.data))} {of}){dot}{rest}"
 
 
-def _nothing_to_change(examined: Examination, losses: Losses) -> str:
+def _nothing_to_change(examined: Examination, losses: LostShares) -> str:
     if _is_well_fed(examined, losses):
         return "Nothing about the loader needs to change: a faster loader would gain next to nothing."
     marked = symptoms(examined)
@@ -430,7 +430,7 @@ def _no_cause(examined: Examination) -> str:
     return f"{none}. Marked below, but none of these was found to cost it: {'; '.join(marked)}."
 
 
-def _unexplained(examined: Examination, losses: Losses, causes: Sequence[CauseFinding]) -> str | None:
+def _unexplained(examined: Examination, losses: LostShares, causes: Sequence[CauseFinding]) -> str | None:
     """The share of the wait that would be left with all causes gone. Those of copies cost what comes after the wait."""
     rest = losses.data - sum(each.cost_fraction for each in causes if not all_causes()[each.cause].is_of_copy)
     if losses.data <= 0 or rest < max(UNEXPLAINED_OF_STEP, UNEXPLAINED_FRACTION * losses.data):
@@ -561,11 +561,11 @@ def _who(facts: RunFacts) -> tuple[str, bool]:
     return f"The {noun}" if is_one else f"The {noun}s", is_one
 
 
-def _few(rank: RankFacts, losses: Losses) -> str:
+def _few(rank: RankFacts, losses: LostShares) -> str:
     return f"{losses.hiccups} of {len(rank.steps):,} steps"
 
 
-def _hiccup(rank: RankFacts, losses: Losses) -> str | None:
+def _hiccup(rank: RankFacts, losses: LostShares) -> str | None:
     if not losses.is_event:
         return None
     longest_us = float(np.where(epoch_starts(rank.steps), 0.0, rank.steps.data_wait_us).max())

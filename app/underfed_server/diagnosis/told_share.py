@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from underfed_server.diagnosis.bound import Losses, find_level
+from underfed_server.diagnosis.bound import LostShares, find_level
 from underfed_server.diagnosis.chosen_loader import lost_us
 from underfed_server.diagnosis.rounded import percent
 from underfed_server.diagnosis.slow_ranks import SlowRanks
@@ -37,14 +37,14 @@ class ToldShare:
     def whole(self) -> float:
         return min(1.0, self.own + self.others + self.beside)
 
-    def is_of_level(self, losses: Losses) -> bool:
+    def is_of_level(self, losses: LostShares) -> bool:
         """Whether the word of the verdict is that of what is told, without other loaders of the loop where it is these
         that it waits for."""
         others = self.others if losses.loop > losses.data else 0.0
         return find_level(min(1.0, self.own + others + self.beside)) == find_level(losses.loop)
 
 
-def told_share(facts: RunFacts, slow: SlowRanks, losses: Losses, *, is_of_run: bool = True) -> ToldShare:
+def told_share(facts: RunFacts, slow: SlowRanks, losses: LostShares, *, is_of_run: bool = True) -> ToldShare:
     """``facts``: with judged steps, of which ``losses`` are. ``is_of_run``: told of all its loaders, else of the judged
     one's loop.
 

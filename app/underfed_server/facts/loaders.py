@@ -11,7 +11,7 @@ import numpy as np
 from underfed_server.facts.hosts import Hosts, gpu_util, newest_since, span_of, uses_gpu
 from underfed_server.facts.long_steps import Written
 from underfed_server.facts.record import LoaderFacts, RankFacts
-from underfed_server.facts.recorded import Apart, Recorded, apart, read_recorded
+from underfed_server.facts.recorded import Apart, RecordedSteps, apart, read_recorded
 from underfed_server.facts.roles import Used, loops_of, roles_of
 from underfed_server.measurements import COPY, STALL, BatchRows, StepRows
 from underfed_server.store.columns.lanes import steps_lane
@@ -81,12 +81,12 @@ def spent_us(totals: Totals) -> float:
     return float(sum(each.step_us for each in totals.values()))
 
 
-def _of_rank(recorded: Mapping[tuple[int, str], Recorded], rank: int) -> dict[str, Recorded]:
+def _of_rank(recorded: Mapping[tuple[int, str], RecordedSteps], rank: int) -> dict[str, RecordedSteps]:
     return {name: each for (of, name), each in recorded.items() if of == rank}
 
 
 def _rank(
-    hosts: Hosts, loader: str, totals: StepTotals, recorded: Mapping[str, Recorded], warmup_steps: int
+    hosts: Hosts, loader: str, totals: StepTotals, recorded: Mapping[str, RecordedSteps], warmup_steps: int
 ) -> RankFacts:
     rank = totals.rank
     if loader not in recorded:
@@ -109,7 +109,7 @@ def _rank(
 
 
 def _judged(
-    hosts: Hosts, rank: int, loader: str, recorded: Mapping[str, Recorded], warmup_steps: int
+    hosts: Hosts, rank: int, loader: str, recorded: Mapping[str, RecordedSteps], warmup_steps: int
 ) -> tuple[RankFacts, Apart]:
     found = apart(recorded, loader, warmup_steps, partial(_written, hosts, rank))
     judged = replace(

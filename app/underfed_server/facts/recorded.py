@@ -56,7 +56,7 @@ def spent(begin_us: Column, end_us: Column, share: Column) -> Spent:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recorded:
+class RecordedSteps:
     """The newest steps of one loader of a rank, as they were recorded, and their epochs, oldest first."""
 
     rows: StepRows
@@ -95,7 +95,7 @@ class Recorded:
 
 def read_recorded(
     reader: Reader, run_id: str, places: Iterable[tuple[int, str]], last: int, tunings: Tunings
-) -> dict[tuple[int, str], Recorded]:
+) -> dict[tuple[int, str], RecordedSteps]:
     """The newest ``last`` steps of each of these ranks and loaders. ``tunings``: what they said of tuning them."""
     rows = {
         (rank, loader): read_rows(StepRows, reader, run_id, rank, steps_lane(loader), last) for rank, loader in places
@@ -106,7 +106,7 @@ def read_recorded(
     for (rank, loader), own in rows.items():
         tuned = tuned_of(tunings, rank, loader)
         changed = (tuned.changed if tuned else None) or read_changed_settings(reader, run_id, rank, loader)
-        found[rank, loader] = Recorded(own, epochs[rank, loader], changed, tuned.searched if tuned else ())
+        found[rank, loader] = RecordedSteps(own, epochs[rank, loader], changed, tuned.searched if tuned else ())
     return found
 
 
@@ -138,7 +138,7 @@ def nothing_known(_since_us: float) -> Sequence[Written]:
 
 
 def apart(
-    recorded: Mapping[str, Recorded], loader: str, warmup_steps: int, read_written: ReadWritten = nothing_known
+    recorded: Mapping[str, RecordedSteps], loader: str, warmup_steps: int, read_written: ReadWritten = nothing_known
 ) -> Apart:
     """``recorded``: of all loaders of the rank."""
     own = recorded[loader]
@@ -171,7 +171,7 @@ def apart(
     )  # fmt: skip
 
 
-def _between_epochs(own: Recorded, others: list[Recorded], read_written: ReadWritten) -> Checkpoints | None:
+def _between_epochs(own: RecordedSteps, others: list[RecordedSteps], read_written: ReadWritten) -> Checkpoints | None:
     """Passes over other loaders left out."""
     known = set(own.rows.epoch_index.tolist())
     gaps = [
@@ -188,7 +188,7 @@ def _between_epochs(own: Recorded, others: list[Recorded], read_written: ReadWri
     return checkpoints_in(begin_us, end_us, end_us - begin_us - taken_us, read_written)
 
 
-def _spent_by(loaders: list[Recorded], *, is_stall: bool = False) -> Spent:
+def _spent_by(loaders: list[RecordedSteps], *, is_stall: bool = False) -> Spent:
     """In their requests, in constructing their iterators and in ending their epochs. ``is_stall``: the part of their
     waits that the device's clock confirms.
     """
@@ -199,7 +199,7 @@ def _spent_by(loaders: list[Recorded], *, is_stall: bool = False) -> Spent:
     return spent(begin_us, end_us, share)
 
 
-def _spans(recorded: Recorded, *, is_stall: bool) -> list[tuple[Column, Column, Column]]:
+def _spans(recorded: RecordedSteps, *, is_stall: bool) -> list[tuple[Column, Column, Column]]:
     rows, epochs = recorded.rows, recorded.epochs
     share = _stalled_share(rows) if is_stall else np.ones(len(rows))
     found = [(rows.start_us, rows.start_us + rows.data_wait_us, share)]
@@ -217,7 +217,7 @@ def _stalled_share(rows: StepRows) -> Column:
     return np.clip(np.divide(stalled, wait, out=np.zeros(len(wait)), where=wait > 0), 0.0, 1.0)
 
 
-def _is_known(own: Recorded, others: list[Recorded], keep: Mask) -> Mask:
+def _is_known(own: RecordedSteps, others: list[RecordedSteps], keep: Mask) -> Mask:
     """Which steps began after the first of the others' steps that were read: of those before, it is not known what the
     others took. So it is with a loader that the loop asks several times a step.
     """
@@ -234,7 +234,7 @@ FEW_STEPS = 20
 """Since a search, from which a verdict can be given of them alone (CONTRACT)."""
 
 
-def _between_searches(own: Recorded, keep: Mask) -> Mask:
+def _between_searches(own: RecordedSteps, keep: Mask) -> Mask:
     """The steps since the newest search, or those before it while there are few: what is kept meanwhile is the same."""
     index = own.rows.step_index
     if not own.searched:
@@ -245,7 +245,7 @@ def _between_searches(own: Recorded, keep: Mask) -> Mask:
     return enough[-1] if enough else max(spans, key=np.count_nonzero)
 
 
-def _pauses(own: Recorded, others: list[Recorded]) -> Mask:
+def _pauses(own: RecordedSteps, others: list[RecordedSteps]) -> Mask:
     """Steps that contain a whole pass over another loader after their own wait: a validation between two batches."""
     rows, is_pause = own.rows, np.zeros(len(own.rows), dtype=bool)
     passes = [(each.start_us, each.end_us) for other in others for each in other.epochs if each.end_us is not None]
@@ -258,7 +258,7 @@ def _pauses(own: Recorded, others: list[Recorded]) -> Mask:
     return is_pause
 
 
-def _edges_us(own: Recorded, others: Spent) -> Column:
+def _edges_us(own: RecordedSteps, others: Spent) -> Column:
     """What an epoch costs beside its steps, counted to its first: from ``iter(loader)`` to the first request, in which
     workers are started, and from the last step to the end of the request that finds no more, in which they are stopped.
 
@@ -278,7 +278,7 @@ def _edges_us(own: Recorded, others: Spent) -> Column:
     return edges_us
 
 
-def _known_edges_us(own: Recorded) -> float:
+def _known_edges_us(own: RecordedSteps) -> float:
     begun = set(own.rows.epoch_index[own.rows.batch_index == 0])
     return sum((each.iterator_us or 0) + (each.ending_us or 0) for each in own.epochs if each.epoch_index in begun)
 

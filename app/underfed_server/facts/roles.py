@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from underfed_server.facts.recorded import Recorded
+from underfed_server.facts.recorded import RecordedSteps
 from underfed_server.model import Role
 
 CLEARLY_SHORTER = 2.0
@@ -29,7 +29,7 @@ class Used:
     loader: str
     spent_us: float
     """In its steps, over all ranks."""
-    ranks: Mapping[int, Recorded]
+    ranks: Mapping[int, RecordedSteps]
 
     @property
     def has_grads(self) -> bool | None:
@@ -147,7 +147,7 @@ def _common_rank(one: Used, other: Used) -> int | None:
     return min(one.ranks.keys() & other.ranks.keys(), default=None)
 
 
-def _passes(recorded: Recorded) -> list[tuple[float, float]]:
+def _passes(recorded: RecordedSteps) -> list[tuple[float, float]]:
     """Begin and end of each pass over a loader, at least of one: of its epochs, and where these were not recorded, as
     far as its newest steps show them.
     """

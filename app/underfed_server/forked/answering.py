@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError
 
-from underfed_server.diagnose import Diagnoser, Found, found_in
+from underfed_server.diagnose import Diagnoser, FoundDiagnosis, found_in
 from underfed_server.errors import RequestError
 from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading.spark import Curve, read_spark
@@ -34,7 +34,7 @@ def judge_runs(other_end: socket.socket) -> None:
     _answer_each(other_end, lambda store: partial(judged, diagnoser, store))
 
 
-def judged(diagnoser: Diagnoser, store: Store, run_id: str) -> tuple[Found | None, Curve]:
+def judged(diagnoser: Diagnoser, store: Store, run_id: str) -> tuple[FoundDiagnosis | None, Curve]:
     """What is to be saved of a run's diagnosis, or ``None`` where its last one stays as it is, and its curve: of the
     same rows, which are decoded here already.
 

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from underfed_server.diagnose import Diagnoser, Found
+from underfed_server.diagnose import Diagnoser, FoundDiagnosis
 from underfed_server.forked.answering import judged
 from underfed_server.forked.forks import NoForksError
 from underfed_server.store.reading.spark import Curve
@@ -14,7 +14,7 @@ from underfed_server.store.store import Store
 
 log = logging.getLogger("underfed.judge")
 
-Ask = Callable[[str], tuple[Found | None, Curve]]
+Ask = Callable[[str], tuple[FoundDiagnosis | None, Curve]]
 """Has a run judged by the process; raises as :meth:`AskedProcess.ask`."""
 
 
@@ -31,7 +31,7 @@ class JudgeProcess:
         self._alone = threading.Lock()
         """For who judges here: one at a time."""
 
-    def __call__(self, store: Store, run_id: str) -> tuple[Found | None, Curve]:
+    def __call__(self, store: Store, run_id: str) -> tuple[FoundDiagnosis | None, Curve]:
         """As :func:`judged`.
 
         Raises:

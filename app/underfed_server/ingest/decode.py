@@ -19,11 +19,11 @@ from underfed_server.ingest.wire import (
     MOST_STEPS,
     VERSION,
     Part,
-    Recorded,
     Rows,
     Stacks,
     Steps,
     Window,
+    WindowRows,
 )
 
 EARLIEST, LATEST = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (2000, 2200))
@@ -39,7 +39,7 @@ class _StepsAlone(Struct, gc=False):
 
 
 _decoder = msgspec.json.Decoder(Window)
-_rows_decoder = msgspec.json.Decoder(Recorded)
+_rows_decoder = msgspec.json.Decoder(WindowRows)
 _steps_decoder = msgspec.json.Decoder(_StepsAlone)
 _version_decoder = msgspec.json.Decoder(_Versioned)
 _ESCAPE = re.compile(rb"\\(?:u0000|.)", re.DOTALL)
@@ -70,14 +70,14 @@ def decode(body: bytes) -> Window:
     return window
 
 
-def decode_rows(body: bytes) -> Recorded:
+def decode_rows(body: bytes) -> WindowRows:
     """The rows of a window that was checked before."""
     return _rows_decoder.decode(without_nul(body))
 
 
-def decode_steps(body: bytes) -> Recorded:
+def decode_steps(body: bytes) -> WindowRows:
     """Likewise, of its rows the steps alone: with the samples of a host that is a tenth of what is in it."""
-    return Recorded(steps=_steps_decoder.decode(without_nul(body)).steps)
+    return WindowRows(steps=_steps_decoder.decode(without_nul(body)).steps)
 
 
 def without_nul(body: bytes) -> bytes:

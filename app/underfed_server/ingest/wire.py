@@ -455,7 +455,7 @@ class Window(Part, frozen=True, kw_only=True):
     end: End | None = None
 
 
-class Recorded(Part, frozen=True, kw_only=True):
+class WindowRows(Part, frozen=True, kw_only=True):
     """What of a :class:`Window` is rows: its other keys are not decoded. For one that was checked before."""
 
     steps: list[Steps] = []

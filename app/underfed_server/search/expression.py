@@ -37,7 +37,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Criterion:
     """Holds when it holds for one of ``values``; with ``!=`` when it holds for each."""
 
     key: str
@@ -47,7 +47,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    says: Word | Comparison
+    says: Word | Criterion
     negated: bool = False
 
 
@@ -58,4 +58,4 @@ class Expression:
     @property
     def speaks_of_archived(self) -> bool:
         """Whether it names ``archived``: then the list does not leave out archived runs by itself."""
-        return any(isinstance(term.says, Comparison) and term.says.key == "is" for term in self.terms)
+        return any(isinstance(term.says, Criterion) and term.says.key == "is" for term in self.terms)

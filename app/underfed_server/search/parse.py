@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from underfed_server.errors import InvalidError
-from underfed_server.search.expression import Age, Comparison, Expression, Operator, Term, Value, Word
+from underfed_server.search.expression import Age, Criterion, Expression, Operator, Term, Value, Word
 from underfed_server.search.keys import EQUALS, KEYS, OPERATORS, Key, read_value
 
 MOST_CHARACTERS = 2_000
@@ -59,7 +59,7 @@ def _terms(text: str) -> Iterator[Term]:
         at = _after_space(text, end)
 
 
-def _term(text: str, at: int) -> tuple[Word | Comparison, int]:
+def _term(text: str, at: int) -> tuple[Word | Criterion, int]:
     """The term, and the index of its end."""
     compared = _COMPARED.match(text, at)
     if compared is None:
@@ -84,7 +84,7 @@ def _word(text: str, at: int) -> tuple[Word, int]:
     return Word(word), end
 
 
-def _comparison(key: Key, text: str, at: int, compared: re.Match[str]) -> tuple[Comparison, int]:
+def _comparison(key: Key, text: str, at: int, compared: re.Match[str]) -> tuple[Criterion, int]:
     operator: Operator = compared[2]  # type: ignore[assignment]
     if operator not in OPERATORS[key.kind]:
         raise _refused(at, f"{key.name} is compared with {_listed(OPERATORS[key.kind])}, not with {operator}")
@@ -92,7 +92,7 @@ def _comparison(key: Key, text: str, at: int, compared: re.Match[str]) -> tuple[
     if len(values) > 1 and operator not in EQUALS:
         raise _refused(at, f"{key.name}{operator} takes one value, and several only follow {_listed(EQUALS)}")
     _check_age(key, operator, values, at)
-    return Comparison(key.name, operator, values), end
+    return Criterion(key.name, operator, values), end
 
 
 def _check_age(key: Key, operator: Operator, values: tuple[Value, ...], at: int) -> None:

@@ -29,7 +29,7 @@ from underfed_server.store.databases.schema import upgrade
 from underfed_server.store.databases.sqlite import require_size, require_sound
 from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
-from underfed_server.store.reading.current_usage import CurrentUsage, Place, RankHeard
+from underfed_server.store.reading.current_usage import CurrentUsage, RankHeard, RankOfRun
 from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.tracks import MOST_CHUNK_BYTES, MOST_ROLLUP_BYTES, Chunks, Reader, Rollups
 from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
@@ -426,7 +426,7 @@ class Store:
         if self.is_shared:
             self.write(lambda connection: locks.release_runs(connection, judge))
 
-    def newest(self, connection: Connection, run_ids: Sequence[str]) -> dict[Place, RankHeard]:
+    def newest(self, connection: Connection, run_ids: Sequence[str]) -> dict[RankOfRun, RankHeard]:
         """By what to tell what each rank of these running runs uses now, to about two seconds, as ``connection`` sees
         it."""
         return self._newest.read(connection, run_ids, self.now())

@@ -13,7 +13,7 @@ from underfed_server.ingest.permission import is_among
 from underfed_server.measurements import RATES
 from underfed_server.model import Host, HostCores, HostFacts, HostFlow, HostGpu, HostRun, HostsPage
 from underfed_server.names import Projects
-from underfed_server.store.reading.current_usage import Place, RankNow
+from underfed_server.store.reading.current_usage import RankNow, RankOfRun
 from underfed_server.store.reading.details import host_facts
 from underfed_server.store.runs.status import LOST_AFTER
 from underfed_server.store.store import Store
@@ -37,13 +37,13 @@ class HostState:
     """Runs of the last days, the newest first."""
     ranks: Sequence[RankOnHost]
     """Ranks of the running runs; where none runs, of the newest run."""
-    now: Mapping[Place, RankNow]
+    now: Mapping[RankOfRun, RankNow]
     peaks: Peaks
 
     @cached_property
-    def places(self) -> Mapping[str, Sequence[Place]]:
+    def places(self) -> Mapping[str, Sequence[RankOfRun]]:
         """Of the ranks, by their runs."""
-        found: dict[str, list[Place]] = defaultdict(list)
+        found: dict[str, list[RankOfRun]] = defaultdict(list)
         for rank in self.ranks:
             found[rank.run_id].append((rank.run_id, rank.rank))
         return found

@@ -26,7 +26,7 @@ class Group(NamedTuple):
     search: str | None
 
 
-class Counted(NamedTuple):
+class CountedRun(NamedTuple):
     """A run with the share of its hours that counts, and what advice would have saved of all of them."""
 
     run: TeamRun
@@ -46,7 +46,7 @@ def read_team(store: Store, projects: Projects = None) -> Team:
     """
     since = first_of_days(DAYS, store.now())
     team_runs = [run for run in store.team_history(since) if is_among(run.project, projects)]
-    counted = [Counted(run, _share_since(run, since), recoverable(run)) for run in team_runs]
+    counted = [CountedRun(run, _share_since(run, since), recoverable(run)) for run in team_runs]
 
     def grouped(shares: Callable[[TeamRun], Shares]) -> list[GroupHours]:
         return group_hours(counted, shares)
@@ -67,9 +67,9 @@ def read_team(store: Store, projects: Projects = None) -> Team:
     )
 
 
-def group_hours(counted: Sequence[Counted], shares: Callable[[TeamRun], Shares]) -> list[GroupHours]:
+def group_hours(counted: Sequence[CountedRun], shares: Callable[[TeamRun], Shares]) -> list[GroupHours]:
     """Most hours lost first. A run's hours are spread evenly over its life."""
-    members: dict[Group, list[Counted]] = defaultdict(list)
+    members: dict[Group, list[CountedRun]] = defaultdict(list)
     for each in counted:
         for group, share in shares(each.run):
             members[group].append(each._replace(share=share * each.share))
@@ -77,7 +77,7 @@ def group_hours(counted: Sequence[Counted], shares: Callable[[TeamRun], Shares])
     return sorted(groups, key=lambda group: -group.hours_lost)
 
 
-def _hours(group: Group, members: Sequence[Counted]) -> GroupHours:
+def _hours(group: Group, members: Sequence[CountedRun]) -> GroupHours:
     saved = together((share, saved) for _, share, saved in members)
     return GroupHours(
         name=group.name,

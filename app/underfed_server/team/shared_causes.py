@@ -18,7 +18,7 @@ from underfed_server.store.team.team_runs import MountUse, TeamRun
 TOGETHER_FRACTION = 0.10
 """Share of the shorter run's duration: with less overlap one run just ends as the other begins."""
 
-Place = tuple[Literal["mount", "host"], str]
+SharedPlace = tuple[Literal["mount", "host"], str]
 
 
 def that_are_shared() -> list[CauseName]:
@@ -42,7 +42,7 @@ def read_shared(store: Store, found: Diagnosis, projects: Projects = None) -> li
 
 def shared_causes(team_runs: Iterable[TeamRun]) -> list[SharedCause]:
     """Over all runs, most hours lost first: groups in which each run overlaps another one in time."""
-    by_place: dict[tuple[CauseName, Place], list[TeamRun]] = defaultdict(list)
+    by_place: dict[tuple[CauseName, SharedPlace], list[TeamRun]] = defaultdict(list)
     for one in team_runs:
         if one.cause is not None:
             for place in places(one):
@@ -59,7 +59,7 @@ def shared_with(one: TeamRun, others: Iterable[TeamRun]) -> list[SharedCause]:
     return [each for each in found if any(run.run_id == one.run_id for run in each.runs)]
 
 
-def places(one: TeamRun) -> Iterator[Place]:
+def places(one: TeamRun) -> Iterator[SharedPlace]:
     """Places that runs with this cause may share; none for causes that cannot be shared."""
     shared = all_causes()[one.cause].shared if one.cause else None
     if shared is None:
@@ -98,7 +98,7 @@ def _groups(runs: Sequence[TeamRun]) -> list[list[TeamRun]]:
     return groups
 
 
-def _shared(cause: CauseName, place: Place, group: Sequence[TeamRun]) -> SharedCause:
+def _shared(cause: CauseName, place: SharedPlace, group: Sequence[TeamRun]) -> SharedCause:
     kind, name = place
     runs = sorted(group, key=lambda run: -run.hours_lost)
     shared = all_causes()[cause].shared

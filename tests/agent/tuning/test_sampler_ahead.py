@@ -13,7 +13,7 @@ from torch.utils.data import BatchSampler, DataLoader
 import underfed
 from tests.agent.tuning.switching_plans import Indices, switch, tuned
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.own_errors import Asked
+from underfed.trainer.tuning.own_errors import AskedSampler
 from underfed.trainer.tuning.switching import switched_of
 
 WORKERS = LoaderSetting(2, 2)
@@ -52,7 +52,7 @@ CONTAINERS = [([0, 0], fill), (np.zeros(2, int), fill), (torch.zeros(2, dtype=to
 
 @pytest.mark.parametrize(("batch", "how"), [*CONTAINERS, ([[0, 0]], fill_within)])
 def test_what_a_sampler_gave_stays_as_it_was_then(batch: Any, how: Callable[[Any, int], None]) -> None:
-    asked = Asked(iter(Refilled(batch, how)), pass_batches=20)
+    asked = AskedSampler(iter(Refilled(batch, how)), pass_batches=20)
     given = [next(asked), next(asked)]
     assert [np.asarray(each).ravel().tolist() for each in given] == [[0, 1], [2, 3]]
     assert [type(each) for each in given] == [type(batch)] * 2

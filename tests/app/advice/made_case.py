@@ -100,7 +100,7 @@ def foretelling(case: Case, speedup: Callable[[SimulatedSetting], float], *, add
     answers = {"quick": speedup, "predict": predict, "adds_readers": lambda _setting: adds_readers}
     answers["may_keep_its_cores"] = lambda _setting: False
     same = case.predictor
-    known = {"workload": same.workload, "place": same.place, "recorded": same.recorded, "ceiling": 3.0}
+    known = {"workload": same.workload, "class_of": same.class_of, "recorded": same.recorded, "ceiling": 3.0}
     return cast(Predictor, SimpleNamespace(**known, **answers))
 
 

@@ -17,7 +17,7 @@ from underfed_server.advice.prediction.processor import Compute, Processor, Requ
 from underfed_server.advice.prediction.simulate import (
     Batch,
     Cores,
-    Handover,
+    HandoverTimes,
     LoopInputs,
     SimulatedSetting,
     Work,
@@ -143,7 +143,7 @@ def recorded(
     """A loop that is simulated, as an agent sees it: loads of 80 ms, more or less, that grow with company."""
     alone_us = np.random.default_rng(seed).gamma(6.0, 80_000 / 6, 900)
     of_cores = Cores(cores, lambda _busy: 1.0, 0.0, lambda busy: 1 + growth * max(0.0, busy - 1))
-    handover = Handover(feed_us=300, receive_us=500, receive_wait_us=500, busy_wait_us=2_000)
+    handover = HandoverTimes(feed_us=300, receive_us=500, receive_wait_us=500, busy_wait_us=2_000)
     inputs = LoopInputs([Batch(us, 0) for us in alone_us], [Work(9_000, 36_000)], handover, of_cores)
     rows: list[tuple[float, float, float]] = []
 
@@ -202,7 +202,7 @@ def test_loads_that_differ_by_what_they_load_are_not_taken_for_company(
 @pytest.mark.parametrize("workers", [1, 2])
 def test_only_loads_that_compute_together_slow_each_other(workers: int) -> None:
     cores = Cores(2.0, lambda _busy: 1.0, 0.0, lambda busy: 1 + GROWTH * (busy - 1))
-    inputs = LoopInputs([Batch(100_000, 0)], [Work(0, 1_000)], Handover(), cores)
+    inputs = LoopInputs([Batch(100_000, 0)], [Work(0, 1_000)], HandoverTimes(), cores)
     expected = 100.0 if workers == 1 else 142.0 / 2
     assert simulate(inputs, SimulatedSetting(workers)).step_us / 1e3 == pytest.approx(expected, rel=0.03)
 

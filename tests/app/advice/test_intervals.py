@@ -103,7 +103,7 @@ ON_FULL_CORES: dict[str, Any] = {
     ],
 )
 def test_what_decides_is_told_from_the_run(facts: RunFacts, to: int, regime: Regime) -> None:
-    assert predictor(facts).place(SimulatedSetting(to)).regime == regime
+    assert predictor(facts).class_of(SimulatedSetting(to)).regime == regime
 
 
 @pytest.mark.parametrize("bias", [-0.15, 0.0, 0.15])

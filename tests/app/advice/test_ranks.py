@@ -15,7 +15,7 @@ from underfed_server.advice.prediction.ranks import Ranks
 from underfed_server.advice.prediction.simulate import (
     Batch,
     Cores,
-    Handover,
+    HandoverTimes,
     LoopInputs,
     SimulatedSetting,
     Work,
@@ -32,12 +32,12 @@ def cores(usable: float) -> Cores:
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_ranks_on_one_host_divide_its_cores(ranks: int) -> None:
     """Each rank loads 80 ms of CPU and computes nothing else: four cores do so many steps, whatever the workers."""
-    inputs = LoopInputs([Batch(80_000, 0)], [Work(0, 10_000)], Handover(), cores(4.0), ranks=ranks)
+    inputs = LoopInputs([Batch(80_000, 0)], [Work(0, 10_000)], HandoverTimes(), cores(4.0), ranks=ranks)
     assert simulate(inputs, SimulatedSetting(4)).step_us / 1e3 == pytest.approx(80 * ranks / 4, rel=0.03)
 
 
 def test_a_few_ranks_on_their_share_of_the_cores_go_as_all_do() -> None:
-    eight = LoopInputs([Batch(80_000, 5_000)], [Work(5_000, 10_000)], Handover(), cores(8.0), ranks=8)
+    eight = LoopInputs([Batch(80_000, 5_000)], [Work(5_000, 10_000)], HandoverTimes(), cores(8.0), ranks=8)
     few = Ranks(on_host=8).share(cores(8.0))
     two = replace(eight, cores=few, ranks=Ranks(on_host=8).simulated)
     assert (few.usable, two.ranks) == (2.0, 2)
@@ -48,7 +48,7 @@ def test_a_few_ranks_on_their_share_of_the_cores_go_as_all_do() -> None:
 def test_ranks_that_synchronise_go_at_the_pace_of_the_one_that_waits() -> None:
     """Each rank has one load of 200 ms in twelve of nothing, each elsewhere: four ranks meet one in each third step."""
     batches = [Batch(0, 200_000)] + [Batch(0, 0)] * 11
-    alone = LoopInputs(batches, [Work(0, 50_000)], Handover(), cores(8.0))
+    alone = LoopInputs(batches, [Work(0, 50_000)], HandoverTimes(), cores(8.0))
     together = replace(alone, ranks=4, is_in_step=True, steps_ahead=0)
     assert simulate(alone, SimulatedSetting(0)).step_us / 1e3 == pytest.approx(50 + 200 / 12, rel=0.01)
     outcome = simulate(together, SimulatedSetting(0))

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.prediction.evaluate import Figure, fair_cost, write_residuals
 from benchmarks.prediction.job import Setting
-from underfed_server.advice.prediction.regime import Place
+from underfed_server.advice.prediction.regime import PredictionClass
 
 GRID = [Setting(workers, factor) for workers in range(1, 5) for factor in (1, 2, 4, 8)]
 
@@ -36,7 +36,7 @@ def test_a_slower_setting_costs_what_it_is_slower() -> None:
 
 
 def test_the_table_has_a_row_for_each_pipeline_and_regime(tmp_path: Path) -> None:
-    full, calm = Place("full cores", 1.0), Place("free cores", 0.5)
+    full, calm = PredictionClass("full cores", 1.0), PredictionClass("free cores", 0.5)
     figures = [
         Figure("decode", GRID[0], GRID[1], 2.0, 1.8, full),
         Figure("decode", GRID[0], GRID[2], 1.1, 1.0, calm),

@@ -9,7 +9,7 @@ import pytest
 from underfed_server.advice.prediction.simulate import (
     Batch,
     Cores,
-    Handover,
+    HandoverTimes,
     LoopInputs,
     Outcome,
     SimulatedSetting,
@@ -24,7 +24,7 @@ TWO = Cores(usable=2.0, slowdown=lambda _busy: 1.0)
 def simulated(
     batches: Sequence[Batch], work: Work, setting: SimulatedSetting, cores: Cores = FREE, **handover: float
 ) -> Outcome:
-    return simulate(LoopInputs(batches, [work], Handover(**handover), cores), setting)
+    return simulate(LoopInputs(batches, [work], HandoverTimes(**handover), cores), setting)
 
 
 def step_ms(batch: Batch, work: Work, setting: SimulatedSetting, cores: Cores = FREE) -> float:
@@ -138,7 +138,7 @@ def test_the_loop_is_no_further_ahead_of_the_device_than_it_was() -> None:
     works = [Work(0, 30_000, device_us=100_000), Work(0, 30_000, device_us=0)]
 
     def step_ms(ahead: int) -> float:
-        inputs = LoopInputs([Batch(0, 0)], works, Handover(), FREE, steps_ahead=ahead)
+        inputs = LoopInputs([Batch(0, 0)], works, HandoverTimes(), FREE, steps_ahead=ahead)
         return simulate(inputs, SimulatedSetting(0)).step_us / 1e3
 
     assert step_ms(1) == pytest.approx(65.0, rel=0.02)

@@ -18,7 +18,7 @@ from underfed_server.advice.prediction.predict import make_predictor
 from underfed_server.advice.prediction.residuals import interval
 from underfed_server.advice.prediction.simulate import (
     Batch,
-    Handover,
+    HandoverTimes,
     LoopInputs,
     SimulatedSetting,
     Work,
@@ -110,7 +110,7 @@ def test_a_gain_that_nearly_all_depends_on_more_readers_is_not_promised(speedup:
 
 @pytest.mark.parametrize(("workers", "expected_ms"), [(1, 100), (2, 50), (4, 50), (8, 50)])
 def test_readers_beyond_those_that_storage_serves_share_what_these_get(workers: int, expected_ms: float) -> None:
-    inputs = LoopInputs([Batch(0, 100_000)], [Work(0, 10_000)], Handover(), cores(8.0), readers=2.0)
+    inputs = LoopInputs([Batch(0, 100_000)], [Work(0, 10_000)], HandoverTimes(), cores(8.0), readers=2.0)
     assert simulate(inputs, SimulatedSetting(workers)).step_us / 1e3 == pytest.approx(expected_ms, rel=0.02)
 
 

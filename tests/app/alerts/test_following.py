@@ -15,7 +15,7 @@ from tests.app.made_windows import made_window
 from tests.app.serving import poll, settings_for
 from tests.app.store.posting import post
 from underfed_server.alerts import watcher
-from underfed_server.diagnose import Found, found_in
+from underfed_server.diagnose import FoundDiagnosis, found_in
 from underfed_server.main import create_app
 from underfed_server.settings import Settings
 from underfed_server.store.alerts.rules import NewRule
@@ -24,7 +24,7 @@ from underfed_server.store.runs.audit_log import UNKNOWN
 from underfed_server.store.store import Store
 
 
-def judge(_: Store, run_id: str) -> tuple[Found, Curve]:
+def judge(_: Store, run_id: str) -> tuple[FoundDiagnosis, Curve]:
     return found_in(made_diagnosis(run_id)), []
 
 

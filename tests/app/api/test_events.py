@@ -23,7 +23,7 @@ from tests.app.made_windows import made_stream, made_window
 from tests.app.serving import AS_OWNER, poll, serving, settings_for
 from tests.app.store.posting import post
 from underfed_server.api import due_runs, event_streams, scheduler
-from underfed_server.diagnose import Found, found_in
+from underfed_server.diagnose import FoundDiagnosis, found_in
 from underfed_server.main import Application, create_app
 from underfed_server.model import RunEvent, RunSummary
 from underfed_server.store.reading.spark import Curve
@@ -48,7 +48,7 @@ class Judge:
         finally:
             self._is_free.set()
 
-    def __call__(self, _: Store, run_id: str) -> tuple[Found | None, Curve]:
+    def __call__(self, _: Store, run_id: str) -> tuple[FoundDiagnosis | None, Curve]:
         self.judged.append(run_id)
         if run_id == self._busy_with:
             self._is_free.wait(60)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from underfed_server.errors import InvalidError
-from underfed_server.search.expression import Age, Comparison, Expression, Period, Term, Value, Word
+from underfed_server.search.expression import Age, Criterion, Expression, Period, Term, Value, Word
 from underfed_server.search.keys import KEYS
 from underfed_server.search.parse import MOST_CHARACTERS, MOST_TERMS, MOST_VALUES, parse
 
@@ -20,9 +20,9 @@ DOCUMENT = (Path(__file__).parents[3] / "docs" / "search.md").read_text()
 EXAMPLES = DOCUMENT[DOCUMENT.index("## Examples") :].split("```")[1].strip().splitlines()
 
 
-def compared(expression: str) -> Comparison:
+def compared(expression: str) -> Criterion:
     (term,) = parse(expression).terms
-    assert isinstance(term.says, Comparison)
+    assert isinstance(term.says, Criterion)
     return term.says
 
 
@@ -30,9 +30,9 @@ def test_an_expression_is_its_terms_in_order() -> None:
     assert parse(' resnet  -host:gpu-03\t"two words" bound:data,transfer ') == Expression(
         (
             Term(Word("resnet")),
-            Term(Comparison("host", ":", ("gpu-03",)), negated=True),
+            Term(Criterion("host", ":", ("gpu-03",)), negated=True),
             Term(Word("two words")),
-            Term(Comparison("bound", ":", ("data", "transfer"))),
+            Term(Criterion("bound", ":", ("data", "transfer"))),
         )
     )
     assert parse("") == parse("  ") == Expression()

@@ -28,7 +28,7 @@ OF_TORCH = ("multiprocessing_context", "pin_memory_device")
 HIDDEN = '"…"'
 HIDDEN_COMMENT = "# …"
 
-Place = tuple[int, int]
+Offset = tuple[int, int]
 """Offsets of a piece in a text: where it begins and ends."""
 
 
@@ -183,7 +183,7 @@ def _without_texts(told: str) -> str:
     return told
 
 
-def _texts(node: ast.AST, lines: list[str]) -> Iterator[Place]:
+def _texts(node: ast.AST, lines: list[str]) -> Iterator[Offset]:
     """Pieces of strings are part of them: the outermost is replaced as a whole."""
     if isinstance(node, ast.keyword) and node.arg in OF_TORCH and isinstance(node.value, ast.Constant):
         return

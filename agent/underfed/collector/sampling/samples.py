@@ -29,7 +29,7 @@ class Columns:
         return {"at_us": [at_us for at_us, _ in rows], **{name: [row.get(name) for _, row in rows] for name in names}}
 
 
-class Pace:
+class CostlyPace:
     """The pace of all costly measurements of all ranks: after a long one there is a long pause."""
 
     def __init__(self) -> None:

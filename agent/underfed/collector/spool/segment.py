@@ -37,7 +37,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class SpooledWindow:
     label: Label
     body: bytes
     """As it is sent."""
@@ -53,7 +53,7 @@ def encode_frame(label: Label, body: bytes) -> bytes:
     return HEAD.pack(MAGIC, len(text), len(body), zlib.crc32(body, zlib.crc32(text))) + text + body
 
 
-def read_segment(path: Path, segment: int, offset: int = 0) -> Iterator[Frame]:
+def read_segment(path: Path, segment: int, offset: int = 0) -> Iterator[SpooledWindow]:
     """Frames from ``offset`` on. A torn or damaged one ends it: what follows cannot be trusted to be aligned."""
     with path.open("rb") as file:
         file.seek(offset)
@@ -74,7 +74,7 @@ def count_frames(path: Path) -> int:
     return count
 
 
-def _read_frame(file: BinaryIO, segment: int) -> Frame | None:
+def _read_frame(file: BinaryIO, segment: int) -> SpooledWindow | None:
     head = file.read(HEAD.size)
     if len(head) < HEAD.size:
         return None
@@ -84,7 +84,7 @@ def _read_frame(file: BinaryIO, segment: int) -> Frame | None:
     text, body = file.read(text_length), file.read(body_length)
     if zlib.crc32(body, zlib.crc32(text)) != checksum or len(body) < body_length:
         return None
-    return Frame(Label(**json.loads(zlib.decompress(text))), body, segment, file.tell())
+    return SpooledWindow(Label(**json.loads(zlib.decompress(text))), body, segment, file.tell())
 
 
 class Segment:
@@ -149,7 +149,7 @@ class Segment:
         self.size += len(frame)
         self.unsent[stream] += 1
 
-    def frames(self, offset: int = 0) -> Iterator[Frame]:
+    def frames(self, offset: int = 0) -> Iterator[SpooledWindow]:
         """None where somebody removed the file."""
         with suppress(FileNotFoundError):
             yield from read_segment(self.path, self.number, offset)

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from underfed.collector.spool.judged_windows import JudgedWindows
-from underfed.collector.spool.segment import Frame
+from underfed.collector.spool.segment import SpooledWindow
 from underfed.collector.spool.spool import Spool
 from underfed.collector.spool.transport import Reply, Transport
 from underfed.collector.wire import with_previous
@@ -170,7 +170,7 @@ class Sender:
                 traceback.print_exc(file=sys.stderr)
         return Outcome.LATER
 
-    def _act(self, frame: Frame, reply: Reply, begun: float) -> Outcome:
+    def _act(self, frame: SpooledWindow, reply: Reply, begun: float) -> Outcome:
         """``begun``: when the window was posted."""
         stream = frame.label.stream
         # Without the index the answer is a proxy's or incomplete: sending the window again costs one post.
@@ -200,7 +200,7 @@ class Sender:
             # An older service does not say: any verdict counts as one on all that it has.
             self._judged.judged(now if reply.verdict_age_s is None else begun - reply.verdict_age_s)
 
-    def _repair_sequence(self, frame: Frame, next_index: int) -> Outcome:
+    def _repair_sequence(self, frame: SpooledWindow, next_index: int) -> Outcome:
         """The service lacks an earlier window: send it again, or report that it is gone."""
         stream = frame.label.stream
         is_rejected = self._rejected.get(stream, -1) >= next_index
@@ -211,7 +211,7 @@ class Sender:
         self._next_indexes[stream] = next_index
         return Outcome.SENT
 
-    def _body(self, frame: Frame) -> bytes:
+    def _body(self, frame: SpooledWindow) -> bytes:
         next_index = self._next_indexes.get(frame.label.stream)
         if next_index is None:
             return frame.body

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from underfed.collector.spool.all_spools import AllSpools
-from underfed.collector.spool.segment import Frame, Label, Segment, encode_frame
+from underfed.collector.spool.segment import Label, Segment, SpooledWindow, encode_frame
 from underfed.collector.spool.spool_directory import BOUND_BYTES, FALLBACK_BYTES, SpoolDirectory
 from underfed.host.files import write_atomically
 
@@ -84,7 +84,7 @@ class Spool:
             holes, self._holes = self._holes, set()
             return holes
 
-    def peek(self, timeout_s: float = 0.0) -> Frame | None:
+    def peek(self, timeout_s: float = 0.0) -> SpooledWindow | None:
         """The oldest window that was not acknowledged; waits for one at most ``timeout_s``.
 
         Raises:
@@ -103,12 +103,12 @@ class Spool:
         with self._changed:
             self._changed.notify_all()
 
-    def acknowledge(self, frame: Frame) -> None:
+    def acknowledge(self, frame: SpooledWindow) -> None:
         """The service has the window: drop it and everything before it."""
         with self._changed:
             self._move_on(frame)
 
-    def reject(self, frame: Frame) -> None:
+    def reject(self, frame: SpooledWindow) -> None:
         """The service rejected the window for good: put it into ``rejected/``, count it, and go on to the next one."""
         with self._changed:
             self.rejected[frame.label.stream] += 1
@@ -195,7 +195,7 @@ class Spool:
         self._write_progress()
         return oldest.size
 
-    def _move_on(self, frame: Frame) -> None:
+    def _move_on(self, frame: SpooledWindow) -> None:
         if (frame.segment, frame.end) <= self._position:
             return
         self._position = frame.segment, frame.end
@@ -206,7 +206,7 @@ class Spool:
                 self._remove(segment)
         self._write_progress()
 
-    def _frames(self, start: tuple[int, int] | None = None) -> Iterator[Frame]:
+    def _frames(self, start: tuple[int, int] | None = None) -> Iterator[SpooledWindow]:
         number, offset = start or self._position
         for segment in self._segments:
             if segment.number >= number:
@@ -236,7 +236,7 @@ class Spool:
         self.dropped.update(windows)
         self._holes.update(windows)
 
-    def _put_aside(self, frame: Frame) -> None:
+    def _put_aside(self, frame: SpooledWindow) -> None:
         aside = self.directory / REJECTED
         aside.mkdir(mode=0o700, exist_ok=True)
         (aside / f"{frame.label.stream}-{frame.label.window_index:08}.json.gz").write_bytes(frame.body)

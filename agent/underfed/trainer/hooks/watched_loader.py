@@ -29,7 +29,7 @@ KEPT_ITERATORS, KEPT_IN_TRIALS = 4, 64
 settings are tried more iterators live."""
 
 
-class Passes(Protocol):
+class PassListener(Protocol):
     """Called by the thread that asks for batches."""
 
     def pass_begins(self, loader: WatchedLoader) -> None:
@@ -69,7 +69,7 @@ class WatchedLoader:
     has_first_workers: bool = False
     """Its script has no workers: those that it is given are ours."""
     stacks: Stacks = "1"
-    profiler: Passes | None = None
+    profiler: PassListener | None = None
     sampler: SamplerTiming = field(default_factory=SamplerTiming)
     run_directory: Path = field(init=False)
     _no_clock: tuple[str | None, LoaderFacts | None] | None = None

@@ -50,7 +50,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedSettings:
     """What is asked of one loader."""
 
     settings: dict[str, Value]
@@ -96,7 +96,7 @@ class Overrides:
         except Exception as error:
             let_through(error)
             decision = Decision(refused=dict.fromkeys(self._settings, f"{type(error).__name__}: {error}"))
-            self._record(loader, Asked(dict(self._settings)), decision, {})
+            self._record(loader, AskedSettings(dict(self._settings)), decision, {})
             self._settings.clear()
             self._wanted = ()
 
@@ -110,13 +110,13 @@ class Overrides:
         """What was verified of its data set; ``None``: nothing."""
         return self._sharding.found(dataset_of(loader))
 
-    def _asked_of(self, loader: Any) -> Asked | None:
+    def _asked_of(self, loader: Any) -> AskedSettings | None:
         """``None``: nothing is asked of this one."""
         of_all = self._settings if self._settings and self._training.has(loader) else {}
         own = self._own_of(loader) if self._wanted else None
         if own is None:
-            return Asked(dict(of_all)) if of_all else None
-        return Asked({**of_all, **own.settings}, own)
+            return AskedSettings(dict(of_all)) if of_all else None
+        return AskedSettings({**of_all, **own.settings}, own)
 
     def _own_of(self, loader: Any) -> Wanted | None:
         """What is wanted of this one alone. Says why where only its name is the one that is meant."""
@@ -131,14 +131,14 @@ class Overrides:
         self._tell_changed()
         return None
 
-    def _settle(self, loader: Any, asked: Asked, *, was_iterated: bool) -> Decision:
+    def _settle(self, loader: Any, asked: AskedSettings, *, was_iterated: bool) -> Decision:
         decision = decide(loader, asked.settings, self._sharding.why_not, was_iterated=was_iterated)
         before = {name: vars(loader).get(name) for name in decision.attributes}
         vars(loader).update(decision.attributes)
         self._record(loader, asked, decision, before)
         return decision
 
-    def _record(self, loader: Any, asked: Asked, decision: Decision, before: Mapping[str, Value]) -> None:
+    def _record(self, loader: Any, asked: AskedSettings, decision: Decision, before: Mapping[str, Value]) -> None:
         known = dict(self.applied), self.refused
         self.applied |= {asked.label(name): value for name, value in decision.accepted.items()}
         done = {asked.label(name) for name in asked.settings}

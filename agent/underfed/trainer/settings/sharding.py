@@ -71,7 +71,7 @@ def shards_itself(loader: Any) -> Sharding:
 
 def never_counts(dataset: Any) -> bool:
     """Whether it divides by nothing: none of its functions names the number of workers."""
-    search = Search(dataset)
+    search = FunctionSearch(dataset)
     names = {name for function in search.functions() for name in names_in(function.__code__)}
     return not search.is_broken_off and not is_datapipe(dataset) and "num_workers" not in names
 
@@ -82,7 +82,7 @@ def sharding_of(dataset: Any) -> Sharding:
         return True, None
     if is_of(dataset, "webdataset", "DataPipeline") and (unsplit := why_unsplit(dataset)) is not None:
         return False, unsplit
-    search = Search(dataset)
+    search = FunctionSearch(dataset)
     if any(asks(function) for function in search.functions()):
         return None, f"{kind} asks {ASKS}(), and whether it divides its data by that is not known"
     if search.is_broken_off:
@@ -97,7 +97,7 @@ def is_divided(dataset: Any, depth: int = WRAPPED) -> bool:
         return True
     if is_of(dataset, "webdataset", "DataPipeline"):
         return has_stage(dataset, "split_by_worker") or any(map(draws_shards, stages_of(dataset)[:1]))
-    if any(map(divides_by_worker, asking(Search(type(dataset)).functions()))):
+    if any(map(divides_by_worker, asking(FunctionSearch(type(dataset)).functions()))):
         return True
     held = held_datasets(dataset) if depth else []
     return bool(held) and all(is_divided(each, depth - 1) for each in held)
@@ -119,7 +119,7 @@ def why_unsplit(pipeline: Any) -> str | None:
     stages = stages_of(pipeline)
     own = [stage for stage in stages if of_package(stage) != "webdataset"]
     if not any(is_of(stage, "webdataset", "SimpleShardList") for stage in stages[:1]) or any(
-        asks(each) for each in Search(own).functions()
+        asks(each) for each in FunctionSearch(own).functions()
     ):
         return None
     return f"{type(pipeline).__name__} has no split_by_worker, so each worker would load all of its shards"
@@ -163,7 +163,7 @@ def has_sharding_filter(dataset: Any) -> bool:
     return any(hasattr(pipe, "apply_sharding") for pipe in get_all_graph_pipes(traverse_dps(dataset)))
 
 
-class Search:
+class FunctionSearch:
     """Functions of a class, of what a data set holds, and those that these name."""
 
     def __init__(self, *roots: Any) -> None:

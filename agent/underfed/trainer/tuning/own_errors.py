@@ -49,7 +49,7 @@ class _LateError(Exception):
     """A batch did not come in time."""
 
 
-class Asked:
+class AskedSampler:
     """A sampler's iterator, and what it gave for each task that is not done yet.
 
     It is not asked ahead of a pass's end: what it does there, and where the next pass begins that an endless one goes
@@ -75,7 +75,7 @@ class Asked:
         if is_awaited or (pass_batches and asked % pass_batches):
             self.go_on()
 
-    def __iter__(self) -> Asked:
+    def __iter__(self) -> AskedSampler:
         return self
 
     def __next__(self) -> Any:
@@ -113,7 +113,7 @@ def copied(index: Any) -> Any:
 
 def plain(sampler: Any) -> Any:
     """The sampler's own iterator."""
-    return sampler.sampler if isinstance(sampler, Asked) else sampler
+    return sampler.sampler if isinstance(sampler, AskedSampler) else sampler
 
 
 class OwnErrors:
@@ -129,12 +129,12 @@ class OwnErrors:
         # In any order it is not known which task failed.
         if not (setting.num_workers and setting.in_order):
             return plain(sampler)
-        return Asked(plain(sampler), asked, pass_batches, is_awaited=is_awaited)
+        return AskedSampler(plain(sampler), asked, pass_batches, is_awaited=is_awaited)
 
     def watch(self, iterator: Any) -> None:
         """It loads for the program. One with workers in order has an ``Asked`` for its sampler's iterator."""
         hide(getattr(iterator, "_workers", ()))
-        if isinstance(iterator._sampler_iter, Asked):
+        if isinstance(iterator._sampler_iter, AskedSampler):
             _ends_unnoticed(iterator)
             iterator._try_get_data = _TryGetData(iterator)
             iterator._next_data = _NextData(iterator, iterator._sampler_iter, self._loads_here)
@@ -173,7 +173,7 @@ class _TryGetData:
 class _NextData:
     """Stands for one iterator's method of torch's, and does not keep it alive."""
 
-    def __init__(self, iterator: Any, asked: Asked, loads_here: Callable[[str], None]) -> None:
+    def __init__(self, iterator: Any, asked: AskedSampler, loads_here: Callable[[str], None]) -> None:
         self._iterator = weakref.ref(iterator)
         self._asked = asked
         self._loads_here = loads_here

@@ -17,7 +17,7 @@ from underfed.trainer.attached import attach, attached, detach
 from underfed.trainer.hooks.session import KEY
 from underfed.trainer.tuning.feeders import EMPTY, Feeder, Feeders, close
 from underfed.trainer.tuning.loader_setting import LoaderSetting
-from underfed.trainer.tuning.own_errors import Asked, OwnErrors, plain
+from underfed.trainer.tuning.own_errors import AskedSampler, OwnErrors, plain
 from underfed.trainer.tuning.unseen_workers import without_torchs_handler
 
 TUNED = "_underfed_tuned"
@@ -96,7 +96,7 @@ class Switched:
         active = self.state.active
         before = active.of(iterator)
         sampler = before._sampler_iter
-        return sampler.asked if isinstance(sampler, Asked) else active.asked_before + int(before._num_yielded)
+        return sampler.asked if isinstance(sampler, AskedSampler) else active.asked_before + int(before._num_yielded)
 
     def carry_on(self, iterator: Any) -> Feeder | None:
         """Before each request while a switch goes on: what of it is still to be done. Returns the one that handed out

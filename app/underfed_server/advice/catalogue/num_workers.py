@@ -160,7 +160,7 @@ SLOWER = 1.05
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class WorkersPace:
     """That of so many workers, to be checked by arithmetic: figures of the evidence."""
 
     said: str
@@ -168,7 +168,7 @@ class Pace:
     """Of the slower of both, the workers and the loop."""
 
 
-def _pace(case: Case, number: int) -> Pace | None:
+def _pace(case: Case, number: int) -> WorkersPace | None:
     """At the present time of a load. ``None``: it was not measured, or the loop's own pace was not seen."""
     load_us, own_us = measures.mean(case.rank.batches.load_us), measures.work_us(case.rank)
     if load_us is None or case.rank.is_read_ahead:
@@ -179,7 +179,7 @@ def _pace(case: Case, number: int) -> Pace | None:
     loop = f"the loop takes one every {duration(own_us)}"
     if ready_us > own_us:
         loop = f"the loop could take one every {duration(own_us)}, so that it still waits"
-    return Pace(f": {takes}, and {loop}", max(ready_us, own_us))
+    return WorkersPace(f": {takes}, and {loop}", max(ready_us, own_us))
 
 
 def is_computed(case: Case) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from underfed_server.advice.prediction.handover import UNCALIBRATED
-from underfed_server.advice.prediction.simulate import Batch, Handover, SimulatedSetting
+from underfed_server.advice.prediction.simulate import Batch, HandoverTimes, SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError, Workload
 from underfed_server.facts.record import RankFacts
 
@@ -55,6 +55,6 @@ def _without_storage(rank: RankFacts) -> float:
     return min(1.0, float(np.median(cached)) / typical) if len(cached) >= FEW else 0.0
 
 
-def _by_name(handover: Handover, tensors: int) -> Handover:
+def _by_name(handover: HandoverTimes, tensors: int) -> HandoverTimes:
     receive_us = min(handover.receive_us, UNCALIBRATED.receive_us + tensors * BY_NAME_TENSOR_US)
     return replace(handover, receive_us=receive_us, receive_wait_us=0.0, busy_wait_us=0.0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from underfed_server.advice.prediction.simulate import Handover
+from underfed_server.advice.prediction.simulate import HandoverTimes
 from underfed_server.diagnosis.measures import mean
 from underfed_server.diagnosis.wait import rows_of_steps
 from underfed_server.facts.record import HostShare, Mask, RankFacts
@@ -53,7 +53,7 @@ class SharedMemory:
     """In the training process: the pages are given back."""
 
 
-def read_handover(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> tuple[Handover, SharedMemory]:
+def read_handover(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> tuple[HandoverTimes, SharedMemory]:
     usual, shared = usual_handover(loader, host.handover or UNCALIBRATED)
     if not loader.num_workers:
         return usual, shared
@@ -72,7 +72,7 @@ def read_handover(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> tuple
         idle_us = min(busy_us, usual.receive_us + usual.receive_wait_us)
     cpu_us = min(usual.receive_us, 0.6 * idle_us)
     return (
-        Handover(
+        HandoverTimes(
             feed_us=_feed_us(rank, usual),
             feed_wait_us=usual.feed_wait_us,
             receive_us=cpu_us,
@@ -85,7 +85,7 @@ def read_handover(rank: RankFacts, loader: LoaderInfo, host: HostShare) -> tuple
     )
 
 
-def _through_pin_thread(rank: RankFacts, usual: Handover, pin_us: float) -> Handover:
+def _through_pin_thread(rank: RankFacts, usual: HandoverTimes, pin_us: float) -> HandoverTimes:
     """That thread receives, and the loop waits for a ready batch no longer than a queue between threads takes."""
     waits = rank.steps.data_wait_us - or_zero(rank.steps.sampler_us)
     ready = waits[rank.steps.queue_depth >= 1]
@@ -99,11 +99,11 @@ def _through_pin_thread(rank: RankFacts, usual: Handover, pin_us: float) -> Hand
     )
 
 
-def usual_handover(loader: LoaderInfo, costs: HandoverCosts) -> tuple[Handover, SharedMemory]:
+def usual_handover(loader: LoaderInfo, costs: HandoverCosts) -> tuple[HandoverTimes, SharedMemory]:
     """The hand-over of a batch of this loader's size, for a run in which no worker was seen."""
     tensors, megabytes = loader.batch_tensors or 2, (loader.batch_bytes or 0) / 1e6
     wait_us = costs.receive_wait_us + tensors * costs.tensor_wait_us
-    handover = Handover(
+    handover = HandoverTimes(
         feed_us=FEED_US + tensors * costs.tensor_us / 2,
         feed_wait_us=FEED_WAIT_US,
         receive_us=costs.receive_us + tensors * costs.tensor_us,
@@ -122,7 +122,7 @@ def interrupted_us(rank: RankFacts) -> float:
     return INTERRUPTED_US * (min(1.0, cpu / load) if load > 0 else 1.0)
 
 
-def _ready_waits(rank: RankFacts, usual: Handover) -> tuple[Column, Column, Column]:
+def _ready_waits(rank: RankFacts, usual: HandoverTimes) -> tuple[Column, Column, Column]:
     """Waits for a ready batch: of an idle worker, of one that loads its next, and for those received early.
 
     Ready is what was loaded when it was asked for: batches also lie in the queue behind one that is still loading. Of a
@@ -187,14 +187,14 @@ def _mean_of(waits: Column) -> float | None:
     return float(np.mean(waits[waits <= np.quantile(waits, 0.95)]))
 
 
-def _feed_us(rank: RankFacts, usual: Handover) -> float:
+def _feed_us(rank: RankFacts, usual: HandoverTimes) -> float:
     """CPU time per batch of the worker's other threads, which hand over and answer handshakes."""
     beside = rank.batches.process_cpu_us - rank.batches.cpu_us
     beside = beside[np.isfinite(beside)]
     return max(0.0, float(np.median(beside))) if len(beside) >= FEW else usual.feed_us
 
 
-def _pause_us(rank: RankFacts, usual: Handover) -> float:
+def _pause_us(rank: RankFacts, usual: HandoverTimes) -> float:
     """Between two loads of a worker that had the next index already: the shortest quarter of the pauses."""
     pauses = []
     for worker in np.unique(rank.batches.worker):

@@ -13,9 +13,9 @@ from underfed_server.advice.prediction.altered import changed
 from underfed_server.advice.prediction.company import CONFIDENCE
 from underfed_server.advice.prediction.processor import WORST_FULL
 from underfed_server.advice.prediction.ranks import ALONE, Ranks
-from underfed_server.advice.prediction.regime import COMPUTED_SHARE, Place, place_of
+from underfed_server.advice.prediction.regime import COMPUTED_SHARE, PredictionClass, prediction_class
 from underfed_server.advice.prediction.residuals import interval
-from underfed_server.advice.prediction.simulate import UNLIMITED, Handover, Outcome, SimulatedSetting, simulate
+from underfed_server.advice.prediction.simulate import UNLIMITED, HandoverTimes, Outcome, SimulatedSetting, simulate
 from underfed_server.advice.prediction.startup import Epochs, read_epochs
 from underfed_server.advice.prediction.workload import Workload, is_crowded, read_workload, usable_cores
 from underfed_server.diagnosis.examination import slowed_by_queue
@@ -101,12 +101,12 @@ class Predictor:
         unseen = [self._under(reading, setting) for reading in self._readings(setting)]
         if self.may_keep_its_cores(setting):
             unseen.append(self._with_as_many_cores(setting, outcome))
-        place = self.place(setting)
+        group = self.class_of(setting)
         # What differs from run to run, from part to part of this one, and between the run and its model.
         own = min(self.own_error, abs(math.log(speedup))) / 2
         crowd = CROWDED if self.otherwise and setting != self.workload.setting else 0.0
         strays = math.hypot(own, CONFIDENCE * self._error(setting), crowd)
-        below, above = (place.exposure * end for end in interval(place.regime, self.proven))
+        below, above = (group.exposure * end for end in interval(group.regime, self.proven))
         low = min([speedup, *unseen]) * math.exp(-math.hypot(below, strays))
         high = max([speedup, *unseen]) * math.exp(math.hypot(above, strays))
         ceiling = self._ceiling(setting)
@@ -145,14 +145,14 @@ class Predictor:
         loads = self.workload.least_load_us / self.rank.step_us if loads_first else 0.0
         return Ceiling(self.ceiling, self.highest).keeping(others_share(self.rank) + loads)
 
-    def place(self, setting: SimulatedSetting) -> Place:
+    def class_of(self, setting: SimulatedSetting) -> PredictionClass:
         """Where the prediction for it belongs among others.
 
         Raises:
             PredictionError: see :meth:`predict`.
         """
         known = (self.rank, self.loader, self.workload, self.epochs, self.recorded)
-        return place_of(*known, setting, self._of(setting))
+        return prediction_class(*known, setting, self._of(setting))
 
     def _error(self, setting: SimulatedSetting) -> float:
         """Standard error of the speed-up's logarithm, from the run without each of its parts in turn."""
@@ -268,7 +268,7 @@ def _without_block(whole: Workload, block: int) -> Workload:
     )
 
 
-def _scaled(handover: Handover, scale: float) -> Handover:
+def _scaled(handover: HandoverTimes, scale: float) -> HandoverTimes:
     names = ("feed_us", "receive_us", "receive_wait_us", "busy_wait_us")
     return replace(handover, **{name: getattr(handover, name) * scale for name in names})
 

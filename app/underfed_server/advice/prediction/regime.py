@@ -40,7 +40,7 @@ LEAST_EXPOSED = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PredictionClass:
     """Where a prediction belongs among others."""
 
     regime: Regime
@@ -48,7 +48,7 @@ class Place:
     """How far an error shows in the step: 1 where it waits, or computes on full cores, for half of its time."""
 
 
-def place_of(
+def prediction_class(
     rank: RankFacts,
     loader: LoaderInfo,
     workload: Workload,
@@ -56,7 +56,7 @@ def place_of(
     recorded: Outcome,
     setting: SimulatedSetting,
     outcome: Outcome,
-) -> Place:
+) -> PredictionClass:
     both = ((workload.setting, recorded), (setting, outcome))
     tail = load_tail(rank)
     mostly = max(cpu_demand(workload, gone.step_us) for _, gone in both)
@@ -72,7 +72,9 @@ def place_of(
     regime: Regime = next((regime for regime, does in holds.items() if does), "free cores")
     # On full cores what the step itself computes takes longer, too.
     computed = _work_us(workload) if holds["full cores"] else 0.0
-    return Place(regime, exposure(max((each.data_wait_us + computed) / each.step_us for each in (recorded, outcome))))
+    return PredictionClass(
+        regime, exposure(max((each.data_wait_us + computed) / each.step_us for each in (recorded, outcome)))
+    )
 
 
 def exposure(waits: float) -> float:

@@ -49,7 +49,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
+class HandoverTimes:
     """How a batch comes from a worker to the training loop, in microseconds."""
 
     feed_us: float = 0.0
@@ -126,7 +126,7 @@ class LoopInputs:
 
     batches: Sequence[Batch]
     works: Sequence[Work]
-    handover: Handover
+    handover: HandoverTimes
     cores: Cores
     sampler_us: float = 0.0
     """CPU of the training process for the sampler, a batch, while the loop waits."""

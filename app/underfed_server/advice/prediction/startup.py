@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from underfed_server.advice.prediction.simulate import Handover, SimulatedSetting
+from underfed_server.advice.prediction.simulate import HandoverTimes, SimulatedSetting
 from underfed_server.diagnosis.measures import mean
 from underfed_server.facts.record import RankFacts, epoch_starts, whole_epochs
 
@@ -53,7 +53,7 @@ class Epochs:
         return max(0.0, self.start_us - self.first_load_us) / _started_us(self.recorded.num_workers)
 
 
-def read_epochs(rank: RankFacts, recorded: SimulatedSetting, handover: Handover) -> Epochs:
+def read_epochs(rank: RankFacts, recorded: SimulatedSetting, handover: HandoverTimes) -> Epochs:
     steps = rank.steps
     first = epoch_starts(steps)
     if np.count_nonzero(first) < FEWEST_EPOCHS:

@@ -17,7 +17,7 @@ from underfed_server.advice.prediction.simulate import (
     UNLIMITED,
     Batch,
     Cores,
-    Handover,
+    HandoverTimes,
     LoopInputs,
     SimulatedSetting,
     Work,
@@ -66,7 +66,7 @@ class Workload:
     works: tuple[Work, ...]
     """Beside workers: the shared memory of each batch has to be released."""
     works_alone: tuple[Work, ...]
-    handover: Handover
+    handover: HandoverTimes
     sampler_us: float
     steps_ahead: int
     cores: Cores
@@ -266,7 +266,7 @@ FEEDING_US = 5_000.0
 
 
 def _works(
-    rank: RankFacts, loader: LoaderInfo, handover: Handover, ranks: Ranks, *, as_queued: bool
+    rank: RankFacts, loader: LoaderInfo, handover: HandoverTimes, ranks: Ranks, *, as_queued: bool
 ) -> tuple[Work, ...]:
     """What other loaders of the loop take stays in it: the thread sleeps through that, and works through the rest."""
     rest = rank.rests_us if ranks.together is None else ranks.together.work_us
@@ -300,7 +300,7 @@ def _steps_ahead(rank: RankFacts, ranks: Ranks) -> int:
     return 1 if work is None else steps_ahead(rank.steps.step_us, work)
 
 
-def _host_shares(rank: RankFacts, loader: LoaderInfo, handover: Handover, rest: Column) -> tuple[float, float]:
+def _host_shares(rank: RankFacts, loader: LoaderInfo, handover: HandoverTimes, rest: Column) -> tuple[float, float]:
     """Shares of a step outside the wait that the training process computed, and that it queued for a CPU."""
     process, mean_step, mean_rest = rank.process, float(np.nanmean(rank.steps.step_us)), float(np.mean(rest))
     if process.process_cores is None or mean_rest <= 0:

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import astuple
 from numpy.typing import NDArray
 
-from underfed_server.ingest.wire import Part, Recorded, Window
+from underfed_server.ingest.wire import Part, Window, WindowRows
 from underfed_server.measurements import RECORDED, Column, Columns, or_zero
 from underfed_server.store.columns.lanes import (
     HOST,
@@ -26,12 +26,12 @@ from underfed_server.store.columns.lanes import (
 Key = TypeVar("Key", bound=Hashable)
 
 
-def lanes_of(windows: Iterable[Window | Recorded]) -> dict[str, Columns]:
+def lanes_of(windows: Iterable[Window | WindowRows]) -> dict[str, Columns]:
     """Every lane that has a row in these consecutive windows of one stream."""
     return lanes_of_streams({None: windows})[None]
 
 
-def lanes_of_streams(streams: Mapping[Key, Iterable[Window | Recorded]]) -> dict[Key, dict[str, Columns]]:
+def lanes_of_streams(streams: Mapping[Key, Iterable[Window | WindowRows]]) -> dict[Key, dict[str, Columns]]:
     """Likewise of several: those of one run have the same lanes, whose columns are built together."""
     gathered: dict[tuple[Key, str], list[Part]] = defaultdict(list)
     for key, windows in streams.items():
@@ -60,7 +60,7 @@ def row_counts(window: Window) -> dict[str, int]:
     return counted
 
 
-def _parts(window: Window | Recorded) -> Iterator[tuple[str, Part, int]]:
+def _parts(window: Window | WindowRows) -> Iterator[tuple[str, Part, int]]:
     """Each part that has rows, with its lane."""
     for steps in window.steps:
         if steps.step_us:

@@ -40,7 +40,7 @@ MOST_KEPT = 1_000
 HELD = ("busy_cores", "memory_used_bytes", "memory_available_bytes", "shm_free_bytes")
 """Columns of a host's samples whose newest value counts."""
 
-Place = tuple[str, int]
+RankOfRun = tuple[str, int]
 """A run's id, and one of its ranks."""
 
 
@@ -124,7 +124,7 @@ class CurrentUsage:
 
     def __init__(self, *, hears_all: bool) -> None:
         self._hears_all = hears_all
-        self._heard: dict[Place, RankHeard] = {}
+        self._heard: dict[RankOfRun, RankHeard] = {}
         self._looked_up: dict[str, datetime] = {}
         """Runs that the database was read for, and when; where all windows are noted, when the run was asked for."""
         self._most = MOST_KEPT
@@ -146,7 +146,7 @@ class CurrentUsage:
             if len(self._heard) > self._most:
                 self._forget(now)
 
-    def read(self, connection: Connection, run_ids: Iterable[str], now: datetime) -> dict[Place, RankHeard]:
+    def read(self, connection: Connection, run_ids: Iterable[str], now: datetime) -> dict[RankOfRun, RankHeard]:
         """Of every rank of these running runs that sent samples lately: what it uses is computed once it is asked for,
         which takes longer than to read it."""
         asked = set(run_ids)
@@ -172,10 +172,10 @@ class CurrentUsage:
             self._looked_up = {run_id: at for run_id, at in self._looked_up.items() if now - at < STANDS_FOR}
 
 
-def _read(connection: Connection, run_ids: Sequence[str]) -> dict[Place, RankHeard]:
-    found: dict[Place, RankHeard] = {}
+def _read(connection: Connection, run_ids: Sequence[str]) -> dict[RankOfRun, RankHeard]:
+    found: dict[RankOfRun, RankHeard] = {}
     for count in WINDOWS:
-        windows: dict[Place, list[_Window]] = defaultdict(list)
+        windows: dict[RankOfRun, list[_Window]] = defaultdict(list)
         for first in range(0, len(run_ids), MOST_AT_ONCE):
             for place, at, order, window in _windows(connection, run_ids[first : first + MOST_AT_ONCE], count):
                 windows[place].append(window)
@@ -203,7 +203,7 @@ def _are_enough(windows: Collection[_Samples]) -> bool:
 
 def _windows(
     connection: Connection, run_ids: Sequence[str], count: int
-) -> Iterator[tuple[Place, datetime, tuple[int, int], _Window]]:
+) -> Iterator[tuple[RankOfRun, datetime, tuple[int, int], _Window]]:
     """The ``count`` newest windows of each rank's newest incarnation, oldest first, and when the run was heard of."""
     run, rank, stream, hot = tables.run.c, tables.rank.c, tables.stream.c, tables.hot.c
     is_newest = and_(

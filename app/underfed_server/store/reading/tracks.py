@@ -119,7 +119,7 @@ class ChunkPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RowsLeft:
     """What is left of the single rows of a lane."""
 
     given_up_before: int | None = None
@@ -179,11 +179,11 @@ class Reader:
             self._hot[key] = self.tails.read(self.connection, key)
         return self._hot.get(key, EMPTY)
 
-    def kept(self, run_id: str, rank: int, lane: str) -> Kept:
+    def kept(self, run_id: str, rank: int, lane: str) -> RowsLeft:
         tracks = self.tracks(run_id, rank, lane)
         ends = [track.shift_index + end for track in tracks if (end := self.exact_from(track)) is not None]
         bits = [track.precision_bits for track in tracks if track.precision_bits is not None]
-        return Kept(max(ends, default=None), min(bits, default=None))
+        return RowsLeft(max(ends, default=None), min(bits, default=None))
 
     def lanes(self, run_id: str, rank: int) -> set[str]:
         if run_id in self._whole:

@@ -30,7 +30,7 @@ from underfed_server.errors import InvalidError
 from underfed_server.ingest.permission import is_among
 from underfed_server.model import AuditAction, Bound, RunSummary, Setting, Status, StatusCounts
 from underfed_server.names import Projects
-from underfed_server.search.expression import Comparison, Expression, Term
+from underfed_server.search.expression import Criterion, Expression, Term
 from underfed_server.search.parse import parse
 from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import bytewise
@@ -146,8 +146,10 @@ def _rows(connection: Connection, asked: RunFilter, now: datetime) -> Sequence[A
     statement = select(*line_columns(now), *sorted_by, _STARTED_US.label("started_us"))
     statement = statement.where(*conditions_of(asked, now, asked.status))
     if asked.cursor is not None:
-        statement = statement.where(after(read_cursor(asked.cursor, asked.sort), key, text, PLACE))
-    return connection.execute(statement.order_by(*order_of(asked.sort, key, text, PLACE)).limit(asked.limit + 1)).all()
+        statement = statement.where(after(read_cursor(asked.cursor, asked.sort), key, text, START_AND_ID))
+    return connection.execute(
+        statement.order_by(*order_of(asked.sort, key, text, START_AND_ID)).limit(asked.limit + 1)
+    ).all()
 
 
 def changed_since(connection: Connection, now: datetime, since: datetime) -> list[RunSummary]:
@@ -308,15 +310,15 @@ def _matching(
 ) -> list[ColumnElement[bool]]:
     named = (("project", asked.project), ("bound", asked.bound), ("tag", asked.tag),
              ("job", asked.job), ("status", status))  # fmt: skip
-    terms = [Term(Comparison(key, "=", (value,))) for key, value in named if value is not None]
+    terms = [Term(Criterion(key, "=", (value,))) for key, value in named if value is not None]
     return [tables.of_projects(asked.within), *conditions(Expression((*expression.terms, *terms)), now)]
 
 
 _STARTED_US = type_coerce(tables.run.c.started_at, BigInteger)
-Place = tuple[ColumnElement[Any], ColumnElement[Any]]
+StartAndId = tuple[ColumnElement[Any], ColumnElement[Any]]
 """When a run started, in Unix microseconds, and its id: what decides between runs of the same key."""
 
-PLACE: Place = _STARTED_US, bytewise(tables.run.c.run_id)
+START_AND_ID: StartAndId = _STARTED_US, bytewise(tables.run.c.run_id)
 
 
 def keys_of(sort: str, now: datetime) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
@@ -330,7 +332,9 @@ def keys_of(sort: str, now: datetime) -> tuple[ColumnElement[Any], ColumnElement
     return (status_column(now) if key == "status" else _COLUMNS[key]), null()
 
 
-def order_of(sort: str, key: ColumnElement[Any], text: ColumnElement[Any], place: Place) -> list[ColumnElement[Any]]:
+def order_of(
+    sort: str, key: ColumnElement[Any], text: ColumnElement[Any], place: StartAndId
+) -> list[ColumnElement[Any]]:
     """By the key, then by the text, then the newest first."""
     is_config = sort.removeprefix("-").startswith(CONFIG)
     by = [each.desc() if sort.startswith("-") else each.asc() for each in ((key, text) if is_config else (key,))]
@@ -338,7 +342,7 @@ def order_of(sort: str, key: ColumnElement[Any], text: ColumnElement[Any], place
     return [*(each.nulls_last() for each in by), started_us.desc(), run_id.asc()]
 
 
-def after(cursor: Cursor, key: ColumnElement[Any], text: ColumnElement[Any], place: Place) -> ColumnElement[bool]:
+def after(cursor: Cursor, key: ColumnElement[Any], text: ColumnElement[Any], place: StartAndId) -> ColumnElement[bool]:
     """Runs after that of the cursor, in the order of :func:`order_of`."""
     started_us, run_id = literal(cursor.started_us, BigInteger), bytewise(literal(cursor.run_id, Text))
     later = or_(started_us > place[0], and_(started_us == place[0], run_id < place[1]))

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Float, Text, and_, cast, exists, false, func, literal, not_, or_, select
 
 from underfed_server.names import all_labels
-from underfed_server.search.expression import Age, Comparison, Expression, Period, Term, Value, Word
+from underfed_server.search.expression import Age, Criterion, Expression, Period, Term, Value, Word
 from underfed_server.search.keys import KEYS
 from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.databases import tables
@@ -60,12 +60,12 @@ def _condition(term: Term, now: datetime) -> Condition:
     return not_(func.coalesce(holds, false())) if term.negated else holds
 
 
-def _compared(asked: Comparison, now: datetime) -> Condition:
+def _compared(asked: Criterion, now: datetime) -> Condition:
     each = [_holds(asked, value, now) for value in asked.values]
     return and_(*each) if asked.operator == "!=" else or_(*each)
 
 
-def _holds(asked: Comparison, value: Value, now: datetime) -> Condition:
+def _holds(asked: Criterion, value: Value, now: datetime) -> Condition:
     key, operator = asked.key, asked.operator
     if key == "is":
         return _run.archived_at.is_not(None)

@@ -26,7 +26,7 @@ LEADS = 0
 _kept = tables.host_switch.c
 
 
-class Kept(msgspec.Struct, frozen=True, gc=False):
+class LastTold(msgspec.Struct, frozen=True, gc=False):
     """What the first rank of a host told last."""
 
     rank: int
@@ -80,18 +80,18 @@ def _row(window: Window) -> dict[str, Any]:
     }
 
 
-def _read(connection: Connection, run_ids: set[str]) -> Mapping[str, list[Kept]]:
+def _read(connection: Connection, run_ids: set[str]) -> Mapping[str, list[LastTold]]:
     """By run, in the order of ranks."""
-    found: dict[str, list[Kept]] = defaultdict(list)
+    found: dict[str, list[LastTold]] = defaultdict(list)
     columns = _kept.run_id, _kept.rank, _kept.incarnation, _kept.window_index, _kept.body
     rows = select(*columns).where(_kept.run_id.in_(run_ids)).order_by(_kept.run_id, _kept.rank)
     for row in connection.execute(rows):
         switch = msgspec.convert(row.body, Switch)
-        found[row.run_id].append(Kept(row.rank, row.incarnation, row.window_index, switch))
+        found[row.run_id].append(LastTold(row.rank, row.incarnation, row.window_index, switch))
     return found
 
 
-def answer_to(window: Window, rows: Sequence[Kept]) -> dict[str, Any]:
+def answer_to(window: Window, rows: Sequence[LastTold]) -> dict[str, Any]:
     """``rows``: of its run, its own among them."""
     ranks, crew = sum(row.switch.ranks for row in rows), sum(row.incarnation for row in rows)
     lead = next((row for row in rows if row.rank == LEADS), None)
@@ -108,7 +108,7 @@ def answer_to(window: Window, rows: Sequence[Kept]) -> dict[str, Any]:
     return told
 
 
-def _done(lead: Kept | None, others: Sequence[Switch]) -> dict[str, Any]:
+def _done(lead: LastTold | None, others: Sequence[Switch]) -> dict[str, Any]:
     """How far the other hosts are with the newest plan."""
     plan = None if lead is None else lead.switch.plan
     if plan is None:

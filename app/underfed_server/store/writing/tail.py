@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, bindp
 
 from underfed_server.ingest.decode import decode_rows
 from underfed_server.ingest.inflate import inflate
-from underfed_server.ingest.wire import LARGEST, Recorded
+from underfed_server.ingest.wire import LARGEST, WindowRows
 from underfed_server.measurements import Columns
 from underfed_server.store.columns.gather import lanes_of_streams
 from underfed_server.store.columns.growing import GrowingRows
@@ -41,7 +41,7 @@ class Tail:
         return None if rows is None else rows.columns
 
 
-Decode = Callable[[bytes], Recorded]
+Decode = Callable[[bytes], WindowRows]
 
 EMPTY = Tail(0, -1, {})
 
@@ -52,7 +52,7 @@ def belongs_to(table: Table, key: StreamKey) -> ColumnElement[bool]:
 
 def hot_windows(
     connection: Connection, key: StreamKey, after: int = -1, last: int = LARGEST, decode: Decode = decode_rows
-) -> Iterator[Recorded]:
+) -> Iterator[WindowRows]:
     """The rows of windows of ``key`` that no chunk holds yet, in order, one by one: from that after ``after`` to
     ``last``."""
     rows = connection.execute(_WITHIN, {**key._asdict(), "after": after, "last": last})

@@ -19,7 +19,7 @@ from underfed_server.store.columns.ladder import COUNT, GREATEST, SUM, Rollup
 from underfed_server.store.columns.lanes import HOST
 from underfed_server.store.databases import tables
 from underfed_server.store.reading.series import read_series
-from underfed_server.store.reading.tracks import Kept
+from underfed_server.store.reading.tracks import RowsLeft
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import FOR_EVER, RetentionPolicy
 from underfed_server.store.upkeep import retention, surplus
@@ -54,7 +54,7 @@ def overview(store: Store, buckets: int = 4, low: int = 0, high: int | None = No
     return found
 
 
-def kept(store: Store) -> Kept:
+def kept(store: Store) -> RowsLeft:
     with store.reading() as reader:
         return reader.kept("run-1", 0, "steps:train")
 
@@ -76,7 +76,7 @@ def test_rows_beyond_their_age_are_deleted_and_newer_ones_stay(store: Store) -> 
     after = store.steps("run-1", 0, "train")
     assert after.step_us.tolist() == before.step_us[CHUNK_ROWS:].tolist()
     assert after.start_us.tolist() == before.start_us[CHUNK_ROWS:].tolist()
-    assert kept(store) == Kept(given_up_before=CHUNK_ROWS)
+    assert kept(store) == RowsLeft(given_up_before=CHUNK_ROWS)
     assert store.rows_deleted_at("run-1") == store.now()
 
 
@@ -84,7 +84,7 @@ def test_what_is_within_its_age_is_left_alone(store: Store) -> None:
     record(store)
     tidy(store, RetentionPolicy(retain_us=24 * 3_600_000_000))
     assert len(store.steps("run-1", 0, "train")) == ROWS
-    assert (kept(store), store.rows_deleted_at("run-1")) == (Kept(), None)
+    assert (kept(store), store.rows_deleted_at("run-1")) == (RowsLeft(), None)
 
 
 def test_the_overview_stays_as_it_was(store: Store) -> None:
