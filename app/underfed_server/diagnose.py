@@ -12,18 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from underfed_server.advice.action import Action
 from underfed_server.advice.advise import Recommendation, advise
-from underfed_server.advice.call_less import call_less
-from underfed_server.advice.free_cores import free_cores
 from underfed_server.advice.hours_saved import hours_judged, hours_saved, within_lost
 from underfed_server.advice.kept import at_present, no_more_than
 from underfed_server.advice.order import is_outside_first
+from underfed_server.advice.outside_loader import Action, actions
 from underfed_server.advice.proof.ledger import Pairing
 from underfed_server.advice.reason import reason_by_acts
 from underfed_server.advice.run_gain import with_run_gains
-from underfed_server.advice.save_less import save_less
-from underfed_server.advice.shorten_pauses import shorten_pauses
 from underfed_server.advice.to_write import to_write
 from underfed_server.diagnosis.chosen_loader import (
     choose_loader,
@@ -51,7 +47,7 @@ from underfed_server.earlier import (
 from underfed_server.errors import NotFoundError
 from underfed_server.facts.hotspots import read_hotspots
 from underfed_server.facts.loading import LoaderHotspots
-from underfed_server.facts.record import RankFacts, RunFacts
+from underfed_server.facts.record import RunFacts
 from underfed_server.ingest.posted import RunVerdict
 from underfed_server.model import BesideAction, Diagnosis, LedgerEntry, LoaderLine, Verdict
 from underfed_server.store.runs.diagnoses import ToSave, to_save
@@ -222,28 +218,17 @@ def _diagnosis_of_loader(store: Store, run_id: str, loader: str) -> Diagnosis:
     return found.model_copy(update={"loader": loader, "judged_at": store.now()})
 
 
-def _outside(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> list[Action]:
-    """What to do outside the loader; of pauses first, which are told only where they take more than waiting."""
-    asked = (
-        save_less(facts, rank, verdict),
-        shorten_pauses(facts, rank, verdict),
-        call_less(facts, rank, verdict),
-        free_cores(facts, rank, verdict.causes),
-    )
-    return [each for each in asked if each is not None]
-
-
 def _beside_loader(
-    facts: RunFacts, actions: Sequence[Action], verdict: Verdict, loaders: Sequence[LoaderLine]
+    facts: RunFacts, outside: Sequence[Action], verdict: Verdict, loaders: Sequence[LoaderLine]
 ) -> dict[str, object]:
     """What each gains the run if all of that goes away."""
-    if not actions:
+    if not outside:
         return {}
     own = facts.judged_loader
     share = 1.0 if own is None else loop_share(own, facts.loaders)
     hours = hours_judged(verdict, loaders)
-    beside = [_gaining(each, each.of_loop * share, hours.used if hours else None) for each in actions]
-    sentences = " ".join(each.sentence for each in actions)
+    beside = [_gaining(each, each.of_loop * share, hours.used if hours else None) for each in outside]
+    sentences = " ".join(each.sentence for each in outside)
     return {"beside_loader": sentences, "beside_speedup": beside[0].speedup, "beside": beside}
 
 
@@ -281,11 +266,11 @@ def diagnosis_of(
     present = no_more_than(present, lost, verdict.anatomy)
     paused = slow.judged.paused_fraction if verdict.anatomy else 0.0
     advice = with_run_gains(present, loaders, paused)
-    actions = _outside(facts, slow.judged, verdict) if verdict.anatomy else []
-    beside = _beside_loader(facts, actions, verdict, loaders)
+    outside = actions(facts, slow.judged, verdict) if verdict.anatomy else []
+    beside = _beside_loader(facts, outside, verdict, loaders)
     tuning = as_it_ended(facts.tuned.tuning if facts.tuned else None, facts.status)
-    first = is_outside_first(actions, advice, paused)
-    why = reason_by_acts(verdict.why, verdict.causes, actions, advice, is_beside_first=first)
+    first = is_outside_first(outside, advice, paused)
+    why = reason_by_acts(verdict.why, verdict.causes, outside, advice, is_beside_first=first)
     beside |= {"why": why, "is_beside_first": first, "to_write": to_write(tuning)}
     return Diagnosis(
         **(dict(verdict) | beside),

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from underfed_server.advice.action import Action
 from underfed_server.advice.case import Case, cures
 from underfed_server.advice.catalogue import all_changes
 from underfed_server.advice.catalogue.cheaper_transform import ANY
+from underfed_server.advice.outside_loader import Action
 from underfed_server.diagnosis.measures import used_cores_fraction
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.model import Advice

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from underfed_server.advice.action import Action
+from underfed_server.advice.outside_loader import Action
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.rounded import percent, points
 from underfed_server.model import Advice, CauseFinding

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.app.made_diagnosis import made_advice
-from underfed_server.advice.action import Action
 from underfed_server.advice.order import is_outside_first
+from underfed_server.advice.outside_loader import Action
 from underfed_server.model import Advice
 
 

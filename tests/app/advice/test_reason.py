@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.app.made_diagnosis import made_advice, made_cause
-from underfed_server.advice.action import Action
+from underfed_server.advice.outside_loader import Action
 from underfed_server.advice.reason import reason_by_acts
 from underfed_server.model import Advice, CauseFinding, Evidence
 from underfed_server.names import CauseName

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 
 from underfed_server import figures
 from underfed_server.advice.catalogue import all_changes
-from underfed_server.advice.free_cores import LEAST_COST
 from underfed_server.advice.hours_saved import DELAYED, hours_judged, within_lost
 from underfed_server.advice.order import OF_WORK
-from underfed_server.advice.save_less import SAVE_LESS
+from underfed_server.advice.outside_loader import LEAST_COST, SAVE_LESS
 from underfed_server.diagnosis.bound import find_level
 from underfed_server.diagnosis.causes import all_causes
 from underfed_server.diagnosis.instant_data import Ceiling

@@ -11,7 +11,7 @@ from tests.app.advice.made_case import made_verdict
 from tests.app.diagnosis.altered import with_rank
 from tests.app.made_facts import made_run
 from tests.app.made_loading import made_loading
-from underfed_server.advice.call_less import call_less
+from underfed_server.advice.outside_loader import call_less
 from underfed_server.diagnosis.judge import judge
 from underfed_server.facts.record import RunFacts
 

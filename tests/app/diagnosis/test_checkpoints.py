@@ -8,7 +8,7 @@ import pytest
 
 from tests.app.made_facts import made_run
 from tests.app.made_loading import made_loading
-from underfed_server.advice.save_less import save_less
+from underfed_server.advice.outside_loader import save_less
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
 from underfed_server.diagnosis.judge import judge
 from underfed_server.diagnosis.rounded import percent

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from underfed_server.advice.capacity import fits, fits_in_pass, in_flight, left_bytes, worker_bytes
 from underfed_server.advice.case import Case
 from underfed_server.advice.change import Change
-from underfed_server.advice.free_cores import free_cores
 from underfed_server.advice.loader_settings import without_workers
 from underfed_server.advice.offer import Offer, is_worthwhile, predicted_step_us, refuse
+from underfed_server.advice.outside_loader import free_cores
 from underfed_server.advice.prediction.predict import Prediction, Predictor
 from underfed_server.advice.prediction.simulate import SimulatedSetting
 from underfed_server.advice.prediction.workload import PredictionError
