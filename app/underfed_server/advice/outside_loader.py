@@ -1,5 +1,5 @@
-"""What to do about pauses, functions of the program's own, and other jobs on its cores, where they take more of a loop's
-time than its waiting: no setting of the loader changes that.
+"""What to do about pauses, functions of the program's own, and other jobs on its cores, where they take more of a
+loop's time than its waiting: no setting of the loader changes that.
 """
 
 from __future__ import annotations
