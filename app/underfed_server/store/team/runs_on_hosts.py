@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, Text, cast, func, select
 
 from underfed_server.model import Device, HostRun
 from underfed_server.names import Projects
@@ -68,16 +70,25 @@ def read_runs_on_hosts(
     return [RunOnHost(**row) for row in rows]
 
 
+_rank = tables.rank.c
+_RANKS = select(
+    _rank.run_id, _rank.rank, _rank.hostname,
+    *(cast(told, Text).label(told.name) for told in (_rank.host, _rank.devices, _rank.not_measured)),
+).where(_rank.hostname.is_not(None))  # fmt: skip
+
+
 def read_ranks_on_hosts(connection: Connection, run_ids: Iterable[str]) -> list[RankOnHost]:
     """All ranks of these runs whose host is known."""
-    rank = tables.rank.c
-    statement = select(rank.run_id, rank.rank, rank.hostname, rank.host, rank.devices, rank.not_measured)
-    is_asked = and_(rank.run_id.in_(list(run_ids)), rank.hostname.is_not(None))
-    rows = connection.execute(statement.where(is_asked).order_by(rank.run_id, rank.rank))
+    # Most of what ranks of a run tell of their host is the same, word for word: each text is decoded once.
+    told, devices = cache(_decoded), cache(lambda text: tuple(Device(**each) for each in _decoded(text)))
+    rows = connection.execute(_RANKS.where(_rank.run_id.in_(list(run_ids))).order_by(_rank.run_id, _rank.rank))
     return [
         RankOnHost(
-            row.run_id, row.rank, row.hostname, row.host or {}, [Device(**each) for each in row.devices],
-            row.not_measured,
+            row.run_id, row.rank, row.hostname, told(row.host) or {}, devices(row.devices), told(row.not_measured)
         )
         for row in rows
-    ]  # fmt: skip
+    ]
+
+
+def _decoded(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
