@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from underfed_server.diagnosis import sentence
+from underfed_server.diagnosis.headline_share import PAUSED_FRACTION
 from underfed_server.diagnosis.rounded import percent, points
-from underfed_server.diagnosis.told_share import PAUSED_FRACTION
 from underfed_server.model import BestAdvice, Diagnosis, Evidence
 
 NOT_MEASURED = "–"

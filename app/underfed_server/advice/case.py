@@ -102,7 +102,7 @@ class Case:
 
     def ceiling(self, rank: RankFacts) -> Ceiling:
         """Of a rank whose batches of this loader were all there at once."""
-        return read_ceiling(rank, self.facts.host, self.together).keeping(others_share(rank))
+        return read_ceiling(rank, self.facts.host, self.together).leaving(others_share(rank))
 
     def ceiling_without(self, share: float) -> float:
         """The speed-up without ``share`` of loading. With workers, steps take at least the share of their time that is

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from underfed_server.advice.run_gain import NEARLY_ALL
+from underfed_server.diagnosis.headline_share import ALIKE
 from underfed_server.diagnosis.instant_data import Ceiling
-from underfed_server.diagnosis.told_share import ALIKE
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.model import Advice, HoursSaved, LoaderLine, Verdict
 

@@ -16,7 +16,7 @@ from underfed_server.diagnosis.sentence import (
     UNSEEN,
     outweigh_waiting,
     outweighs,
-    told_of_saving,
+    saving_sentences,
     unseen_pauses_fraction,
 )
 from underfed_server.facts.record import RankFacts, RunFacts
@@ -47,7 +47,7 @@ class Action(NamedTuple):
 
 
 def actions(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> list[Action]:
-    """Of pauses first, which are told only where they take more than waiting."""
+    """Of pauses first, which are named only where they take more than waiting."""
     asked = (
         save_less(facts, rank, verdict),
         shorten_pauses(facts, rank, verdict),
@@ -62,7 +62,7 @@ def save_less(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> Action | No
     data = verdict.data_stall_fraction
     if data is None or not outweigh_waiting(rank, data):
         return None
-    if not told_of_saving(rank, facts.between):
+    if not saving_sentences(rank, facts.between):
         return None
     while_training = f"Or save while training goes on, with torch.distributed.checkpoint.async_save ({HOW})."
     return Action("Save checkpoints less often", while_training, SAVE_LESS, rank.checkpoint_fraction)
@@ -99,7 +99,7 @@ def call_less(facts: RunFacts, rank: RankFacts, verdict: Verdict) -> Action | No
 
 
 def free_cores(facts: RunFacts, rank: RankFacts, causes: Sequence[CauseFinding]) -> Action | None:
-    """``None``: full cores are no cause worth telling, or they are full of this run's own work."""
+    """``None``: full cores are no cause worth naming, or they are full of this run's own work."""
     full = next((each for each in causes if each.cause == "cpu_limited"), None)
     if full is None or full.cost_fraction < LEAST_COST:
         return None

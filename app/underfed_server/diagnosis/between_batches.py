@@ -86,4 +86,4 @@ WORKS = (
         "the device has still to do (https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).",
     ),
 )
-"""Saving checkpoints is told by itself."""
+"""Saving checkpoints has sentences of its own."""

@@ -27,8 +27,8 @@ def change_of(loading: LoaderHotspots) -> str | None:
     lines = costly_lines(loading, most=MOST_LINES)
     found = zip(*(looks_at(lines, half, loading) for half in halves), strict=True)
     changes = [(_change(looks, wholes), line, looks) for line, looks in zip(lines, found, strict=True)]
-    told = sorted((each for each in changes if each[0]), key=lambda each: each[0])
-    ends = [*[each for each in told if each[0] < 0][:1], *[each for each in told if each[0] > 0][-1:]]
+    changed = sorted((each for each in changes if each[0]), key=lambda each: each[0])
+    ends = [*[each for each in changed if each[0] < 0][:1], *[each for each in changed if each[0] > 0][-1:]]
     parts = [_said(line, looks, wholes) for _by, line, looks in ends]
     return f"That changed on the way: {'; '.join(parts)}." if parts else None
 

@@ -111,19 +111,19 @@ def of_run(verdict: Verdict, facts: RunFacts) -> Verdict:
     }
     costly = [each for each in others if each.loop != own.loop and lost_share(each, facts.loaders) >= COSTLY_FRACTION]
     costly.sort(key=lost_us, reverse=True)
-    told: list[str] = []
+    sentences: list[str] = []
     is_of_steps = is_said_of_steps(own.role, loop_share(own, facts.loaders))
     if not is_of_steps:
         found["headline_stall_fraction"] = min(1.0, sum(map(lost_us, facts.loaders)) / run_us(facts.loaders))
     if verdict.bound == "data" and not is_of_steps:
         found |= {"sentence": _of_the_run(own, others, facts), "judged_stall_fraction": None}
     else:
-        told = [
+        sentences = [
             _of_one(each, percent(lost_share(each, facts.loaders)), _the_loader(each, facts.loaders)) for each in costly
         ]
     if costly:
         alone = f"Causes and fixes are those of {own.loader}; each loader has a verdict of its own."
-        found["why"] = " ".join(filter(None, (verdict.why, *told, alone)))
+        found["why"] = " ".join(filter(None, (verdict.why, *sentences, alone)))
     return verdict.model_copy(update=found)
 
 
@@ -153,7 +153,7 @@ class Stall:
 
 
 def stall_of(found: Diagnosis) -> Stall | None:
-    """``None``: that is not known. Of a run with one loop it is told of its time, of others of the run."""
+    """``None``: that is not known. Of a run with one loop it is a share of the loop's time, of others of the run's."""
     own = next((line for line in found.loaders if line.loader == found.loader), None)
     is_of_run = own is not None and len(found.loaders) > 1
     is_of_run = is_of_run and own is not None and not is_said_of_steps(own.role, own.share_of_run_fraction)
@@ -162,13 +162,13 @@ def stall_of(found: Diagnosis) -> Stall | None:
         return Stall(_largest_first({found.loader or "": 0.0, **lost}), is_of_run=True) if found.hours_used else None
     mates = [line for line in found.loaders if own is not None and line.loop == own.loop and line is not own]
     shares = {line.loader: line.data_stall_fraction for line in mates if line.data_stall_fraction}
-    judged, told = found.data_stall_fraction, found.told_stall_fraction
-    if judged is None or told is None:
+    judged, stated = found.data_stall_fraction, found.told_stall_fraction
+    if judged is None or stated is None:
         return None
     stall = Stall(_largest_first({found.loader or "": judged, **shares}), is_of_run=False)
-    if abs(stall.fraction - told) < NEARLY:
+    if abs(stall.fraction - stated) < NEARLY:
         return stall
-    return Stall(_largest_first(lost if len(lost) > 1 else {found.loader or "": told}), is_of_run=False)
+    return Stall(_largest_first(lost if len(lost) > 1 else {found.loader or "": stated}), is_of_run=False)
 
 
 def is_said_of_steps(role: Role, share_of_run: float) -> bool:
@@ -181,7 +181,7 @@ def _largest_first(shares: Mapping[str, float]) -> dict[str, float]:
 
 
 LEAST_REST = 0.005
-"""Share of the run that goes to waiting for loaders that are not named, from which it is told."""
+"""Share of the run that goes to waiting for loaders that are not named, from which it is stated."""
 
 
 def _of_the_run(own: LoaderFacts, others: Sequence[LoaderFacts], facts: RunFacts) -> str:
@@ -196,10 +196,10 @@ def _of_the_run(own: LoaderFacts, others: Sequence[LoaderFacts], facts: RunFacts
     if not costly and rest < LEAST_REST:
         return _of_one(own, percent(whole), _a_loader(own, facts.loaders))
     names = [_the_loader(each, facts.loaders) for each in named]
-    is_told = rest >= LEAST_REST
-    lost, parts = percents(whole, [*shares, *([rest] if is_told else [])])
-    told = zip(parts, [*names, *(["other loaders"] if is_told else [])], strict=True)
-    each = ", ".join(f"{part} for {name}" for part, name in told)
+    has_rest = rest >= LEAST_REST
+    lost, parts = percents(whole, [*shares, *([rest] if has_rest else [])])
+    pairs = zip(parts, [*names, *(["other loaders"] if has_rest else [])], strict=True)
+    each = ", ".join(f"{part} for {name}" for part, name in pairs)
     return f"{lost} of the time in the loops goes to waiting for data: {each}."
 
 

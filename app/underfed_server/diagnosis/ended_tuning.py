@@ -1,4 +1,4 @@
-"""What is told of tuning once the run has ended: its process may have been killed before it could say so."""
+"""What is said of tuning once the run has ended: its process may have been killed before it could say so."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 from underfed_server.model import Setting, Status, Tuning
 
-UNHEARD = "nothing was heard of the run since it began to try them"
+NO_NEWER_REPORT = "nothing was heard of the run since it began to try them"
 ASKED = "for candidates"
 """Why it waited, as an agent says it."""
 
 
 def as_it_ended(tuning: Tuning | None, status: Status) -> Tuning | None:
-    """A lost run may still be training, and is told as it was heard of."""
+    """A lost run may still be training, and is described as it was last reported."""
     if tuning is None or status == "running":
         return tuning
     if status == "lost":
-        return _changed(tuning, "searching", UNHEARD) if tuning.status == "searching" else tuning
+        return _changed(tuning, "searching", NO_NEWER_REPORT) if tuning.status == "searching" else tuning
     if tuning.status == "searching":
         return _changed(tuning, "ended", "the run ended within its trials: what they would have shown is not known")
     if tuning.status == "waiting":

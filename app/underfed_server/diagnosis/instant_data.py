@@ -26,8 +26,8 @@ PASSED = 0.20
 BLOCKS = 8
 """Of consecutive steps: neighbouring ones are not independent, blocks nearly are."""
 
-LEAST_TOLD = 0.02
-"""As a logarithm, from which what it may turn out to be is told beside the estimate: less reads as the same figure."""
+LEAST_SHOWN = 0.02
+"""As a logarithm, from which what it may turn out to be is shown beside the estimate: less reads as the same figure."""
 
 SURE = 2.0
 """Standard errors of the mean step without its wait."""
@@ -41,7 +41,7 @@ class Ceiling:
     highest: float = math.inf
     """What it may turn out to be."""
 
-    def keeping(self, share: float) -> Ceiling:
+    def leaving(self, share: float) -> Ceiling:
         """``share``: of a step, what the change leaves of what this one takes away."""
         return Ceiling(1 / (1 / self.speedup + share), 1 / (1 / self.highest + share)) if share else self
 
@@ -61,7 +61,7 @@ def most_of_one_loader(
     it loses none, or nothing shows it.
     """
     found = with_instant_data(rank, host, bound, together) if bound in ("data", "transfer") else None
-    return found and found.keeping(others_share(rank))
+    return found and found.leaving(others_share(rank))
 
 
 def others_share(rank: RankFacts) -> float:
@@ -87,7 +87,7 @@ def _strays(rank: RankFacts, host: HostShare, together: Lockstep | None) -> floa
     is_of_device = together is None and rank.has_device_clock
     error = 0.0 if is_of_device else _error(rank.rests_us if together is None else together.work_us)
     strays = math.hypot(error, _passed(rank) if shares_cores(rank, host) else 0.0)
-    return strays if strays >= LEAST_TOLD else 0.0
+    return strays if strays >= LEAST_SHOWN else 0.0
 
 
 def _passed(rank: RankFacts) -> float:

@@ -12,12 +12,12 @@ from underfed_server.diagnosis import sentence
 from underfed_server.diagnosis.bound import LostShares, find_bound, find_level, read_losses
 from underfed_server.diagnosis.causes import find_causes, read_signals
 from underfed_server.diagnosis.examination import examine
+from underfed_server.diagnosis.headline_share import headline_share
 from underfed_server.diagnosis.instant_data import with_instant_data
 from underfed_server.diagnosis.measures import anatomy_of, mean
 from underfed_server.diagnosis.overview import Overview, overview_of
 from underfed_server.diagnosis.slow_ranks import SlowRanks
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.diagnosis.told_share import told_share
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.measurements import Column
@@ -54,7 +54,7 @@ def judge(
     Args:
         before: what the last verdict said. An ended run is judged without it, so that its verdict can be repeated.
         overview: of ``facts``, where it serves more than the verdict.
-        is_of_run: its headline tells a share of the time in all loops; false: in that of the judged loader.
+        is_of_run: its headline states a share of the time in all loops; false: in that of the judged loader.
     """
     if _is_early(facts):
         return _not_yet(facts)
@@ -64,7 +64,7 @@ def judge(
     examined = examine(facts, overview, _bound(facts, losses, before))
     causes = find_causes(examined, before.cause if before and facts.status == "running" else None)
     lost, copies, used = _hours(facts, overview.slow)
-    told = told_share(facts, overview.slow, losses, is_of_run=is_of_run)
+    headline = headline_share(facts, overview.slow, losses, is_of_run=is_of_run)
     step_s, samples = rank.step_us / 1e6, _samples_per_step(facts, rank)
     instant = with_instant_data(rank, facts.host, examined.bound, together)
     return Verdict(
@@ -73,14 +73,14 @@ def judge(
         level=find_level(losses.loop),
         confidence=_confidence(facts, rank),
         reason="; ".join(filter(None, (_limitation(facts, rank), sentence.judged_since(rank)))) or None,
-        sentence=sentence.verdict(examined, losses, told),
+        sentence=sentence.verdict(examined, losses, headline),
         why=sentence.why(examined, losses, causes),
         beside_training=sentence.beside_training(rank, facts.between),
         judged_steps=facts.judged_steps,
         judged_from_step=rank.changed.step_index if rank.changed else None,
         data_stall_fraction=losses.data,
-        headline_stall_fraction=told.whole,
-        judged_stall_fraction=told.of_judged if examined.bound in ("data", "compute") else None,
+        headline_stall_fraction=headline.whole,
+        judged_stall_fraction=headline.of_judged if examined.bound in ("data", "compute") else None,
         steps_per_s=1 / step_s,
         samples_per_s=samples / step_s if samples else None,
         instant_data_steps_per_s=instant.speedup / step_s if instant else None,

@@ -24,7 +24,7 @@ MOST_OF_WORK = 0.5
 """Of the looks in a function, at work that has a sentence of its own, from which it needs no other."""
 
 LEAST_OF_WORK = 0.02
-"""Of the looks in a function, at known work, from which that is told of it."""
+"""Of the looks in a function, at known work, from which that is named with it."""
 
 _Function = tuple[str, str]
 """Its name and file."""
@@ -59,14 +59,14 @@ def own_works(between: LoaderHotspots, of_loop: float) -> list[OwnWork]:
         at = _outermost_of(places, between.own_files, found)
         if at is not None:
             callers[places[at][:2]][_caller(places, at, between.own_files)] += int(looks.sum())
-    told = (_own_work(between, of_loop, function, found, at) for function, at in callers.items())
-    return sorted((each for each in told if each is not None), key=lambda each: -each.of_loop)
+    works = (_own_work(between, of_loop, function, found, at) for function, at in callers.items())
+    return sorted((each for each in works if each is not None), key=lambda each: -each.of_loop)
 
 
 def _own_work(
     between: LoaderHotspots, of_loop: float, function: _Function, found: frozenset[_Function], at: Counter[Place]
 ) -> OwnWork | None:
-    """``None``: too little, or other sentences tell it."""
+    """``None``: too little, or other sentences name it."""
 
     def is_within(_stage: Stage, places: tuple[Place, ...]) -> bool:
         own = _outermost_of(places, between.own_files, found)

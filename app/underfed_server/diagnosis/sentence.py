@@ -8,18 +8,23 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from underfed_server.diagnosis.beside_training import LOOKS, Told, between_fraction, found_beside_training
+from underfed_server.diagnosis.beside_training import (
+    LOOKS,
+    WorkBesideTraining,
+    between_fraction,
+    found_beside_training,
+)
 from underfed_server.diagnosis.bound import LostShares, find_level
 from underfed_server.diagnosis.causes import all_causes, symptoms
 from underfed_server.diagnosis.checkpoints import ADVISED, saves
 from underfed_server.diagnosis.ended_tuning import measured_by_trials
 from underfed_server.diagnosis.examination import Examination
+from underfed_server.diagnosis.headline_share import PAUSED_FRACTION, HeadlineShare
 from underfed_server.diagnosis.measures import input_lost_fraction, recoverable_share, used_cores_fraction
 from underfed_server.diagnosis.own_work import OwnWork, own_works
 from underfed_server.diagnosis.rounded import percent, percents
 from underfed_server.diagnosis.slow_ranks import SlowRanks, SlowWork
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.diagnosis.told_share import PAUSED_FRACTION, ToldShare
 from underfed_server.facts.costly_lines import KnownShare, costliest_line, known_share_of
 from underfed_server.facts.growth import US_PER_HOUR
 from underfed_server.facts.loading import LoaderHotspots
@@ -47,8 +52,8 @@ both are late one step in two waits, and a slow sample in ten makes one step in 
 
 SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
-TOLD_FRACTION = 0.10
-"""Of the wait, from which a cause beside the leading one is told with it: what is advised may be to cure that one."""
+FURTHER_FRACTION = 0.10
+"""Of the wait, from which a cause beside the leading one is named with it: what is advised may be to cure that one."""
 
 NO_STEP = "no step yet: the first batch is still being loaded"
 
@@ -87,14 +92,14 @@ def size(value: float) -> str:
     return f"{three_digits(value / 1024**power)} {SIZE_UNITS[power]}"
 
 
-def verdict(examined: Examination, losses: LostShares, told: ToldShare) -> str:
-    said, rank = _said_of_judged(examined, losses, told), examined.rank
+def verdict(examined: Examination, losses: LostShares, headline: HeadlineShare) -> str:
+    said, rank = _said_of_judged(examined, losses, headline), examined.rank
     if outweigh_waiting(rank, losses.data):
         said = f"Pauses take {percent(rank.paused_fraction)} of the time; {said[0].lower()}{said[1:]}"
     for work in _own_works(examined)[:1]:
         if outweighs(work.of_loop, losses.data):
             said = f"{work.name} takes {percent(work.of_loop)} of the time; {said[0].lower()}{said[1:]}"
-    # What was lost is told of all its programs, most of which may have waited for something else.
+    # What was lost is that of all its programs, most of which may have waited for something else.
     said = f"Since step {rank.changed.step_index:,} {said[0].lower()}{said[1:]}" if rank.changed else said
     again = larger_restarts(examined.facts, examined.overview.slow)
     return f"Starting the program again took {duration(again.us)}; {said[0].lower()}{said[1:]}" if again else said
@@ -105,11 +110,11 @@ def _own_works(examined: Examination) -> list[OwnWork]:
     return [] if between is None else own_works(between, between_fraction(examined.rank))
 
 
-def _said_of_judged(examined: Examination, losses: LostShares, told: ToldShare) -> str:
+def _said_of_judged(examined: Examination, losses: LostShares, headline: HeadlineShare) -> str:
     who, is_one = _who(examined.facts)
-    data, waits, is_idle = percent(told.whole), "waits" if is_one else "wait", "is idle" if is_one else "are idle"
-    apart = _apart(examined, told)
-    if said := _read_ahead(examined, losses) or _of_each(examined, told) or _of_all(examined, told):
+    data, waits, is_idle = percent(headline.whole), "waits" if is_one else "wait", "is idle" if is_one else "are idle"
+    apart = _apart(examined, headline)
+    if said := _read_ahead(examined, losses) or _of_each(examined, headline) or _of_all(examined, headline):
         return said
     if examined.bound == "data" or _has_some_wait(examined, losses):
         return f"{who} {waits} for data {data} of {_steps_or_time(examined)}{apart}."
@@ -130,8 +135,8 @@ def _said_of_judged(examined: Examination, losses: LostShares, told: ToldShare) 
 
 def _has_some_wait(examined: Examination, losses: LostShares) -> bool:
     """By the host's clock: too little to bind the run, and too much to call it busy. The word beside it is the same."""
-    is_told_so = examined.bound == "compute" and not examined.rank.has_device_clock and not losses.is_event
-    return is_told_so and find_level(losses.loop) != "healthy"
+    is_busy_by_host = examined.bound == "compute" and not examined.rank.has_device_clock and not losses.is_event
+    return is_busy_by_host and find_level(losses.loop) != "healthy"
 
 
 def _is_well_fed(examined: Examination, losses: LostShares) -> bool:
@@ -153,14 +158,14 @@ def _read_ahead(examined: Examination, losses: LostShares) -> str | None:
     return f"{thread} waits for data {percent(losses.data)} of the time, and never for {it}."
 
 
-def _apart(examined: Examination, told: ToldShare) -> str:
+def _apart(examined: Examination, headline: HeadlineShare) -> str:
     """The share of all the time, where that of the judged steps is another one; empty: it is the same."""
-    if told.of_all is None:
+    if headline.of_all is None:
         return ""
-    facts, share = examined.facts, percent(told.of_all)
+    facts, share = examined.facts, percent(headline.of_all)
     if len({each.loop for each in facts.loaders if each.steps}) > 1:
         return f", and {share} of the time in all loops"
-    is_start = 0 < facts.warmup_steps == facts.steps - facts.judged_steps and told.of_all > told.whole
+    is_start = 0 < facts.warmup_steps == facts.steps - facts.judged_steps and headline.of_all > headline.whole
     return (
         f", and {share} with its slow first {facts.warmup_steps} steps"
         if is_start
@@ -168,7 +173,7 @@ def _apart(examined: Examination, told: ToldShare) -> str:
     )
 
 
-def _of_each(examined: Examination, told: ToldShare) -> str | None:
+def _of_each(examined: Examination, headline: HeadlineShare) -> str | None:
     """How much of each step is waited for which loader; ``None``: for the judged one alone."""
     others = examined.rank.others_stall_fraction
     if others < THRESHOLDS.minor_cost_fraction or examined.bound not in ("data", "compute"):
@@ -176,21 +181,23 @@ def _of_each(examined: Examination, told: ToldShare) -> str | None:
     who, is_one = _who(examined.facts)
     own = examined.loader.loader if examined.loader else "this loader"
     mates = " and ".join(examined.facts.loop_mates) or "other loaders"
-    both, parts = percents(told.whole, (told.own, told.others, *([told.beside] if told.beside else [])))
+    both, parts = percents(
+        headline.whole, (headline.own, headline.others, *([headline.beside] if headline.beside else []))
+    )
     each = ", ".join(
         f"{part} for {name}" for part, name in zip(parts, (own, mates, "loaders of other loops"), strict=False)
     )
     waits = "waits" if is_one else "wait"
-    return f"{who} {waits} for data {both} of {_steps_or_time(examined)}: {each}{_apart(examined, told)}."
+    return f"{who} {waits} for data {both} of {_steps_or_time(examined)}: {each}{_apart(examined, headline)}."
 
 
-def _of_all(examined: Examination, told: ToldShare) -> str | None:
+def _of_all(examined: Examination, headline: HeadlineShare) -> str | None:
     """What all ranks lose to the one whose input they wait for; ``None``: there is none, or there are more."""
     stragglers, ranks = examined.overview.slow.stragglers, len(examined.facts.ranks)
     if examined.bound != "data" or len(stragglers) != 1:
         return None
     who, often = "Both" if ranks == 2 else f"All {ranks}", _steps_or_time(examined)
-    lose = f"{who} ranks lose {percent(told.whole)} of {often}{_apart(examined, told)}"
+    lose = f"{who} ranks lose {percent(headline.whole)} of {often}{_apart(examined, headline)}"
     return f"{lose} to rank {stragglers[0].rank}, which waits for data."
 
 
@@ -229,18 +236,20 @@ def why(examined: Examination, losses: LostShares, causes: Sequence[CauseFinding
     line = costliest_line(between) if between and examined.bound == "host" and not found else None
     most = f"{LOOKS}, {percent(line.fraction)} found it in {line}: no other line took more." if line else None
     others = None if saving is None else _other_pauses(rank, between, losses)
-    told = [pauses, saving, others, *more, waits] if outweigh_waiting(rank, losses.data) else [*more, waits, saving]
+    leading = [pauses, saving, others, *more, waits] if outweigh_waiting(rank, losses.data) else [*more, waits, saving]
     again = _restarts(examined.facts)
-    parts = [*told, *less, most]
+    parts = [*leading, *less, most]
     parts.insert(0 if larger_restarts(examined.facts, examined.overview.slow) else len(parts), again)
     return " ".join(filter(None, parts)) or None
 
 
 def beside_training(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:
-    """What takes a part worth telling of the loop's time and is neither training nor waiting, a sentence each, most of
+    """What takes a part worth naming of the loop's time and is neither training nor waiting, a sentence each, most of
     the time first; what lies between epochs last."""
     found = found_beside_training(rank, between)
-    saving = [Told(_saving_fraction(rank, between), text, text) for text in told_of_saving(rank, between)]
+    saving = [
+        WorkBesideTraining(_saving_fraction(rank, between), text, text) for text in saving_sentences(rank, between)
+    ]
     return [each.short for each in sorted([*saving, *found], key=lambda each: -each.of_loop)]
 
 
@@ -269,14 +278,14 @@ UNSEEN = "underfed run --profile"
 
 def unseen_pauses_fraction(rank: RankFacts, between: LoaderHotspots | None, data: float) -> float:
     """Of the loop's time, in pauses for no checkpoint, where that is more than the waits, which take ``data`` of the
-    rest; 0: it is not, or the training thread was looked at, so that what it did is told by that."""
+    rest; 0: it is not, or the training thread was looked at, so that what it did is named by that."""
     unseen = rank.paused_fraction - rank.checkpoint_fraction
     is_seen = between is not None and between.seen > 0
     return 0.0 if is_seen or not outweighs(unseen, (1 - rank.paused_fraction) * data) else unseen
 
 
 def _other_pauses(rank: RankFacts, between: LoaderHotspots | None, losses: LostShares) -> str | None:
-    """Beside checkpoints that are told; ``None``: they are few."""
+    """Beside checkpoints that are named; ``None``: they are few."""
     unseen = unseen_pauses_fraction(rank, between, losses.data)
     if not unseen or rank.checkpoints is None:
         return None
@@ -284,7 +293,7 @@ def _other_pauses(rank: RankFacts, between: LoaderHotspots | None, losses: LostS
     return f"Other pauses of the program take {took}. What it does in them was not seen."
 
 
-def _told_restarts(facts: RunFacts) -> Restarts | None:
+def _long_restarts(facts: RunFacts) -> Restarts | None:
     """``None``: there was none, or little time went by."""
     again = facts.restarts
     if again is None or not again.count:
@@ -293,8 +302,8 @@ def _told_restarts(facts: RunFacts) -> Restarts | None:
 
 
 def larger_restarts(facts: RunFacts, slow: SlowRanks) -> Restarts | None:
-    """Where they take more of the time than waiting and pauses do: then they are told first."""
-    again = _told_restarts(facts)
+    """Where they take more of the time than waiting and pauses do: then they are named first."""
+    again = _long_restarts(facts)
     if again is None:
         return None
     paused_us = slow.judged.paused_fraction * _spent_us(facts)
@@ -307,27 +316,27 @@ def _spent_us(facts: RunFacts) -> float:
 
 
 def _restarts(facts: RunFacts) -> str | None:
-    again = _told_restarts(facts)
+    again = _long_restarts(facts)
     if again is None:
         return None
     times = "once" if again.count == 1 else f"{again.count:,} times"
     return f"The program was started again {times}: {duration(again.us)} went by without a step. No share counts them."
 
 
-def told_of_saving(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:
-    """Sentences, where checkpoints take a part worth telling, by what was written, or by what the training thread was
-    seen to execute: that finds the saves, too, that are too short to be told from steps."""
-    told, seen = [*_checkpoints(rank)], _seen_saving(between)
-    if told and between is None:
-        return [*told, NOT_SHORT] if rank.checkpoints is not None else told
+def saving_sentences(rank: RankFacts, between: LoaderHotspots | None) -> list[str]:
+    """Sentences, where checkpoints take a part worth naming, by what was written, or by what the training thread was
+    seen to execute: that finds the saves, too, that are too short to be seen in steps."""
+    said, seen = [*_checkpoints(rank)], _seen_saving(between)
+    if said and between is None:
+        return [*said, NOT_SHORT] if rank.checkpoints is not None else said
     if seen is None or seen.fraction < PAUSED_FRACTION:
-        return told
+        return said
     looks = f"{LOOKS}, {percent(seen.fraction)} found it saving"
-    if not told:
+    if not said:
         return [f"{looks}; how often it saves, and for how long, was not measured."]
     if rank.checkpoints and _of_loop(seen.low or 0.0, rank) > rank.checkpoint_fraction:
-        return [*told, f"{looks}, more than in these pauses: saves shorter than two steps are not among them."]
-    return told
+        return [*said, f"{looks}, more than in these pauses: saves shorter than two steps are not among them."]
+    return said
 
 
 def _seen_saving(between: LoaderHotspots | None) -> KnownShare | None:
@@ -345,11 +354,11 @@ def _saving_fraction(rank: RankFacts, between: LoaderHotspots | None) -> float:
 
 
 def _saving(rank: RankFacts, between: LoaderHotspots | None, *, is_first: bool) -> str | None:
-    """``is_first``: what to do about it is told with what lies outside the loader."""
+    """``is_first``: what to do about it is said with what lies outside the loader."""
     line = None if between is None else costliest_line(between, saves)
     at = [] if line is None else [f"The training thread was seen saving in {line}."]
-    told = told_of_saving(rank, between)
-    return " ".join([*told, *at, *([] if is_first else [ADVISED])]) if told else None
+    sentences = saving_sentences(rank, between)
+    return " ".join([*sentences, *at, *([] if is_first else [ADVISED])]) if sentences else None
 
 
 def _checkpoints(rank: RankFacts) -> Iterator[str]:
@@ -390,15 +399,15 @@ def _why(examined: Examination, losses: LostShares, causes: Sequence[CauseFindin
 
 
 def _further(losses: LostShares, causes: Sequence[CauseFinding], of: str) -> Iterator[str]:
-    """Causes beside the leading one, which the fixes may be about; not those that it was told with."""
+    """Causes beside the leading one, which the fixes may be about; not those that it was named with."""
     for each in causes[1:]:
-        is_part = each.cost_fraction >= TOLD_FRACTION * losses.data and not all_causes()[each.cause].is_of_copy
+        is_part = each.cost_fraction >= FURTHER_FRACTION * losses.data and not all_causes()[each.cause].is_of_copy
         if is_part and each.sentence not in causes[0].sentence:
             yield _with_share(each, losses, of)
 
 
 def _of_wait(examined: Examination) -> str:
-    """What the cost of a cause is told as a share of, so that the causes of one wait add up, whatever it is of; in a
+    """What the cost of a cause is stated as a share of, so that the causes of one wait add up, whatever it is of; in a
     run with several loaders for which of them."""
     has_others = sum(bool(each.steps) for each in examined.facts.loaders) > 1
     return f"of the wait for {examined.loader.loader}" if examined.loader and has_others else "of the wait"
@@ -421,7 +430,7 @@ def _nothing_to_change(examined: Examination, losses: LostShares) -> str:
 
 
 def _no_cause(examined: Examination) -> str:
-    """Signals are told that are out of the ordinary, and of which no cause came."""
+    """Signals are named that are out of the ordinary, and of which no cause came."""
     none, marked = "None of the causes that Underfed knows explains the wait", symptoms(examined)
     if (hidden := _hidden_delivery(examined)) is not None:
         return f"{none}: {hidden}."
@@ -466,7 +475,7 @@ def _works_longer(slow: SlowWork, facts: RunFacts) -> str:
 
 
 def host_of(rank: RankFacts, ranks: Sequence[RankFacts]) -> str:
-    """Empty where all of them are on one: then it tells them apart from nothing."""
+    """Empty where all of them are on one: then it distinguishes them from nothing."""
     hosts = {each.hostname for each in ranks}
     return f" (host {rank.hostname})" if rank.hostname and len(hosts) > 1 else ""
 
@@ -572,10 +581,10 @@ def _hiccup(rank: RankFacts, losses: LostShares) -> str | None:
     longest = f"{longest_us / 1e6:.1f} s" if longest_us >= 1e6 else f"{longest_us / 1e3:.0f} ms"
     most = f"for most of the {percent(losses.data)} of step time spent waiting"
     if losses.hiccups == 1:
-        told = f"accounts {most}: it waited {longest}. That is a single event"
+        account = f"accounts {most}: it waited {longest}. That is a single event"
     else:
-        told = f"account {most}; the longest waited {longest}. Those are single events"
-    return f"{_few(rank, losses)} {told}, and no setting of the loader prevents that."
+        account = f"account {most}; the longest waited {longest}. Those are single events"
+    return f"{_few(rank, losses)} {account}, and no setting of the loader prevents that."
 
 
 def _host_work(examined: Examination) -> str | None:

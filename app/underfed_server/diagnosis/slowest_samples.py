@@ -12,7 +12,7 @@ NAMED = 3
 """In evidence; a diagnosis has all that are known, at most 20."""
 
 LEAST_WAITED = 0.05
-"""Of a load, in waits for a core, from which the time without them is told beside it. Own choice."""
+"""Of a load, in waits for a core, from which the time without them is shown beside it. Own choice."""
 
 
 def named(sample: SlowSample) -> str | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from underfed_server.diagnosis.measures import READS_BYTES, load_share, mean, reads_network, until
 from underfed_server.diagnosis.thresholds import THRESHOLDS
-from underfed_server.facts.places import storage_place, told_apart
+from underfed_server.facts.places import storage_place, unique_name
 from underfed_server.facts.record import RankFacts, RunFacts
 from underfed_server.measurements import BatchRows, Column, chosen, or_zero
 from underfed_server.model import ReadRate, StoragePlace
@@ -99,7 +99,7 @@ def most_readers_seen(rank: RankFacts, place: StoragePlace | None) -> float | No
 def _read_rate(facts: RunFacts, rank: RankFacts, shown: StorageRate | None) -> ReadRate | None:
     """``shown``: by ``rank``."""
     place = storage_place(facts, rank)
-    name = told_apart(place)
+    name = unique_name(place)
     if place is None or name is None or not _waits_for(rank, place):
         return None
     is_share = name == place.device

@@ -56,13 +56,13 @@ def call_at(places: Sequence[Place], at: int) -> Call:
 
 
 def innermost_own(places: Sequence[Place], own_files: AbstractSet[str]) -> int | None:
-    """Not of what is not written in Python: that is told at the place of its call."""
+    """Not of what is not written in Python: that is named at the place of its call."""
     last = len(places) - 1 - is_called(places, len(places) - 1)
     return max((at for at in range(last + 1) if places[at][1] in own_files), default=None)
 
 
 def is_called(places: Sequence[Place], at: int) -> bool:
-    """It has no frame of its own: what is not written in Python is told at the place of its call."""
+    """It has no frame of its own: what is not written in Python is named at the place of its call."""
     return at > 0 and at == len(places) - 1 and places[at][1:] == places[at - 1][1:]
 
 

@@ -37,7 +37,7 @@ def chain_to(places: Sequence[Place], at: int, own_files: AbstractSet[str]) -> C
 
 def callers_of(chains: Mapping[Chain, Looks]) -> list[tuple[Place, Looks]]:
     """Where the ways to a line part, seen from it: each place, and how often the line was seen through it; most first.
-    What all ways have in common tells none of them apart. None where there is one way.
+    What all ways have in common distinguishes none of them. None where there is one way.
     """
     least = LEAST_OF_LINE * sum(looks.sum() for looks in chains.values())
     ways = list(chains.items())

@@ -11,7 +11,7 @@ import numpy as np
 from underfed_server.facts.growth import growth_of, may_show_growth
 from underfed_server.facts.hosts import FEW_SAMPLES, Hosts, Span, mean_inside, newest_since, span_of
 from underfed_server.facts.loaders import read_loaders
-from underfed_server.facts.places import told_apart
+from underfed_server.facts.places import unique_name
 from underfed_server.facts.record import (
     HostShare,
     Later,
@@ -75,7 +75,7 @@ def _condensed(reader: Reader, run: RunSetup, choose: Choose, warmup_steps: int,
     loaders = read_loaders(hosts, run, warmup_steps, judged_steps, tunings)
     name = choose(loaders, run.status)
     storage = tuple(place for place in run.storage if place.loader == name)
-    place = told_apart(max(storage, key=lambda each: each.files_seen, default=None))
+    place = unique_name(max(storage, key=lambda each: each.files_seen, default=None))
     ranks = next((each.ranks for each in loaders if each.loader == name), ())
     info = next((each for each in run.loaders if each.loader == name), None)
     return RunFacts(
@@ -111,11 +111,11 @@ def _host(hosts: Hosts, run: RunSetup) -> HostShare:
         return HostShare.model_validate(dict.fromkeys(HostFacts.model_fields) | {"hostname": ""})
     sampled = hosts.newest(run.ranks[0], 1) if run.ranks else None
     curves = {name: getattr(run.hosts[0], name) or None for name in ("cpu_slowdown", "memory_slowdown")}
-    told = {**dict(run.hosts[0]), **curves}
+    values = {**dict(run.hosts[0]), **curves}
     if sampled:
         names = ("shm_free_bytes", "memory_available_bytes", "memory_used_bytes", "swap_used_bytes")
-        told |= {name: newest(getattr(sampled, name)) for name in names}
-    return HostShare(**told)
+        values |= {name: newest(getattr(sampled, name)) for name in names}
+    return HostShare(**values)
 
 
 def _whole(hosts: Hosts, ranks: Sequence[RankFacts], loader: str, judged_steps: int) -> tuple[RankFacts, ...]:

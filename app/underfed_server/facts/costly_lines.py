@@ -45,7 +45,7 @@ class CostlyLine:
     callers: tuple[Reached, ...] = ()
     """Where several places call the function that the line is in."""
     lines: Lines | None = None
-    """The time was spent in one of these, which cannot be told apart; ``None``: in that line."""
+    """The time was spent in one of these, which cannot be distinguished; ``None``: in that line."""
 
     @property
     def at(self) -> str:

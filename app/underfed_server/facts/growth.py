@@ -12,10 +12,10 @@ from underfed_server.measurements import Column
 
 LEAST_SPAN_US = 300_000_000
 """Less than five minutes show start-up: caches that fill, and pages of the data set that workers copy as they first
-touch them. What an hour brings is not told by one that is over."""
+touch them. Start-up that is over does not show what an hour brings."""
 
 SOON_US = 60_000_000
-"""For what grows or not at present, of which nothing is foretold: less than a minute shows little but jitter."""
+"""For what grows or not at present, of which nothing is forecast: less than a minute shows little but jitter."""
 
 LASTING = 0.5
 """Of the growth over the whole span, what its later half has at least: else it is coming to an end."""

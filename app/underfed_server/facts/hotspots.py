@@ -72,9 +72,9 @@ def hotspots_of(samples: Samples, own_files: Set[str], lines: Mapping[Place, Lin
     return [
         Hotspot(
             function=place[0], file=place[1], line=place[2], stage=stage, is_own=place[1] in own_files,
-            self_fraction=_told(whole.share(own[stage, place])),
+            self_fraction=_rounded(whole.share(own[stage, place])),
             self_margin_fraction=of_own,
-            total_fraction=_told(whole.share(total[stage, place])),
+            total_fraction=_rounded(whole.share(total[stage, place])),
             total_margin_fraction=of_total,
             callers=_callers(chains[stage, place], whole),
             lines=(lines or {}).get(place),
@@ -88,7 +88,7 @@ def hot_lines(loading: LoaderHotspots) -> list[HotLine]:
     return [
         HotLine(
             function=line.function, file=line.file, line=line.line, called=line.called,
-            fraction=_told(line.fraction), margin_fraction=line.margin_fraction, sentence=str(line),
+            fraction=_rounded(line.fraction), margin_fraction=line.margin_fraction, sentence=str(line),
             callers=[*map(_caller, line.callers)], lines=line.lines,
         )
         for line in costly_lines(loading, most=MOST_LINES)
@@ -127,7 +127,7 @@ def _callers(chains: Mapping[Chain, Looks], whole: Whole) -> list[Caller]:
     return [_caller(Reached(place, whole.share(part), whole.margin(part))) for place, part in callers_of(chains)]
 
 
-def _told(fraction: float) -> float:
+def _rounded(fraction: float) -> float:
     """So that it is rounded to per cent as the share itself is, in an evidence or a sentence."""
     return round(fraction, 8)
 
@@ -135,7 +135,7 @@ def _told(fraction: float) -> float:
 def _caller(reached: Reached) -> Caller:
     (function, file, line), fraction, margin = reached
     return Caller(
-        function=function, file=file, line=line, fraction=_told(fraction), margin_fraction=margin,
+        function=function, file=file, line=line, fraction=_rounded(fraction), margin_fraction=margin,
         sentence=name_of(reached.place),
     )  # fmt: skip
 

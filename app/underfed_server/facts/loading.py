@@ -34,7 +34,7 @@ class LoaderHotspots:
     """Of places whose time may have been spent in other lines of their function: among which."""
     earlier: Samples = field(default_factory=dict)
     later: Samples = field(default_factory=dict)
-    """About the first and the second half of the time, where these are told apart."""
+    """About the first and the second half of the time, where these are distinguished."""
 
     @property
     def seen(self) -> int:

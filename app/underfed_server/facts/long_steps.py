@@ -23,7 +23,7 @@ RARE = 0.05
 
 LEAST_WRITING_US, TWO_STEPS = 20e3, 2.0
 """A step in which the process writes as much as a checkpoint is a pause from so long on, and from so many usual steps.
-Own choice: of less, the step's own work is not told apart."""
+Own choice: of less, the step's own work is not distinguished."""
 
 OFTEN = 0.5
 """Share of the steps up to which those are pauses: of more, the median step would be one of them."""
@@ -207,7 +207,7 @@ class Pauses:
 
 
 def pauses_in(rows: StepRows, read_written: ReadWritten) -> Pauses:
-    """``rows``: consecutive steps of one loader. It is read what was written only where that may tell more."""
+    """``rows``: consecutive steps of one loader. It is read what was written only where that may show more."""
     rest_us = or_zero(rows.step_us - rows.data_wait_us)
     usual_us = _usual_us(rows)
     is_pause, may_write = _goes_on(rows, usual_us), _may_write(rows, usual_us)
@@ -253,7 +253,7 @@ def _usual_us(rows: StepRows) -> float:
 
 
 def _longer(rows: StepRows, least_us: float, often: float) -> Mask:
-    """``often``: share of the steps up to which they are told from the usual ones; of more, none is."""
+    """``often``: share of the steps up to which they are distinguished from the usual ones; of more, none is."""
     rest_us = rows.step_us - rows.data_wait_us
     known = int(np.count_nonzero(np.isfinite(rest_us)))
     if not known:

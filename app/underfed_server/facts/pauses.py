@@ -218,8 +218,8 @@ def _named_together(
     processes = (Written.of(*each, is_alone=is_alone) for each in read if each is not None)
     for pause, written in zip(pauses, most_written(processes, begin_us, end_us), strict=True):
         is_checkpoint = written >= LEAST_WRITTEN_BYTES
-        told = {"kind": "checkpoint", "label": "checkpoint", "written_bytes": round(written)}
-        yield pause.model_copy(update=told) if is_checkpoint else pause
+        checkpoint = {"kind": "checkpoint", "label": "checkpoint", "written_bytes": round(written)}
+        yield pause.model_copy(update=checkpoint) if is_checkpoint else pause
 
 
 def _written(reader: Reader, track: Track, begin_us: float, end_us: float) -> tuple[Column, Column] | None:

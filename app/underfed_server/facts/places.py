@@ -1,4 +1,4 @@
-"""Which storage a data set lies on: told from all other storage, or not at all."""
+"""Which storage a data set lies on: distinguished from all other storage, or not at all."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def storage_place(facts: RunFacts, rank: RankFacts) -> StoragePlace | None:
     return max(here, key=lambda each: each.files_seen, default=None)
 
 
-def told_apart(place: StoragePlace | None) -> str | None:
+def unique_name(place: StoragePlace | None) -> str | None:
     """A share is one on all hosts. A disk is one of its host, where its name is known: hosts have mounts and devices of
-    the same names. ``None``: memory, or nothing tells it from others.
+    the same names. ``None``: memory, or nothing distinguishes it from others.
     """
     if place is None or place.device is None or place.kind == "memory":
         return None

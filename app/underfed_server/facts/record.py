@@ -186,7 +186,7 @@ class RankFacts:
     paused_us: float = 0.0
     """The part of it that is not their own work and wait."""
     checkpoints: Checkpoints | None = None
-    """Among these; ``None``: none was told from what else a program may do."""
+    """Among these; ``None``: none was distinguished from what else a program may do."""
     between_epochs: Checkpoints | None = None
     """Likewise, in no step: after one epoch of these steps and before the next."""
     uses_gpu: bool = False
@@ -340,8 +340,8 @@ def whole_epochs(epochs: Sequence[EpochInfo]) -> list[int]:
 def is_read_ahead(epochs: Sequence[EpochInfo]) -> bool:
     """Another thread than the main one requests the batches and builds no graph, though gradients are enabled: it is
     no loop that evaluates."""
-    told = [each for each in epochs if each.in_background is not None]
-    return bool(told) and all(each.in_background and each.grad_enabled is not False for each in told)
+    known = [each for each in epochs if each.in_background is not None]
+    return bool(known) and all(each.in_background and each.grad_enabled is not False for each in known)
 
 
 def _is_held_up(steps: StepRows) -> bool:

@@ -112,7 +112,7 @@ def read_recorded(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Apart:
-    """The judged steps of one loader, told apart from what other loaders of the rank took meanwhile."""
+    """The judged steps of one loader, separated from what other loaders of the rank took meanwhile."""
 
     edges_us: float
     """What the epochs that begin in the rows, judged or not, cost beside their steps."""
@@ -128,7 +128,7 @@ class Apart:
     paused_us: float
     """The part of it that their own work and wait do not take."""
     checkpoints: Checkpoints | None
-    """``None``: none was told from what else a program may do."""
+    """``None``: none was distinguished from what else a program may do."""
     between_epochs: Checkpoints | None
     """Likewise, after one epoch and before the next: in no step."""
 

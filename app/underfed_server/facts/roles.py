@@ -1,4 +1,4 @@
-"""What the loaders of a run are for, told from what happens between their batches: which are asked in turn by one
+"""What the loaders of a run are for, recognised by what happens between their batches: which are asked in turn by one
 loop, and which are passed over while another one waits.
 """
 

@@ -97,7 +97,7 @@ def test_a_sampler_says_that_profile_names_its_line_where_it_was_not_profiled() 
         loading = replace(made_loading({CHOOSE: 300}), has_step=has_step)
         return finding(replace(slow_sampler(), loading=loading), "slow_sampler").sentence
 
-    assert sentence(has_step=False).endswith(" Which line of it takes the time is told of a run with --profile.")
+    assert sentence(has_step=False).endswith(" A run with --profile shows which line of it takes the time.")
     assert "--profile" not in sentence(has_step=True)
 
 

@@ -143,7 +143,7 @@ class Predictor:
         """
         loads_first = not setting.num_workers and not setting.is_in_memory
         loads = self.workload.least_load_us / self.rank.step_us if loads_first else 0.0
-        return Ceiling(self.ceiling, self.highest).keeping(others_share(self.rank) + loads)
+        return Ceiling(self.ceiling, self.highest).leaving(others_share(self.rank) + loads)
 
     def class_of(self, setting: SimulatedSetting) -> PredictionClass:
         """Where the prediction for it belongs among others.

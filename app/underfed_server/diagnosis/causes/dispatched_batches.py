@@ -1,6 +1,6 @@
 """One rank loads the batches of all ranks and sends each its own, so that they wait for one rank's workers.
 
-Accelerate does so for iterable data sets unless told otherwise. Only the rank that loads has steps then.
+Accelerate does so for iterable data sets by default. Only the rank that loads has steps then.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Memory, its limit or /dev/shm is nearly used up, or will be within a day as the run's own processes grow.
 
 A forecast failure, a killed worker and a full /dev/shm are reported of every run, whatever they cost now; the rest only
-of a run that waits for data. What other processes take is told, and not foretold: they may end.
+of a run that waits for data. What other processes take is stated, and not forecast: they may end.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from underfed_server.diagnosis.costly_evidence import NOT_SEEN, SAMPLER_NOT_SEEN
 from underfed_server.diagnosis.examination import Examination
 from underfed_server.model import Evidence
 
-BY_PROFILE = " Which line of it takes the time is told of a run with --profile."
+BY_PROFILE = " A run with --profile shows which line of it takes the time."
 
 
 def find(examined: Examination) -> Found | None:

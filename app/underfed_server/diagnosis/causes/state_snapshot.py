@@ -1,7 +1,7 @@
 """A stateful loader takes its workers' state with each batch, and handing that over takes longer than the batch does.
 
-torchdata's ``StatefulDataLoader`` does so with every batch unless told otherwise. Asking the data set for its state is
-part of the load, and cannot be told from it; what is counted here comes after the load.
+torchdata's ``StatefulDataLoader`` does so with every batch by default. Asking the data set for its state is part of the
+load, and cannot be separated from it; what is counted here comes after the load.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def find(examined: Examination) -> Found | None:
 
 
 def state_fraction(examined: Examination) -> float | None:
-    """Share of step time that handing over state takes; ``None``: none is, or it cannot be told from the batch."""
+    """Share of step time that handing over state takes; ``None``: none is, or it cannot be separated from the batch."""
     delivery, loader, rank = examined.wait.delivery, examined.loader, examined.rank
     if delivery is None or loader is None or not (loader.snapshot_interval_steps and loader.keeps_state):
         return None

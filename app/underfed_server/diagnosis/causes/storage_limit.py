@@ -40,10 +40,10 @@ def _elsewhere(elsewhere: Elsewhere, own_bytes_per_s: float | None) -> str:
     if most is None or not own_bytes_per_s:
         return ""
     who = "One other run" if elsewhere.runs == 1 else f"Of {elsewhere.runs} other runs one"
-    told = f" {who} read {size(most.bytes_per_s)}/s from it with {three_digits(most.readers)} readers"
+    read = f" {who} read {size(most.bytes_per_s)}/s from it with {three_digits(most.readers)} readers"
     if most.bytes_per_s > CLEARLY_MORE * own_bytes_per_s:
-        return f"{told}: it can give more than this run gets of it now."
-    return f"{told}: no more than this one."
+        return f"{read}: it can give more than this run gets of it now."
+    return f"{read}: no more than this one."
 
 
 def _growth(examined: Examination) -> float | None:

@@ -79,7 +79,7 @@ def _read_ahead(examined: Examination) -> str:
 
 
 def _beside(examined: Examination) -> str:
-    """What else may have been waited for in what counts as reading: it is not told apart."""
+    """What else may have been waited for in what counts as reading: it is not distinguished."""
     if not are_cores_full(examined.rank, examined.facts.host, examined.loads.runqueue):
         return ""
     return " All cores are busy as well: a part of that time may be what serves the reads waiting for one."
