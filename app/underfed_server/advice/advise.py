@@ -69,7 +69,7 @@ def _outcomes(case: Case, change: Change) -> list[Advice | Refusal | None]:
 
 
 def _with_commands(facts: RunFacts, advice: Sequence[Advice]) -> list[Advice]:
-    """With the line that tries each without touching the code. ``--apply`` takes the first that can be set: it is told
+    """With the line that tries each without touching the code. ``--apply`` takes the first that can be set: it is named
     beside the first fix alone, and where that cannot be set beside none.
     """
     settable = [one for one in advice if one.settings and all(SETTINGS[name].is_settable for name in one.settings)]

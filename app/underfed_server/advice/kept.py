@@ -36,7 +36,7 @@ def at_present(
 
 
 def no_more_than(advice: Sequence[Advice], most: Ceiling | None, now: Anatomy | None) -> tuple[Advice, ...]:
-    """Nothing is told to gain more. ``now``: the mean step; ``None`` of either: not known."""
+    """No advice promises a larger gain. ``now``: the mean step; ``None`` of either: not known."""
     return tuple(advice) if most is None or now is None else tuple(_no_more(one, most, now) for one in advice)
 
 

@@ -1,4 +1,4 @@
-"""Work of loading that is known to be cheaper in another way, and how it is told from the functions that were seen.
+"""Work of loading that is known to be cheaper in another way, and how it is recognised by the functions that were seen.
 
 A place in a stack is written as ``Image.resize PIL/Image.py``: function, space, file. What is not written in Python has
 the name by which the program calls it, and the file of that call.

@@ -121,8 +121,8 @@ def _own_call(loader: LoaderInfo, not_in_code: Collection[str]) -> str:
         why = loader.not_measured.get("constructor_call")
         raise NotChangedError(f"the program's own call was not read{f': {why}' if why else ''}")
     for name, value in written(loader.constructor_call).items():
-        is_told = name in SETTINGS and SETTINGS[name].is_settable and name not in not_in_code and value is not None
-        if is_told and loader.settings.get(name, value) != value:
+        is_checked = name in SETTINGS and SETTINGS[name].is_settable and name not in not_in_code and value is not None
+        if is_checked and loader.settings.get(name, value) != value:
             raise NotChangedError(f"the call says {name}={value!r}, and the loader had {loader.settings[name]!r}")
     return loader.constructor_call
 

@@ -28,10 +28,10 @@ WIDE_FACTOR = 2.0
 
 NOTHING_FACTOR, LOSS = 3.0, 0.9
 """From which the ends of one that reaches down to such a loss say no more than that the gain is not known: they are not
-told."""
+shown."""
 
 TRIED_STEPS = 200
-"""The mean of so many is known to ±5 %, which tells a gain worth having from none."""
+"""The mean of so many is known to ±5 %, which distinguishes a gain worth having from none."""
 
 
 NEARLY = 1e-9

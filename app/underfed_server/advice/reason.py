@@ -23,13 +23,13 @@ def reason_by_acts(
     *,
     is_beside_first: bool,
 ) -> str | None:
-    """``why``: with the causes that it tells in the order of their costs, one after the other."""
-    told = [(each, match[0]) for each in causes if (match := re.search(_pattern(each), why or ""))]
-    before = " ".join(text for _, text in told)
-    if why is None or not told or before not in why:
+    """``why``: with the causes that it names in the order of their costs, one after the other."""
+    named = [(each, match[0]) for each in causes if (match := re.search(_pattern(each), why or ""))]
+    before = " ".join(text for _, text in named)
+    if why is None or not named or before not in why:
         return why
     acts = _acts(beside, advice, is_beside_first)
-    ordered = [text for _, text in sorted(told, key=lambda one: _place(one[0].cause, acts))]
+    ordered = [text for _, text in sorted(named, key=lambda one: _place(one[0].cause, acts))]
     if (line := _line(advice, before)) is not None:
         ordered.append(line)
     return why.replace(before, " ".join(ordered), 1)
@@ -52,13 +52,13 @@ def _place(cause: CauseName, acts: Sequence[set[CauseName]]) -> int:
     return next((place for place, about in enumerate(acts) if cause in about), len(acts))
 
 
-def _line(advice: Sequence[Advice], told: str) -> str | None:
+def _line(advice: Sequence[Advice], before: str) -> str | None:
     """Of the first act that is about one; ``None``: a cause names it, or there is no such act."""
     first = next((one for one in advice[:1] if one.change == OF_LINE and one.ceiling_of), None)
     if first is None:
         return None
     line, share = first.why.partition(": ")[0], first.evidence[0]
-    if line in told or not isinstance(share.value, float):
+    if line in before or not isinstance(share.value, float):
         return None
     margin = "" if share.margin_fraction is None else f" {points(share.margin_fraction)}"
     return f"Of loading, {percent(share.value)}{margin} is {line}."

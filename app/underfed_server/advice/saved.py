@@ -24,7 +24,7 @@ OF_LOADING = "Saved at most, of load time"
 class Saved:
     """Shares of step time, or of load time: a step is shorter by no more than what loads it."""
 
-    told: float
+    stated: float
     most: float
     """What that may turn out to be."""
     what: str
@@ -35,7 +35,7 @@ class Saved:
 
     def within(self, gain: Gained) -> Gained:
         """What is predicted above that is not promised, and the ends of the interval move with it."""
-        factor = min(1.0, factor_without(self.told) / gain.speedup)
+        factor = min(1.0, factor_without(self.stated) / gain.speedup)
         most = factor_without(self.most)
         return replace(
             gain,
@@ -46,14 +46,14 @@ class Saved:
 
 
 def most_saved(case: Case) -> Saved:
-    """By the change that is being considered: as told, and known as well as the wait that the causes are a part of."""
-    told, labels = min(MOST_SHARE, case.cost_fraction(case.change)), _labels(case)
+    """By the change that is considered: as stated, and known as well as the wait that the causes are a part of."""
+    stated, labels = min(MOST_SHARE, case.cost_fraction(case.change)), _labels(case)
     wait = gain_without(case.rank.steps.step_us, case.rank.stalled_us)
     waits = 0.0 if wait is None else 1 - 1 / wait.speedup
     if wait is None or waits <= 0 or case.together is not None:
-        return Saved(told, told, OF_CAUSES.format(labels))
-    most = max(told, min(MOST_SHARE, told / waits * (1 - 1 / wait.high)))
-    return Saved(told, most, OF_CAUSES.format(labels))
+        return Saved(stated, stated, OF_CAUSES.format(labels))
+    most = max(stated, min(MOST_SHARE, stated / waits * (1 - 1 / wait.high)))
+    return Saved(stated, most, OF_CAUSES.format(labels))
 
 
 def _labels(case: Case) -> str:

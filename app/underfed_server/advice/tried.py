@@ -12,7 +12,7 @@ from underfed_server.facts.record import RunFacts
 from underfed_server.model import Advice, Refusal, Setting, Trial
 from underfed_server.names import ChangeName
 
-MOST_TOLD = 3
+MOST_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ def not_again(facts: RunFacts, outcome: Advice | Refusal | None, tried: Sequence
         same = next((each for each in tried if each.settings == advised), None)
         if same is None:
             return outcome
-        why = _told([same])
+        why = _sentence([same])
         return Refusal(change=outcome.change, title=outcome.title, why=why, evidence=outcome.evidence)
     if isinstance(outcome, Refusal):
         of_change = [each for each in tried if _is_more(facts, each, outcome.change)]
-        return outcome.model_copy(update={"why": f"{_told(of_change)} {outcome.why}"}) if of_change else outcome
+        return outcome.model_copy(update={"why": f"{_sentence(of_change)} {outcome.why}"}) if of_change else outcome
     return None
 
 
@@ -64,8 +64,8 @@ def _is_more(facts: RunFacts, tried: Tried, change: ChangeName) -> bool:
     return not isinstance(value, int) or not isinstance(present, int) or value > present
 
 
-def _told(tried: Sequence[Tried]) -> str:
-    return f"Tried by --tune, against what is in use: {'; '.join(map(str, tried[:MOST_TOLD]))}."
+def _sentence(tried: Sequence[Tried]) -> str:
+    return f"Tried by --tune, against what is in use: {'; '.join(map(str, tried[:MOST_LISTED]))}."
 
 
 def _not_kept(facts: RunFacts, trials: Sequence[Trial], kept: Trial) -> Iterator[Tried]:

@@ -44,8 +44,8 @@ def compare(before: Measured, after: Measured, batches: tuple[float, float] | No
     scale = batches or (1.0, 1.0)
     factor = scale[1] / scale[0]
     value, low, high = (ratio * factor for ratio in speedup(before.pace, after.pace))
-    is_told = not low <= 1.0 <= high and abs(value - 1) >= NOTICEABLE
-    speed = Speed(factor=value, low=low, high=high, is_told=is_told)
+    is_clear = not low <= 1.0 <= high and abs(value - 1) >= NOTICEABLE
+    speed = Speed(factor=value, low=low, high=high, is_told=is_clear)
     return Against(speed, *_shifts(before, after, scale))
 
 

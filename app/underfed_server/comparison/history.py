@@ -8,8 +8,8 @@ from underfed_server.errors import NotFoundError
 from underfed_server.model import ChangedSetting, HistoryRun, RunHistory
 from underfed_server.store.store import Store
 
-UNTOLD = frozenset({"job", "command"})
-"""The same in all runs of a job, but for arguments that its configuration tells better."""
+NOT_LISTED = frozenset({"job", "command"})
+"""The same in all runs of a job, but for arguments that its configuration shows better."""
 
 
 def read_run_history(store: Store, run_id: str, most: int) -> RunHistory:
@@ -35,12 +35,12 @@ def _side(store: Store, run_id: str) -> Side | None:
 
 
 def _try(side: Side, earlier: Side | None) -> HistoryRun:
-    told = {name: getattr(side.run, name) for name in HistoryRun.model_fields if name != "changed"}
-    return HistoryRun(**told, changed=[] if earlier is None else _changed(earlier, side))
+    fields = {name: getattr(side.run, name) for name in HistoryRun.model_fields if name != "changed"}
+    return HistoryRun(**fields, changed=[] if earlier is None else _changed(earlier, side))
 
 
 def _changed(earlier: Side, side: Side) -> list[ChangedSetting]:
-    differing = [each for each in settings_of((earlier, side)) if each.differs and each.name not in UNTOLD]
+    differing = [each for each in settings_of((earlier, side)) if each.differs and each.name not in NOT_LISTED]
     return [
         ChangedSetting(
             group=each.group,

@@ -120,7 +120,7 @@ def headline(baseline: Compared, others: Found) -> str:
 
 
 def _rival(faster: Sequence[tuple[Compared, Against]]) -> str | None:
-    """The second fastest run, where the two cannot be told apart."""
+    """The second fastest run, where the two cannot be distinguished."""
     if len(faster) < 2:
         return None
     between = faster[0][0].compared_with(faster[1][0])

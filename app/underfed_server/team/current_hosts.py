@@ -70,9 +70,9 @@ def read_hosts(store: Store, projects: Projects = None, hostname: str | None = N
             by_host[run.hostname].append(run)
         shown = [run for runs in by_host.values() for run in shown_of(runs)]
         ranks = read_ranks_on_hosts(reader.connection, {run.run_id for run in shown})
-        heard = store.newest(reader.connection, sorted({run.run_id for run in shown if run.is_running}))
+        newest = store.newest(reader.connection, sorted({run.run_id for run in shown if run.is_running}))
         peaks = read_peaks(reader.connection, projects)
-    used = {place: each.now for place, each in heard.items()}
+    used = {place: each.now for place, each in newest.items()}
     ranks_by_host: dict[str, list[RankOnHost]] = defaultdict(list)
     for rank in ranks:
         ranks_by_host[rank.hostname].append(rank)
@@ -132,7 +132,7 @@ def _host(there: HostState, shared: list[str]) -> Host:
     shm_free = _first(view.shm_free_bytes for view in views)
     shm_total = facts.shm_total_bytes
     cores = cores_of(there, facts)
-    told: list[HostRun] = [run.model_copy(update={"own_cores": _own_cores(run, there)}) for run in runs]
+    measured: list[HostRun] = [run.model_copy(update={"own_cores": _own_cores(run, there)}) for run in runs]
     shm_used = None if shm_free is None or shm_total is None else max(0, shm_total - shm_free)
     memories = {"memory": (memory_used, memory_limit), "/dev/shm": (shm_used, shm_total)}
     reasons = reasons_of(there.ranks)
@@ -142,7 +142,7 @@ def _host(there: HostState, shared: list[str]) -> Host:
         last_seen_at=max(run.ended_at for run in there.runs),
         facts=facts,
         gpus=_gpus(there),
-        runs=told,
+        runs=measured,
         earlier_runs=len(there.runs) - len(runs),
         cores=cores,
         memory_used_bytes=memory_used,
@@ -150,7 +150,7 @@ def _host(there: HostState, shared: list[str]) -> Host:
         shm_used_bytes=shm_used,
         shm_total_bytes=shm_total,
         **_flows(there, views),
-        competing=[*competing_for(told, cores, memories), *shared] if there.running else [],
+        competing=[*competing_for(measured, cores, memories), *shared] if there.running else [],
         not_measured={fact: why for fact, why in reasons.items() if fact in ("disks", "networks", "gpu_util_fraction")},
     )
 
@@ -232,10 +232,10 @@ def _gpus(there: HostState) -> list[HostGpu]:
     return gpus
 
 
-def _computing(there: HostState, gpu_index: int, told: Sequence[str]) -> str | None:
+def _computing(there: HostState, gpu_index: int, seen: Sequence[str]) -> str | None:
     """The run that NVML sees on the GPU; where NVML names no processes, the only run that may use it."""
-    if told:
-        return told[0]
+    if seen:
+        return seen[0]
     silent = {
         rank.run_id for rank, now in there.views if gpu_index in now.gpus and now.gpus[gpu_index].own_process is None
     }

@@ -72,8 +72,8 @@ def read_history(
         runs = read_runs_on_hosts(
             reader.connection, from_at, store.now(), until=to_at, hostname=hostname, projects=projects
         )[:MOST_RUNS]  # fmt: skip
-        told = read_ranks_on_hosts(reader.connection, [run.run_id for run in runs])
-        ranks = [rank for rank in told if rank.hostname == hostname]
+        everywhere = read_ranks_on_hosts(reader.connection, [run.run_id for run in runs])
+        ranks = [rank for rank in everywhere if rank.hostname == hostname]
         placed = {run.run_id: run for run in runs}
         hosts = list(_read(reader, ranks, placed, span, HOST, HELD_OR_MOVED))
         own = list(_read(reader, ranks[:MOST_RANKS], placed, span, PROCESS, (OWN_CORES,)))

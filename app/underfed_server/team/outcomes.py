@@ -32,9 +32,9 @@ def hit_rates(entries: Sequence[LedgerEntry]) -> list[HitRate]:
 
 
 def _rate(proven: Sequence[LedgerEntry], cause: CauseName | None = None, change: ChangeName | None = None) -> HitRate:
-    told = [entry for entry in proven if entry.inside_interval is not None]
+    known = [entry for entry in proven if entry.inside_interval is not None]
     # An interval that nearly any gain is inside of can be missed, and not hit.
-    inside = [bool(entry.inside_interval) for entry in told if entry.is_narrow or not entry.inside_interval]
+    inside = [bool(entry.inside_interval) for entry in known if entry.is_narrow or not entry.inside_interval]
     errors = [
         abs(entry.observed_speedup / entry.predicted_speedup - 1)
         for entry in proven

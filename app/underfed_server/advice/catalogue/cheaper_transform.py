@@ -100,23 +100,23 @@ def consider(case: Case) -> list[Offer]:
     if leading.cause == "slow_samples":
         # What most samples take long for holds none of them up.
         return list(_slow_samples(case, loading, leading.cost_fraction))
-    told: set[CostlyLine] = set()
-    known = [*_known(case, loading, told)]
-    found = sorted([*known, *_any_line(case, loading, told)], key=lambda found: -found[0])
+    covered: set[CostlyLine] = set()
+    known = [*_known(case, loading, covered)]
+    found = sorted([*known, *_any_line(case, loading, covered)], key=lambda found: -found[0])
     return [offer for _share, offer in found[:MOST_OFFERED]]
 
 
-def _known(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterator[tuple[float, Offer]]:
-    """With what each could save of loading at least. ``told``: lines that one of these is about; they are added."""
+def _known(case: Case, loading: LoaderHotspots, covered: set[CostlyLine]) -> Iterator[tuple[float, Offer]]:
+    """With what each could save of loading at least. ``covered``: lines that one of these is about; they are added."""
     places = {place for _stage, stack in loading.samples for place in stack}
     for cost in KNOWN_COSTS:
         is_meant = cost.within(loading, places) if _applies(cost, case) else None
         if is_meant is None:
             continue
         share, line = known_share_of(loading, is_meant), costliest_line(loading, is_meant)
-        if share is None or share.fraction < LEAST_SHARE or line is None or line in told:
+        if share is None or share.fraction < LEAST_SHARE or line is None or line in covered:
             continue
-        told.add(line)
+        covered.add(line)
         if cost.needs_smaller_use and _is_made_smaller(loading, places):
             continue
         follows = _follows(cost, loading, is_meant)
@@ -237,14 +237,14 @@ def _is_made_smaller(loading: LoaderHotspots, places: Collection[Place]) -> bool
     return any(is_meant and (share_of(loading, is_meant) or 0.0) >= LEAST_SHARE for is_meant in meant)
 
 
-def _any_line(case: Case, loading: LoaderHotspots, told: set[CostlyLine]) -> Iterator[tuple[float, Offer]]:
+def _any_line(case: Case, loading: LoaderHotspots, covered: set[CostlyLine]) -> Iterator[tuple[float, Offer]]:
     """The costliest call of loading a sample, where it computes and no cheaper way is known of it."""
     line = costliest_line(loading, lambda stage, _places: stage == "getitem")
     blocked = measures.load_share(case.rank, case.rank.batches.blocked_us)
     computes = blocked is not None and blocked < THRESHOLDS.blocked_fraction
     if line is None or line.fraction < LEAST_SHARE_OF_ANY or not computes:
         return
-    if any((one.at, one.called) == (line.at, line.called) for one in told):
+    if any((one.at, one.called) == (line.at, line.called) for one in covered):
         return
     share = KnownShare(line.fraction, line.margin_fraction)
     offer = _offer(case, loading, line, share, ANY_RANDOM if _draws(loading, line) else ANY)

@@ -145,7 +145,7 @@ def _why(case: Case, best: Prediction) -> str:
 
 
 SHORT_PASS = 5
-"""Batches of each worker in a pass, up to which those at its start, when none is ready, are worth telling."""
+"""Batches of each worker in a pass, up to which those at its start, when none is ready, are worth a sentence."""
 
 
 def _has_short_passes(case: Case, number: int) -> bool:

@@ -28,8 +28,8 @@ def consider(case: Case) -> Offer | Refusal:
             why,
             [rate, evidence.mean_us("Joining one batch", rank.batches.collate_us)],
         )
-    told = _share(case)
-    share = told.value if isinstance(told.value, float) else None
+    row = _share(case)
+    share = row.value if isinstance(row.value, float) else None
     ceiling = None if share is None else Ceiling(case.ceiling_without(share))
     return Offer(
         to="vectorised",
@@ -39,7 +39,7 @@ def consider(case: Case) -> Offer | Refusal:
         diff=FUNCTION,
         call={"collate_fn": "collate"},
         evidence=[
-            told,
+            row,
             evidence.mean_us("Joining one batch", rank.batches.collate_us),
             Evidence(what="Samples in a batch", value=measures.mean(rank.batches.samples), unit="count"),
         ],
@@ -60,9 +60,9 @@ def _gain(share: float | None, ceiling: Ceiling | None) -> str:
 
 def _share(case: Case) -> Evidence:
     """As its cause has it."""
-    told = (row for cause in case.verdict.causes for row in cause.evidence if row.what == slow_collate.JOINING)
+    rows = (row for cause in case.verdict.causes for row in cause.evidence if row.what == slow_collate.JOINING)
     share = measures.collate_share(case.rank)
-    return next(told, Evidence(what=slow_collate.JOINING, value=share, unit="fraction", series="collate_us"))
+    return next(rows, Evidence(what=slow_collate.JOINING, value=share, unit="fraction", series="collate_us"))
 
 
 CHANGE = Change(

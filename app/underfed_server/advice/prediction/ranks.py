@@ -61,8 +61,8 @@ class Ranks:
         if stands_for <= 1:
             return tuple(batches)
         loads = np.array([each.cpu_us + each.blocked_us for each in batches])
-        drawn = np.random.default_rng(len(loads)).integers(len(loads), size=(len(loads), stands_for - 1))
-        longest = np.maximum(loads, loads[drawn].max(axis=1))
+        sampled = np.random.default_rng(len(loads)).integers(len(loads), size=(len(loads), stands_for - 1))
+        longest = np.maximum(loads, loads[sampled].max(axis=1))
         return tuple(
             replace(each, blocked_us=each.blocked_us + float(more))
             for each, more in zip(batches, longest - loads, strict=True)

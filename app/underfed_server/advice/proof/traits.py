@@ -53,7 +53,7 @@ OF_LOADER = (
     "dataset_type", "dataset_length", "batch_tensors", "batch_bytes", "dispatched", "snapshot_interval_steps",
     "dataset_shards", "repeated_batches",
 )  # fmt: skip
-"""What traits are that the agent tells of the loader."""
+"""Traits that the agent reports of the loader."""
 
 
 def traits_of(facts: RunFacts, machine: Traits, *, has_straggler: bool) -> Traits:
@@ -135,8 +135,8 @@ def _work_changed(earlier: Traits, later: Traits) -> list[str]:
     is_shorter = then >= OTHER_WORK * faster * now and passed[0] >= OTHER_WORK * passed[1]
     if not (is_longer or is_shorter):
         return []
-    told = f"{what} on its device" if is_of_device else f"{what}, in CPU time" if name == "computed_us" else what
-    return [f"{told} ({duration(then)} → {duration(now)})"]
+    described = f"{what} on its device" if is_of_device else f"{what}, in CPU time" if name == "computed_us" else what
+    return [f"{described} ({duration(then)} → {duration(now)})"]
 
 
 def _measure(earlier: Traits, later: Traits) -> str | None:
