@@ -34,7 +34,7 @@ class Reading:
     holds: bool | None
     """``None``: not measured."""
     subjects: tuple[str, ...] = ("",)
-    """What it is about, each told of once: the leading cause, ranks, or hosts."""
+    """What it is about, with one alert for each: the leading cause, ranks, or hosts."""
     headline: str = ""
     """Of a person's sentence that begins with the run's name."""
     sentence: str | None = None
@@ -60,7 +60,7 @@ class Declared:
     can_wait: bool = True
     """``for_us`` may be set."""
     advises: bool = True
-    """The first advice is told with it."""
+    """Its message has the first advice."""
 
 
 def _data_bound(seen: Seen, threshold: float) -> Reading:
