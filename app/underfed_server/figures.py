@@ -133,7 +133,7 @@ def _without_waits(found: Diagnosis) -> float | None:
 def share_of_all(found: Diagnosis) -> str | None:
     """What was lost of all the time that it is shown beside. ``None``: the sentence has the same figure, or the waits
     for copies are part of the one and not of the other."""
-    said = found.told_stall_fraction
+    said = found.stated_stall_fraction
     if said is None or not found.hours_lost or not found.hours_used or found.copy_hours_lost:
         return None
     share = fraction(min(1.0, found.hours_lost / (found.hours_used * (1 - shown_pauses(found)))))

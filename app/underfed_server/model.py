@@ -682,8 +682,8 @@ class Diagnosis(Verdict):
     the figures yet."""
 
     @property
-    def told_stall_fraction(self) -> float | None:
-        """As its sentence has it; an earlier version that told no other one has the share of its judged steps."""
+    def stated_stall_fraction(self) -> float | None:
+        """As its sentence has it; an earlier version that stated no other one has the share of its judged steps."""
         return self.data_stall_fraction if self.headline_stall_fraction is None else self.headline_stall_fraction
 
     @property

@@ -68,7 +68,7 @@ def _data_bound(seen: Seen, threshold: float) -> Reading:
     if diagnosis is None or diagnosis.bound == "unknown" or diagnosis.data_stall_fraction is None:
         return UNKNOWN
     stall, cause = diagnosis.data_stall_fraction, _leading(diagnosis)
-    headline = f"waits for data {percent(diagnosis.told_stall_fraction or stall)} of its step time"
+    headline = f"waits for data {percent(diagnosis.stated_stall_fraction or stall)} of its step time"
     return Reading(stall >= threshold, (cause.cause if cause else "",), headline)
 
 

@@ -148,7 +148,7 @@ def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
     gain, least, _ = best.gain_of_run if best else (None, None, None)
     carried = next((entry for entry in diagnosis.ledger if entry.run_id == diagnosis.run_id), None)
     return {name: getattr(diagnosis, name) for name in same} | {
-        "data_stall_fraction": diagnosis.told_stall_fraction,
+        "data_stall_fraction": diagnosis.stated_stall_fraction,
         "cause": diagnosis.causes[0].cause if diagnosis.causes else None,
         **{f"max_{name}": _most(diagnosis, name) for name in OF_RANKS},
         "step_us": diagnosis.anatomy.step_us if diagnosis.anatomy else None,
