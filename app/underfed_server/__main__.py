@@ -140,7 +140,7 @@ def run(settings: Settings, interruption: Interruption) -> None:
             export=ExportProcesses(forks, exporting, settings.database_url),
         )
         collect_and_look_seldom()
-        tell(settings, application, listening.getsockname()[1], database)
+        print_start(settings, application, listening.getsockname()[1], database)
         room = raise_file_limit()
         Server(application, interruption, most_connections=room, proxies=settings.proxy_addresses).run([listening])
 
@@ -177,7 +177,7 @@ def _why_not(settings: Settings, error: OSError) -> str:
     return f"cannot listen on {settings.host}:{settings.port}: {error.strerror}"
 
 
-def tell(settings: Settings, application: Application, port: int, database: str) -> None:
+def print_start(settings: Settings, application: Application, port: int, database: str) -> None:
     """Say where the page is and where data lie; a new token is shown here and nowhere else."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     address = f"http://{host}:{port}"

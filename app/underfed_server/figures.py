@@ -88,7 +88,7 @@ def speed(found: Diagnosis) -> str | None:
     """Of the loop, pauses included, and what it would be; the page says the same. ``None``: it was not measured.
 
     Without waits the rest of the step is left as it was. That it may then be shorter, as loading takes cores and memory
-    from the training beside it, is an estimate, and told with the ceiling of the fixes.
+    from the training beside it, is an estimate, and stated with the ceiling of the fixes.
     """
     now = found.steps_per_s if found.samples_per_s is None else found.samples_per_s
     if not now or not found.steps_per_s:
@@ -115,7 +115,7 @@ def _role(found: Diagnosis) -> str:
 
 
 def shown_pauses(found: Diagnosis) -> float:
-    """Share of the loop's time in pauses; 0 where that is too little to tell, or known of one of several loops only."""
+    """Share of the loop's time in pauses; 0 where that is too little to show, or known of one of several loops only."""
     paused = found.paused_fraction or 0.0
     return paused if paused >= PAUSED_FRACTION and len(found.loaders) < 2 else 0.0
 
@@ -131,9 +131,9 @@ def _without_waits(found: Diagnosis) -> float | None:
 
 
 def share_of_all(found: Diagnosis) -> str | None:
-    """What was lost of all the time that it is told beside. ``None``: the sentence has the same figure, or the waits
+    """What was lost of all the time that it is shown beside. ``None``: the sentence has the same figure, or the waits
     for copies are part of the one and not of the other."""
-    said = found.told_stall_fraction
+    said = found.stated_stall_fraction
     if said is None or not found.hours_lost or not found.hours_used or found.copy_hours_lost:
         return None
     share = fraction(min(1.0, found.hours_lost / (found.hours_used * (1 - shown_pauses(found)))))

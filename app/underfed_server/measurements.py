@@ -55,7 +55,7 @@ class Measurement:
     is_served: bool = True
     """``/series`` has it, where it is rolled up."""
     is_sent: bool = True
-    """It stands in a window; ``False``: it is told by other fields of the window."""
+    """It stands in a window; ``False``: it follows from other fields of the window."""
     exported_as: str | None = None
     """``None``: under its own name."""
     explained_by: str | None = None
@@ -247,7 +247,7 @@ RECORDED: Mapping[str, Mapping[str, Measurement]] = {
 
 COMPUTE, STALL, STALL_FRACTION, OWN_CORES = "compute_us", "stall_us", "data_stall_fraction", "own_cores"
 OTHERS_WAIT = "others_wait_us"
-"""Of a step: waits for the other loaders of the same loop. What these recorded tells it, so no roll-up has it."""
+"""Of a step: waits for the other loaders of the same loop. Their records show it, so no roll-up has it."""
 PAUSE = "pause_us"
 """Of a step: what the program did in it beside the step's work, such as a validation. No roll-up has it either."""
 BESIDE = (OTHERS_WAIT, PAUSE)

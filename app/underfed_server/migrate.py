@@ -35,12 +35,12 @@ def _move(source_url: str, target_url: str) -> None:
 
 
 def _moved(source: Database, target: Database) -> Moved:
-    def told(table: str, rows: int) -> None:
+    def show(table: str, rows: int) -> None:
         print(f"\r\033[K{table}: {rows:,} rows", end="", file=sys.stderr, flush=True)
 
     is_watched = sys.stderr.isatty()
     try:
-        return move(source, target, told if is_watched else _untold)
+        return move(source, target, show if is_watched else _show_nothing)
     except DBAPIError as error:
         raise MoveError(f"nothing was copied: {error.orig}") from error
     finally:
@@ -48,4 +48,4 @@ def _moved(source: Database, target: Database) -> Moved:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def _untold(table: str, rows: int) -> None: ...
+def _show_nothing(table: str, rows: int) -> None: ...

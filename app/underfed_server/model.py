@@ -424,7 +424,7 @@ class Verdict(Model):
     why: str | None
     """The reason in one or two sentences."""
     beside_training: list[str] = []
-    """What takes a part worth telling of the loop's time and is neither training nor waiting, such as checkpoints, or a
+    """What takes a notable part of the loop's time and is neither training nor waiting, such as checkpoints, or a
     function of the program's: a sentence each, which ``why`` has with what is usual against it; most time first."""
     waited_fraction: float | None = None
     """Without a verdict: what the steps so far waited, the start included. ``None``: there is a verdict, or no step."""
@@ -436,7 +436,7 @@ class Verdict(Model):
     headline_stall_fraction: float | None = None
     """What the sentence says of all loaders: of all the time, ``hours_lost`` of ``hours_used``, as far as one is in
     waits for data and the other in no pause. Where the judged steps wait for clearly another share, theirs, and the
-    sentence has both. Lists and orders of runs have this one."""
+    sentence has both. Lists of runs show this one and are sorted by it."""
     judged_stall_fraction: float | None = None
     """What the judged steps wait of their time, for all loaders of their loop: what causes and signals are of.
     ``None``: the sentence has it, or has another share, such as that of copies."""
@@ -517,8 +517,8 @@ class Hotspot(Model):
     callers: list[Caller] = []
     """What `self_fraction` is made of, most first; none where one place calls it."""
     lines: tuple[int, int] | None = None
-    """The first and the last of those that its time may have been spent in, and that cannot be told apart; `None`: it
-    was spent in `line`."""
+    """The first and the last of those that its time may have been spent in, and that cannot be distinguished; `None`:
+    it was spent in `line`."""
 
 
 class HotLine(Model):
@@ -539,8 +539,8 @@ class HotLine(Model):
     callers: list[Caller] = []
     """What `fraction` is made of, most first; none where one place calls the function that the line is in."""
     lines: tuple[int, int] | None = None
-    """The first and the last of those that the time may have been spent in, and that cannot be told apart; `None`: it
-    was spent in `line`."""
+    """The first and the last of those that the time may have been spent in, and that cannot be distinguished; `None`:
+    it was spent in `line`."""
 
 
 class SlowSample(Model):
@@ -650,7 +650,7 @@ class Diagnosis(Verdict):
     shared: list[SharedCause] = []
     """Other runs that share the leading cause of this one."""
     read_rate: ReadRate | None = None
-    """``None``: its data come from no storage that can be told from others, or what it reads was not measured."""
+    """``None``: its data come from no storage that can be distinguished, or what it reads was not measured."""
     hotspots: list[Hotspot] = []
     """Of that loader, those with most of its loading first."""
     slow_samples: list[SlowSample] = []
@@ -670,7 +670,7 @@ class Diagnosis(Verdict):
     step_change: str | None = None
     """Likewise, of the time between batches."""
     looks: int = 0
-    """At what its loading executes. Below ``needed_looks`` no hotspots are told."""
+    """At what its loading executes. Below ``needed_looks`` no hotspots are shown."""
     step_looks: int = 0
     """At the training thread between its batches, likewise."""
     needed_looks: int = 0
@@ -682,8 +682,8 @@ class Diagnosis(Verdict):
     the figures yet."""
 
     @property
-    def told_stall_fraction(self) -> float | None:
-        """As its sentence has it; an earlier version that told no other one has the share of its judged steps."""
+    def stated_stall_fraction(self) -> float | None:
+        """As its sentence has it; an earlier version that stated no other one has the share of its judged steps."""
         return self.data_stall_fraction if self.headline_stall_fraction is None else self.headline_stall_fraction
 
     @property
@@ -1575,7 +1575,7 @@ class HostsPage(Model):
 
 
 MOST_COMPARED = 8
-"""As many as colours and columns can be told apart."""
+"""As many as can be distinguished by colours and columns."""
 
 
 class Speed(Model):
@@ -1746,11 +1746,11 @@ class AuditPage(Model):
 
 
 class Channel(Model):
-    """Where alerts go; its address and secret are not told."""
+    """Where alerts go; its address and secret are not shown."""
 
     channel_id: str
     project: str | None
-    """The only project that it is told of, whose tokens see it; null: any."""
+    """The only project whose runs its messages are about, and whose tokens see it; null: any."""
     name: str
     kind: ChannelKind
     target: str
@@ -1782,7 +1782,7 @@ class AlertRule(Model):
     for_us: int
     """So long the condition must hold."""
     cool_down_us: int
-    """So long nothing more is told of the same run and cause."""
+    """So long no further message about the same run and cause is sent."""
     tells_recovery: bool
     channel_id: str
     made_by: str
@@ -1790,7 +1790,7 @@ class AlertRule(Model):
 
 
 class Alerts(Model):
-    """Who is told of what."""
+    """Who receives which messages."""
 
     channels: list[Channel]
     """By name; the next one too."""
@@ -1814,7 +1814,7 @@ class AlertFix(Model):
 
 
 class AlertMessage(Model):
-    """What is told: the same to every channel. Figures are those of the run when it became due."""
+    """What is sent: the same to every channel. Figures are those of the run when it became due."""
 
     kind: AlertKind
     condition: Condition | None

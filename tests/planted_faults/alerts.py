@@ -64,8 +64,8 @@ ALERTS = (
     Fault(
         "a clock that was set back silences a rule",
         DUE,
-        "told, held = ({subject: min(at, now) for subject, at in each.items()} for each in (state.told, state.held))",
-        "told, held = state.told, state.held",
+        "raised, held = ({subject: min(at, now) for subject, at in each.items()} for each in (state.told, state.held))",
+        "raised, held = state.told, state.held",
         RULES,
         FOLLOWING,
     ),
@@ -95,9 +95,9 @@ ALERTS = (
         escapes_before=True,
     ),
     Fault(
-        "a host is offline although another run is heard of from there",
+        "a host is offline although another run was seen there",
         WATCHER,
-        "return tuple(name for name in silent if name not in heard)",
+        "return tuple(name for name in silent if name not in seen)",
         "return tuple(silent)",
         RULES,
         ("tests/app/alerts",),

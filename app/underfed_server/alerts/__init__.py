@@ -1,3 +1,3 @@
-"""Tells people when a run loses time: what is due after a judgement, and sending it. The import direction: after
+"""Alerts people when a run loses time: what is due after a judgement, and sending it. The import direction: after
 ``diagnose``, before ``api``.
 """

@@ -34,7 +34,7 @@ class Reading:
     holds: bool | None
     """``None``: not measured."""
     subjects: tuple[str, ...] = ("",)
-    """What it is about, each told of once: the leading cause, ranks, or hosts."""
+    """What it is about, with one alert for each: the leading cause, ranks, or hosts."""
     headline: str = ""
     """Of a person's sentence that begins with the run's name."""
     sentence: str | None = None
@@ -60,7 +60,7 @@ class Declared:
     can_wait: bool = True
     """``for_us`` may be set."""
     advises: bool = True
-    """The first advice is told with it."""
+    """Its message has the first advice."""
 
 
 def _data_bound(seen: Seen, threshold: float) -> Reading:
@@ -68,7 +68,7 @@ def _data_bound(seen: Seen, threshold: float) -> Reading:
     if diagnosis is None or diagnosis.bound == "unknown" or diagnosis.data_stall_fraction is None:
         return UNKNOWN
     stall, cause = diagnosis.data_stall_fraction, _leading(diagnosis)
-    headline = f"waits for data {percent(diagnosis.told_stall_fraction or stall)} of its step time"
+    headline = f"waits for data {percent(diagnosis.stated_stall_fraction or stall)} of its step time"
     return Reading(stall >= threshold, (cause.cause if cause else "",), headline)
 
 

@@ -15,13 +15,13 @@ from underfed_server.store.databases.tables import MICROSECOND
 LEAST_CLEAR = timedelta(minutes=1)
 """So long a condition must no longer hold before it has recovered: judgements follow each other by a second."""
 
-MOST_TOLD = 64
+MOST_SUBJECTS = 64
 """Subjects that a rule looks at and remembers of one run: ranks and hosts may be thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the rule knows now, and what is to be told."""
+    """What the rule knows now, and the message that is due."""
 
     state: RuleState
     kind: AlertKind | None = None
@@ -29,8 +29,8 @@ class Step:
 
 
 def advance(rule: AlertRule, state: RuleState, reading: Reading, now: datetime, *, has_ended: bool) -> Step:
-    """``has_ended``: such a run has not recovered, waits for nothing more, and what was told of it did not come back:
-    its end may arrive again, from a spool that is sent hours later."""
+    """``has_ended``: such a run has not recovered and waits for nothing more, and a subject that had an alert does not
+    come back: its end may arrive again, from a spool that is sent hours later."""
     state = _until(state, now)
     if reading.holds is not None:
         step = _of_known(rule, state, reading, now, has_ended=has_ended)
@@ -55,7 +55,7 @@ def _of_known(rule: AlertRule, state: RuleState, reading: Reading, now: datetime
 
 
 def _of_holding(rule: AlertRule, state: RuleState, reading: Reading, now: datetime, *, has_ended: bool) -> Step:
-    """Once it has lasted. While one of its subjects was told lately, another one must have lasted by itself: causes
+    """Once it has lasted. While one of its subjects had an alert lately, another one must have lasted by itself: causes
     that cost about the same take turns in leading."""
     state = replace(state, clear_at=None, since_at=state.since_at or now)
     fresh = _fresh(rule, state, reading, now, has_ended=has_ended)
@@ -67,14 +67,14 @@ def _of_holding(rule: AlertRule, state: RuleState, reading: Reading, now: dateti
         since_at = state.since_at if fresh else None
     if since_at is None or now - since_at < rule.for_us * MICROSECOND:
         return Step(state)
-    told = _told(state, reading, now)
-    return Step(replace(state, is_raised=True, told=told, held={}), "raised", reading.headline)
+    raised = _raised(state, reading, now)
+    return Step(replace(state, is_raised=True, told=raised, held={}), "raised", reading.headline)
 
 
 def _of_change(
     rule: AlertRule, state: RuleState, reading: Reading, bound: Bound, now: datetime, *, has_ended: bool
 ) -> Step:
-    """The first verdict is no change; a new one is told of once it has lasted."""
+    """The first verdict is no change; a message about a new one is due once it has lasted."""
     before = state.bound
     if before is None or before == bound:
         return Step(replace(_resting(state), bound=bound))
@@ -82,13 +82,13 @@ def _of_change(
     if now - state.held[bound] < rule.for_us * MICROSECOND:
         return Step(state)
     headline = f"was {label_of('bound', before)}, {reading.headline}"
-    is_news = bool(_fresh(rule, state, reading, now, has_ended=has_ended))
+    is_due = bool(_fresh(rule, state, reading, now, has_ended=has_ended))
     state = replace(_resting(state), bound=bound)
-    return Step(replace(state, told=_told(state, reading, now)), "raised", headline) if is_news else Step(state)
+    return Step(replace(state, told=_raised(state, reading, now)), "raised", headline) if is_due else Step(state)
 
 
 def _subjects(reading: Reading) -> tuple[str, ...]:
-    return reading.subjects[:MOST_TOLD]
+    return reading.subjects[:MOST_SUBJECTS]
 
 
 def _resting(state: RuleState) -> RuleState:
@@ -100,7 +100,7 @@ def _holding(state: RuleState, subjects: Sequence[str], now: datetime) -> RuleSt
 
 
 def _fresh(rule: AlertRule, state: RuleState, reading: Reading, now: datetime, *, has_ended: bool) -> list[str]:
-    """Subjects that were not told of: not in this stretch of holding, nor within the cool-down; of a run that ended,
+    """Subjects that had no alert: not in this stretch of holding, nor within the cool-down; of a run that ended,
     never."""
     may_come_back = not state.is_raised and not has_ended
     return [
@@ -114,14 +114,14 @@ def _is_cool(rule: AlertRule, state: RuleState, subject: str, now: datetime) -> 
     return now - state.told[subject] >= rule.cool_down_us * MICROSECOND
 
 
-def _told(state: RuleState, reading: Reading, now: datetime) -> dict[str, datetime]:
-    told = {**state.told, **dict.fromkeys(_subjects(reading), now)}
-    newest = sorted(told, key=lambda subject: told[subject])[-MOST_TOLD:]
-    return {subject: told[subject] for subject in newest}
+def _raised(state: RuleState, reading: Reading, now: datetime) -> dict[str, datetime]:
+    raised = {**state.told, **dict.fromkeys(_subjects(reading), now)}
+    newest = sorted(raised, key=lambda subject: raised[subject])[-MOST_SUBJECTS:]
+    return {subject: raised[subject] for subject in newest}
 
 
 def _until(state: RuleState, now: datetime) -> RuleState:
     """Without instants to come, which were noted before the clock was set back: they would silence the rule."""
-    told, held = ({subject: min(at, now) for subject, at in each.items()} for each in (state.told, state.held))
+    raised, held = ({subject: min(at, now) for subject, at in each.items()} for each in (state.told, state.held))
     since_at, clear_at = (at and min(at, now) for at in (state.since_at, state.clear_at))
-    return replace(state, since_at=since_at, clear_at=clear_at, told=told, held=held)
+    return replace(state, since_at=since_at, clear_at=clear_at, told=raised, held=held)

@@ -36,7 +36,7 @@ def message_of(
         status=run.status,
         bound=diagnosis.bound if diagnosis else None,
         cause=cause.cause if cause else None,
-        data_stall_fraction=diagnosis.told_stall_fraction if diagnosis else None,
+        data_stall_fraction=diagnosis.stated_stall_fraction if diagnosis else None,
         hours_lost=diagnosis.hours_lost if diagnosis else None,
         fix=_fix(diagnosis) if is_advised else None,
         url=f"{url}/runs/{run.run_id}",

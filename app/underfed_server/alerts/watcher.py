@@ -26,7 +26,7 @@ RELOAD_S = 1.0
 """A rule that another service process was given applies after so long."""
 
 OVER_AFTER = timedelta(days=1)
-"""A run that ended so long ago tells nobody anything: an agent sends what it kept while the service was away."""
+"""A run that ended so long ago alerts nobody: an agent sends what it kept while the service was away."""
 
 CHANGES_A_WRITE = 50
 
@@ -39,7 +39,7 @@ class _Signs:
     """Of one host of a run, by this process's monotonic clock: a wall clock may be set."""
 
     end_us: int
-    heard_at: float
+    changed_at: float
 
 
 @dataclass(slots=True)
@@ -122,22 +122,22 @@ class AlertWatcher:
         return self._silent(run)
 
     def _silent(self, run: RunSummary) -> tuple[str, ...]:
-        """Hosts whose ranks are open and send nothing, where no other run is heard of from there."""
+        """Hosts whose ranks are open and send nothing, where no other run sends anything from there either."""
         now, known = self.clock(), self._signs.setdefault(run.run_id, {})
         silent = []
         for signs in self.store.host_signs(run.run_id):
             before = known.get(signs.hostname)
             if before is None or before.end_us != signs.end_us:
                 known[signs.hostname] = before = _Signs(signs.end_us, now)
-            if signs.is_open and (run.status == "lost" or now - before.heard_at >= SILENT_S):
+            if signs.is_open and (run.status == "lost" or now - before.changed_at >= SILENT_S):
                 silent.append(signs.hostname)
         if run.status == "lost":
             # Nothing more is learned from them.
             del self._signs[run.run_id]
         if not silent:
             return ()
-        heard = self.store.hosts_heard_by_others(run.run_id, silent)
-        return tuple(name for name in silent if name not in heard)
+        seen = self.store.hosts_seen_in_others(run.run_id, silent)
+        return tuple(name for name in silent if name not in seen)
 
 
 def _is_about(in_force: RuleInForce, run: RunSummary, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""``/alerts``: who is told, by which channel, when a run loses time, and what was sent."""
+"""``/alerts``: who receives a message, by which channel, when a run loses time, and what was sent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ router = APIRouter(prefix="/alerts", tags=["alerts"])
 
 HOUR_US = 3_600_000_000
 LONGEST_US = 7 * 24 * HOUR_US
-"""That a condition must hold, or that nothing more is told of it."""
+"""That a condition must hold, or that no further message about it is sent."""
 
 MOST_ALERTS = 500
 
@@ -50,11 +50,11 @@ class NewChannel(Model):
     name: Name
     kind: ChannelKind
     url: Annotated[str, StringConstraints(max_length=2_000)] | None = None
-    """Where messages are posted; it is not told again."""
+    """Where messages are posted; it is not shown again."""
     to: list[Annotated[str, StringConstraints(max_length=400)]] = Field([], max_length=20)
     """Recipients of e-mails."""
     project: Name | None = None
-    """The only project that it may be told of; null: any."""
+    """The only project whose runs its messages may be about; null: any."""
 
 
 class NewAlertRule(Model):
@@ -99,7 +99,7 @@ def test_channel(channel_id: str, request: Request, parts: PartsDep, permission:
 def make_rule(
     new: NewAlertRule, request: Request, parts: PartsDep, permission: PermissionDep, by: AuthorDep
 ) -> AlertRule:
-    """Add a rule: which condition of whose runs is told to which channel."""
+    """Add a rule: which condition of whose runs is reported to which channel."""
     rule = NewRule(
         condition=new.condition,
         threshold=_threshold(new),
@@ -116,7 +116,7 @@ def make_rule(
 
 @router.delete("/rules/{rule_id}", status_code=204, **needs("admin"))
 def delete_rule(rule_id: str, parts: PartsDep, permission: PermissionDep, by: AuthorDep) -> None:
-    """Remove a rule; what it has told already is still sent."""
+    """Remove a rule; messages that it has queued are still sent."""
     rules = parts.store.alert_rules(permission.projects())
     within = _administered(rule_id, {each.rule_id: each.project for each in rules}, permission, "rule_id")
     parts.alerting.delete_rule(rule_id, within, by)

@@ -17,7 +17,7 @@ from underfed_server.store.databases.tables import MICROSECOND, UNIX_EPOCH
 
 ALL_RUNS = "runs"
 BEAT = "event: beat\ndata: {}\n\n"
-"""An event and not a comment, so that the page hears it: of a stream that was cut without a word no browser tells."""
+"""An event and not a comment, so that the page receives it: no browser reports a stream that was cut without a word."""
 
 HEARTBEAT_S = 10.0
 """Proxies close a silent connection, usually after a minute, and a dead client is noticed only by writing to it."""

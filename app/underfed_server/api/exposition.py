@@ -99,13 +99,13 @@ class Exposition:
         yield from _counted(self.parts.store.counted(self.projects, MOST_COUNTED))
 
 
-def _store(gauges: StoreGauges, told: int) -> Iterator[Metric]:
+def _store(gauges: StoreGauges, shown: int) -> Iterator[Metric]:
     runs = GaugeMetricFamily("underfed_runs_by_status", "Runs by status", labels=["status"])
     for status, count in gauges.runs_by_status.items():
         runs.add_metric([status], count)
     yield runs
-    untold = max(0, gauges.runs_by_status["running"] - told)
-    yield _gauge("runs_left_out", f"Running runs without series here: there are more than {MOST_RUNS}", untold)
+    left_out = max(0, gauges.runs_by_status["running"] - shown)
+    yield _gauge("runs_left_out", f"Running runs without series here: there are more than {MOST_RUNS}", left_out)
     yield _gauge("database_bytes", "Size of the database on disk", gauges.database_bytes)
     yield _gauge("journal_bytes", "Of it, SQLite's write-ahead log", gauges.journal_bytes)
     yield _gauge("hot_streams", "Streams with windows that wait to be compacted", gauges.hot_streams)

@@ -51,7 +51,7 @@ class Follower:
         come = [each for each in changes if self._has_windows(each)]
         self._touch({each.run_id for each in come}, {each.run_id for each in come if not each.open_ranks})
         for each in changes:
-            self._tell(each)
+            self._notify(each)
         self._known |= {each.run_id: each for each in changes}
         self._known = {run_id: each for run_id, each in self._known.items() if each.changed_at >= now - 2 * OVERLAP}
         self._since = now
@@ -60,7 +60,7 @@ class Follower:
         known = self._known.get(change.run_id)
         return known is None or known.last_seen_at != change.last_seen_at
 
-    def _tell(self, change: RunChange) -> None:
+    def _notify(self, change: RunChange) -> None:
         if not self._events.open_streams:
             return
         known = self._known.get(change.run_id)

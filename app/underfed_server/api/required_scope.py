@@ -62,7 +62,7 @@ class RequiredScope:
         if permission is OPEN and credentials_of(dict(request.scope["headers"])).bearer is not None:
             raise ForbiddenError(f"{NOT_KNOWN}; {ONLY_OWNER}", field=scope)
         project = None
-        # Who may not change a thing is told so, whether it is there or not.
+        # Who may not change a thing gets this answer, whether it is there or not.
         with suppress(NotFoundError):
             project = next(iter(_named(request, store_of(request), permission)), None)
         permission.require(scope, project)

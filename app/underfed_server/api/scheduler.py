@@ -19,7 +19,7 @@ from underfed_server.counters import Counters
 from underfed_server.diagnose import FoundDiagnosis, save
 from underfed_server.errors import NotFoundError, TryLaterError
 from underfed_server.model import RunSummary
-from underfed_server.store.databases.trouble import tell
+from underfed_server.store.databases.trouble import log_failure
 from underfed_server.store.reading.spark import Curve, read_spark
 from underfed_server.store.store import Store
 
@@ -45,7 +45,7 @@ CLOSING_S = 1.5
 
 
 class Watcher(Protocol):
-    """Has people told of runs; called by one thread at a time."""
+    """Has alerts of runs sent; called by one thread at a time."""
 
     def __call__(self, run_id: str) -> None:
         """Look at a run whose judgement was saved just now."""
@@ -189,25 +189,25 @@ class JudgementScheduler:
         try:
             self.touch(set(self._store.unjudged()))
         except Exception as error:
-            tell(log, error, "runs that fell silent could not be looked for")
+            log_failure(log, error, "runs that fell silent could not be looked for")
         try:
             with self._watching:
                 self._watcher.look_again()
         except Exception as error:
-            tell(log, error, "alerts of runs that fell silent could not be looked for")
+            log_failure(log, error, "alerts of runs that fell silent could not be looked for")
         with self._changed:
             self._due.forget_silent(time.monotonic())
 
     def _find(self, run_id: str) -> tuple[datetime, FoundDiagnosis | None, Curve] | None:
         """Since when the judgement is, and what was found. ``None``: the run is not to be judged here now."""
-        with self._telling(run_id):
+        with self._failures_logged(run_id):
             if self._store.claim(run_id, self._name):
                 return self._store.now(), *self._judged(run_id)
             self._defer(run_id)
         return None
 
     def _save(self, run_id: str, as_of: datetime, found: FoundDiagnosis | None, curve: Curve) -> None:
-        with self._telling(run_id):
+        with self._failures_logged(run_id):
             judgement = None if found is None else self._unless_it_fails(run_id, lambda: save(self._store, found))
             self._watch(run_id)
             self._store.note_judged(run_id, curve, as_of)
@@ -221,15 +221,15 @@ class JudgementScheduler:
                 self._events.publish(run, diagnosis_changed=judgement is not None and judgement.is_new)
 
     @contextmanager
-    def _telling(self, run_id: str) -> Iterator[None]:
-        """What cannot be done is told of, unless the run was deleted meanwhile."""
+    def _failures_logged(self, run_id: str) -> Iterator[None]:
+        """What cannot be done is logged, unless the run was deleted meanwhile."""
         try:
             yield
         except NotFoundError:
             return
         except Exception as error:
             if not self._is_closing:
-                tell(log, error, f"run {run_id} could not be followed")
+                log_failure(log, error, f"run {run_id} could not be followed")
 
     def _watch(self, run_id: str) -> None:
         """Before the run is noted as judged: where this service ends in between, the next one does both again."""
@@ -239,10 +239,10 @@ class JudgementScheduler:
         except (NotFoundError, TryLaterError):
             raise
         except Exception as error:
-            tell(log, error, f"alerts of run {run_id} could not be looked for")
+            log_failure(log, error, f"alerts of run {run_id} could not be looked for")
 
     def publish(self, run: RunSummary) -> None:
-        """Tell the open pages of the run as it is now: deleted, for one. Does not block; any thread."""
+        """Send the open pages the run as it is now: deleted, for one. Does not block; any thread."""
         # Where the database is shared, every process notifies its own pages: see Follower.
         if not self._store.is_shared:
             self._events.publish(run)
@@ -269,5 +269,5 @@ class JudgementScheduler:
             raise
         except Exception as error:
             if not self._is_closing:
-                tell(log, error, f"run {run_id} could not be judged")
+                log_failure(log, error, f"run {run_id} could not be judged")
             return None

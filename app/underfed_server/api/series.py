@@ -193,10 +193,10 @@ def _span(reader: Reader, question: _Question) -> tuple[float | None, float | No
 
 def _nothing(name: str, metric: Metric, found: _Found, reasons: Mapping[str, str]) -> Series:
     facts = (name, metric.measure, metric.explained_by)
-    told = next((reasons[fact] for fact in facts if fact is not None and fact in reasons), None)
+    reason = next((reasons[fact] for fact in facts if fact is not None and fact in reasons), None)
     return Series(
         metric=name, unit=metric.unit, at_us=[], first_index=[], count=[], mean=[], min=[], max=[],
-        missing=told or ("nothing was recorded here" if found.rollup is None else "not measured"),
+        missing=reason or ("nothing was recorded here" if found.rollup is None else "not measured"),
         precision_bits=found.kept.precision_bits, given_up_before=found.kept.given_up_before,
     )  # fmt: skip
 

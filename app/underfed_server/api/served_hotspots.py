@@ -34,8 +34,8 @@ Of = tuple[str, str, int | None]
 class _Kept:
     version: Version
     merged_ns: int
-    told: Mapping[str, object]
-    """Of a diagnosis."""
+    in_diagnosis: Mapping[str, object]
+    """Fields of a diagnosis."""
     pages: Mapping[Sampled, bytes]
     """Encoded."""
     is_known: bool
@@ -67,7 +67,7 @@ class ServedHotspots:
         if found.loader is None:
             return found
         kept = self._of(store, (found.run_id, found.loader, None), is_running=found.status == "running")
-        return found.model_copy(update=kept.told)
+        return found.model_copy(update=kept.in_diagnosis)
 
     def page(self, store: Store, run: Run, loader: str, rank: int | None, of: Sampled) -> bytes:
         """As JSON. ``rank`` ``None``: of all together."""
@@ -127,7 +127,7 @@ def _merged(reader: Reader, place: Of, version: Version, now_ns: int, why: str |
         "loading": page_of(place, "loading", loading, why),
         "step": page_of(place, "step", step, why),
     }
-    told = {
+    in_diagnosis = {
         "hotspots": loading.hotspots,
         "hot_lines": pages["loading"].hot_lines,
         "slow_samples": loading.slow_samples,
@@ -143,7 +143,7 @@ def _merged(reader: Reader, place: Of, version: Version, now_ns: int, why: str |
         "agent_fraction": loading.agent_fraction,
     }
     encoded = {of: page.model_dump_json().encode() for of, page in pages.items()}
-    return _Kept(version, now_ns, told, encoded, is_known=loading.missing is None)
+    return _Kept(version, now_ns, in_diagnosis, encoded, is_known=loading.missing is None)
 
 
 def _numbered(samples: Samples) -> tuple[list[Place], list[CountedStack]]:

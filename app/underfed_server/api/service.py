@@ -22,7 +22,7 @@ router = APIRouter(tags=["service"])
 health = APIRouter(tags=["service"])
 
 HEALTH = "/healthz"
-"""Answered without a turn or a thread: it tells that the process lives, however much it has to do."""
+"""Answered without a turn or a thread: it shows that the process lives, however much it has to do."""
 
 
 class Session(Model):

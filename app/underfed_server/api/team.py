@@ -51,15 +51,15 @@ def hosts(
     permission: PermissionDep,
     hostname: Annotated[str | None, Query(description="Only this host, with its history")] = None,
     from_at: Annotated[Instant | None, Query(description="Default: an hour before `to_at`")] = None,
-    to_at: Annotated[Instant | None, Query(description="Default: when the host was last heard of")] = None,
+    to_at: Annotated[Instant | None, Query(description="Default: when the host was last seen")] = None,
     buckets: Annotated[int, Query(ge=1, le=MOST_BUCKETS, description="Intervals of the history")] = 240,
 ) -> HostsPage:
     """Hosts on which a run was seen in seven days: cores, memory, disks, networks and GPUs as they are used now."""
     page = read_hosts(store, permission.projects(), hostname)
     if hostname is None:
         return page
-    heard_at = [host.last_seen_at for host in page.hosts]
-    end = to_at or max(heard_at, default=store.now())
+    seen_at = [host.last_seen_at for host in page.hosts]
+    end = to_at or max(seen_at, default=store.now())
     start = from_at or end - SHOWN
     _require_span(start, end)
     history = read_history(store, hostname, start, end, buckets, permission.projects())

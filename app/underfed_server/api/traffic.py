@@ -49,13 +49,13 @@ class Traffic:
         given = next((value for name, value in scope["headers"] if name == HEADER), None)
         asked, begun, status = request_id_of(given), time.perf_counter(), 0
         request_id.set(asked)
-        told = (HEADER, asked.encode("ascii"))
+        own_header = (HEADER, asked.encode("ascii"))
 
         async def sending(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), told]
+                message["headers"] = [*message.get("headers", ()), own_header]
             elif status >= 400:
                 self.count_refusal(message.get("body", b""))
             await send(message)
@@ -66,7 +66,7 @@ class Traffic:
             status = CLIENT_LEFT
         except Exception as error:
             if status:
-                tell_failure(error, scope, asked)
+                log_traceback(error, scope, asked)
                 status = 500
             else:
                 await answer(sending, *failure_of(error, scope, asked))
@@ -89,16 +89,16 @@ class Traffic:
 
 def failure_of(error: Exception, scope: Scope, asked: str) -> tuple[int, bytes, Iterable[tuple[str, str]]]:
     """Status, body and headers of the answer to the request with the id ``asked``, which ``error`` ended. It
-    is logged, unless it is told to the client as it is.
+    is logged, unless the client receives it as it is.
     """
     refusal = error if isinstance(error, RequestError) else refusal_of(error)
     if refusal is not None:
         return refusal.status, written(refusal.detail()), refusal.headers.items()
-    tell_failure(error, scope, asked)
+    log_traceback(error, scope, asked)
     return 500, written(internal_error(asked)), ()
 
 
-def tell_failure(error: Exception, scope: Scope, asked: str) -> None:
+def log_traceback(error: Exception, scope: Scope, asked: str) -> None:
     """The only place that logs a traceback, with the id that the client was given."""
     fields = {"method": scope["method"], "path": scope["path"]}
     log.error("request %s failed", asked, exc_info=error, extra={"fields": fields})

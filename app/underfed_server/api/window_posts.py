@@ -71,7 +71,7 @@ class WindowPosts:
         except Exception as error:
             self._fail_soon(post, error)
         else:
-            self._answers.tell(posted, partial(self._heard, post))
+            self._answers.deliver(posted, partial(self._finish, post))
 
     def _fail_soon(self, post: UsualPost, error: Exception) -> None:
         """As late as any other answer: what has come behind the post is looked at before."""
@@ -85,7 +85,7 @@ class WindowPosts:
         post.held_bytes = 0
         return body
 
-    def _heard(self, post: UsualPost, posted: Future[Outcome]) -> None:
+    def _finish(self, post: UsualPost, posted: Future[Outcome]) -> None:
         try:
             body = written_outcome(posted.result())
         except Exception as error:

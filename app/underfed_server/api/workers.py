@@ -144,7 +144,7 @@ def _process_of(record: WorkerRecord | None) -> dict[str, Any]:
     samples = record.newest_samples
     # Unshared memory grows when a worker writes to shared pages, resident size when it allocates more.
     growing = [is_growing(samples.at_us, column) for column in (samples.rss_bytes, samples.pss_bytes)]
-    told = [each for each in growing if each is not None]
+    known = [each for each in growing if each is not None]
     return {
         "lives": list(record.lives),
         "died": record.ended.get("died", 0),
@@ -153,7 +153,7 @@ def _process_of(record: WorkerRecord | None) -> dict[str, Any]:
         "pss_bytes": newest(samples.pss_bytes),
         "rss_bytes_per_hour": growth_per_hour(samples.at_us, samples.rss_bytes),
         "pss_bytes_per_hour": growth_per_hour(samples.at_us, samples.pss_bytes),
-        "is_growing": any(told) if told else None,
+        "is_growing": any(known) if known else None,
         "threads": newest(samples.threads),
     }
 

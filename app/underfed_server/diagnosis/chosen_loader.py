@@ -162,7 +162,7 @@ def stall_of(found: Diagnosis) -> Stall | None:
         return Stall(_largest_first({found.loader or "": 0.0, **lost}), is_of_run=True) if found.hours_used else None
     mates = [line for line in found.loaders if own is not None and line.loop == own.loop and line is not own]
     shares = {line.loader: line.data_stall_fraction for line in mates if line.data_stall_fraction}
-    judged, stated = found.data_stall_fraction, found.told_stall_fraction
+    judged, stated = found.data_stall_fraction, found.stated_stall_fraction
     if judged is None or stated is None:
         return None
     stall = Stall(_largest_first({found.loader or "": judged, **shares}), is_of_run=False)

@@ -71,6 +71,6 @@ def answered(answer: Callable[[Any], Any], request: Any) -> Any:
     except RequestError as error:
         return error
     except Exception as error:
-        # Of the database's own it is known that they can be sent; by them the service tells what to do.
+        # Of the database's own it is known that they can be sent; by them the service decides what to do.
         is_trouble = isinstance(error, DBAPIError | sqlite3.Error) and trouble_of(error) is not None
         return error if is_trouble else FailedElsewhereError(traceback.format_exc())

@@ -15,7 +15,7 @@ from underfed_server.ingest.posted import Outcome
 
 log = logging.getLogger("underfed.ingest")
 
-Heard = Callable[[Future[Outcome]], None]
+WhenDone = Callable[[Future[Outcome]], None]
 
 
 class Answers:
@@ -23,12 +23,12 @@ class Answers:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._arrived: deque[tuple[Heard, Future[Outcome]]] = deque()
+        self._arrived: deque[tuple[WhenDone, Future[Outcome]]] = deque()
 
-    def tell(self, posted: Future[Outcome], heard: Heard) -> None:
-        """On the loop: ``heard`` is called there with ``posted`` once it is done."""
+    def deliver(self, posted: Future[Outcome], when_done: WhenDone) -> None:
+        """On the loop: ``when_done`` is called there with ``posted`` once it is done."""
         self._loop = asyncio.get_running_loop()
-        posted.add_done_callback(partial(self._arrive, heard))
+        posted.add_done_callback(partial(self._arrive, when_done))
         if posted.done():
             # Perhaps before there was a callback: then nobody else brings it.
             self._bring()
@@ -40,7 +40,7 @@ class Answers:
             Exception: as ``posted`` has it.
         """
         awaited: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self.tell(posted, partial(_settle, awaited))
+        self.deliver(posted, partial(_settle, awaited))
         try:
             return await awaited
         except asyncio.CancelledError:
@@ -52,14 +52,14 @@ class Answers:
         if self._arrived and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._bring)
 
-    def _arrive(self, heard: Heard, posted: Future[Outcome]) -> None:
-        self._arrived.append((heard, posted))
+    def _arrive(self, when_done: WhenDone, posted: Future[Outcome]) -> None:
+        self._arrived.append((when_done, posted))
 
     def _bring(self) -> None:
         while self._arrived:
-            heard, posted = self._arrived.popleft()
+            when_done, posted = self._arrived.popleft()
             try:
-                heard(posted)
+                when_done(posted)
             except Exception:
                 # The others wait for theirs.
                 log.exception("an answer could not be given")

@@ -26,8 +26,8 @@ PERMISSION = "underfed.permission"
 
 def length_of(headers: Headers) -> int:
     """Length of the body by its header; 0: there is no such header."""
-    told = headers.get(b"content-length", b"")
-    return int(told) if told.isdigit() else 0
+    length = headers.get(b"content-length", b"")
+    return int(length) if length.isdigit() else 0
 
 
 def bodies() -> Budget:

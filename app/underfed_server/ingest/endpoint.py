@@ -110,20 +110,20 @@ def written_outcome(outcome: Outcome) -> bytes:
     """
     if isinstance(outcome, RequestError):
         raise outcome
-    return _encode(_told(outcome))
+    return _encode(_answer(outcome))
 
 
-def _told(ack: Ack) -> dict[str, object]:
-    told: dict[str, object] = {"next_window_index": ack.next_window_index, "wants_run": ack.wants_run}
+def _answer(ack: Ack) -> dict[str, object]:
+    answer: dict[str, object] = {"next_window_index": ack.next_window_index, "wants_run": ack.wants_run}
     if ack.candidates:
-        told["tuning"] = list(ack.candidates)
+        answer["tuning"] = list(ack.candidates)
     if ack.verdict is not None:
-        told["verdict"] = ack.verdict
+        answer["verdict"] = ack.verdict
         if ack.verdict_age_us is not None:
-            told["verdict_age_us"] = ack.verdict_age_us
+            answer["verdict_age_us"] = ack.verdict_age_us
     if ack.switch is not None:
-        told["switch"] = ack.switch
-    return told
+        answer["switch"] = ack.switch
+    return answer
 
 
 def _permitted(permission: Permission | None, headers: Headers) -> Permission:

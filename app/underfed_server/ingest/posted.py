@@ -60,7 +60,7 @@ class Ack:
     verdict_age_us: int | None = None
     """Since what the verdict is on began to be read: windows that were on disk before are in it."""
     switch: Mapping[str, Any] | None = None
-    """What the run's other hosts tell of switching at the same step, where the window asks for that."""
+    """What the run's other hosts sent about switching at the same step, where the window asks for that."""
 
 
 Outcome = Ack | RequestError

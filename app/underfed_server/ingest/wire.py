@@ -373,11 +373,11 @@ class SwitchPlan(Part, frozen=True, kw_only=True):
     """Of the hosts that are to do it; see :class:`Switch`."""
     settings: NamedValues
     keep: NamedValues
-    """What they go back to if they hear no more of it."""
+    """What they go back to if they receive no more of it."""
 
 
 class Switch(Part, frozen=True, kw_only=True):
-    """What a host tells the run's other hosts of switching at the same step."""
+    """What a host sends the run's other hosts about switching at the same step."""
 
     ranks: Count
     """Of the run, that record on this host."""

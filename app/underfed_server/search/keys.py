@@ -16,13 +16,13 @@ from underfed_server.search.expression import Age, Operator, Period, Value
 Kind = Literal["text", "choice", "tag", "flag", "count", "number", "fraction", "factor", "duration", "hours", "instant"]
 
 EQUALS: tuple[Operator, ...] = (":", "=", "!=")
-ORDERS: tuple[Operator, ...] = ("<", "<=", ">", ">=")
+ORDERINGS: tuple[Operator, ...] = ("<", "<=", ">", ">=")
 OPERATORS: Mapping[Kind, tuple[Operator, ...]] = {
     "text": EQUALS,
     "choice": EQUALS,
     "tag": EQUALS,
     "flag": (":",),
-    **dict.fromkeys(("count", "number", "fraction", "factor", "duration", "hours", "instant"), EQUALS + ORDERS),
+    **dict.fromkeys(("count", "number", "fraction", "factor", "duration", "hours", "instant"), EQUALS + ORDERINGS),
 }
 
 

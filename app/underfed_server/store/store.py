@@ -29,7 +29,7 @@ from underfed_server.store.databases.schema import upgrade
 from underfed_server.store.databases.sqlite import require_size, require_sound
 from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading import details
-from underfed_server.store.reading.current_usage import CurrentUsage, RankHeard, RankOfRun
+from underfed_server.store.reading.current_usage import CurrentUsage, RankOfRun, RankWindows
 from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.tracks import MOST_CHUNK_BYTES, MOST_ROLLUP_BYTES, Chunks, Reader, Rollups
 from underfed_server.store.reading.worker_lives import WorkerRecord, newest_loader, read_workers
@@ -99,7 +99,7 @@ def _writes(write: Callable[Concatenate[Connection, datetime, P], T]) -> Callabl
     return method
 
 
-Heard = Callable[[set[str], set[str]], None]
+Listener = Callable[[set[str], set[str]], None]
 """Called with the runs that have new windows, and with those of them that have ended."""
 
 
@@ -140,17 +140,17 @@ class Store:
         self.database = open_database(url, only_reads=only_reads)
         is_shared = self.database.is_shared
         self._own = _OfThread()
-        self._listeners: list[Heard] = []
+        self._listeners: list[Listener] = []
         self._answerers: list[Callable[[], None]] = []
         self._tails = Tails(MOST_JUDGED_BYTES if only_reads else MOST_KEPT_BYTES)
         self._tails_of_steps = Tails(decode=decode_steps)
         self._chunks = Chunks(MOST_CHUNK_BYTES)
         self._rollups = Rollups(MOST_ROLLUP_BYTES)
         self._lines = Lines()
-        self._newest = CurrentUsage(hears_all=not is_shared)
+        self._newest = CurrentUsage(receives_all=not is_shared)
         self._appender = Appender(now, is_shared=is_shared)
         self._writer = Writer(
-            self.database.writing, self._appender, self._tell, self._answer, counters or Counters(),
+            self.database.writing, self._appender, self._notify, self._answer, counters or Counters(),
             is_shared=is_shared, file=self.database.path, prepare=prepare,
         )  # fmt: skip
         if only_reads:
@@ -185,16 +185,16 @@ class Store:
         """Other service processes use the same database."""
         return self.database.is_shared
 
-    def listen(self, heard: Heard) -> None:
-        """``heard`` is called on the writer's thread with the runs that have new windows, and with those of them that
-        have ended. It must not block."""
-        self._listeners.append(heard)
+    def listen(self, listener: Listener) -> None:
+        """``listener`` is called on the writer's thread with the runs that have new windows, and with those of them
+        that have ended. It must not block."""
+        self._listeners.append(listener)
 
-    def listen_for_answers(self, heard: Callable[[], None]) -> None:
-        """``heard`` is called on the writer's thread when futures of :meth:`submit` are done, once for all of a group.
-        It must not block.
+    def listen_for_answers(self, listener: Callable[[], None]) -> None:
+        """``listener`` is called on the writer's thread when futures of :meth:`submit` are done, once for all of a
+        group. It must not block.
         """
-        self._answerers.append(heard)
+        self._answerers.append(listener)
 
     def submit(self, posted: PostedWindow) -> Future[Outcome]:
         """Store a window; the future is done when it is on disk."""
@@ -306,7 +306,7 @@ class Store:
     delete_view = _writes(delete_view)
     trim_audit = _writes(trim_audit)
 
-    # --- who is told --------------------------------------------------------------------------------
+    # --- alerts -------------------------------------------------------------------------------------
 
     channels = _reads(alert_channels.read_channels)
     make_channel = _writes(alert_channels.make_channel)
@@ -319,7 +319,7 @@ class Store:
     waiting_states = _reads(states.waiting_states)
     save_alert_states = _writes(states.save_states)
     host_signs = _reads(states.read_host_signs)
-    hosts_heard_by_others = _reads_now(states.hosts_heard_by_others)
+    hosts_seen_in_others = _reads_now(states.hosts_seen_in_others)
     post_test = _writes(outbox.post_test)
     has_due_alert = _reads_now(outbox.is_due)
     claim_alert = _writes(outbox.claim)
@@ -422,13 +422,13 @@ class Store:
         return self.write(lambda connection: locks.claim_run(connection, self.now(), run_id, judge))
 
     def release(self, judge: str) -> None:
-        """Give up the leases of the process ``judge``: it judges no more."""
+        """Release the leases of the process ``judge``: it judges no more."""
         if self.is_shared:
             self.write(lambda connection: locks.release_runs(connection, judge))
 
-    def newest(self, connection: Connection, run_ids: Sequence[str]) -> dict[RankOfRun, RankHeard]:
-        """By what to tell what each rank of these running runs uses now, to about two seconds, as ``connection`` sees
-        it."""
+    def newest(self, connection: Connection, run_ids: Sequence[str]) -> dict[RankOfRun, RankWindows]:
+        """The newest windows of each rank of these running runs, which show what it uses now, to about two seconds, as
+        ``connection`` sees it."""
         return self._newest.read(connection, run_ids, self.now())
 
     def write(self, work: Callable[[Connection], T]) -> T:
@@ -440,14 +440,14 @@ class Store:
             summaries.run_row(reader.connection, run_id)
             return read_rows(kind, reader, run_id, rank, lane, last)
 
-    def _tell(self, stored: Sequence[CountedWindow], ended: set[str]) -> None:
+    def _notify(self, stored: Sequence[CountedWindow], ended: set[str]) -> None:
         states = self._appender.states
         newest = (each for each in stored if states[each.window.run_id].is_newest(stream_of(each.window)))
         self._newest.note(newest, self.now())
         run_ids = {each.window.run_id for each in stored}
-        for heard in self._listeners:
-            heard(run_ids, ended)
+        for listener in self._listeners:
+            listener(run_ids, ended)
 
     def _answer(self) -> None:
-        for heard in self._answerers:
-            heard()
+        for listener in self._answerers:
+            listener()

@@ -1,4 +1,4 @@
-"""``underfed alerts``: who is told, by which channel, when a run loses time."""
+"""``underfed alerts``: who receives a message, by which channel, when a run loses time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEST_S = 30.0
 
 POLL_S = 0.2
 
-Told = tuple[BaseModel | None, RenderableType]
+ObjectAndText = tuple[BaseModel | None, RenderableType]
 """The API's object, and the text for a person."""
 
 
@@ -87,24 +87,24 @@ def _add_arguments(add: argparse.ArgumentParser) -> None:
         "memory: so many hours ahead (24)",
     )
     add.add_argument("--for", dest="lasts", metavar="TIME", help="so long it must hold, as in 90s, 10m or 2h")
-    add.add_argument("--cool-down", metavar="TIME", help="so long the same is not told again (4h)")
+    add.add_argument("--cool-down", metavar="TIME", help="so long no further message about the same is sent (4h)")
     add.add_argument("--no-recovery", action="store_true", help="do not tell when it is over")
     add.add_argument("--project", help="only of runs of this project")
     add.add_argument("--user", help="only of this user's runs")
 
 
-def _list(_: argparse.Namespace, client: Client) -> Told:
+def _list(_: argparse.Namespace, client: Client) -> ObjectAndText:
     found = client.alerts()
     if not found.channels:
         return found, Text("Nobody is told: add a channel with underfed alerts add.")
     return found, Group(_channels(found.channels), Text(), _rules(found))
 
 
-def _add(arguments: argparse.Namespace, client: Client) -> Told:
+def _add(arguments: argparse.Namespace, client: Client) -> ObjectAndText:
     if arguments.threshold is not None and len(arguments.when) != 1:
         raise SettingsError("--threshold goes with one --when")
     if arguments.channel is not None and not arguments.when:
-        raise SettingsError("--channel goes with --when: what is it to be told of?")
+        raise SettingsError("--channel goes with --when: what are its messages to be about?")
     asked = {
         "threshold": arguments.threshold,
         "for_us": _us("--for", arguments.lasts),
@@ -148,7 +148,7 @@ def _added(channel: ChannelMade | Channel, rules: Sequence[AlertRule]) -> Render
     return Text("\n".join(lines))
 
 
-def _remove(arguments: argparse.Namespace, client: Client) -> Told:
+def _remove(arguments: argparse.Namespace, client: Client) -> ObjectAndText:
     found = client.alerts()
     if any(rule.rule_id == arguments.id for rule in found.rules):
         client.delete_alert_rule(arguments.id)
@@ -159,7 +159,7 @@ def _remove(arguments: argparse.Namespace, client: Client) -> Told:
     return None, Text(f"Channel {channel.name} is removed, and {rules} rule{'' if rules == 1 else 's'} with it.")
 
 
-def _test(arguments: argparse.Namespace, client: Client) -> Told:
+def _test(arguments: argparse.Namespace, client: Client) -> ObjectAndText:
     """Raises:
     UnderfedError: it did not arrive.
     """

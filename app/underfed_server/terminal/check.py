@@ -29,7 +29,7 @@ WAITED_S, POLL_S = 30.0, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit, and whether it holds; ``None``: that cannot be told. Fractions; ``low`` and ``high`` are the ends of
+    """One limit, and whether it holds; ``None``: that is not known. Fractions; ``low`` and ``high`` are the ends of
     the 95 % interval, where there is one."""
 
     limit: Literal["max_stall", "max_slowdown"]
@@ -124,7 +124,7 @@ def stall_limit(found: Diagnosis, allowed: float) -> Limit:
 
 
 def slowdown_limit(found: Comparison, allowed: float) -> Limit:
-    """It holds, or does not, where the whole interval says so: a limit within it cannot be told."""
+    """It holds, or does not, where the whole interval says so: of a limit within it that is not known."""
     before, after = found.runs
     if after.speed is None:
         why = after.why_not or before.why_not or found.sentence
@@ -142,7 +142,7 @@ def slowdown_limit(found: Comparison, allowed: float) -> Limit:
 
 
 def quoted(label: str) -> str:
-    """A run's name may have spaces, line ends and quotation marks: it is told from the sentence around it."""
+    """A run's name may have spaces, line ends and quotation marks: it is distinguished from the sentence around it."""
     return json.dumps(label, ensure_ascii=False)
 
 
@@ -151,7 +151,7 @@ def more_or_less(change: float, digits: int = 1) -> str:
 
 
 def digits_apart(*fractions: float) -> int:
-    """As many as tell those apart that differ: no limit fails beside a figure that reads like it."""
+    """As many as distinguish those that differ: no limit fails beside a figure that reads like it."""
     counts = range(1, MOST_DIGITS)
     different = len(set(fractions))
     return next((each for each in counts if len({percent(one, each) for one in fractions}) == different), MOST_DIGITS)
@@ -162,7 +162,7 @@ def percent(fraction: float, digits: int = 1) -> str:
 
 
 def all_hold(limits: Sequence[Limit]) -> bool | None:
-    """One that does not hold decides, then one that cannot be told."""
+    """One that does not hold decides, then one of which that is not known."""
     states = {limit.holds for limit in limits}
     return False if False in states else None if None in states else True
 

@@ -47,7 +47,7 @@ def _share(found: Diagnosis) -> str:
     copies = None if found.anatomy is None else found.anatomy.copy_fraction
     if found.bound == "transfer" and copies is not None:
         return f"{figures.fraction(copies)} of step time lost to copies"
-    return f"{figures.fraction(found.told_stall_fraction)} of step time lost to input"
+    return f"{figures.fraction(found.stated_stall_fraction)} of step time lost to input"
 
 
 def _fix(found: Diagnosis) -> str:

@@ -50,7 +50,7 @@ LEAST_OF_AGENT = 0.01
 """Of all looks: less of the agent's own work is nothing that a run would notice."""
 
 LEAST_OF_WAIT = 0.05
-"""What the sampler takes of the wait, from which it is told; the page has the same."""
+"""What the sampler takes of the wait, from which it is shown; the page has the same."""
 
 LEAST_NAME = 24
 """Characters that the names of runs have room for at least: columns beside them give way first."""
@@ -65,7 +65,7 @@ PARTS = {
 }
 """Style and name of a step's parts, by sign."""
 RARE = "▧▤"
-"""Of these, the parts that are told only where they take time."""
+"""Of these, the parts that are shown only where they take time."""
 
 MARKS = {
     "data": ("◆", WAIT),
@@ -104,7 +104,7 @@ def render_diagnosis(diagnosis: Diagnosis) -> RenderableType:
         parts += ["", fix]
     for refusal in diagnosis.refusals:
         parts += ["", _refusal(refusal)]
-    # What a run gained by tuning itself is told with its trials.
+    # What a run gained by tuning itself is shown with its trials.
     if ledger := [each for each in diagnosis.ledger if not diagnosis.tuning or each.run_id != each.advice_of]:
         parts += ["", render_ledger(ledger)]
     return Group(*parts)
@@ -134,7 +134,7 @@ def _action(action: BesideAction) -> RenderableType:
 def _hotspots(diagnosis: Diagnosis) -> list[RenderableType]:
     parts: list[RenderableType] = []
     loading, between = "Where loading spends its time", "Where the program spends its time between batches"
-    for bound, title, lines, looks, told in (
+    for bound, title, lines, looks, sentences in (
         ("data", loading, diagnosis.hot_lines, diagnosis.looks, (diagnosis.hot_order, diagnosis.hot_change)),
         ("host", between, diagnosis.step_lines, diagnosis.step_looks, (diagnosis.step_order, diagnosis.step_change)),
     ):
@@ -142,7 +142,7 @@ def _hotspots(diagnosis: Diagnosis) -> list[RenderableType]:
             parts += [_costliest(title, line) for line in lines[:1]]
         elif lines:
             parts += ["", _hot_lines(title, lines)]
-            parts += [Padding(Text(text), (0, 0, 0, 2)) for text in told if text]
+            parts += [Padding(Text(text), (0, 0, 0, 2)) for text in sentences if text]
         elif diagnosis.bound == bound and 0 < looks < diagnosis.needed_looks:
             parts += ["", _few_looks(title, looks, diagnosis.needed_looks)]
     parts += _slow_samples(diagnosis)
@@ -239,8 +239,8 @@ def _headline(diagnosis: Diagnosis) -> RenderableType:
         Text.assemble((f"{mark} {word[0].upper()}{word[1:]}", f"bold {style}"), "  ", (basis, QUIET)),
         Text(diagnosis.sentence, LOUD),
     ]
-    told = (diagnosis.why, diagnosis.reason, _lost(diagnosis), _speed(diagnosis), _saved(diagnosis))
-    lines += [Text(text) for text in told if text]
+    sentences = (diagnosis.why, diagnosis.reason, _lost(diagnosis), _speed(diagnosis), _saved(diagnosis))
+    lines += [Text(text) for text in sentences if text]
     return Group(*lines)
 
 
@@ -263,7 +263,7 @@ def _lost(diagnosis: Diagnosis) -> str | None:
 
 
 def _divided(diagnosis: Diagnosis) -> int:
-    """Ranks among which hours are divided. Those of GPUs are what is paid for: they are summed. Other time is told as
+    """Ranks among which hours are divided. Those of GPUs are what is paid for: they are summed. Other time is shown as
     it went by."""
     return 1 if diagnosis.gpu_hours_lost is not None else max(1, len(diagnosis.ranks))
 
@@ -382,14 +382,14 @@ def _parts(anatomy: Anatomy) -> Text:
     )
     within = [
         f"{figures.duration(us)} {what}"
-        for us, what in ((anatomy.gpu_idle_us, "with the GPU idle"), (_told_sampler_us(anatomy), "in the sampler"))
+        for us, what in ((anatomy.gpu_idle_us, "with the GPU idle"), (_shown_sampler_us(anatomy), "in the sampler"))
         if us is not None
     ]
     return parts.append(f"\n  of the wait {', '.join(within)}", QUIET) if within else parts
 
 
-def _told_sampler_us(anatomy: Anatomy) -> int | None:
-    """``None``: also where it is too little of the wait to be told."""
+def _shown_sampler_us(anatomy: Anatomy) -> int | None:
+    """``None``: also where it is too little of the wait to be shown."""
     sampler_us = anatomy.sampler_us
     return sampler_us if sampler_us and sampler_us >= LEAST_OF_WAIT * anatomy.data_wait_us else None
 
@@ -423,8 +423,8 @@ def _hot_lines(title: str, lines: Sequence[HotLine]) -> RenderableType:
 
 def _slow_samples(diagnosis: Diagnosis) -> list[RenderableType]:
     """Where the run waits for data, those that take as long as some steps; not again where a cause names them."""
-    is_told = any(each.cause == "slow_samples" for each in diagnosis.causes)
-    if diagnosis.bound != "data" or diagnosis.anatomy is None or is_told:
+    is_named = any(each.cause == "slow_samples" for each in diagnosis.causes)
+    if diagnosis.bound != "data" or diagnosis.anatomy is None or is_named:
         return []
     least_us = SLOW_STEPS * diagnosis.anatomy.step_us
     slow = [

@@ -1,4 +1,4 @@
-// Made by `npm run codegen` from openapi.json, SHA-256 132a1fc9f084d60d33f45f5fd34c3363f44288820dd44a5222f20c65ea527bf3. Not edited by hand.
+// Made by `npm run codegen` from openapi.json, SHA-256 cc21b1a8954d7d51f87319a42dd2e523ccfab5ae251ab1e727f36ac1f27a6672. Not edited by hand.
 export interface paths {
     "/api/v1/alerts": {
         parameters: {
@@ -131,7 +131,7 @@ export interface paths {
         put?: never;
         /**
          * Make Rule
-         * @description Add a rule: which condition of whose runs is told to which channel.
+         * @description Add a rule: which condition of whose runs is reported to which channel.
          */
         post: operations["make_rule_api_v1_alerts_rules_post"];
         delete?: never;
@@ -152,7 +152,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Rule
-         * @description Remove a rule; what it has told already is still sent.
+         * @description Remove a rule; messages that it has queued are still sent.
          */
         delete: operations["delete_rule_api_v1_alerts_rules__rule_id__delete"];
         options?: never;
@@ -981,7 +981,7 @@ export interface components {
         };
         /**
          * AlertMessage
-         * @description What is told: the same to every channel. Figures are those of the run when it became due.
+         * @description What is sent: the same to every channel. Figures are those of the run when it became due.
          */
         AlertMessage: {
             /**
@@ -1069,7 +1069,7 @@ export interface components {
         };
         /**
          * Alerts
-         * @description Who is told of what.
+         * @description Who receives which messages.
          */
         Alerts: {
             /** Channels */
@@ -1321,7 +1321,7 @@ export interface components {
         };
         /**
          * Channel
-         * @description Where alerts go; its address and secret are not told.
+         * @description Where alerts go; its address and secret are not shown.
          */
         Channel: {
             /** Channel Id */
@@ -5331,7 +5331,7 @@ export interface operations {
                 from_at?: string | null;
                 /** @description Only this host, with its history */
                 hostname?: string | null;
-                /** @description Default: when the host was last heard of */
+                /** @description Default: when the host was last seen */
                 to_at?: string | null;
             };
             header?: never;

@@ -19,7 +19,7 @@ from underfed.trainer.tuning.conductor import Order
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.ranks import SECOND, Ranks
 from underfed_server.ingest import wire
-from underfed_server.store.writing.switches import LastTold, answer_to
+from underfed_server.store.writing.switches import SentSwitch, answer_to
 
 STEP_NS = SECOND // 10
 APIECE = 2
@@ -82,7 +82,7 @@ class Hosts:
         """Steps between two windows of a host."""
         self.has_service = True
         self.now_ns, self.steps = SECOND, 0
-        self.kept: dict[int, LastTold] = {}
+        self.kept: dict[int, SentSwitch] = {}
         self._apart = apart
         self.all = [self._host(directory / f"host-{index}", APIECE * index) for index in range(number)]
 
@@ -114,7 +114,7 @@ class Hosts:
         host.windows += 1
         told = msgspec.convert(asdict(read_part(path, switch.Switch)), wire.Switch)
         incarnation = int(host.directory.name.rpartition("-")[2])
-        self.kept[host.rank] = LastTold(host.rank, incarnation, host.windows, told)
+        self.kept[host.rank] = SentSwitch(host.rank, incarnation, host.windows, told)
         window: Any = SimpleNamespace(rank=host.rank, switch=told)
         write_part(host.directory / switch.HEARD, answer_to(window, list(self.kept.values())))
 

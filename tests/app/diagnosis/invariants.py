@@ -106,7 +106,7 @@ def causes_cost_no_more_than_is_lost(said: Diagnosis) -> Iterator[str]:
 def level_is_of_the_loss(said: Diagnosis) -> Iterator[str]:
     """The level is that of what the loop waits for this loader, or for all of its loaders. So is that of the share in a
     sentence about one loader, as it is written there."""
-    share = said.told_stall_fraction
+    share = said.stated_stall_fraction
     if share is None or said.data_stall_fraction is None or said.anatomy is None:
         return
     others = (said.anatomy.others_wait_us or 0) / said.anatomy.step_us
@@ -397,11 +397,11 @@ def the_sentence_has_the_figure_of_its_field(said: Diagnosis) -> Iterator[str]:
     shares = re.findall(SHARE, said.sentence)
     if said.bound == "transfer":
         expected = percent(_copy_share(said.anatomy))
-    elif said.bound == "data" and said.told_stall_fraction is not None:
-        expected = percent(said.told_stall_fraction)
+    elif said.bound == "data" and said.stated_stall_fraction is not None:
+        expected = percent(said.stated_stall_fraction)
     else:
         return
-    if expected not in shares and f"{100 * (said.told_stall_fraction or 0.0):.1f}%" not in shares:
+    if expected not in shares and f"{100 * (said.stated_stall_fraction or 0.0):.1f}%" not in shares:
         yield f"{said.sentence!r}, and the field says {expected}"
 
 

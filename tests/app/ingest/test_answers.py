@@ -77,7 +77,7 @@ def test_an_answer_that_cannot_be_given_delays_no_other(caplog: pytest.LogCaptur
 
     async def post() -> Outcome:
         answers, group = Answers(), [Future[Outcome](), Future[Outcome]()]
-        answers.tell(group[0], fail)
+        answers.deliver(group[0], fail)
         waiting = asyncio.create_task(answers.of(group[1]))
         await asyncio.sleep(0)
         write(answers, group)

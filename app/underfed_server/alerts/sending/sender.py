@@ -28,13 +28,13 @@ from underfed_server.counters import Counters
 from underfed_server.errors import UnderfedError
 from underfed_server.settings import AlertSettings
 from underfed_server.store.alerts.outbox import Claimed
-from underfed_server.store.databases.trouble import tell
+from underfed_server.store.databases.trouble import log_failure
 from underfed_server.store.store import Store
 
 log = logging.getLogger("underfed.alerts")
 
 THREADS = 8
-"""So many receivers may hang at once while others are told."""
+"""So many receivers may hang at once while others receive theirs."""
 
 LOOK_S = 2.0
 """How often is looked for what another process queued, or what is due again."""
@@ -90,7 +90,7 @@ class AlertSender:
             try:
                 self._send(claimed)
             except Exception as error:
-                tell(log, error, f"what became of alert {claimed.alert_id} could not be noted")
+                log_failure(log, error, f"what became of alert {claimed.alert_id} could not be noted")
             self.wake()  # its channel may have the next message
 
     def _wait_for_message(self) -> Claimed | None:
@@ -101,7 +101,7 @@ class AlertSender:
                 if (claimed := self._claim()) is not None:
                     return claimed
             except Exception as error:
-                tell(log, error, "alerts could not be sent")
+                log_failure(log, error, "alerts could not be sent")
                 rest_s = FAILED_S
             with self._changed:
                 self._changed.wait_for(lambda seen=wakes: self._is_closing or self._wakes != seen, rest_s)  # type: ignore[misc]
@@ -119,7 +119,7 @@ class AlertSender:
             self._note_failed(claimed, AttemptError(str(error)))
         except Exception as error:
             # Without a note it would be claimed again as soon as its lease ends, for ever.
-            tell(log, error, f"alert {claimed.alert_id} could not be sent")
+            log_failure(log, error, f"alert {claimed.alert_id} could not be sent")
             self._note_failed(claimed, AttemptError("the service failed; its log says why"))
         else:
             self._store.note_sent(claimed, but)

@@ -228,12 +228,12 @@ class Access:
             before, self._known = self._known, known
             self._token_ids = frozenset(permission.token_id for permission in known.tokens.values())
         if before.tokens.keys() - known.tokens.keys() or before.sessions.keys() - known.sessions.keys():
-            for heard in self._listeners:
-                heard()
+            for listener in self._listeners:
+                listener()
 
-    def listen(self, heard: Callable[[], None]) -> None:
-        """``heard`` is called, on any thread, when a token or a session has ended. It must not block."""
-        self._listeners.append(heard)
+    def listen(self, listener: Callable[[], None]) -> None:
+        """``listener`` is called, on any thread, when a token or a session has ended. It must not block."""
+        self._listeners.append(listener)
 
     def start(self) -> None:
         self._thread.start()

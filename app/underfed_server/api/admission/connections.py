@@ -153,10 +153,10 @@ def _unacknowledged_bytes(transport: asyncio.Transport) -> int:
     """What the kernel holds until the client has it: megabytes, where a client reads slowly. 0: it does not say."""
     file = transport.get_extra_info("socket")
     try:
-        told = fcntl.ioctl(file.fileno(), termios.TIOCOUTQ, bytes(4)) if file is not None else bytes(4)
+        unacknowledged = fcntl.ioctl(file.fileno(), termios.TIOCOUTQ, bytes(4)) if file is not None else bytes(4)
     except (OSError, ValueError):  # no such call here, or closed
         return 0
-    return int(struct.unpack("i", told)[0])
+    return int(struct.unpack("i", unacknowledged)[0])
 
 
 class _Transport:
@@ -253,7 +253,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._address = None
             self._is_leaving = True
             self._all.no_longer_wait_for(self)
-            # uvicorn tells it to the newest request alone, which others may be before.
+            # uvicorn notifies the newest request alone, which others may be before.
             if self._answered is not None:
                 self._answered.disconnected = True
                 self._answered.message_event.set()
@@ -384,11 +384,11 @@ class BoundedProtocol(HttpToolsProtocol):
         head = [STATUS_LINE[status]]
         for known, content in self.server_state.default_headers:
             head += known, b": ", content, b"\r\n"
-        told = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n"
-        told += "".join(f"{name.lower()}: {value}\r\n" for name, value in headers)
+        own = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n"
+        own += "".join(f"{name.lower()}: {value}\r\n" for name, value in headers)
         if not post.keep_alive:
-            told += "connection: close\r\n"
-        self.transport.write(b"".join((*head, told.encode("latin-1"), b"\r\n", body)))
+            own += "connection: close\r\n"
+        self.transport.write(b"".join((*head, own.encode("latin-1"), b"\r\n", body)))
         post.response_started = post.response_complete = True
         if not post.keep_alive:
             self.transport.close()

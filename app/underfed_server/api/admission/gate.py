@@ -40,7 +40,7 @@ ASKS = "this service asks for an access token (UNDERFED_TOKEN)"
 
 
 def unknown_caller(headers: Headers) -> UnauthorisedError:
-    """Which of wrong, revoked and expired a token is nobody is told who has no other."""
+    """It does not say whether a token is wrong, revoked or expired, to who has no other."""
     return UnauthorisedError(NOT_KNOWN if credentials_of(headers).bearer is not None else ASKS)
 
 

@@ -1,1 +1,1 @@
-"""Who is told of what, what each rule knows of each run, and the messages that wait or were sent."""
+"""Channels and rules, what each rule knows of each run, and the messages that wait or were sent."""

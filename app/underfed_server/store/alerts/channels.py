@@ -16,13 +16,13 @@ from underfed_server.store.runs.audit_log import AuditOf, Author, add_entry
 MOST_CHANNELS = 100
 """Of one project, and of those for all projects."""
 
-_TOLD = tuple(tables.channel.c[name] for name in Channel.model_fields)
+_SHOWN = tuple(tables.channel.c[name] for name in Channel.model_fields)
 
 
 def read_channels(connection: Connection, within: Projects) -> list[Channel]:
     """By name."""
     channel = tables.channel.c
-    statement = select(*_TOLD).where(tables.is_of(channel.project, within))
+    statement = select(*_SHOWN).where(tables.is_of(channel.project, within))
     rows = connection.execute(statement.order_by(func.lower(channel.name), channel.channel_id))
     return [Channel(**row) for row in rows.mappings()]
 

@@ -20,7 +20,7 @@ from underfed_server.store.runs.audit_log import AuditOf, Author, add_entry
 MOST_RULES = 1_000
 """Of one project, and of those for all projects: all that match a run are looked at with each judgement of it."""
 
-_TOLD = tuple(tables.alert_rule.c[name] for name in AlertRule.model_fields if name != "condition_label")
+_SHOWN = tuple(tables.alert_rule.c[name] for name in AlertRule.model_fields if name != "condition_label")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,17 @@ class RuleInForce:
 def read_rules(connection: Connection, within: Projects) -> list[AlertRule]:
     """The newest first."""
     rule = tables.alert_rule.c
-    statement = select(*_TOLD).where(tables.is_of(rule.project, within)).order_by(rule.made_at.desc(), rule.rule_id)
+    statement = select(*_SHOWN).where(tables.is_of(rule.project, within)).order_by(rule.made_at.desc(), rule.rule_id)
     return [_rule(row) for row in connection.execute(statement).mappings()]
 
 
 def rules_in_force(connection: Connection) -> list[RuleInForce]:
-    rows = connection.execute(select(*_TOLD, tables.alert_rule.c.page_url)).mappings()
+    rows = connection.execute(select(*_SHOWN, tables.alert_rule.c.page_url)).mappings()
     return [RuleInForce(_rule(row), row["page_url"]) for row in rows]
 
 
 def _rule(row: RowMapping | Mapping[str, Any]) -> AlertRule:
-    return AlertRule(**{column.name: row[column.name] for column in _TOLD})
+    return AlertRule(**{column.name: row[column.name] for column in _SHOWN})
 
 
 def make_rule(connection: Connection, now: datetime, new: NewRule, within: Projects, by: Author) -> AlertRule:
@@ -71,7 +71,7 @@ def make_rule(connection: Connection, now: datetime, new: NewRule, within: Proje
     """
     channel = channel_row(connection, new.channel_id, within)
     if channel["project"] not in (None, new.project):
-        message = f"this channel is told of project {channel['project']!r} only"
+        message = f"this channel is for project {channel['project']!r} only"
         raise ConflictError(message, field="channel_id")
     rule = tables.alert_rule.c
     of_same = rule.project.is_(None) if new.project is None else rule.project == new.project
@@ -88,7 +88,7 @@ def make_rule(connection: Connection, now: datetime, new: NewRule, within: Proje
 
 
 def delete_rule(connection: Connection, now: datetime, rule_id: str, within: Projects, by: Author) -> None:
-    """What it has told already is sent. What it knows of runs goes with them.
+    """Messages that it has queued are sent. What it knows of runs goes with them.
 
     Raises:
         NotFoundError: there is no such rule.

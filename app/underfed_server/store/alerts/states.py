@@ -1,4 +1,4 @@
-"""What a rule knows of a run: since when its condition has held, and what was told of it."""
+"""What a rule knows of a run: since when its condition has held, and what its alerts were about."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class RuleState:
     bound: Bound | None = None
     """The verdict that was last known, for changes of it."""
     held: Mapping[str, datetime] = field(default_factory=dict)
-    """By cause, rank or host that the condition holds by and nothing was told of: since when. Known while something was
-    told lately."""
+    """By cause, rank or host that the condition holds by and that had no alert: since when. Known while another had
+    one lately."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def waiting_states(connection: Connection, condition: Condition) -> list[str]:
 def save_states(connection: Connection, now: datetime, run_id: str, changes: Sequence[StateChange]) -> int:
     """Save what rules know of the run, and queue the messages that are due, together. Returns how many were queued.
 
-    Of two processes that change the same state, the second changes and tells nothing.
+    Of two processes that change the same state, the second changes and sends nothing.
     """
     outgoing = [
         Outgoing(change.channel_id, change.rule_id, run_id, change.project, change.message)
@@ -134,8 +134,8 @@ def read_host_signs(connection: Connection, run_id: str) -> list[HostSigns]:
     return [HostSigns(name, int(end_us), bool(open_)) for name, end_us, open_ in connection.execute(statement)]
 
 
-def hosts_heard_by_others(connection: Connection, now: datetime, run_id: str, hostnames: Sequence[str]) -> set[str]:
-    """Those on which another run has ranks that was heard of just now."""
+def hosts_seen_in_others(connection: Connection, now: datetime, run_id: str, hostnames: Sequence[str]) -> set[str]:
+    """Those on which another run has ranks that was seen just now."""
     rank, run = tables.rank.c, tables.run.c
     statement = (
         select(rank.hostname)

@@ -57,6 +57,6 @@ def claim_run(connection: Connection, now: datetime, run_id: str, judge: str) ->
 
 
 def release_runs(connection: Connection, judge: str) -> None:
-    """Give up all leases, so that other processes can judge the runs at once."""
+    """Release all leases, so that other processes can judge the runs at once."""
     run = tables.run.c
     connection.execute(update(tables.run).where(run.judge == judge).values(judge=None, judge_until=None))

@@ -179,7 +179,7 @@ diagnosis = Table(
     metadata,
     _key("run_id", Text),
     Column("body", Text, nullable=False),
-    # What a run that tunes itself is to try, as an agent that asks is told it.
+    # What a run that tunes itself is to try, as the answer to an agent that asks has it.
     Column("candidates", JSON(none_as_null=True)),
     Column("judged_at", Instant, nullable=False),
     # When its content last changed.
@@ -365,7 +365,7 @@ tuning = Table(
 host_switch = Table(
     "host_switch",
     metadata,
-    # Of a run that tunes itself on several hosts: what the first rank of each host told the others last.
+    # Of a run that tunes itself on several hosts: what the first rank of each host sent the others last.
     _key("run_id", Text),
     _key("rank", Integer),
     Column("incarnation", BigInteger, nullable=False),
@@ -519,7 +519,7 @@ removed_run = Table(
     "removed_run",
     metadata,
     # What stays of a run that was deleted and can no longer be restored: what it lost, to what, whose it was and where,
-    # so that what is told of past weeks does not change.
+    # so that figures of past weeks do not change.
     _key("run_id", Text),
     Column("project", Text, nullable=False),
     Column("user", Text, nullable=False),
@@ -585,7 +585,7 @@ channel = Table(
     metadata,
     # Where alerts go.
     _key("channel_id", Text),
-    # The only project whose tokens see it and whose runs it may be told of; null: all.
+    # The only project whose tokens see it and whose runs its messages may be about; null: all.
     Column("project", Text),
     Column("name", Text, nullable=False),
     Column("kind", Text, nullable=False),
@@ -634,7 +634,7 @@ alert_state = Table(
     Column("told", JSON, nullable=False),
     # The verdict that was last known, for changes of it.
     Column("bound", Text),
-    # By cause (or rank, or host) that the condition holds by, and that was not told: Unix microseconds since when.
+    # By cause (or rank, or host) that the condition holds by, and that had no alert: Unix microseconds since when.
     Column("held", JSON(none_as_null=True)),
     sqlite_with_rowid=False,
 )

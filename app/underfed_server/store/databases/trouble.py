@@ -22,7 +22,7 @@ RESTORE = (
 CORRUPTED = f"the file is damaged: {RESTORE}"
 FOREIGN = f"file is not a database: choose another with --db; or, if it was one, {RESTORE}"
 
-# By SQLite's message (sqlite.org/rescode.html): Python tells its code only from 3.11 on.
+# By SQLite's message (sqlite.org/rescode.html): Python has its code only from 3.11 on.
 _SQLITE = (
     ("disk is full", "the disk is full; free some space, and the service goes on by itself"),
     ("disk I/O error", "the disk fails, or is full: the kernel's log says which"),
@@ -49,10 +49,10 @@ _POSTGRESQL = {
 
 def trouble_of(error: BaseException) -> str | None:
     """The sentence; ``None``: the error lies in the statement, not in the database."""
-    told = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(told, sqlite3.Error):
-        return next((sentence for part, sentence in _SQLITE if part in str(told)), None)
-    return _of_postgresql(told) if isinstance(error, DBAPIError) else None
+    original = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(original, sqlite3.Error):
+        return next((sentence for part, sentence in _SQLITE if part in str(original)), None)
+    return _of_postgresql(original) if isinstance(error, DBAPIError) else None
 
 
 def refusal_of(error: BaseException) -> TryLaterError | None:
@@ -64,7 +64,7 @@ def refusal_of(error: BaseException) -> TryLaterError | None:
     return TryLaterError(f"the database cannot be read: {trouble}", retry_after_s=5)
 
 
-def tell(log: logging.Logger, error: Exception, what: str) -> None:
+def log_failure(log: logging.Logger, error: Exception, what: str) -> None:
     """Log that ``what`` failed on a thread that will try again: with a sentence where the database is in trouble, since
     that recurs with every try; else with a traceback.
     """
@@ -77,11 +77,11 @@ def tell(log: logging.Logger, error: Exception, what: str) -> None:
         log.error("%s", what, exc_info=error)
 
 
-def _of_postgresql(told: BaseException | None) -> str | None:
-    code = getattr(told, "sqlstate", None)
+def _of_postgresql(error: BaseException | None) -> str | None:
+    code = getattr(error, "sqlstate", None)
     if code is None:
         # The server was not reached or closed the connection: without an answer there is no code.
-        return _POSTGRESQL["08"] if type(told).__name__ == "OperationalError" else None
+        return _POSTGRESQL["08"] if type(error).__name__ == "OperationalError" else None
     return _POSTGRESQL.get(code[:2])
 
 
@@ -90,7 +90,7 @@ class TroubleLog:
 
     def __init__(self) -> None:
         self.trouble: str | None = None
-        self._told_at = 0.0
+        self._failed_at = 0.0
 
     def note(self, error: BaseException | None) -> str | None:
         """The trouble that ``error`` shows, if any; ``None`` as an error: a write succeeded."""
@@ -98,8 +98,8 @@ class TroubleLog:
         if trouble is not None and self.trouble is None:
             log.error("the database cannot be written: %s (%s)", trouble, getattr(error, "orig", error))
         if trouble is not None:
-            self.trouble, self._told_at = trouble, time.monotonic()
-        elif error is None and self.trouble is not None and time.monotonic() - self._told_at > CALM_S:
+            self.trouble, self._failed_at = trouble, time.monotonic()
+        elif error is None and self.trouble is not None and time.monotonic() - self._failed_at > CALM_S:
             log.warning("the database can be written again")
             self.trouble = None
         return trouble

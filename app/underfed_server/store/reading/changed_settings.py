@@ -36,8 +36,8 @@ class ChangedSettings:
     def __str__(self) -> str:
         """``num_workers was 1 before and is 3 since``."""
         names = sorted(name for name in {*self.before, *self.since} if self.before.get(name) != self.since.get(name))
-        told = (f"{name} was {self.before.get(name)} before and is {self.since.get(name)} since" for name in names)
-        return ", ".join(told)
+        changes = (f"{name} was {self.before.get(name)} before and is {self.since.get(name)} since" for name in names)
+        return ", ".join(changes)
 
 
 def read_changed_settings(reader: Reader, run_id: str, rank: int, loader: str) -> ChangedSettings | None:

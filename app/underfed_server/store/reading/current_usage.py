@@ -29,7 +29,7 @@ GOOD_FOR = timedelta(seconds=2)
 often."""
 
 STANDS_FOR = timedelta(seconds=15)
-"""How long a window tells of now: of a rank that has sent nothing since, it is not known what it uses."""
+"""How long a window stands for now: of a rank that has sent nothing since, it is not known what it uses."""
 
 MOST_AT_ONCE = 500
 """Runs in one database query."""
@@ -99,11 +99,11 @@ class RankNow:
 
 
 @dataclass(frozen=True)
-class RankHeard:
-    """What came of one rank."""
+class RankWindows:
+    """The newest windows that came of one rank."""
 
     at: datetime
-    """When the newest window was; where it was read from the database, when its run was heard of last."""
+    """When the newest window was; where it was read from the database, when its run was seen last."""
     order: tuple[int, int]
     """The incarnation, and its newest window."""
     windows: Sequence[_Window]
@@ -122,9 +122,9 @@ class CurrentUsage:
     what came before this process began.
     """
 
-    def __init__(self, *, hears_all: bool) -> None:
-        self._hears_all = hears_all
-        self._heard: dict[RankOfRun, RankHeard] = {}
+    def __init__(self, *, receives_all: bool) -> None:
+        self._receives_all = receives_all
+        self._newest: dict[RankOfRun, RankWindows] = {}
         self._looked_up: dict[str, datetime] = {}
         """Runs that the database was read for, and when; where all windows are noted, when the run was asked for."""
         self._most = MOST_KEPT
@@ -132,21 +132,21 @@ class CurrentUsage:
 
     def note(self, stored: Iterable[CountedWindow], now: datetime) -> None:
         """These windows were stored, in their order, each of the newest incarnation of its rank."""
-        if not self._hears_all:
+        if not self._receives_all:
             return
         with self._lock:
             for each in stored:
                 window = each.window
                 place, order = (window.run_id, window.rank), (window.incarnation, window.window_index)
-                known = self._heard.get(place)
+                known = self._newest.get(place)
                 before = known.windows if known is not None and known.order[0] == window.incarnation else ()
                 came = _Window(each.posted.body, each.posted.encoding)
                 windows = [] if window.end else [*before[1 - WINDOWS[-1] :], came]
-                self._heard[place] = RankHeard(now, order, windows)
-            if len(self._heard) > self._most:
+                self._newest[place] = RankWindows(now, order, windows)
+            if len(self._newest) > self._most:
                 self._forget(now)
 
-    def read(self, connection: Connection, run_ids: Iterable[str], now: datetime) -> dict[RankOfRun, RankHeard]:
+    def read(self, connection: Connection, run_ids: Iterable[str], now: datetime) -> dict[RankOfRun, RankWindows]:
         """Of every rank of these running runs that sent samples lately: what it uses is computed once it is asked for,
         which takes longer than to read it."""
         asked = set(run_ids)
@@ -155,31 +155,31 @@ class CurrentUsage:
         read = _read(connection, sorted(asked - known))
         with self._lock:
             for place, found in read.items():
-                heard = self._heard.get(place)
-                if heard is None or (found.order, len(found.windows)) >= (heard.order, len(heard.windows)):
-                    self._heard[place] = found
-            self._looked_up |= dict.fromkeys(asked if self._hears_all else asked - known, now)
+                noted = self._newest.get(place)
+                if noted is None or (found.order, len(found.windows)) >= (noted.order, len(noted.windows)):
+                    self._newest[place] = found
+            self._looked_up |= dict.fromkeys(asked if self._receives_all else asked - known, now)
             self._forget(now)
-            return {place: each for place, each in self._heard.items() if place[0] in asked and each.windows}
+            return {place: each for place, each in self._newest.items() if place[0] in asked and each.windows}
 
     def _is_known(self, run_id: str, now: datetime) -> bool:
-        return self._hears_all or now - self._looked_up[run_id] < GOOD_FOR
+        return self._receives_all or now - self._looked_up[run_id] < GOOD_FOR
 
     def _forget(self, now: datetime) -> None:
-        self._heard = {place: each for place, each in self._heard.items() if now - each.at < STANDS_FOR}
-        self._most = max(MOST_KEPT, 2 * len(self._heard))
+        self._newest = {place: each for place, each in self._newest.items() if now - each.at < STANDS_FOR}
+        self._most = max(MOST_KEPT, 2 * len(self._newest))
         if len(self._looked_up) > MOST_KEPT:
             self._looked_up = {run_id: at for run_id, at in self._looked_up.items() if now - at < STANDS_FOR}
 
 
-def _read(connection: Connection, run_ids: Sequence[str]) -> dict[RankOfRun, RankHeard]:
-    found: dict[RankOfRun, RankHeard] = {}
+def _read(connection: Connection, run_ids: Sequence[str]) -> dict[RankOfRun, RankWindows]:
+    found: dict[RankOfRun, RankWindows] = {}
     for count in WINDOWS:
         windows: dict[RankOfRun, list[_Window]] = defaultdict(list)
         for first in range(0, len(run_ids), MOST_AT_ONCE):
             for place, at, order, window in _windows(connection, run_ids[first : first + MOST_AT_ONCE], count):
                 windows[place].append(window)
-                found[place] = RankHeard(at, order, windows[place])
+                found[place] = RankWindows(at, order, windows[place])
         run_ids = sorted({run_id for (run_id, _), each in windows.items() if not _are_enough(_samples_of(each))})
     return found
 
@@ -195,7 +195,7 @@ def _enough(windows: Sequence[_Window]) -> Sequence[_Samples]:
 
 
 def _are_enough(windows: Collection[_Samples]) -> bool:
-    """Whether how fast each counter grows can be told from them."""
+    """Whether they show how fast each counter grows."""
     parts = [[part for each in windows if (part := getattr(each, kind)) is not None] for kind in ("process", "host")]
     sampled = [sum(len(each.at_us) for each in kind) for kind in parts if kind]
     return bool(sampled) and min(sampled) >= 2
@@ -204,7 +204,7 @@ def _are_enough(windows: Collection[_Samples]) -> bool:
 def _windows(
     connection: Connection, run_ids: Sequence[str], count: int
 ) -> Iterator[tuple[RankOfRun, datetime, tuple[int, int], _Window]]:
-    """The ``count`` newest windows of each rank's newest incarnation, oldest first, and when the run was heard of."""
+    """The ``count`` newest windows of each rank's newest incarnation, oldest first, and when the run was seen last."""
     run, rank, stream, hot = tables.run.c, tables.rank.c, tables.stream.c, tables.hot.c
     is_newest = and_(
         stream.run_id == rank.run_id, stream.rank == rank.rank, stream.incarnation == rank.incarnation,

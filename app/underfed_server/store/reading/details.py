@@ -193,20 +193,20 @@ _OF_EPOCH = tuple(EpochInfo.model_fields.keys() - {"start_us", "end_us"})
 
 
 def _epoch_info(row: RowMapping) -> EpochInfo:
-    told: dict[str, Any] = {name: row[name] for name in _OF_EPOCH} | on_run_clock(row)
+    values: dict[str, Any] = {name: row[name] for name in _OF_EPOCH} | on_run_clock(row)
     # Not checked again: each judgement reads the newest of every rank.
-    return EpochInfo.model_construct(**told)
+    return EpochInfo.model_construct(**values)
 
 
 def read_reasons(connection: Connection, run_id: str, loader: str | None) -> Mapping[str, str]:
     """Why facts were not measured, by the agents: the loader's reasons before the run's, low ranks before high ones."""
-    told: dict[str, str] = {}
+    found: dict[str, str] = {}
     for reasons in connection.execute(_REASONS, {"run_id": run_id}).scalars():
-        told |= reasons
+        found |= reasons
     info = connection.execute(_OF_LOADER, {"run_id": run_id, "loader": loader}).scalar()
     if info is not None:
-        told |= info.get("not_measured", {})
-    return told
+        found |= info.get("not_measured", {})
+    return found
 
 
 def _of_run(connection: Connection, table: Table, run_id: str) -> Sequence[RowMapping]:
@@ -214,14 +214,14 @@ def _of_run(connection: Connection, table: Table, run_id: str) -> Sequence[RowMa
 
 
 def _hosts(ranks: Iterable[RowMapping]) -> list[HostFacts]:
-    told = {rank["hostname"]: rank["host"] for rank in ranks if rank["hostname"] and rank["host"]}
-    return [host_facts(hostname, host) for hostname, host in told.items()]
+    reported = {rank["hostname"]: rank["host"] for rank in ranks if rank["hostname"] and rank["host"]}
+    return [host_facts(hostname, host) for hostname, host in reported.items()]
 
 
-def host_facts(hostname: str, told: Mapping[str, Any]) -> HostFacts:
+def host_facts(hostname: str, reported: Mapping[str, Any]) -> HostFacts:
     """Facts that this version knows: an older agent sends fewer, a newer one sends others as well."""
     known = HostFacts.model_fields.keys() - {"hostname"}
-    return HostFacts(hostname=hostname, **{name: told.get(name) for name in known})
+    return HostFacts(hostname=hostname, **{name: reported.get(name) for name in known})
 
 
 def _storage(ranks: Iterable[RowMapping], rows: Iterable[RowMapping]) -> list[StoragePlace]:

@@ -79,7 +79,7 @@ class LoaderStacks:
     """Of places whose time may have been spent in other lines of their function: among which."""
     earlier: Samples = field(default_factory=dict)
     later: Samples = field(default_factory=dict)
-    """All stacks of about the first and the second half of the time, of ranks that tell them apart."""
+    """All stacks of about the first and the second half of the time, of ranks that distinguish them."""
 
 
 Version = tuple[tuple[int, int, int], ...]

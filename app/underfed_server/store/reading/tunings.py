@@ -51,7 +51,7 @@ Tunings = Mapping[tuple[int, str], Tuned]
 
 
 def tuned_of(tunings: Tunings, rank: int, loader: str) -> Tuned | None:
-    """The ranks of a host switch at the same step, and the lowest of them tells of all. ``None``: not tuned."""
+    """The ranks of a host switch at the same step, and the lowest of them reports for all. ``None``: not tuned."""
     leading = max((each for each, name in tunings if name == loader and each <= rank), default=None)
     return None if leading is None else tunings[leading, loader]
 
@@ -76,8 +76,8 @@ def _tuned(rank: int, sent: wire.Tuning, track: Track | None, before: Tuned | No
     trials = tuple(_trials(rank, sent.trials, first, steps, us))
     kept_from = None if sent.kept_from_step is None else sent.kept_from_step + steps
     same = {name: getattr(sent, name) for name in Tuning.model_fields.keys() & set(sent.__struct_fields__)}
-    told = Tuning(**same | {"rank": rank, "kept_from_step": kept_from})
-    return Tuned(told, (*earlier, *trials), _changed(told, trials) if is_newest else None, sent.why_no_workers)
+    tuning = Tuning(**same | {"rank": rank, "kept_from_step": kept_from})
+    return Tuned(tuning, (*earlier, *trials), _changed(tuning, trials) if is_newest else None, sent.why_no_workers)
 
 
 def _trials(rank: int, sent: Sequence[wire.Trial], first_search: int, steps: int, us: int) -> Iterator[Trial]:

@@ -76,8 +76,8 @@ class WorkerRecord:
         """Where the start was not seen: when the process before it was last seen."""
         if self.lives and self.lives[-1].start_us is not None:
             return self.lives[-1].start_us
-        heard = [instant for life in self.lives[:-1] for instant in (life.start_us, life.end_us)]
-        return max((instant for instant in heard if instant is not None), default=0)
+        seen = [instant for life in self.lives[:-1] for instant in (life.start_us, life.end_us)]
+        return max((instant for instant in seen if instant is not None), default=0)
 
 
 def read_workers(reader: Reader, run_id: str, rank: int, loader: str) -> list[WorkerRecord]:

@@ -63,7 +63,7 @@ class AuditFilter:
     within: Projects = None
     """The projects that the caller sees."""
     administered: Projects = None
-    """Those that the caller administers: of others nothing is told of who has access."""
+    """Those that the caller administers: of others it is not shown who has access."""
 
 
 def add_entry(connection: Connection, now: datetime, by: Author, of: AuditOf) -> None:

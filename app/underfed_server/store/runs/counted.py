@@ -41,7 +41,7 @@ class Counted:
 
 
 class ToCount(NamedTuple):
-    """What a verdict tells of its run that is counted."""
+    """What is counted of a run by its verdict."""
 
     bound: str | None
     """``None``: the run has not ended."""
@@ -61,18 +61,18 @@ _OF_RUN = select(tables.counted_run).where(_run.run_id == bindparam("run_id"))
 _LOST = select(_loss.cause, _loss.gpu_lost_us).where(_loss.run_id == bindparam("run_id"))
 
 
-def count_run(connection: Connection, run_id: str, row: RowMapping, told: ToCount) -> None:
-    """Add what is ``told`` and was not counted yet. ``row``: the run's."""
-    if told.gpu_lost_us is None and told.bound is None:
+def count_run(connection: Connection, run_id: str, row: RowMapping, new: ToCount) -> None:
+    """Add what was not counted yet of ``new``. ``row``: the run's."""
+    if new.gpu_lost_us is None and new.bound is None:
         return
     # Project and user stay those that it was first counted for, as the amounts do.
     found = connection.execute(_OF_RUN, {"run_id": run_id}).mappings().first()
     known = dict(found or {"project": row["project"], "user": row["user"], "bound": None, "gpu_us": 0})
-    gpu_us = known["gpu_us"] if told.gpu_lost_us is None else max(known["gpu_us"], told.gpu_us or 0)
+    gpu_us = known["gpu_us"] if new.gpu_lost_us is None else max(known["gpu_us"], new.gpu_us or 0)
     of_run = {"run_id": run_id, "project": known["project"], "user": known["user"]}
-    put(connection, tables.counted_run, of_run | {"bound": known["bound"] or told.bound, "gpu_us": gpu_us})
-    if told.gpu_lost_us:
-        _count_loss(connection, of_run | {"cause": told.cause}, told.gpu_lost_us)
+    put(connection, tables.counted_run, of_run | {"bound": known["bound"] or new.bound, "gpu_us": gpu_us})
+    if new.gpu_lost_us:
+        _count_loss(connection, of_run | {"cause": new.cause}, new.gpu_lost_us)
 
 
 def _count_loss(connection: Connection, key: Mapping[str, str], lost_us: int) -> None:

@@ -15,20 +15,20 @@ from underfed_server.store.databases import tables
 from underfed_server.store.databases.dialects import change, put
 from underfed_server.store.runs.counted import ToCount, count_run, to_count
 from underfed_server.store.runs.read_rates import columns_of, save_read_rate
-from underfed_server.store.runs.status import LOST_AFTER, status_column, status_heard_within
+from underfed_server.store.runs.status import LOST_AFTER, status_column, status_seen_within
 from underfed_server.store.runs.summaries import OF_FINAL, is_final, run_columns
 
 # Built once: building a statement costs more than running it.
 _known = tables.diagnosis.c
 _LAST = select(_known.body, _known.judged_at).where(_known.run_id == bindparam("run_id"))
-_HEARD = ("earliest", "latest")
-_HEARD = ("earliest", "latest")
+_WITHIN = ("earliest", "latest")
+_WITHIN = ("earliest", "latest")
 # Names other than the columns': those stand for what is set.
 _JUDGED_AGAIN = update(tables.diagnosis).where(_known.run_id == bindparam("of"), _known.body == bindparam("same"))
 _NOTED = (
     update(tables.run)
     .where(tables.run.c.run_id == bindparam("of"))
-    .values(judged_status=status_heard_within(*(bindparam(name, type_=tables.Instant) for name in _HEARD)))
+    .values(judged_status=status_seen_within(*(bindparam(name, type_=tables.Instant) for name in _WITHIN)))
 )
 
 
@@ -112,9 +112,9 @@ def note_judged(
     is not in it.
     """
     as_of = as_of or now
-    heard = {"earliest": as_of - LOST_AFTER, "latest": as_of + LOST_AFTER}
+    within = {"earliest": as_of - LOST_AFTER, "latest": as_of + LOST_AFTER}
     values = {"of": run_id, "judged_at": as_of, "changed_at": now, "spark": list(spark)}
-    connection.execute(_NOTED, heard | values)
+    connection.execute(_NOTED, within | values)
 
 
 def unjudged(connection: Connection, now: datetime) -> list[str]:
@@ -148,7 +148,7 @@ def _figures(diagnosis: Diagnosis) -> dict[str, Any]:
     gain, least, _ = best.gain_of_run if best else (None, None, None)
     carried = next((entry for entry in diagnosis.ledger if entry.run_id == diagnosis.run_id), None)
     return {name: getattr(diagnosis, name) for name in same} | {
-        "data_stall_fraction": diagnosis.told_stall_fraction,
+        "data_stall_fraction": diagnosis.stated_stall_fraction,
         "cause": diagnosis.causes[0].cause if diagnosis.causes else None,
         **{f"max_{name}": _most(diagnosis, name) for name in OF_RANKS},
         "step_us": diagnosis.anatomy.step_us if diagnosis.anatomy else None,

@@ -18,7 +18,7 @@ from underfed_server.store.runs.status import status_column
 from underfed_server.store.runs.summaries import find_row, name_of, read_summary
 
 KEEP_DELETED = timedelta(days=30)
-"""How long after it was deleted a run can be restored, unless the service is told otherwise."""
+"""How long after it was deleted a run can be restored, unless the settings say otherwise."""
 
 ROWS_AT_ONCE = 200
 """Rows removed in one transaction: a long run has tens of thousands, and windows wait meanwhile."""

@@ -27,7 +27,7 @@ _run, _rank, _loader, _track, _tag, _storage = (
 NAME: ColumnElement[str] = func.coalesce(_run.edited_name, _run.name)
 """The run's name, edited or from the agent."""
 
-_ORDERS: Mapping[str, Callable[[ColumnElement[Any], Any], Condition]] = {
+_ORDERINGS: Mapping[str, Callable[[ColumnElement[Any], Any], Condition]] = {
     ":": eq, "=": eq, "!=": lambda column, value: column != value, "<": lt, "<=": le, ">": gt, ">=": ge,
 }  # fmt: skip
 _OLDER = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -97,13 +97,13 @@ def _choice(column: ColumnElement[Any], operator: str, value: Any) -> Condition:
 
 def _number(column: ColumnElement[Any], operator: str, value: Any) -> Condition:
     # Float, whatever the column is: a bound of 1.5 must not become 2.
-    return _ORDERS[operator](column, literal(value, Float))
+    return _ORDERINGS[operator](column, literal(value, Float))
 
 
 def _when(column: ColumnElement[Any], operator: str, value: Any, now: datetime) -> Condition:
     if isinstance(value, Age):
         # Older than seven days means before the instant seven days ago, so the comparison is reversed.
-        return _ORDERS[_OLDER[operator]](column, _ago(value, now))
+        return _ORDERINGS[_OLDER[operator]](column, _ago(value, now))
     assert isinstance(value, Period)
     within = and_(column >= value.first, column < value.end)
     periods = {

@@ -35,15 +35,15 @@ def count_by_status(connection: Connection, now: datetime, *conditions: ColumnEl
 
 def status_column(now: datetime) -> ColumnElement[str]:
     """The same as :func:`status_of`, for the database to filter by."""
-    return status_heard_within(now - LOST_AFTER, now + LOST_AFTER)
+    return status_seen_within(now - LOST_AFTER, now + LOST_AFTER)
 
 
-def status_heard_within(earliest: Any, latest: Any) -> ColumnElement[str]:
-    """Likewise, where who was heard of between these two instants is there; they may be parameters of a statement."""
+def status_seen_within(earliest: Any, latest: Any) -> ColumnElement[str]:
+    """Likewise, where a run seen between these two instants is there; they may be parameters of a statement."""
     run = tables.run.c
-    is_heard = run.last_seen_at.between(earliest, latest)
+    is_seen = run.last_seen_at.between(earliest, latest)
     return case(
-        ((run.open_ranks > 0) & is_heard, "running"),
+        ((run.open_ranks > 0) & is_seen, "running"),
         (run.crashed_ranks > 0, "crashed"),
         (run.open_ranks > 0, "lost"),
         else_="finished",

@@ -85,7 +85,7 @@ def name_of(row: RowMapping) -> str:
 
 
 OF_FINAL = ("judged_at", "last_seen_at", "judged_status")
-"""What :func:`is_final` is told by."""
+"""What :func:`is_final` looks at."""
 
 
 def is_final(row: RowMapping) -> bool:

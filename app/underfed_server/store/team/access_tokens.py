@@ -72,8 +72,8 @@ def can_administer(connection: Connection, now: datetime) -> bool:
 
 def list_tokens(connection: Connection) -> list[TokenInfo]:
     """The newest first, expired ones too."""
-    told = (tables.token.c[name] for name in TokenInfo.model_fields)
-    statement = select(*told).order_by(tables.token.c.made_at.desc(), tables.token.c.token_id)
+    columns = (tables.token.c[name] for name in TokenInfo.model_fields)
+    statement = select(*columns).order_by(tables.token.c.made_at.desc(), tables.token.c.token_id)
     return [TokenInfo(**row) for row in connection.execute(statement).mappings()]
 
 

@@ -73,18 +73,18 @@ def read_runs_on_hosts(
 _rank = tables.rank.c
 _RANKS = select(
     _rank.run_id, _rank.rank, _rank.hostname,
-    *(cast(told, Text).label(told.name) for told in (_rank.host, _rank.devices, _rank.not_measured)),
+    *(cast(column, Text).label(column.name) for column in (_rank.host, _rank.devices, _rank.not_measured)),
 ).where(_rank.hostname.is_not(None))  # fmt: skip
 
 
 def read_ranks_on_hosts(connection: Connection, run_ids: Iterable[str]) -> list[RankOnHost]:
     """All ranks of these runs whose host is known."""
-    # Most of what ranks of a run tell of their host is the same, word for word: each text is decoded once.
-    told, devices = cache(_decoded), cache(lambda text: tuple(Device(**each) for each in _decoded(text)))
+    # Most of what ranks of a run report of their host is the same, word for word: each text is decoded once.
+    facts, devices = cache(_decoded), cache(lambda text: tuple(Device(**each) for each in _decoded(text)))
     rows = connection.execute(_RANKS.where(_rank.run_id.in_(list(run_ids))).order_by(_rank.run_id, _rank.rank))
     return [
         RankOnHost(
-            row.run_id, row.rank, row.hostname, told(row.host) or {}, devices(row.devices), told(row.not_measured)
+            row.run_id, row.rank, row.hostname, facts(row.host) or {}, devices(row.devices), facts(row.not_measured)
         )
         for row in rows
     ]

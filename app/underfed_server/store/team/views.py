@@ -58,9 +58,9 @@ def change_view(
         _require_free(connection, changes["name"], project)
     connection.execute(update(tables.view).where(tables.view.c.view_id == view_id).values(changed_at=now, **changes))
     after = View(**_row(connection, view_id, project))
-    told = [{"name": each["name"], "query": each["query"]} for each in (dict(before), after.model_dump())]
-    if told[0] != told[1]:
-        add_entry(connection, now, by, AuditOf("view_changed", before["name"], project, None, *told))
+    contents = [{"name": each["name"], "query": each["query"]} for each in (dict(before), after.model_dump())]
+    if contents[0] != contents[1]:
+        add_entry(connection, now, by, AuditOf("view_changed", before["name"], project, None, *contents))
     return after
 
 

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from underfed_server.store.databases.trouble import tell
+from underfed_server.store.databases.trouble import log_failure
 
 CLOSING_S = 1.5
 
@@ -59,6 +59,6 @@ class PeriodicThread:
             try:
                 rest_s = self._work()
             except Exception as error:
-                tell(self._log, error, self._failed)
+                log_failure(self._log, error, self._failed)
                 rest_s = self._failed_s
             self.rest(rest_s)

@@ -40,14 +40,14 @@ class Retention:
         self,
         store: Store,
         for_all: RetentionPolicy,
-        tell: Callable[[RunSummary], None] = lambda run: None,  # noqa: ARG005
+        notify: Callable[[RunSummary], None] = lambda run: None,  # noqa: ARG005
     ) -> None:
-        """``for_all``: the policy of projects without one of their own. ``tell`` is called with each run that was
+        """``for_all``: the policy of projects without one of their own. ``notify`` is called with each run that was
         archived or deleted; it must not block.
         """
         self._store = store
         self._for_all = for_all
-        self._tell = tell
+        self._notify = notify
         self._thread = PeriodicThread("retention", self._work, failed="old rows could not be deleted", failed_s=EVERY_S)
         self.start = self._thread.start
         self.close = self._thread.close
@@ -63,7 +63,7 @@ class Retention:
             while not self._thread.is_closing and any(policy.ages):
                 changed = self._store.age_runs(project, policy.ages)
                 for run_id in changed:
-                    self._tell(self._store.state(run_id))
+                    self._notify(self._store.state(run_id))
                 if not changed:
                     break
                 self._thread.rest(REST_S)

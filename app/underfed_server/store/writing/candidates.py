@@ -1,4 +1,4 @@
-"""What a run that tunes itself is to try, told in the answer to a window that asks for it."""
+"""What a run that tunes itself is to try, sent in the answer to a window that asks for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def with_candidates(
     asking = {posted.window.run_id for posted in posted_windows if waiting_loaders(posted.window)}
     known = _read(connection, asking) if asking else {}
     return [
-        _told(outcome, posted.window, known.get(posted.window.run_id) or ())
+        _answer(outcome, posted.window, known.get(posted.window.run_id) or ())
         for posted, outcome in zip(posted_windows, outcomes, strict=True)
     ]
 
@@ -29,7 +29,7 @@ def waiting_loaders(window: Window) -> set[str]:
     return {each.loader for each in window.tuning if each.status == "waiting"}
 
 
-def _told(outcome: Outcome, window: Window, known: Sequence[Any]) -> Outcome:
+def _answer(outcome: Outcome, window: Window, known: Sequence[Any]) -> Outcome:
     if not isinstance(outcome, Ack) or not known:
         return outcome
     loaders = waiting_loaders(window)

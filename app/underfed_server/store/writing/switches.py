@@ -1,8 +1,8 @@
-"""How the hosts of a run switch settings at the same step: what each tells, and what the others told, in the answer to
+"""How the hosts of a run switch settings at the same step: what each sends, and what the others sent, in the answer to
 its window.
 
-The host of rank 0 leads. It plans a switch once all ranks are heard of, and hears how many have done it; the others
-hear of the plan. In the database, since a run's hosts may talk to different processes of the service.
+The host of rank 0 leads. It plans a switch once all ranks have sent something, and is sent how many have done it; the
+others are sent the plan. In the database, since a run's hosts may talk to different processes of the service.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ LEADS = 0
 _kept = tables.host_switch.c
 
 
-class LastTold(msgspec.Struct, frozen=True, gc=False):
-    """What the first rank of a host told last."""
+class SentSwitch(msgspec.Struct, frozen=True, gc=False):
+    """What the first rank of a host sent last."""
 
     rank: int
     incarnation: int
@@ -47,9 +47,9 @@ def with_switches(
         if posted.window.switch is not None and isinstance(outcome, Ack)
     ]
     _keep(connection, [window for window, outcome in taken if outcome.is_new])
-    told = _read(connection, {window.run_id for window, _ in taken})
+    sent = _read(connection, {window.run_id for window, _ in taken})
     return [
-        replace(outcome, switch=answer_to(posted.window, told[posted.window.run_id]))
+        replace(outcome, switch=answer_to(posted.window, sent[posted.window.run_id]))
         if posted.window.switch is not None and isinstance(outcome, Ack)
         else outcome
         for posted, outcome in zip(posted_windows, outcomes, strict=True)
@@ -80,35 +80,35 @@ def _row(window: Window) -> dict[str, Any]:
     }
 
 
-def _read(connection: Connection, run_ids: set[str]) -> Mapping[str, list[LastTold]]:
+def _read(connection: Connection, run_ids: set[str]) -> Mapping[str, list[SentSwitch]]:
     """By run, in the order of ranks."""
-    found: dict[str, list[LastTold]] = defaultdict(list)
+    found: dict[str, list[SentSwitch]] = defaultdict(list)
     columns = _kept.run_id, _kept.rank, _kept.incarnation, _kept.window_index, _kept.body
     rows = select(*columns).where(_kept.run_id.in_(run_ids)).order_by(_kept.run_id, _kept.rank)
     for row in connection.execute(rows):
         switch = msgspec.convert(row.body, Switch)
-        found[row.run_id].append(LastTold(row.rank, row.incarnation, row.window_index, switch))
+        found[row.run_id].append(SentSwitch(row.rank, row.incarnation, row.window_index, switch))
     return found
 
 
-def answer_to(window: Window, rows: Sequence[LastTold]) -> dict[str, Any]:
+def answer_to(window: Window, rows: Sequence[SentSwitch]) -> dict[str, Any]:
     """``rows``: of its run, its own among them."""
     ranks, crew = sum(row.switch.ranks for row in rows), sum(row.incarnation for row in rows)
     lead = next((row for row in rows if row.rank == LEADS), None)
-    told: dict[str, Any] = {"ranks": ranks, "crew": crew}
+    answer: dict[str, Any] = {"ranks": ranks, "crew": crew}
     if window.rank == LEADS:
-        return told | _done(lead, [row.switch for row in rows if row.rank != LEADS])
+        return answer | _done(lead, [row.switch for row in rows if row.rank != LEADS])
     if lead is None:
-        return told
-    told |= {"lead_window_index": lead.window_index, "is_searching": lead.switch.is_searching}
+        return answer
+    answer |= {"lead_window_index": lead.window_index, "is_searching": lead.switch.is_searching}
     plan = lead.switch.plan
     # Another crew than it was made for: a process was started again since, and counts its steps anew.
     if plan is not None and plan.crew == crew and window.switch is not None and window.switch.seen != plan.number:
-        told["plan"] = msgspec.to_builtins(plan)
-    return told
+        answer["plan"] = msgspec.to_builtins(plan)
+    return answer
 
 
-def _done(lead: LastTold | None, others: Sequence[Switch]) -> dict[str, Any]:
+def _done(lead: SentSwitch | None, others: Sequence[Switch]) -> dict[str, Any]:
     """How far the other hosts are with the newest plan."""
     plan = None if lead is None else lead.switch.plan
     if plan is None:
