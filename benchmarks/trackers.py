@@ -133,11 +133,11 @@ def mlflow_target(directory: Path) -> Target:
 def taken_by(writer: TrackerWriter) -> str:
     with patch("underfed.collector.trackers.tracker_writer.EVERY_S", 0.0):
         writer.read()
-        writer.tell(KNOWN)
+        writer.pass_on(KNOWN)
         process = psutil.Process(writer.pid)
         first_s = cpu_when_quiet(process)
         for _ in range(LINES):
-            writer.tell(KNOWN)
+            writer.pass_on(KNOWN)
         last_s = cpu_when_quiet(process)
         memory = process.memory_info().rss
         writer.end()

@@ -12,7 +12,14 @@ import pytest
 from tests.fakes.launching import run_under
 from tests.fakes.service import Service, is_preliminary, wait_until
 from tests.never_breaks.evidence import push
-from underfed.collector.reading.ends import UNKNOWN_STATUS, UNTOLD, end_of, end_while_leaving, launchers_word, read_mark
+from underfed.collector.reading.ends import (
+    UNKNOWN_STATUS,
+    UNREPORTED,
+    end_of,
+    end_while_leaving,
+    launchers_word,
+    read_mark,
+)
 from underfed.collector.wire import as_json
 from underfed.exchange import run_files
 from underfed.exchange.facts import End, Leaving, write_facts
@@ -35,9 +42,9 @@ WORDS = Leaving("ValueError: the loss is not a number")
         (-9, None, End("crashed", "killed by SIGKILL", -9)),
         (5, None, End("crashed", "the process ended without marking its end, exit code 5", 5)),
         (0, None, End("finished", "the process ended without marking its end, exit code 0", 0)),
-        (None, Leaving(), End("finished", UNTOLD)),
-        (None, WORDS, End("crashed", f"{WORDS.last_words} ({UNTOLD})")),
-        (None, None, End("crashed", f"the process ended without marking its end, {UNTOLD}")),
+        (None, Leaving(), End("finished", UNREPORTED)),
+        (None, WORDS, End("crashed", f"{WORDS.last_words} ({UNREPORTED})")),
+        (None, None, End("crashed", f"the process ended without marking its end, {UNREPORTED}")),
     ],
 )
 def test_the_status_decides_and_words_explain(status: int | None, mark: Leaving | None, end: End) -> None:

@@ -32,7 +32,7 @@ def made_steps(step_us: list[int | None], data_wait_us: list[int], loader: str =
 def told_of(*steps: Steps, epochs: list[Epoch] | None = None) -> dict[str, Any]:
     rank = RankFigures()
     rank.feed(0, steps, epochs or [])
-    return dict(rank.told() or {})
+    return dict(rank.take() or {})
 
 
 def made_epoch(loader: str, *, graph_built: bool) -> Epoch:
@@ -62,9 +62,9 @@ def test_too_few_steps_for_a_verdict_are_counted_as_the_service_counts_them() ->
 
 def test_without_a_step_there_is_no_figure() -> None:
     rank = RankFigures()
-    assert rank.told() is None
+    assert rank.take() is None
     rank.feed(0, [made_steps([10] * WARM_UP, [5] * WARM_UP)], [])
-    found = rank.told()
+    found = rank.take()
     assert found is not None
     assert {name: found[name] for name in figures.OF_STEPS} == {**dict.fromkeys(figures.OF_STEPS), "steps": 0}
 
@@ -87,12 +87,12 @@ def test_recent_figures_are_of_the_newest_minute() -> None:
     rank = RankFigures()
     rank.feed(0, [made_steps([10] * 25, [0] * 25)], [])
     rank.feed(RECENT_US + 1, [made_steps([10] * 20, [5] * 20)], [])
-    found = rank.told()
+    found = rank.take()
     assert found is not None
     assert (found["steps"], found["data_stall_fraction"]) == (40, 0.25)
     assert (found["recent"]["steps"], found["recent"]["data_stall_fraction"]) == (20, 0.5)
     rank.feed(3 * RECENT_US, [], [])
-    assert (rank.told() or {})["recent"]["steps"] == 0
+    assert (rank.take() or {})["recent"]["steps"] == 0
 
 
 def test_an_empty_queue_is_counted_per_request() -> None:
@@ -127,7 +127,7 @@ def test_figures_of_real_trainings_are_what_their_windows_say(name: str) -> None
         rank.feed(window["end_us"], steps, epochs)
         for each in steps:
             rows.setdefault(each.loader, []).extend(zip(each.step_us, each.data_wait_us, strict=True))
-    found = rank.told()
+    found = rank.take()
     if found is None:
         assert not rows
         return

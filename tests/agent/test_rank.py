@@ -283,10 +283,10 @@ for port in ports:
 
 
 @pytest.mark.parametrize("variables", [{"RAY_JOB_ID": "01000000"}, {}])
-def test_ranks_that_were_told_within_a_process_started_for_any_task_are_one_run(
+def test_ranks_that_were_set_within_a_process_started_for_any_task_are_one_run(
     tmp_path: Path, variables: dict[str, str]
 ) -> None:
-    """As Ray Train does it: its processes start without a rank, and are told one, and where to meet, when a training
+    """As Ray Train does it: its processes start without a rank, and are given one, and where to meet, when a training
     begins. Another training of the same job meets elsewhere."""
     worker = tmp_path / "worker.py"
     worker.write_text(WORKER)

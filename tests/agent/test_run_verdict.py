@@ -251,7 +251,7 @@ def test_what_came_of_tuning_is_said_for_a_process_that_could_not(
     config = read_config({"UNDERFED_URL": "http://head:7077"})
     report_verdict(config, ["run-1"], 60.0)
     assert said not in printed
-    report_verdict(config, ["run-1"], 60.0, is_tuning_untold=True)
+    report_verdict(config, ["run-1"], 60.0, is_tuning_unreported=True)
     assert said in printed
 
 

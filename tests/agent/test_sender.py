@@ -220,8 +220,8 @@ def test_the_service_may_ask_for_the_run_again(service: Service, spool: Spool, s
     keep(spool, 1)
     service.wants_run = True
     send_all(sender)
-    assert [stream for stream, told in sender.take_told().items() if told.wants_run] == [STREAM]
-    assert sender.take_told() == {}
+    assert [stream for stream, reply in sender.take_replies().items() if reply.wants_run] == [STREAM]
+    assert sender.take_replies() == {}
 
 
 def test_the_services_verdict_is_known_while_it_repeats_it(

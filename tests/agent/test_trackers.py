@@ -407,7 +407,7 @@ def test_what_a_callback_logs_by_itself_the_collector_does_not(
     )
     writer = TrackerWriter(tmp_path)
     writer.read()
-    writer.tell({**told, "page": PAGE})
+    writer.pass_on({**told, "page": PAGE})
     assert (writer.pid is not None) == bool(logs)
     writer.end()
     writer.wait(60)

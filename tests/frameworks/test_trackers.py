@@ -82,7 +82,7 @@ def test_a_trainer_that_is_not_recorded_gets_no_callback(monkeypatch: pytest.Mon
 def test_lightnings_loggers_are_told_the_verdict_or_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     from underfed.integrations.lightning import UnderfedCallback
 
-    for name in ("logs_by_callback", "tells_words"):
+    for name in ("logs_by_callback", "logs_words"):
         monkeypatch.setattr(control._state, name, False)
     last_words = {"page": "http://host:7077/runs/r", "bound": "not judged: 12 of 25 steps"}
     monkeypatch.setattr(control, "last_words", lambda: last_words)
@@ -95,7 +95,7 @@ def test_lightnings_loggers_are_told_the_verdict_or_why_there_is_none(monkeypatc
     callback.on_fit_end(SimpleNamespace(is_global_zero=True, callbacks=[callback], loggers=loggers))
     assert summary == {f"underfed/{name}": word for name, word in last_words.items()}
     assert tags == {("m1", f"underfed.{name}"): word for name, word in last_words.items()}
-    assert control._state.logs_by_callback and control._state.tells_words
+    assert control._state.logs_by_callback and control._state.logs_words
 
 
 def test_what_fails_is_counted_and_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.jobs import end, last_line, start_job
 from tests.fakes.service import Service, wait_until
 from tests.never_breaks.evidence import assert_all_arrived, delivered
-from underfed.collector.reading.ends import UNTOLD
+from underfed.collector.reading.ends import UNREPORTED
 from underfed.host.process_end import ProcessEnd
 
 pytestmark = pytest.mark.usefixtures("forked_collectors")
@@ -88,12 +88,12 @@ def test_output_exit_code_and_last_words_are_the_jobs_own(
         assert recorded.get("exit_reason", "").startswith(reason or "")
         assert ("exit_reason" in recorded) == (reason is not None)
     elif how in STATUS:
-        assert UNTOLD in recorded["exit_reason"]
+        assert UNREPORTED in recorded["exit_reason"]
     else:
         assert recorded["status"] == "crashed"
         assert recorded["exit_reason"] in (
             reason,
-            f"the process ended without marking its end, {UNTOLD}",
+            f"the process ended without marking its end, {UNREPORTED}",
         )
 
 

@@ -316,9 +316,9 @@ AGENT = (
         ("tests/agent/test_all_spools.py",),
     ),
     Fault(
-        "ranks that Ray told within their processes are a run each",
+        "ranks that Ray set within their processes are a run each",
         "agent/underfed/exchange/rank.py",
-        "was_told_within(names) if names else RAY_JOB in environ",
+        "was_set_within(names) if names else RAY_JOB in environ",
         "False",
         ("tests/agent/test_rank.py",),
         escapes_before=True,

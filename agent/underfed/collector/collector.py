@@ -87,7 +87,7 @@ class Collector:
         while time.monotonic() < self._leave_at and (
             deadline is None or (time.monotonic() < deadline and not self._is_done())
         ):
-            self._ranks.hear(self._sender.take_told(), self._spool.take_holes())
+            self._ranks.receive(self._sender.take_replies(), self._spool.take_holes())
             self._ranks.judged, self._ranks.verdict = self._sender.judged, self._sender.verdict
             self._ranks.is_answered = not self._sender.is_failing
             self._ranks.tick()

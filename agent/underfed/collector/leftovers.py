@@ -78,7 +78,7 @@ def is_dead(run_directory: Path) -> bool:
     """Whether none of its ranks runs any more.
 
     Raises:
-        OSError, ValueError, KeyError: that cannot be told.
+        OSError, ValueError, KeyError: that is not known.
     """
     return all(_is_gone(path) for path in run_files.rank_directories(run_directory))
 

@@ -31,7 +31,7 @@ from underfed.exchange.facts import End, LoaderFacts, Origin, read_facts
 from underfed.exchange.guard import count_failures
 from underfed.exchange.parts import write_part
 from underfed.exchange.run_files import RingName
-from underfed.exchange.switch import HEARD, Switch
+from underfed.exchange.switch import ANSWER_FILE, Switch
 from underfed.host import procfs
 from underfed.host.clock import now_ns, to_us
 from underfed.host.process_end import ProcessEnd, wait_for_one
@@ -93,8 +93,8 @@ class RankStream:
         self.failures = 0
         """Errors of the collector's own in this stream."""
         self._sent_switch: Switch | None = None
-        self._heard: Mapping[str, Any] = {}
-        self._heard_at = 0.0
+        self._switch_answer: Mapping[str, Any] = {}
+        self._answered_at = 0.0
         self._is_storages_turn = True
         self.costly_at_us = 0
         """When its last costly sample was taken: ranks take turns."""
@@ -115,8 +115,8 @@ class RankStream:
         return self._awaited_at is not None
 
     @property
-    def tells_trackers(self) -> bool:
-        """The verdict is told to a run of a tracker from here."""
+    def logs_verdict(self) -> bool:
+        """The verdict is logged to a run of a tracker from here."""
         return self.origin.rank == 0 and self.trackers.has_runs
 
     @property
@@ -131,7 +131,7 @@ class RankStream:
 
     def seen_end(self) -> SeenEnd | None:
         """How the recording ended, if it did. While its process is leaving, that is known in part; once it is gone, as
-        kernel or launcher tell it."""
+        kernel or launcher report it."""
         is_running = self.is_running()
         mark = read_mark(self.directory)
         if isinstance(mark, End):
@@ -149,13 +149,13 @@ class RankStream:
         return is_gone or self.end_mark.exists()
 
     def is_hurried(self) -> bool:
-        """Whether the run's other hosts wait for what this one tells them, or it for them. Few runs have any."""
+        """Whether the run's other hosts wait for what this one reports to them, or it for them. Few runs have any."""
         if self._facts.switch is None:
             return False
         self._facts.read()
-        told = self._facts.switch
-        is_searching = told.is_searching or self._heard.get("is_searching") is True
-        return told != self._sent_switch or (is_searching and time.monotonic() - self._heard_at < HURRIED_S)
+        switch = self._facts.switch
+        is_searching = switch.is_searching or self._switch_answer.get("is_searching") is True
+        return switch != self._sent_switch or (is_searching and time.monotonic() - self._answered_at < HURRIED_S)
 
     def is_verdict_wanted(self) -> bool:
         """Whether its process has begun to wait for the verdict on all that it recorded."""
@@ -167,12 +167,12 @@ class RankStream:
         kept = self._resume.kept_index
         self._awaited_index = -1 if kept is None else kept
 
-    def hear(self, answer: Mapping[str, Any]) -> None:
-        """What the run's other hosts tell this one: its training process finds it in a file."""
-        self._heard_at = time.monotonic()
-        if answer != self._heard:
-            self._heard = answer
-            write_part(self.directory / HEARD, answer)
+    def receive(self, answer: Mapping[str, Any]) -> None:
+        """What the run's other hosts reported to this one: its training process finds it in a file."""
+        self._answered_at = time.monotonic()
+        if answer != self._switch_answer:
+            self._switch_answer = answer
+            write_part(self.directory / ANSWER_FILE, answer)
 
     def check_workers_at_end(self) -> None:
         """The recording has ended: a worker that is gone while the training process still waits for us has died.
@@ -275,7 +275,7 @@ class RankStream:
         ``judged``: the newest window that the verdict is known to include. ``is_answered``: the service answers.
         """
         not_judged = None if verdict.get("bound") else figures.NOT_YET if is_answered else figures.NO_ANSWER
-        if self._figures.has_news or (verdict, not_judged) != self._published:
+        if self._figures.has_new_steps or (verdict, not_judged) != self._published:
             self._publish(verdict, not_judged)
         if self._awaited_at is not None:
             is_last_known = judged >= self._awaited_index if verdict.get("bound") else self._reason != figures.NOT_YET
@@ -284,16 +284,16 @@ class RankStream:
                 self.wanted_mark.unlink(missing_ok=True)
 
     def _publish(self, verdict: Mapping[str, Any], not_judged: str | None) -> None:
-        if (told := self._figures.told()) is None:
+        if (of_rank := self._figures.take()) is None:
             return
         page = f"{self.origin.url}/runs/{self.origin.run_id}"
-        self._reason = not_judged and (told["not_judged"] or not_judged)
-        whole = {**dict.fromkeys(figures.OF_RUN), **told, **verdict, "page": page, "not_judged": self._reason}
+        self._reason = not_judged and (of_rank["not_judged"] or not_judged)
+        whole = {**dict.fromkeys(figures.OF_RUN), **of_rank, **verdict, "page": page, "not_judged": self._reason}
         with suppress(OSError):
             write_part(self.directory / figures.FILE, whole)
             self._published = verdict, not_judged
         if self.origin.rank == 0:
-            self.trackers.tell(whole, is_urgent=self.has_ended)
+            self.trackers.pass_on(whole, is_urgent=self.has_ended)
 
     def close(self) -> None:
         self._rings.close()

@@ -143,16 +143,16 @@ class RankStreams:
             judged = self.judged.get(stream.name, -1)
             self._try(stream, partial(stream.publish, self.verdict, judged, is_answered=self.is_answered))
 
-    def hear(self, told: Mapping[str, Reply], holes: set[str]) -> None:
-        """``told``: by stream, what the service answered. ``holes``: streams of which a window was dropped."""
-        for stream in self._active() if told or holes else ():
-            reply = told.get(stream.name, Reply(None))
+    def receive(self, replies: Mapping[str, Reply], holes: set[str]) -> None:
+        """``replies``: by stream, what the service answered. ``holes``: streams of which a window was dropped."""
+        for stream in self._active() if replies or holes else ():
+            reply = replies.get(stream.name, Reply(None))
             if reply.wants_run or stream.name in holes:
                 stream.send_again()
             if reply.tuning is not None:
                 self._try(stream, partial(write_part, stream.directory / PROPOSED, reply.tuning))
             if reply.switch is not None:
-                self._try(stream, partial(stream.hear, reply.switch))
+                self._try(stream, partial(stream.receive, reply.switch))
 
     def remove(self, stream: RankStream) -> None:
         """Remove a rank: all of its records are in the spool."""
@@ -194,7 +194,7 @@ class RankStreams:
     def _close_window(self, stream: RankStream, end: SeenEnd | None) -> None:
         had_ended = stream.has_ended
         stream.close_window(self._host.part(stream.origin), end)
-        if stream.has_ended and not had_ended and stream.tells_trackers:
+        if stream.has_ended and not had_ended and stream.logs_verdict:
             stream.await_verdict()
 
     def _active(self) -> list[RankStream]:

@@ -37,7 +37,7 @@ class UnsentFacts:
         self._tuning: TuningFacts | None = None
         self._sent_tuning: TuningFacts | None = None
         self.switch: Switch | None = None
-        """As last read: what this host tells the run's others."""
+        """As last read: what this host reports to the run's others."""
         self._calls: dict[SourceLine, ConstructorCall] = {}
 
     def name(self, index: int) -> str:
@@ -72,11 +72,11 @@ class UnsentFacts:
 
     def take_tuning(self) -> list[TuningFacts]:
         """What is new of it. While it waits it is always sent: so the service is asked for candidates."""
-        told = self._tuning
-        if told is None or (told == self._sent_tuning and told.status != tuning.WAITING):
+        newest = self._tuning
+        if newest is None or (newest == self._sent_tuning and newest.status != tuning.WAITING):
             return []
-        self._sent_tuning = told
-        return [told]
+        self._sent_tuning = newest
+        return [newest]
 
     def take(
         self, host: HostPart, complete: Complete, trackers: Sequence[TrackerRun] = ()

@@ -123,7 +123,7 @@ class SourceLine:
     loader_type: str
     """Its class, by which a call is known."""
     shown: str | None = None
-    """The file as it is told of: relative, where it lies below the program."""
+    """The file as it is shown: relative, where it lies below the program."""
     line: int | None = None
     is_constructor: bool = False
     """The line is that of the call; false: it watches the loader, and the call is another one of its file."""

@@ -18,31 +18,31 @@ MAXIMA = ("max_data_stall_fraction", "max_data_wait_us", "max_data_wait_p95_us",
 """Each of the rank in which it is largest."""
 
 OF_RUN = ("bound", "cause", *MAXIMA)
-"""What the service judged of all ranks, as far as its last answer told it."""
+"""What the service judged of all ranks, as far as its last answer has it."""
 
 NO_ANSWER, NOT_YET = "not judged: the service does not answer", "not judged yet"
 """Why there is no verdict where there were steps enough."""
 
 NO_CAUSE = "none"
-"""Of a verdict without a cause: a tracker keeps what it was told until another word replaces it."""
+"""Of a verdict without a cause: a tracker keeps a word until another one replaces it."""
 
 SCALARS = ("data_stall_fraction", "data_wait_us", "data_wait_p95_us", "steps_per_s", "queue_empty_fraction")
-"""What trackers are told of the newest minute."""
+"""What trackers get of the newest minute."""
 
 OF_STEPS = ("steps", *SCALARS)
 
 
 def scalars(found: Mapping[str, Any]) -> dict[str, float]:
     """By name, without what is not known: of the rank's newest minute, and of the rank that loses most."""
-    told = {name: found["recent"][name] for name in SCALARS} | {
+    known = {name: found["recent"][name] for name in SCALARS} | {
         "max_data_stall_fraction": found["max_data_stall_fraction"]
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def words(found: Mapping[str, Any], *, is_last: bool = False) -> dict[str, str]:
     """The address of the run's page and the verdict, as far as they are known. ``is_last``: nothing follows, so why
-    there is no verdict is told in its place, without the cause of an earlier one."""
+    there is no verdict stands in its place, without the cause of an earlier one."""
     known = {"page": found["page"], "bound": found["bound"], "cause": found["cause"]}
     if is_last and known["bound"] is None:
         known["bound"] = found["not_judged"] or NOT_YET

@@ -25,7 +25,7 @@ from underfed.exchange.rank_variables import (
     number,
     process_identity,
     read_placement,
-    was_told_within,
+    was_set_within,
 )
 from underfed.host import procfs
 from underfed.host.signal_handlers import passing
@@ -117,9 +117,9 @@ def _identity(placement: Placement, environ: Mapping[str, str]) -> tuple[str | N
     parent = multiprocessing_parent()
     # Without a launcher, those variables that are set count.
     names = convention.names if convention is not JOINED else tuple(set(JOINED.local_rank) & environ.keys())
-    is_within = was_told_within(names) if names else RAY_JOB in environ
+    is_within = was_set_within(names) if names else RAY_JOB in environ
     if parent is None and convention is not LIGHTNING and is_within:
-        # The processes are as alike as their parent: what they are told to meet at tells this launch from others.
+        # The processes are as alike as their parent: where they are to meet distinguishes this launch from others.
         launch = process_identity(os.getppid()) or str(os.getppid())
         return f"{launch} {meeting_point(environ)}", APART if is_elsewhere else None
     launcher = parent or launching_process(names)

@@ -188,7 +188,7 @@ def launching_process(names: Names) -> int:
     return pid
 
 
-def was_told_within(names: Names) -> bool:
+def was_set_within(names: Names) -> bool:
     """Whether these variables were set in this process, by something that started it for any task, as Ray does: and not
     by a rank 0 that then started the others with them."""
     own = os.getpid()

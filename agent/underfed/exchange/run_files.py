@@ -3,10 +3,10 @@
 ROOT/underfed-UID/                 newest: the last incarnation of any run
   RUN_ID/                          lock  collector.log  spool/
     rank-RANK-INCARNATION/         run.json  end.json  status.json  drained.json  failures.log
-        figures.json               what underfed.stats() tells, written by the collector
+        figures.json               what underfed.stats() says, written by the collector
         verdict-wanted             a run of a tracker ends; removed once figures.json has all that is known
-        switch.json               what the host's first rank tells the run's other hosts, where it has several
-        switch-heard.json         what it hears of them
+        switch.json               what the host's first rank reports to the run's other hosts, where it has several
+        switch-heard.json         what they reported to it
         trackers.json              where the process logs with W&B, MLflow and TensorBoard
         loader-N.json              facts of a loader
         loader-N.steps             its step ring

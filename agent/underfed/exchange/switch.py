@@ -1,5 +1,5 @@
-"""How the hosts of a run switch settings at the same step: what a host tells the others, as docs/wire.md has it, and
-what it hears of them.
+"""How the hosts of a run switch settings at the same step: what a host reports to the others, as docs/wire.md has it,
+and what they reported to it.
 
 Both are small files in the directory of the host's first rank, each replaced as a whole: the training process writes
 the one, which the collector sends with each window, and the collector the other, from the service's answers.
@@ -13,7 +13,7 @@ from underfed.exchange.config import Value
 from underfed.exchange.parts import parse, read_small
 from underfed.host.signal_handlers import passing
 
-FILE, HEARD = "switch.json", "switch-heard.json"
+FILE, ANSWER_FILE = "switch.json", "switch-heard.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class SwitchPlan:
     """Of the processes that are to do it, one a host: the sum of their incarnations."""
     settings: dict[str, Value]
     keep: dict[str, Value]
-    """What they go back to if they hear no more of it."""
+    """What they go back to if no more reports arrive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """What the first rank of a host tells the others."""
+    """What the first rank of a host reports to the others."""
 
     ranks: int
     """Of the run, that record on this host."""
@@ -50,14 +50,14 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What the service answered last."""
+class SwitchAnswer:
+    """What the service answered last: what the other hosts reported."""
 
     ranks: int
-    """Of the run, on all hosts that were heard of."""
+    """Of the run, on all hosts that reported."""
     crew: int
     lead_window_index: int | None = None
-    """Of the leading host's newest window: it grows while that host is heard of."""
+    """Of the leading host's newest window: it grows while that host reports."""
     is_searching: bool = False
     plan: SwitchPlan | None = None
     """One that this host has not seen."""
@@ -72,26 +72,26 @@ class Heard:
     """Why one of them cannot do it."""
 
 
-def read_heard(path: str) -> Heard | None:
-    """``None``: nothing was heard yet, or it cannot be understood."""
+def read_answer(path: str) -> SwitchAnswer | None:
+    """``None``: there is none yet, or it cannot be understood."""
     with passing(OSError, ValueError, TypeError, AttributeError):
-        return _checked(parse(Heard, read_small(path)))
+        return _checked(parse(SwitchAnswer, read_small(path)))
     return None
 
 
-def _checked(heard: Heard) -> Heard:
+def _checked(answer: SwitchAnswer) -> SwitchAnswer:
     """
     Raises:
         TypeError: what it holds is not what it should be.
     """
-    plan = heard.plan
-    whole = [heard.ranks, heard.crew, heard.done_ranks]
+    plan = answer.plan
+    whole = [answer.ranks, answer.crew, answer.done_ranks]
     whole += [] if plan is None else [plan.number, plan.step, plan.crew]
-    maybe = (heard.number, heard.lead_window_index, heard.first_seen_step, heard.last_seen_step)
+    maybe = (answer.number, answer.lead_window_index, answer.first_seen_step, answer.last_seen_step)
     whole += [each for each in maybe if each is not None]
     if not all(type(each) is int for each in whole):
         raise TypeError("a number is none")
     for settings in () if plan is None else (plan.settings, plan.keep):
         if not all(value is None or (isinstance(value, int) and value >= 0) for value in settings.values()):
             raise TypeError("a setting is none")
-    return heard
+    return answer

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 FILE = "trackers.json"
 
 SWITCH = "UNDERFED_TRACKERS"
-"""``0``: trackers are told nothing that the program did not ask for."""
+"""``0``: trackers get nothing that the program did not ask for."""
 
 TARGETS = "UNDERFED_TRACKER_TARGETS"
 """For the process that logs: as a variable, since an address may hold a password, and everybody sees a command line."""

@@ -1,4 +1,4 @@
-"""Tells what a signal handler of the program raised while our code ran: that is the program's, not ours to handle.
+"""Recognises what a signal handler of the program raised while our code ran: that is the program's, not ours to handle.
 
 A handler in Python runs between two instructions of the main thread, wherever that is: with an alarm it raises
 ``TimeoutError``, torch's raises ``RuntimeError`` when a worker was killed. What it raises seems to come from our line.

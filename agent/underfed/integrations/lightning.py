@@ -26,7 +26,7 @@ class UnderfedCallback(Callback):
 
     def __init__(self) -> None:
         super().__init__()
-        control.log_by_callback(tells_words=True)
+        control.log_by_callback(logs_words=True)
 
     def on_train_batch_end(self, trainer: Any, *_: Any) -> None:
         if trainer._logger_connector.should_update_logs and self._is_first_of(trainer):
@@ -34,7 +34,7 @@ class UnderfedCallback(Callback):
 
     def on_fit_end(self, trainer: Any, *_: Any) -> None:
         if trainer.is_global_zero and self._is_first_of(trainer):
-            unharmed(lambda: self._tell_words(trainer))
+            unharmed(lambda: self._log_words(trainer))
 
     def _log(self, trainer: Any) -> None:
         if not trainer.loggers or not (known := scalars()):
@@ -44,17 +44,17 @@ class UnderfedCallback(Callback):
             named = {f"underfed{logger.group_separator}{name}": value for name, value in known.items()}
             logger.log_metrics(named, step=step)
 
-    def _tell_words(self, trainer: Any) -> None:
+    def _log_words(self, trainer: Any) -> None:
         for name, word in control.last_words().items():
             for logger in trainer.loggers:
-                tell(logger, name, word)
+                log_word(logger, name, word)
 
     def _is_first_of(self, trainer: Any) -> bool:
         """Of those that the program and the entry point gave: each figure is logged once."""
         return next(each for each in trainer.callbacks if type(each).__name__ == type(self).__name__) is self
 
 
-def tell(logger: Any, name: str, word: str) -> None:
+def log_word(logger: Any, name: str, word: str) -> None:
     """As W&B's summary, MLflow's tag or TensorBoard's text; other loggers take numbers only."""
     tracker = logger.experiment
     if hasattr(tracker, "summary"):

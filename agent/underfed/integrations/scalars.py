@@ -15,7 +15,7 @@ from underfed.trainer import control
 
 
 def is_recording() -> bool:
-    """Whether trackers may be told something: a recording runs, or begins with the first loader."""
+    """Whether trackers may be given something: a recording runs, or begins with the first loader."""
     wanted = not is_disabled(os.environ) and os.environ.get(SWITCH) != "0"
     return wanted and control.is_recording()
 

@@ -27,7 +27,7 @@ class Advised:
     wanted: list[Wanted]
     """Of each loader that the advice is about; then of those that the run was given other settings of already."""
     advice: list[Mapping[str, Any]]
-    """As the service tells it: that of the first ones."""
+    """As the service sends it: that of the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,8 @@ def first_of_each_loader(advised: Sequence[Mapping[str, Any]]) -> list[Mapping[s
 
 
 def of_loader(run_id: str, run: Mapping[str, Any], loader: str, settings: Mapping[str, Any]) -> Wanted:
-    told: Mapping[str, Any] = next((each for each in run.get("loaders", []) if each.get("loader") == loader), {})
-    identity = Identity(**{each.name: told.get(each.name) for each in fields(Identity)})
+    known: Mapping[str, Any] = next((each for each in run.get("loaders", []) if each.get("loader") == loader), {})
+    identity = Identity(**{each.name: known.get(each.name) for each in fields(Identity)})
     given = {name: value for name, value in settings.items() if value is not None}
     check_settings(given)
     return Wanted(loader, given, run_id, identity)

@@ -25,7 +25,7 @@ TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 def serve(environ: Mapping[str, str], roots: list[Path], launches: Path) -> dict[str, str]:
     """Begin to listen, and serve on a thread until this process ends. Returns the variable by which the processes below
-    find it; none where trackers are told nothing, or nothing can be listened at.
+    find it; none where trackers are to get nothing, or nothing can be listened at.
 
     ``roots``: where runs may have their rings; ``launches``: where the command's processes report their runs.
     """
@@ -57,7 +57,7 @@ def figures_of(pid: int, roots: list[Path], launches: Path) -> dict[str, Any]:
 
 
 def as_open_metrics(found: Mapping[str, Any]) -> str:
-    """Gauges without labels, ``data_stall_fraction 0.43``: W&B tells them apart by their names. Durations are
+    """Gauges without labels, ``data_stall_fraction 0.43``: W&B distinguishes them by their names. Durations are
     in seconds."""
     lines = []
     for name, value in figures.scalars(found).items():
@@ -75,7 +75,7 @@ def _serve(listening: socket.socket, secret: str, find: Callable[[int], dict[str
         timeout = PATIENCE_S
 
         def do_GET(self) -> None:
-            """Other users of the machine, who do not know the secret, are told nothing."""
+            """Other users of the machine, who do not know the secret, get nothing."""
             _, given, pid, *rest = [*self.path.split("/"), "", ""]
             is_known = secrets.compare_digest(given.encode(), secret.encode()) and pid.isdecimal() and not any(rest)
             body = as_open_metrics(find(int(pid))).encode() if is_known else b""

@@ -87,7 +87,7 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
         status = run_command(
             words,
             {**environ, **variables_below(environ, directory), **served},
-            lambda pid, status: tell_status(config.data_directory, directory, pid, status),
+            lambda pid, status: report_status(config.data_directory, directory, pid, status),
         )
         begun = launch.read_reports(directory).get(launch.RECORDING, [])
         if directory.exists():
@@ -97,14 +97,14 @@ def run_recorded(variables: Mapping[str, str], words: Sequence[str]) -> int:
 
             reports = launch.read_reports(directory)
             report_end(config, command, status, reports, environ.get(launch.SET))
-            is_untold = environ.get(launch.TUNE) == "1" and launch.TUNED not in reports
+            is_unreported = environ.get(launch.TUNE) == "1" and launch.TUNED not in reports
             if status < 0:
-                # Who ended it by a signal waits for nothing more: what is here is told.
-                if is_untold:
+                # Who ended it by a signal waits for nothing more: what is here is printed.
+                if is_unreported:
                     report_tuning(directory)
             else:
                 ran_s = (now_ns() - command.origin_ns) / 1e9
-                report_verdict(config, begun, ran_s, is_tuning_untold=is_untold)
+                report_verdict(config, begun, ran_s, is_tuning_unreported=is_unreported)
         if os.getpid() == 1:
             wait_until_served(config.data_directory, begun)
     finally:
@@ -117,9 +117,9 @@ def roots_of(data_directory: Path) -> list[Path]:
     return [run_files.owner_directory(root) for root in run_files.all_roots(os.environ, data_directory)]
 
 
-def tell_status(data_directory: Path, launches: Path, pid: int, status: int) -> None:
-    """Put the status where the collector of the command's own recording finds it: before Linux 6.15 the kernel tells it
-    to a parent alone. Raises nothing."""
+def report_status(data_directory: Path, launches: Path, pid: int, status: int) -> None:
+    """Put the status where the collector of the command's own recording finds it: before Linux 6.15 the kernel reports
+    it to a parent alone. Raises nothing."""
     runs, roots = launch.read_reports(launches).get(launch.RECORDING, []), roots_of(data_directory)
     for origin, directory in origins_in(root / run_id for run_id in runs for root in roots):
         if (origin.pid, origin.start_ticks) == (pid, procfs.start_ticks(pid)):

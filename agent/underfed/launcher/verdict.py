@@ -60,11 +60,11 @@ MOST_CALLERS = 3
 """Of the costliest call."""
 
 
-def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float, *, is_tuning_untold: bool = False) -> None:
+def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float, *, is_tuning_unreported: bool = False) -> None:
     """Print what the service says of the newest run, or why it says nothing yet, and the run's page. Raises nothing.
 
-    ``ran_s``: how long the command ran. ``is_tuning_untold``: its process ended without saying what came of ``--tune``,
-    as by ``os._exit`` or by becoming another program.
+    ``ran_s``: how long the command ran. ``is_tuning_unreported``: its process ended without saying what came of
+    ``--tune``, as by ``os._exit`` or by becoming another program.
     """
     try:
         for run_id in run_ids[-1:]:
@@ -72,7 +72,7 @@ def report_verdict(config: Config, run_ids: Sequence[str], ran_s: float, *, is_t
             found, why = final_diagnosis(service, run_id, min(MOST_WAITED_S, WAITED_FRACTION * ran_s))
             page = f"{config.url}/runs/{run_id}"
             lines = [f"{why} {page}"] if found is None else [*lines_of(found, page, config.profiles)]
-            if found is not None and is_tuning_untold:
+            if found is not None and is_tuning_unreported:
                 lines = [*tuning_lines(found), *lines]
             for line in lines:
                 launch.first_rank_only(os.environ, say)(line)
@@ -175,12 +175,12 @@ def sampler_line(diagnosis: Mapping[str, Any]) -> Iterator[str]:
     for cause in diagnosis.get("causes", [])[:1]:
         if cause["cause"] != OF_SAMPLER:
             continue
-        for told in [one for one in cause["evidence"] if one["what"].startswith(OF_LOADING)][:1]:
-            if told["value"] is None:
-                yield told["what"]
+        for share in [one for one in cause["evidence"] if one["what"].startswith(OF_LOADING)][:1]:
+            if share["value"] is None:
+                yield share["what"]
             else:
-                of = told["what"].removeprefix(OF_LOADING)
-                yield f"{percent(told['value'])}{margin(told)} of loading: {of}"
+                of = share["what"].removeprefix(OF_LOADING)
+                yield f"{percent(share['value'])}{margin(share)} of loading: {of}"
 
 
 def first_fix(advice: Sequence[Mapping[str, Any]], first_is: str = "first fix") -> Iterator[str]:
@@ -197,7 +197,7 @@ def first_fix(advice: Sequence[Mapping[str, Any]], first_is: str = "first fix") 
 
 def beside_of(diagnosis: Mapping[str, Any]) -> str:
     """What to do outside the loader and its gain, as the page and ``underfed show`` have it. A service of an earlier
-    version tells sentences alone."""
+    version sends sentences alone."""
     speedup, actions = diagnosis.get("beside_speedup"), diagnosis.get("beside") or []
     title = actions[0]["title"] if actions else diagnosis["beside_loader"].removesuffix(".")
     return f"{title}, {'gain not known' if speedup is None else f'× {speedup:.2f} at most for the run'}"
@@ -234,7 +234,7 @@ def margin(line: Mapping[str, Any]) -> str:
 
 
 def few_looks(diagnosis: Mapping[str, Any]) -> Iterator[str]:
-    """At what the run is bound by; of anything else no line would be told."""
+    """At what the run is bound by; of anything else no line would be named."""
     what, key = LOOKED_AT.get(diagnosis.get("bound", ""), ("", ""))
     looks, needed = diagnosis.get(key, 0), diagnosis.get("needed_looks", 0)
     if what and looks < needed:

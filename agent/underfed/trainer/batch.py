@@ -1,4 +1,4 @@
-"""What a batch consists of: counts its tensors, and pins, moves and hands them over, keeping its structure.
+"""What a batch consists of: counts its tensors, and pins, moves and hands them over in the same structure.
 
 Goes into mappings, lists, tuples, named tuples and dataclasses. An object with ``pin_memory()``, ``to()`` or
 ``record_stream()`` of its own is asked for it, as torch's pin thread does and PyG's and Hugging Face's batches expect.

@@ -64,9 +64,9 @@ class _State:
         """``recording`` has a collector and was announced: a signal handler may end the beginning halfway."""
         self.tries = 0
         """Iterators in a row whose start a signal handler ended."""
-        self.has_told_tries = False
+        self.has_reported_tries = False
         self.hooks: Hooks | None = None
-        self.logs_by_callback = self.tells_words = False
+        self.logs_by_callback = self.logs_words = False
         self.has_failed = False
         """No place to record was found: reported once, not tried again."""
 
@@ -96,7 +96,7 @@ def _tune(recording: Recording, loader: Any) -> None:
 
     if _state.tuner is None:
         _state.tuner = Tuner(TuneOptions(), launch.first_of_host_only(os.environ, say))
-    _state.tuner.telling.recording = recording
+    _state.tuner.reporter.recording = recording
     _state.tuner.choose(loader)
     _installed_hooks().tune(_state.tuner)
 
@@ -207,15 +207,15 @@ def is_recording() -> bool:
     return _state.recording is not None or _state.watches_all
 
 
-def log_by_callback(*, tells_words: bool = False) -> None:
-    """The program's own loggers get the figures from a callback or tracker of ours; if ``tells_words`` the verdict. The
+def log_by_callback(*, logs_words: bool = False) -> None:
+    """The program's own loggers get the figures from a callback or tracker of ours; if ``logs_words`` the verdict. The
     collector then does not log these too."""
     _state.logs_by_callback = True
-    _state.tells_words |= tells_words
+    _state.logs_words |= logs_words
 
 
 def last_words() -> dict[str, str]:
-    """What a logger is told at the end: the page, the verdict or why there is none. May wait for it, not for long."""
+    """What a logger gets at the end: the page, the verdict or why there is none. May wait for it, not for long."""
     recording = _state.recording
     return {} if recording is None else recording.trackers.last_words()
 
@@ -317,10 +317,10 @@ def _begin(config: Config) -> None:
         _state.place = make_place(config)
     if _state.recording is None:
         _state.recording = make_recording(config, _state.place)
-    # Before what takes long: a launcher that is not told records a run of its own.
+    # Before what takes long: a launcher without this report records a run of its own.
     launch.report(os.environ, launch.RECORDING, _state.recording.run_id)
     if _state.tuner is not None:
-        _state.tuner.telling.recording = _state.recording
+        _state.tuner.reporter.recording = _state.recording
     _state.recording.begin()
     announce(_state.recording)
     _report_overrides()
@@ -362,7 +362,7 @@ def _tried(start: Callable[[], Started | None]) -> Started | None:
         return start()
     if _state.tries == TRIES:
         _state.tries = 0
-        _tell_interrupted()
+        _report_interrupted()
         return None
     _state.tries += 1
     started = start()
@@ -370,12 +370,12 @@ def _tried(start: Callable[[], Started | None]) -> Started | None:
     return started
 
 
-def _tell_interrupted() -> None:
+def _report_interrupted() -> None:
     reason = f"a signal handler ended the start of an iterator {TRIES} times in a row: the next one is not recorded"
     if _state.recording is not None:
         _state.recording.guard.count("iterator start", RuntimeError(reason))
-    if not _state.has_told_tries:
-        _state.has_told_tries = True
+    if not _state.has_reported_tries:
+        _state.has_reported_tries = True
         say(reason)
 
 
@@ -392,7 +392,7 @@ def _session_of(loader: Any, recording: Recording | None, hooks: Hooks) -> Sessi
         hooks.keep_worker_loop()
         recording.report_lacks(hooks.notes)
         recording.trackers.is_told = _state.logs_by_callback
-        recording.trackers.are_words_told = _state.tells_words
+        recording.trackers.are_words_told = _state.logs_words
         recording.trackers.look()
         return open_session(watched, fetches_ahead(consumer), requests_a_step(consumer))
     except Exception as error:

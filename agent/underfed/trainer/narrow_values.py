@@ -44,7 +44,7 @@ ENOUGH = 32
 
 
 COLOURS = (2, 3, 4)
-"""Channels of a picture, by which its values are told apart: the axis of that length is taken for theirs."""
+"""Channels of a picture, by which its values are distinguished: the axis of that length is taken for theirs."""
 
 
 class Piece(NamedTuple):
@@ -65,7 +65,7 @@ class Grid(NamedTuple):
 
 def fits_uint8(tensor: Any) -> bool | None:
     """Whether its values are whole numbers from 0 to 255, such divided by 255, or as few at equal steps: a picture that
-    was normalised, each channel by its own mean and deviation. ``None``: it cannot be told.
+    was normalised, each channel by its own mean and deviation. ``None``: that is not known.
     """
     try:
         pieces = _sampled(tensor)

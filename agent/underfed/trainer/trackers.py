@@ -25,7 +25,7 @@ from underfed.trainer.collector_process import is_served
 PAUSE_S = 5.0
 """Least time between two looks, which come with iterators: epochs may be as short as a millisecond."""
 
-TELLING_PAUSE_S = 60.0
+SUMMARY_PAUSE_S = 60.0
 """Least time between two writes to W&B's summary, which take up to milliseconds."""
 
 MOST_AWAITED_S = 3.0
@@ -42,15 +42,15 @@ class Summary:
 
     def __init__(self, run: Any) -> None:
         self.run = run
-        self.is_last_told = False
-        self._told: dict[str, str] = {}
+        self.is_last_written = False
+        self._written: dict[str, str] = {}
 
-    def tell(self, words: Mapping[str, str]) -> bool:
+    def write(self, words: Mapping[str, str]) -> bool:
         """Whether there was something new."""
-        fresh = {f"underfed/{name}": word for name, word in words.items() if self._told.get(name) != word}
+        fresh = {f"underfed/{name}": word for name, word in words.items() if self._written.get(name) != word}
         if fresh:
             self.run.summary.update(fresh)
-            self._told.update(words)
+            self._written.update(words)
         return bool(fresh)
 
 
@@ -68,7 +68,7 @@ class ProcessTrackers:
         self._pid = os.getpid()
         self._wandb: Summary | None = None
         """Of the run that was seen last."""
-        self._look_due = self._tell_due = 0.0
+        self._look_due = self._summary_due = 0.0
         self._has_ended = False
         self.is_told = self.are_words_told = False
         """A callback or tracker of ours logs the figures, and the verdict and the page."""
@@ -90,15 +90,15 @@ class ProcessTrackers:
         try:
             self._note()
             if not is_seen:
-                self._wandb, self._tell_due = None if run is None else self._summary_of(run), 0.0
-            if self._wandb is not None and now >= self._tell_due and self._wandb.tell(figures.words(self._read())):
-                self._tell_due = now + TELLING_PAUSE_S
+                self._wandb, self._summary_due = None if run is None else self._summary_of(run), 0.0
+            if self._wandb is not None and now >= self._summary_due and self._wandb.write(figures.words(self._read())):
+                self._summary_due = now + SUMMARY_PAUSE_S
         except Exception as error:
             let_through(error)
             self._guard.failed("trackers", error)
 
     def last_words(self) -> dict[str, str]:
-        """What is told of a run that ends: the page, and the verdict or why there is none.
+        """What is said of a run that ends: the page, and the verdict or why there is none.
 
         It waits, for ``MOST_AWAITED_S`` at most, until the collector has read all steps and the service has judged
         them. It does not where they are too few, or the service does not answer: then an earlier verdict is the last.
@@ -108,7 +108,7 @@ class ProcessTrackers:
 
     def end(self) -> None:
         """The last look: what is known by now."""
-        self._look_due = self._tell_due = 0.0
+        self._look_due = self._summary_due = 0.0
         self.look()
         if self._wandb is not None:
             self._ends(self._wandb)
@@ -123,11 +123,11 @@ class ProcessTrackers:
 
     def _ends(self, summary: Summary) -> None:
         """A run of W&B, or this recording before it."""
-        if self._has_ended or summary.is_last_told or os.getpid() != self._pid:
+        if self._has_ended or summary.is_last_written or os.getpid() != self._pid:
             return
-        summary.is_last_told = True
+        summary.is_last_written = True
         try:
-            summary.tell(self.last_words())
+            summary.write(self.last_words())
         except Exception as error:
             let_through(error)
             self._guard.failed("trackers", error)
@@ -151,10 +151,10 @@ class ProcessTrackers:
         # One that has ended stays: its last figures may be still to come.
         left = {each.tracker for each in runs}
         runs += [each for each in self._written.runs if each.tracker not in left]
-        told = self.is_told, self.are_words_told
-        if runs and (runs != self._written.runs or told != (self._written.is_told, self._written.are_words_told)):
+        by_program = self.is_told, self.are_words_told
+        if runs and (runs != self._written.runs or by_program != (self._written.is_told, self._written.are_words_told)):
             places = [each for each in sys.path if os.path.isabs(each)][:PLACES]  # noqa: PTH117 of text
-            self._written = Targets(runs, sys.executable or "", places, str(Path.cwd()), *told)
+            self._written = Targets(runs, sys.executable or "", places, str(Path.cwd()), *by_program)
             write_part(self._directory / trackers.FILE, self._written)
 
 

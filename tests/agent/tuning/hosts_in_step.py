@@ -116,7 +116,7 @@ class Hosts:
         incarnation = int(host.directory.name.rpartition("-")[2])
         self.kept[host.rank] = SentSwitch(host.rank, incarnation, host.windows, told)
         window: Any = SimpleNamespace(rank=host.rank, switch=told)
-        write_part(host.directory / switch.HEARD, answer_to(window, list(self.kept.values())))
+        write_part(host.directory / switch.ANSWER_FILE, answer_to(window, list(self.kept.values())))
 
     def _host(self, run_directory: Path, first: int) -> Host:
         directory, *_ = [record(run_directory, rank) for rank in range(first, first + APIECE)]

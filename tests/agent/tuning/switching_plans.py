@@ -98,7 +98,7 @@ def use_from_now_on(tuner: Tuner, setting: LoaderSetting) -> None:
 def tuned(loader: DataLoader[Any]) -> DataLoader[Any]:
     """Watched, and the one that is tuned from now on. What the conductor would order is left out."""
     if control._state.tuner is not None:
-        atexit.unregister(control._state.tuner.telling.end)  # else it would be heard after the last test
+        atexit.unregister(control._state.tuner.reporter.end)  # else it would print after the last test
     control._state.tuner = None
     underfed.watch(loader, name="train", tune=True)
     return loader

@@ -9,7 +9,7 @@ import pytest
 
 from tests.agent.tuning.training_loop import FOUR, MS, NONE, TWO, Loop, workers
 from underfed.exchange import tuning
-from underfed.trainer.tuning.allowance import SECOND, Allowance, Rest, starts_of, told_apart
+from underfed.trainer.tuning.allowance import SECOND, Allowance, Rest, distinguished, starts_of
 from underfed.trainer.tuning.blocks import Block
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.report import facts_of
@@ -108,9 +108,9 @@ def test_what_is_put_off_gives_others_their_turn() -> None:
 
 
 def test_two_numbers_that_differ_are_never_written_alike() -> None:
-    assert told_apart(0.52, 0.48) == ("0.52", "0.48")
-    assert told_apart(3.0, 2.9) == ("3.0", "2.9")
-    assert told_apart(0.50004, 0.50001) == ("0.50004", "0.50001")
+    assert distinguished(0.52, 0.48) == ("0.52", "0.48")
+    assert distinguished(3.0, 2.9) == ("3.0", "2.9")
+    assert distinguished(0.50004, 0.50001) == ("0.50004", "0.50001")
 
 
 def _block(step_ms: int) -> Block:

@@ -64,5 +64,5 @@ def test_the_first_rank_of_each_host_tells(local_rank: str, said: list[str]) -> 
     }
     tuner = read_tuner(variables, heard.append)
     assert tuner is not None
-    tuner.telling.left_alone("why", None)
+    tuner.reporter.left_alone("why", None)
     assert [line.rsplit(" ", 1)[1] for line in heard] == said

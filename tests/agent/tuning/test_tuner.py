@@ -162,11 +162,11 @@ def test_an_iterable_data_set_that_is_kept_with_workers_is_told_to_come_in_anoth
         control._state.tuner = Tuner(TuneOptions(), print)
         loader = underfed.watch(DataLoader(data), name="train", tune=True)
         list(loader)
-        told = control._state.tuner.telling
-        assert told.conductor is not None
-        told.conductor.status, told.conductor.interval = tuning.KEPT, (1.9, 2.1)
-        told.conductor.setting = LoaderSetting(2, 2)
-        told.kept()
+        reporter = control._state.tuner.reporter
+        assert reporter.conductor is not None
+        reporter.conductor.status, reporter.conductor.interval = tuning.KEPT, (1.9, 2.1)
+        reporter.conductor.setting = LoaderSetting(2, 2)
+        reporter.kept()
         assert ("come in another order" in capsys.readouterr().out) == is_told
         underfed.finish()
 

@@ -52,7 +52,7 @@ def read_call(source: SourceLine) -> ConstructorCall:
         nodes, text = _parsed(Path(source.file), source.modified_ns)
         call = _find(nodes, source)
         # As it ran, which the next run is compared with; of a call of several lines Python may count another one.
-        return ConstructorCall(at or f"{source.shown}:{call.lineno}", _told(nodes, text, call))
+        return ConstructorCall(at or f"{source.shown}:{call.lineno}", _source_of(nodes, text, call))
     except _NotReadError as error:
         return ConstructorCall(at, why_not=str(error))
     except Exception as error:  # of any kind of file that a program may be compiled from
@@ -146,22 +146,22 @@ def _name(called: ast.expr) -> str | None:
     return called.id if isinstance(called, ast.Name) else None
 
 
-def _told(nodes: list[ast.AST], text: str, call: ast.Call) -> str:
+def _source_of(nodes: list[ast.AST], text: str, call: ast.Call) -> str:
     """The statement that is nothing but this call and what it is assigned to, else the call alone."""
     whole = next((each for each in nodes if isinstance(each, ast.stmt) and _is_of(each, call)), call)
     indent = _indent(text.split("\n")[whole.lineno - 1])
-    told = _without_texts(_without_indent(ast.get_source_segment(text, whole) or "", indent))
-    if told.count("\n") >= MOST_LINES or len(told) > MOST_CHARACTERS:
+    source = _without_texts(_without_indent(ast.get_source_segment(text, whole) or "", indent))
+    if source.count("\n") >= MOST_LINES or len(source) > MOST_CHARACTERS:
         raise _NotReadError(f"it is longer than {MOST_LINES} lines or {MOST_CHARACTERS:,} characters")
-    return told
+    return source
 
 
 def _is_of(statement: ast.stmt, call: ast.Call) -> bool:
     return isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr)) and statement.value is call
 
 
-def _without_indent(told: str, indent: int) -> str:
-    first, *rest = told.split("\n")
+def _without_indent(source: str, indent: int) -> str:
+    first, *rest = source.split("\n")
     return "\n".join([first, *(line[min(indent, _indent(line)) :] for line in rest)])
 
 
@@ -169,18 +169,18 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _without_texts(told: str) -> str:
+def _without_texts(source: str) -> str:
     """What is in quotes may be a path, an address or a key; what is in comments, anything."""
-    lines = told.split("\n")
-    replaced = [(place, HIDDEN) for place in _texts(ast.parse(told), lines)]
-    tokens = tokenize.generate_tokens(io.StringIO(told).readline)
+    lines = source.split("\n")
+    replaced = [(place, HIDDEN) for place in _texts(ast.parse(source), lines)]
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     for token in tokens:
         if token.type == tokenize.COMMENT:
             begins = sum(len(line) + 1 for line in lines[: token.start[0] - 1]) + token.start[1]
             replaced.append(((begins, begins + len(token.string)), HIDDEN_COMMENT))
     for (begins, ends), hidden in sorted(replaced, reverse=True):
-        told = told[:begins] + hidden + told[ends:]
-    return told
+        source = source[:begins] + hidden + source[ends:]
+    return source
 
 
 def _texts(node: ast.AST, lines: list[str]) -> Iterator[Offset]:

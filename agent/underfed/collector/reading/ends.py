@@ -1,4 +1,4 @@
-"""How a recording ended: its process marks that it is leaving, kernel or launcher tell with which status it left."""
+"""How a recording ended: its process marks that it is leaving, kernel or launcher report with which status it left."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from underfed.exchange.facts import End, Leaving, read_facts
 from underfed.host import procfs
 
 UNKNOWN_STATUS = "its exit status is not known"
-UNTOLD = f"{UNKNOWN_STATUS}: nobody was told it but its parent"
+UNREPORTED = f"{UNKNOWN_STATUS}: nobody was told it but its parent"
 NO_MARK = "the process ended without marking its end"
 
 
@@ -48,9 +48,9 @@ def end_while_leaving(mark: Leaving) -> End:
 
 
 def end_of(status: int | None, mark: Leaving | None) -> End:
-    """``status``: as in ``subprocess``; ``None`` where nobody told it to others than its parent."""
+    """``status``: as in ``subprocess``; ``None`` where only its parent knows it."""
     if status is None:
-        return End("crashed", f"{NO_MARK}, {UNTOLD}") if mark is None else _without_status(mark, UNTOLD)
+        return End("crashed", f"{NO_MARK}, {UNREPORTED}") if mark is None else _without_status(mark, UNREPORTED)
     if mark is None:
         reason = procfs.describe_exit(status)
         # A program may leave by ``os._exit(0)``: it reports success itself.

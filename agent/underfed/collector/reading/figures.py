@@ -1,4 +1,4 @@
-"""What ``underfed.stats()`` tells of a rank, from the steps that go into windows: sums, and nothing of single steps."""
+"""What ``underfed.stats()`` says of a rank, from the steps that go into windows: sums, and nothing of single steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEEDED = 25
 
 RECENT_US = 60_000_000
 OCTAVE = 8
-"""Classes of waits for each doubling: a percentile is told to within 5 %."""
+"""Classes of waits for each doubling: a percentile is known to within 5 %."""
 
 TIMED_BLOCKING, TIMED_READY = 0.8, 1 / 32
 """Shares of the requests that found no batch, and of those that found one, of which the device must have been timed
@@ -98,7 +98,7 @@ class _Sums:
         is_sampled = ready.timed >= int(ready.requests * TIMED_READY)
         return bool(is_any and is_sampled and blocking.timed >= TIMED_BLOCKING * blocking.requests)
 
-    def told(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, Any]:
         if not self.step_us:
             return {**dict.fromkeys(OF_STEPS), "steps": self.steps}
         wait_us = self.ready.wait_us + self.blocking.wait_us
@@ -137,8 +137,8 @@ class RankFigures:
         self._recent: dict[str, deque[tuple[int, _Sums]]] = {}
         self._made: Counter[str] = Counter()
         self._training: set[str] = set()
-        self.has_news = False
-        """Steps came since ``told()``."""
+        self.has_new_steps = False
+        """Steps came since ``take()``."""
 
     def feed(self, at_us: int, steps: Iterable[Steps], epochs: Iterable[Epoch]) -> None:
         """``at_us``: the end of their window, in µs of the run's clock."""
@@ -149,14 +149,14 @@ class RankFigures:
         for loader, sums in fresh.items():
             self._all.setdefault(loader, _Sums()).add(sums)
             self._recent.setdefault(loader, deque()).append((at_us, sums))
-            self.has_news = True
+            self.has_new_steps = True
         for windows in self._recent.values():
             while windows and windows[0][0] < at_us - RECENT_US:
                 windows.popleft()
 
-    def told(self) -> Mapping[str, Any] | None:
+    def take(self) -> Mapping[str, Any] | None:
         """``None``: there was no step yet."""
-        self.has_news = False
+        self.has_new_steps = False
         among = [each for each in self._all if each in self._training] or list(self._all)
         if not among:
             return None
@@ -168,7 +168,7 @@ class RankFigures:
         clock = "gpu" if whole.has_device_clock else "host"
         made = self._made[loader]
         few = f"not judged: {made} of {NEEDED} steps" if made < NEEDED else None
-        return {"loader": loader, "clock": clock, **whole.told(), "recent": recent.told(), "not_judged": few}
+        return {"loader": loader, "clock": clock, **whole.figures(), "recent": recent.figures(), "not_judged": few}
 
     def _count(self, sums: _Sums, steps: Steps) -> None:
         warming = max(0, WARM_UP - self._made[steps.loader])

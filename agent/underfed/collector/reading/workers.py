@@ -86,7 +86,7 @@ class Life:
 
     @property
     def was_killed(self) -> bool:
-        """By a signal that torch does not send, as the kernel tells it; it may be told to nobody."""
+        """By a signal that torch does not send, as the kernel reports it, which it may do to nobody."""
         status = None if self.watched is None else self.watched.status()
         return status is not None and status < 0 and status != -signal.SIGTERM
 
@@ -136,7 +136,7 @@ class Workers:
     def sample(self, at_us: int, is_training: Callable[[], bool]) -> None:
         """Once a second: which workers run, and what each uses. ``is_training`` is called after one was found gone.
 
-        A worker that was killed has died, where the kernel tells that. Of another one that is gone while the training
+        A worker that was killed has died, where the kernel reports that. Of another one that is gone while the training
         goes on it is not known at once: the training may have stopped it, as an iterator that is given up terminates
         those that do not end within seconds, in the middle of a slow load. Which of both shows once it is found gone
         a second time, when its last records have been read.

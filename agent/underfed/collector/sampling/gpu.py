@@ -13,7 +13,7 @@ Answer = TypeVar("Answer")
 
 NO_LIBRARY = "no NVIDIA driver here: its management library (NVML) was not found"
 NONE_VISIBLE = "CUDA_VISIBLE_DEVICES hides every GPU"
-MIXED = "GPUs of several models: CUDA numbers them by speed, so CUDA_VISIBLE_DEVICES cannot be told apart by NVML"
+MIXED = "GPUs of several models: CUDA numbers them by speed, so NVML cannot say which ones CUDA_VISIBLE_DEVICES names"
 NO_ANSWER = "NVML does not report the version of its driver"
 SLICES = "MIG slices report no utilisation"
 

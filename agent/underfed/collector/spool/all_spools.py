@@ -1,7 +1,7 @@
 """All spools of a user in one data directory: together they stay below a bound, and none grows old.
 
 What is removed for that are whole spools of runs that have ended, oldest first. How many windows were lost so is noted
-for ``underfed push``, which tells it.
+for ``underfed push``, which prints it.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ SILENT_S = 2.0
 end of a tracker's run waits three seconds."""
 
 VERDICT_S = 60.0
-"""How long a verdict is told that the service has not repeated since: each of its answers has one."""
+"""How long a verdict is shown that the service has not repeated since: each of its answers has one."""
 
 
 class Outcome(Enum):
@@ -60,8 +60,8 @@ class Sender:
         """Streams in which a window that the service waits for is no longer in the spool."""
         self._rejected: dict[str, int] = {}
         """The newest window of each stream that the service rejected for good."""
-        self._told: dict[str, Reply] = {}
-        """Of each stream what the service told of it since that was taken."""
+        self._replies: dict[str, Reply] = {}
+        """Of each stream what the service answered since that was taken."""
         self._longest_delay_s = LONGEST_DELAY_S
         self._wake = threading.Event()
         self._lock = threading.Lock()
@@ -96,12 +96,12 @@ class Sender:
         """Why the last attempt failed."""
         return self._last.reason
 
-    def take_told(self) -> dict[str, Reply]:
-        """By stream, what the service told of it since the last call: whether its ``run`` and ``loaders`` are asked for
-        again, the newest settings that it proposes for trials, and what other hosts of the run told last."""
+    def take_replies(self) -> dict[str, Reply]:
+        """By stream, what the service answered since the last call: whether its ``run`` and ``loaders`` are asked for
+        again, the newest settings that it proposes for trials, and what other hosts of the run reported last."""
         with self._lock:
-            told, self._told = self._told, {}
-            return told
+            replies, self._replies = self._replies, {}
+            return replies
 
     def run(self, stop: threading.Event) -> None:
         """Send until ``stop`` is set, whatever happens: without this thread nothing leaves the spool."""
@@ -128,7 +128,7 @@ class Sender:
             begun = time.monotonic()
             reply = self._post(self._sent)
             if reply.status == 200 and reply.next_window_index is not None:
-                self._hear(reply, begun)
+                self._take_verdict(reply, begun)
 
     def hurry(self) -> None:
         """The collector will end soon: try now, and then about once a second."""
@@ -179,9 +179,9 @@ class Sender:
             self._spool.acknowledge(frame)
             self._sent = frame.body
             self._judged.acknowledged(stream, frame.label.window_index, time.monotonic())
-            self._hear(reply, begun)
+            self._take_verdict(reply, begun)
             with self._lock:
-                self._told[stream] = reply.after(self._told.get(stream))
+                self._replies[stream] = reply.after(self._replies.get(stream))
             return Outcome.SENT
         if reply.status in NEVER and reply.code is not None:
             self._spool.reject(frame)
@@ -192,7 +192,7 @@ class Sender:
             return self._repair_sequence(frame, reply.next_window_index)
         return Outcome.LATER
 
-    def _hear(self, reply: Reply, begun: float) -> None:
+    def _take_verdict(self, reply: Reply, begun: float) -> None:
         """``begun``: when it was asked. The verdict is at most so much older than that as the answer says."""
         now = time.monotonic()
         self._verdict, self._verdict_until = reply.verdict, now + VERDICT_S

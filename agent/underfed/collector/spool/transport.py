@@ -35,14 +35,14 @@ class Reply:
     tuning: Sequence[Any] | None = None
     """Settings that it proposes for trials, by loader, where the window asked for them."""
     switch: Mapping[str, Any] | None = None
-    """What other hosts of the run tell of switching at the same step, where the window asked for it."""
+    """What other hosts of the run report of switching at the same step, where the window asked for it."""
     verdict: Mapping[str, Any] | None = None
     """What the service last judged of the run, with the keys of ``figures.OF_RUN``."""
     verdict_age_s: float | None = None
     """How long before its answer the service began to read what that verdict is on; ``None``: it does not say."""
 
     def after(self, earlier: Reply | None) -> Reply:
-        """With what an earlier one told and this one does not."""
+        """With what an earlier one has and this one does not."""
         if earlier is None:
             return self
         tuning = earlier.tuning if self.tuning is None else self.tuning
@@ -154,17 +154,17 @@ def read_reply(status: int, content: bytes, retry_after: str | None) -> Reply:
         reason=f"{status} {detail.get('code', '')} {detail.get('message', '')}".strip()[:500],
         code=code if isinstance(code, str) else None,
         tuning=proposed if isinstance(proposed := answer.get("tuning"), list) else None,
-        switch=told if isinstance(told := answer.get("switch"), dict) else None,
+        switch=reported if isinstance(reported := answer.get("switch"), dict) else None,
         verdict=_verdict(answer.get("verdict")),
         verdict_age_s=age / 1e6 if isinstance(age := answer.get("verdict_age_us"), int) else None,
     )
 
 
-def _verdict(told: object) -> Mapping[str, Any] | None:
-    if not isinstance(told, dict) or not isinstance(told.get("bound"), str):
+def _verdict(sent: object) -> Mapping[str, Any] | None:
+    if not isinstance(sent, dict) or not isinstance(sent.get("bound"), str):
         return None
-    words = {name: told[name] for name in ("bound", "cause") if isinstance(told.get(name), str)}
-    most = {name: told[name] for name in MAXIMA if isinstance(told.get(name), (int, float))}
+    words = {name: sent[name] for name in ("bound", "cause") if isinstance(sent.get(name), str)}
+    most = {name: sent[name] for name in MAXIMA if isinstance(sent.get(name), (int, float))}
     return {**dict.fromkeys(OF_RUN), **words, **most}
 
 

@@ -58,7 +58,7 @@ class Logged:
     def __init__(self, target: Target) -> None:
         self._target = target
         self._log: Log | None = None
-        self._told: Mapping[str, str] = {}
+        self._logged: Mapping[str, str] = {}
         self._failures = 0
 
     def __call__(self, at_ms: int, steps: int, scalars: Mapping[str, float], words: Mapping[str, str]) -> None:
@@ -68,9 +68,9 @@ class Logged:
         try:
             if self._log is None:
                 self._log = OPEN[self._target.tracker](self._target)
-            fresh = {name: word for name, word in words.items() if self._told.get(name) != word}
+            fresh = {name: word for name, word in words.items() if self._logged.get(name) != word}
             self._log(at_ms, steps, scalars, fresh)
-            self._told = {**self._told, **fresh}
+            self._logged = {**self._logged, **fresh}
             self._failures = 0
         except Exception as error:
             self._failures += 1

@@ -43,7 +43,7 @@ class TrackerWriter:
         self.targets = Targets()
         self._process: subprocess.Popen[bytes] | None = None
         self._logged: Sequence[Target] = ()
-        self._told: Mapping[str, Any] | None = None
+        self._published: Mapping[str, Any] | None = None
         self._logged_steps = 0
         self._due = 0.0
 
@@ -60,29 +60,29 @@ class TrackerWriter:
 
     @property
     def has_runs(self) -> bool:
-        """Whether there is one that is told the verdict from here."""
+        """Whether there is one that gets the verdict from here."""
         return bool(self._runs) and not self.targets.are_words_told
 
-    def tell(self, told: Mapping[str, Any], *, is_urgent: bool = False) -> None:
+    def pass_on(self, published: Mapping[str, Any], *, is_urgent: bool = False) -> None:
         """Pass on what was just published for the training process, not more often than it is logged.
 
         ``is_urgent``: at once, since its process has ended.
         """
-        self._told = told
+        self._published = published
         runs = self._runs if self.has_runs else []
-        if self.targets.is_told and told["bound"] is None:
-            runs = []  # the program logs the figures, and there is no verdict to tell
+        if self.targets.is_told and published["bound"] is None:
+            runs = []  # the program logs the figures, and there is no verdict to log
         if runs != self._logged:
             self._restart(runs)
         self._notice_end()
-        if self._process is not None and told["steps"] and (is_urgent or time.monotonic() >= self._due):
+        if self._process is not None and published["steps"] and (is_urgent or time.monotonic() >= self._due):
             self._due = time.monotonic() + EVERY_S
-            self._write(told)
+            self._write(published)
 
     def end(self) -> None:
         """Pass on the newest figures, and the verdict or why there is none. The process logs them and ends."""
-        if self._told is not None:
-            self._write(self._told, is_last=True)
+        if self._published is not None:
+            self._write(self._published, is_last=True)
         self._close()
 
     @property
@@ -116,22 +116,22 @@ class TrackerWriter:
             print(f"trackers: the process that logs has ended with {status}", file=sys.stderr)
             self._process = None
 
-    def _write(self, told: Mapping[str, Any], *, is_last: bool = False) -> None:
+    def _write(self, published: Mapping[str, Any], *, is_last: bool = False) -> None:
         """A line at a time, and none while the process does not read: its pipe holds some minutes of them."""
         if self._process is not None and self._process.stdin is not None:
-            are_figures_new = not self.targets.is_told and told["steps"] != self._logged_steps
-            self._logged_steps = told["steps"]
+            are_figures_new = not self.targets.is_told and published["steps"] != self._logged_steps
+            self._logged_steps = published["steps"]
             with suppress(OSError, ValueError):
-                os.write(self._process.stdin.fileno(), as_line(told, has_figures=are_figures_new, is_last=is_last))
+                os.write(self._process.stdin.fileno(), as_line(published, has_figures=are_figures_new, is_last=is_last))
 
 
-def as_line(told: Mapping[str, Any], *, has_figures: bool = True, is_last: bool = False) -> bytes:
+def as_line(published: Mapping[str, Any], *, has_figures: bool = True, is_last: bool = False) -> bytes:
     """Shorter than what a pipe takes as a whole, 4,096 bytes. ``has_figures``: those were not logged yet."""
     line = {
         "at_ms": wall_clock_ms(),
-        "steps": told["steps"],
-        "scalars": figures.scalars(told) if has_figures else {},
-        "words": figures.words(told, is_last=is_last),
+        "steps": published["steps"],
+        "scalars": figures.scalars(published) if has_figures else {},
+        "words": figures.words(published, is_last=is_last),
     }
     return json.dumps(line).encode() + b"\n"
 

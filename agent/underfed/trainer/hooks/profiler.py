@@ -1,6 +1,6 @@
 """``underfed run --profile``: what the thread that trains executes, where it loads itself and between its batches.
 
-Only with it does the training process get a thread of ours. Which loader a look counts for is told from the stack:
+Only with it does the training process get a thread of ours. Which loader a look counts for is seen in the stack:
 torch's ``__next__`` is in it while a batch is asked for. Between batches it is the loader that gave the last one, until
 that has no more.
 """

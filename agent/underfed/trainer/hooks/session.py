@@ -252,7 +252,7 @@ class Session(EachStep):
         self._read(iterator, sees_arrivals)
         self._write_epoch(constructed_ns)
 
-    def tell_it_continues(self) -> None:
+    def record_continuation(self) -> None:
         """This pass goes on with the one before it, under other settings."""
         self._write(ring_format.CONTINUES)
 
@@ -378,9 +378,9 @@ class Session(EachStep):
         self.look_step = loader.steps + SAMPLED_OVERHEAD - 1
         self.next_look_ns = 0 if self.is_inspected else min(self.due_ns, self.look_ns)
         plain_ns = (entered_ns - self.looked_ns) + (done_ns - left_ns)
-        told_ns = plain_ns if self.device is not None else round(plain_ns / TIMED_SHARE)
+        recorded_ns = plain_ns if self.device is not None else round(plain_ns / TIMED_SHARE)
         closely_ns = (self.looked_ns - self.began_ns) + (now_ns() - done_ns)
-        self._write(ring_format.OVERHEAD, told_ns, closely_ns, was_probed)
+        self._write(ring_format.OVERHEAD, recorded_ns, closely_ns, was_probed)
 
     def _look_around(self, batch: Any) -> None:
         self.loader.ensure_collector()
@@ -475,7 +475,7 @@ class Session(EachStep):
             rings=run_files.batch_rings(self.loader.directory, self.loader.index, iterator),
             failures=str(self.loader.directory / run_files.FAILURES),
             threads=self.loader.threads_per_worker,
-            tells_unsent=self.loader.has_first_workers,
+            reports_unsent=self.loader.has_first_workers,
             stacks_since_ns=self.loader.stacks_since_ns(),
             stacks_always=self.loader.stacks == "always",
         )
@@ -531,7 +531,7 @@ class Session(EachStep):
         try:
             qsize(iterator)
         except AttributeError:
-            qsize = _as_told
+            qsize = _as_reported
         self.is_apart = self.is_apart or not self.in_order
         if not sees_arrivals:
             return
@@ -559,10 +559,10 @@ def _waiting_or_to_pin(iterator: Any) -> int:
     return len(iterator._data_queue.queue) + _waiting(iterator)
 
 
-def _as_told(iterator: Any) -> int:
+def _as_reported(iterator: Any) -> int:
     """Of queues of other kinds."""
-    told: int = iterator._worker_result_queue.qsize()
-    return told + iterator._data_queue.qsize() if _is_pinning(iterator) else told
+    size: int = iterator._worker_result_queue.qsize()
+    return size + iterator._data_queue.qsize() if _is_pinning(iterator) else size
 
 
 def _arrived(iterator: Any) -> int:

@@ -36,7 +36,7 @@ class FrameNames:
         self._frames: dict[tuple[int, int, bool], Frame] = {}
         self._called: dict[tuple[int, int, bool], Frame | None] = {}
         self._files: dict[str, tuple[str, bool]] = {}
-        """As they are told, and whether they are the project's own."""
+        """As they are shown, and whether they are the project's own."""
         self._roots: list[str] = []
 
     def frame(self, code: CodeType, at: int, *, is_there: bool = True) -> Frame:

@@ -33,7 +33,7 @@ def called_at(code: CodeType, at: int) -> str | None:
     """The name of what is called there, or of the operator that is applied: ``np.random.rand``, ``astype``,
     ``operator *``.
 
-    Of what begins with a global name all parts are told; of an attribute of anything else, its own name alone.
+    Of what begins with a global name all parts are named; of an attribute of anything else, its own name alone.
     """
     if not HAS_PLACES or at < 0:
         return None

@@ -86,7 +86,7 @@ class Received:
         return found
 
     def _asked(self, file: int, level: int, option: int, position: int) -> int | None:
-        """The number at that place of a socket's option; ``None``: no such socket, or a kernel that tells less."""
+        """The number at that place of a socket's option; ``None``: no such socket, or a kernel that reports less."""
         self._length.value = len(self._answer)
         if self._getsockopt(file, level, option, self._answer, self._by_reference) != 0:
             return None

@@ -44,7 +44,7 @@ class WorkerPlan:
     failures: str
     threads: int | None = None
     """``None``: the program's own number."""
-    tells_unsent: bool = False
+    reports_unsent: bool = False
     """A batch that cannot be pickled is answered with the error. Torch's workers send nothing then, and the training
     process waits for ever."""
     stacks_since_ns: int | None = None
@@ -107,8 +107,8 @@ def run_worker(loop: Loop, plan: WorkerPlan | None, arguments: tuple[Any, ...], 
     if plan is not None and all(name in bound for name in ARGUMENTS):
         guard = Guard(plan.failures)
         try:
-            if plan.tells_unsent:
-                tell_unsent(bound["data_queue"], bound["worker_id"])
+            if plan.reports_unsent:
+                report_unsent(bound["data_queue"], bound["worker_id"])
             ring, sampler = _instrument(plan, guard, bound)
         except Exception as error:
             guard.failed("worker start", error)
@@ -190,7 +190,7 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> tup
     return ring, sampler
 
 
-def tell_unsent(batches: Any, worker: int) -> None:
+def report_unsent(batches: Any, worker: int) -> None:
     """Have this process's own queue object answer with the error where it cannot pickle a batch."""
     put = batches.put
 

@@ -128,7 +128,7 @@ class Overrides:
         self._say_once(f"{why}: nothing is set")
         self.refused |= dict.fromkeys(labelled(own.loader, own.settings), why)
         self._report_settled(own.loader)
-        self._tell_changed()
+        self._report_changed()
         return None
 
     def _settle(self, loader: Any, asked: AskedSettings, *, was_iterated: bool) -> Decision:
@@ -154,14 +154,14 @@ class Overrides:
             self._say_once(f"{who} with {', '.join(changes)}")
         self._report_settled(asked.own.loader if asked.own is not None else OF_ALL)
         if known != (self.applied, self.refused):
-            self._tell_changed()
+            self._report_changed()
 
     def _report_settled(self, of: str) -> None:
         if of not in self._reported:
             self._reported.add(of)
             launch.report(os.environ, launch.SETTLED, of)
 
-    def _tell_changed(self) -> None:
+    def _report_changed(self) -> None:
         if self.changed is not None:
             try:
                 self.changed()

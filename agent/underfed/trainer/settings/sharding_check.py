@@ -73,17 +73,17 @@ def judge(first: Digests, second: Digests) -> Sharding | None:
         return None, "of two workers one loads nothing"
     if any(len(records) > 1 and len(set(records)) == 1 for records in (first, second)):
         return None, "the first records are all alike, so whether two workers repeat them cannot be told"
-    telling = _telling(first)
-    twice = telling & _telling(second)
+    distinctive = _distinctive(first)
+    twice = distinctive & _distinctive(second)
     if twice:
         return (
             False,
-            f"of {len(telling)} records that one worker loads first another one loads {len(twice)}, too",
+            f"of {len(distinctive)} records that one worker loads first another one loads {len(twice)}, too",
         )
     return None
 
 
-def _telling(records: Digests) -> set[bytes]:
+def _distinctive(records: Digests) -> set[bytes]:
     """Those that a worker loads once, where most are such: an empty line of a text comes from everywhere."""
     once = {record for record, count in Counter(records).items() if count == 1}
     return once if 2 * len(once) >= len(records) else set(records)

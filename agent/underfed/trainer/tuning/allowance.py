@@ -40,7 +40,7 @@ it was to come."""
 MOST_DIGITS = 6
 
 
-def told_apart(one: float, other: float) -> tuple[str, str]:
+def distinguished(one: float, other: float) -> tuple[str, str]:
     """With as many digits as two different numbers need to be read as different."""
     digits = next((each for each in range(1, MOST_DIGITS) if round(one, each) != round(other, each)), MOST_DIGITS)
     return f"{one:.{digits}f}", f"{other:.{digits}f}"
@@ -60,7 +60,7 @@ class Rest(NamedTuple):
     def why_exceeded(self, lost: str, lost_ns: float) -> str:
         """``lost``: a sentence with a place for so many seconds, more than the limit."""
         left, wait = self.left_ns / SECOND, self.wait_ns / SECOND
-        seconds, limit = told_apart(lost_ns / SECOND, self.limit_ns / SECOND)
+        seconds, limit = distinguished(lost_ns / SECOND, self.limit_ns / SECOND)
         return (
             f"{lost.format(seconds)}, more than the {limit} s that they may: 2 % of the {left:.0f} s that are known to "
             f"be left of the run, and a tenth of the {wait:.0f} s that it would wait in these"

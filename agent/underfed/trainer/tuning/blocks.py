@@ -16,7 +16,7 @@ LEAST_UNIT = 2
 """Steps in a unit, and at least one for each worker: batches come in rounds of all workers, and so do waits."""
 
 LEAST_STEPS = 12
-"""In a block, and in a stretch by which it is told how the host changes."""
+"""In a block, and in a stretch that shows how the host changes."""
 
 OTHER_HOST, ERRORS = 0.1, 2.5
 """By which share, and by how many standard errors, the medians of steps have to differ for the host to have changed."""

@@ -32,7 +32,7 @@ DEEPER = 4
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What else tells which settings are worth a trial. ``pass_steps``: of a pass; ``None``: not known.
+    """What else shows which settings are worth a trial. ``pass_steps``: of a pass; ``None``: not known.
     ``batch_bytes``: 0: not known. ``step_ns``: under the setting in use."""
 
     most_steps: int

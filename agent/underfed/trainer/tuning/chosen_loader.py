@@ -100,13 +100,13 @@ class ChosenLoader:
 
 
 def start_ns(loader: Any) -> int:
-    """What starting its workers costs, as far as their start method tells."""
+    """What starting its workers costs, as far as their start method shows."""
     return START_METHODS.get(start_method(loader), 0)
 
 
 def fork_ns(loader: Any) -> int:
     """Fork a process that ends at once, and return what that took: the more, the larger the training is, and the more
-    processes want this host's cores. 0: workers are not forked, or the program would be told of its end."""
+    processes want this host's cores. 0: workers are not forked, or the program would get a signal at its end."""
     if start_method(loader) != "fork" or handles_children():
         return 0
     began_ns, parent = now_ns(), os.getpid()

@@ -1,6 +1,6 @@
 """Decides when trials begin, when the next setting's turn is, and what stays: of the one rank that leads on its host.
 
-It is told of each request for a batch, and of the clock. It switches nothing itself: what it returns is to be done.
+It is called at each request for a batch, with its time. It switches nothing itself: what it returns is to be done.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ class Order:
 @dataclass(slots=True, eq=False)
 class Conductor:
     """``proposed``: asks for what the service proposes. ``plain``: candidates by the plain rule, of step and wait in
-    nanoseconds. ``changed``: called when what it tells has changed. ``left_steps``: that are known to be left of the
+    nanoseconds. ``changed``: called when what it reports has changed. ``left_steps``: that are known to be left of the
     run; ``None``: that is not known. ``left_of_pass``: of these those of the pass that goes on. ``start_ns``: what
     starting workers costs, as far as that is known. ``fork_ns``: forks a process that ends at once, and returns what
-    that took; 0: nothing is forked. ``starting``: requests to come whose steps are of a start, of which this is not
-    told. ``pass_steps``: of a pass; ``None``: that is not known. ``ahead``: batches that are loaded and not handed out;
-    ``None``: that is not known. ``batch_bytes``: of a batch; 0: that is not known."""
+    that took; 0: nothing is forked. ``starting``: requests to come whose steps are of a start, for which this is not
+    called. ``pass_steps``: of a pass; ``None``: that is not known. ``ahead``: batches that are loaded and not handed
+    out; ``None``: that is not known. ``batch_bytes``: of a batch; 0: that is not known."""
 
     began_with: LoaderSetting
     most_steps: int
@@ -178,7 +178,7 @@ class Conductor:
 
     @property
     def missing_steps(self) -> int:
-        """Until it can be told how much of the time is waiting."""
+        """Until it is known how much of the time is waiting."""
         return self.starting() + self._pace.missing_steps
 
     def pass_began(self, now_ns: int, last_ns: int) -> None:
@@ -372,7 +372,7 @@ class Conductor:
         return known
 
     def _resume(self, search: Search, recent: Recent, now_ns: int, first_step: int) -> Order | None:
-        """Go on with a search that was cut short, as far as trials may lose more by now. Passes that went by tell that
+        """Go on with a search that was cut short, as far as trials may lose more by now. Passes that went by show that
         as many more may come."""
         if recent.stall_fraction < LEAST_GAIN:
             return None
@@ -381,7 +381,7 @@ class Conductor:
         why = {trial.setting: self._why_too_dear(trial.setting, rest, lost_ns) for trial in search.cut}
         trials = [trial for trial in search.cut if why[trial.setting] is None]
         if not trials:
-            self._tell_cut(search, why)
+            self._report_cut(search, why)
             return None
         self._why_cut = next((each for each in why.values() if each is not None), self._why_cut)
         start = search.trials[0]
@@ -391,7 +391,7 @@ class Conductor:
         search.go_on(trials, newest, self.why_no_room)
         return self._go_on(search, now_ns, first_step)
 
-    def _tell_cut(self, search: Search, why: Mapping[LoaderSetting, str | None]) -> None:
+    def _report_cut(self, search: Search, why: Mapping[LoaderSetting, str | None]) -> None:
         """By what is known now."""
         for trial in search.cut:
             if not trial.blocks:
@@ -485,7 +485,7 @@ class Conductor:
         self.lacks_time = False
 
     def _is_enough(self, search: Search, block: Block, first_step: int) -> bool:
-        """Whether the block is as long as was wanted or as it may be, or tells already."""
+        """Whether the block is as long as was wanted or as it may be, or says enough already."""
         steps, all_steps = self._pace.steps, first_step - block.first_step
         if search.are_used_up(all_steps):
             return True

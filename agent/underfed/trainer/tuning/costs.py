@@ -73,7 +73,7 @@ def gained(searches: Sequence[Search], began_with: LoaderSetting, since: SinceKe
     mean, pace, spread = mean_ns(before), speed(before, _spread(searches)), since.spread
     if mean is None or pace is None or spread is None:
         return None
-    # A host that is slower is so for many steps: a longer block tells no more of how it changes. And what is kept was
+    # A host that is slower is so for many steps: a longer block shows no more of how it changes. And what is kept was
     # picked for being faster than just these blocks.
     blocks = max(1.0, sum(min(1.0, block.measured / since.part_steps) for block in before))
     width = picked(max(search.measured_candidates for search in searches)) * NORMAL

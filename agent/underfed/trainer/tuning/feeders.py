@@ -187,7 +187,7 @@ class Feeders:
             attach(iterator, KEY, feeder.session)
             feeder.session.resetting()
             feeder.session.reset()
-        feeder.session.tell_it_continues()
+        feeder.session.record_continuation()
 
     def end(self, feeder: Feeder) -> None:
         """It has handed out the last batch that it was asked for."""

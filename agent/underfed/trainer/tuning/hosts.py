@@ -1,9 +1,9 @@
-"""What the first ranks of a run's hosts tell each other of switching at the same step, by way of their collectors and
-the service.
+"""What the first ranks of a run's hosts report to each other of switching at the same step, by way of their collectors
+and the service.
 
 The host of rank 0 leads. It plans each switch for a step that lies as far ahead as plans were seen to take, and what it
 measures counts from when all others have done it. Batches do not depend on it: a host that switches late, or never,
-hands out the same ones. A host that hears no more of the one that leads goes back by itself.
+hands out the same ones. A host that gets no more reports of the one that leads goes back by itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from underfed.exchange.parts import write_part
-from underfed.exchange.switch import FILE, HEARD, Heard, Switch, SwitchPlan, read_heard
+from underfed.exchange.switch import ANSWER_FILE, FILE, Switch, SwitchAnswer, SwitchPlan, read_answer
 from underfed.host.signal_handlers import passing
 from underfed.trainer.tuning.loader_setting import LoaderSetting
 from underfed.trainer.tuning.plan import AHEAD
@@ -28,7 +28,7 @@ ANSWERED_NS = 100 * SECOND
 """After a plan was made no answer to it counts: that of a host whose connection was gone may be old."""
 
 LOST_NS = 120 * SECOND
-"""A host that hears nothing of the one that leads for so long ends its trial: later than an answer of it counts.
+"""A host that gets no report of the one that leads for so long ends its trial: later than an answer of it counts.
 Collectors send at least every 5 s, and try again every 30 s where the service is away."""
 
 FIRST_WAY_NS = 3 * SECOND
@@ -46,7 +46,7 @@ are further apart."""
 NOT_TOGETHER = "the ranks of its hosts do not take their steps together, and all have to switch at the same one"
 CREW_CHANGED = "a process of the run was started again, or left, while settings were tried"
 WENT_BACK = f"nothing was heard of rank 0 for {LOST_NS // SECOND} s, and it went back"
-NOT_DONE = "not all hosts of the run told in time that they had switched"
+NOT_DONE = "not all hosts of the run reported in time that they had switched"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,15 @@ class Hosts:
 
     def __init__(self, directory: Path, incarnation: int, ranks: int, wanted: int) -> None:
         self._directory = directory
-        self._path = str(directory / HEARD)
+        self._path = str(directory / ANSWER_FILE)
         self._wanted = wanted
         self._number = incarnation
         """Of the newest plan. A process that is started again has a larger one, and so have its plans."""
         self._switch = Switch(ranks)
         self._arrived: SwitchPlan | None = None
         self._have_done = True
-        self._heard: Heard | None = None
-        self._lead_heard_ns: int | None = None
+        self._answer: SwitchAnswer | None = None
+        self._lead_reported_ns: int | None = None
         self._step_ns = 0.0
         self._looked: tuple[int, int] | None = None
         self._way_ns = FIRST_WAY_NS
@@ -79,7 +79,7 @@ class Hosts:
         self._done_ns: int | None = None
         """When the leading host itself had switched."""
         self._is_over = False
-        self._tell()
+        self._report()
 
     # Of any host
 
@@ -88,74 +88,74 @@ class Hosts:
         if self._looked is not None and step > self._looked[1]:
             self._step_ns = (now_ns - self._looked[0]) / (step - self._looked[1])
         self._looked = now_ns, step
-        heard = read_heard(self._path)
-        if heard is None or heard == self._heard:
+        answer = read_answer(self._path)
+        if answer is None or answer == self._answer:
             return
-        before = None if self._heard is None else self._heard.lead_window_index
-        if heard.lead_window_index != before:
-            self._lead_heard_ns = now_ns
-        self._heard = heard
-        if not self._have_done and self._has_been_done(heard) and now_ns - self._decided_ns <= ANSWERED_NS:
+        before = None if self._answer is None else self._answer.lead_window_index
+        if answer.lead_window_index != before:
+            self._lead_reported_ns = now_ns
+        self._answer = answer
+        if not self._have_done and self._has_been_done(answer) and now_ns - self._decided_ns <= ANSWERED_NS:
             self._have_done = True
-            self._learn_way(heard)
+            self._learn_way(answer)
 
     @property
     def has_service(self) -> bool:
-        return self._heard is not None
+        return self._answer is not None
 
     @property
     def missing(self) -> int:
-        """Ranks of the run that no host has told of."""
-        return self._wanted - (self._heard.ranks if self._heard is not None else self._switch.ranks)
+        """Ranks of the run that no host has reported."""
+        return self._wanted - (self._answer.ranks if self._answer is not None else self._switch.ranks)
 
     @property
     def has_lead(self) -> bool:
-        return self._lead_heard_ns is not None
+        return self._lead_reported_ns is not None
 
     def count(self, ranks: int) -> None:
         """So many ranks record on this host by now."""
         if ranks != self._switch.ranks and not self._is_over:
-            self._tell(ranks=ranks)
+            self._report(ranks=ranks)
 
     def leave(self) -> None:
         """Nothing is switched here any more."""
         self._is_over = True
         self._switch = Switch(0)
         with passing(OSError):
-            self._tell()
+            self._report()
 
-    def _tell(self, **news: Any) -> None:
-        self._switch = replace(self._switch, **news)
+    def _report(self, **changes: Any) -> None:
+        self._switch = replace(self._switch, **changes)
         write_part(self._directory / FILE, self._switch)
 
     # Of one that does not lead
 
     def arrived(self, step: int) -> SwitchPlan | None:
         """A plan that is new here."""
-        plan = self._heard.plan if self._heard is not None else None
+        plan = self._answer.plan if self._answer is not None else None
         if plan is None or self._is_over or plan.number == self._switch.seen:
             return None
         self._arrived = plan
-        self._tell(seen=plan.number, seen_step=step, reason=None)
+        self._report(seen=plan.number, seen_step=step, reason=None)
         return plan
 
     def cannot(self, reason: str) -> None:
         """What arrived is not done here."""
-        self._tell(reason=reason)
+        self._report(reason=reason)
 
     def done(self, number: int) -> None:
         """The settings of this plan are in use here, their start-up over."""
-        self._tell(done=number)
+        self._report(done=number)
 
     def abandoned(self, now_ns: int) -> SwitchPlan | None:
-        """The plan of a trial that goes on here and that the leading host has left, or tells no more of: once."""
-        plan, heard = self._arrived, self._heard
-        if plan is None or heard is None or self._lead_heard_ns is None or plan.settings == plan.keep:
+        """The plan of a trial that goes on here and that the leading host has left, or reports no more of: once."""
+        plan, answer = self._arrived, self._answer
+        if plan is None or answer is None or self._lead_reported_ns is None or plan.settings == plan.keep:
             return None
-        if heard.is_searching and now_ns - self._lead_heard_ns <= LOST_NS:
+        if answer.is_searching and now_ns - self._lead_reported_ns <= LOST_NS:
             return None
         self._arrived = None
-        self._tell(done=0, reason=WENT_BACK)
+        self._report(done=0, reason=WENT_BACK)
         return plan
 
     # Of the one that leads
@@ -163,12 +163,12 @@ class Hosts:
     def plan(self, setting: LoaderSetting, keep: LoaderSetting, step: int, *, is_searching: bool) -> int:
         """All hosts switch to ``setting``. Returns the step at which they do."""
         self._number += 1
-        crew = self._heard.crew if self._heard is not None else 0
+        crew = self._answer.crew if self._answer is not None else 0
         due = step + AHEAD + (math.ceil(self._way_ns / self._step_ns) if self._step_ns else 0)
         plan = SwitchPlan(self._number, due, crew, setting.settings(), keep.settings())
         self._decided_step, self._done_ns, self._have_done = step, None, self._is_over
         self._decided_ns = self._looked[0] if self._looked is not None else 0
-        self._tell(is_searching=is_searching, plan=plan)
+        self._report(is_searching=is_searching, plan=plan)
         return due
 
     @property
@@ -178,10 +178,10 @@ class Hosts:
 
     def failure(self, now_ns: int, step: int, *, is_done_here: bool) -> Failure | None:
         """Why what was planned last does not come about."""
-        plan, heard = self._switch.plan, self._heard
-        if plan is None or heard is None or self._is_over:
+        plan, answer = self._switch.plan, self._answer
+        if plan is None or answer is None or self._is_over:
             return None
-        if heard.number == plan.number and (why := self._why_not(plan, heard, step)) is not None:
+        if answer.number == plan.number and (why := self._why_not(plan, answer, step)) is not None:
             return why
         if self._have_done:
             return None
@@ -195,21 +195,21 @@ class Hosts:
         """No host waits for another any more."""
         self._is_over = self._have_done = True
 
-    def _why_not(self, plan: SwitchPlan, heard: Heard, step: int) -> Failure | None:
-        first, last = heard.first_seen_step, heard.last_seen_step
+    def _why_not(self, plan: SwitchPlan, answer: SwitchAnswer, step: int) -> Failure | None:
+        first, last = answer.first_seen_step, answer.last_seen_step
         is_behind = first is not None and first < self._decided_step - MOST_APART
         if is_behind or (last is not None and last > step + MOST_APART):
             return Failure(NOT_TOGETHER, is_final=True)
-        if self._switch.is_searching and (heard.crew != plan.crew or heard.ranks != self._wanted):
+        if self._switch.is_searching and (answer.crew != plan.crew or answer.ranks != self._wanted):
             return Failure(CREW_CHANGED, is_final=True)
-        return None if heard.reason is None else Failure(f"on another host: {heard.reason}", is_final=False)
+        return None if answer.reason is None else Failure(f"on another host: {answer.reason}", is_final=False)
 
-    def _has_been_done(self, heard: Heard) -> bool:
+    def _has_been_done(self, answer: SwitchAnswer) -> bool:
         plan = self._switch.plan
-        is_newest = plan is not None and heard.number == plan.number
-        return is_newest and heard.done_ranks + self._switch.ranks == self._wanted
+        is_newest = plan is not None and answer.number == plan.number
+        return is_newest and answer.done_ranks + self._switch.ranks == self._wanted
 
-    def _learn_way(self, heard: Heard) -> None:
-        if heard.last_seen_step is not None:
-            needed_ns = (heard.last_seen_step - self._decided_step) * self._step_ns * SPARE_WAY
+    def _learn_way(self, answer: SwitchAnswer) -> None:
+        if answer.last_seen_step is not None:
+            needed_ns = (answer.last_seen_step - self._decided_step) * self._step_ns * SPARE_WAY
             self._way_ns = round(min(MOST_WAY_NS, max(LEAST_WAY_NS, self._way_ns / 2, needed_ns)))

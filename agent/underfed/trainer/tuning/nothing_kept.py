@@ -59,7 +59,7 @@ def _of_steps(conductor: Conductor) -> Iterator[str]:
 
 
 def _missing_in_all(search: Search, trial: Trial) -> int:
-    """Steps, those of its start included, beside those that there were, until it would have been told whether a
+    """Steps, those of its start included, beside those that there were, until it would be known whether a
     measured one is faster. 0: not for want of steps."""
     ratio = search.against_start(trial)
     missing = _missing_steps(search, trial, ratio) if ratio is not None else 0

@@ -179,7 +179,7 @@ class _NextData:
         self._loads_here = loads_here
         self._why_lost: str | None = None
         """A batch arrived and could not be read, or did not come in time."""
-        self._is_told = False
+        self._is_reported = False
         self._is_primed = True
         self._task = -1
         """Of the last request, and how many there were for it."""
@@ -251,8 +251,8 @@ class _NextData:
 
     def _load(self, iterator: Any, task: int, reason: str) -> Any:
         batch = _loaded_here(iterator, self._asked.indices.pop(task))
-        if not self._is_told:
-            self._is_told = True
+        if not self._is_reported:
+            self._is_reported = True
             self._loads_here(why_unsent(batch) or reason)
         return batch
 

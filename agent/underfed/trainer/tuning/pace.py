@@ -13,7 +13,7 @@ from underfed.trainer.tuning.blocks import LEAST_STEPS, LEAST_UNITS, Block
 SECOND = 1_000_000_000
 
 ENOUGH = 20
-"""Steps from which it is told how much of the time is waiting, as the service judges."""
+"""Steps from which it is said how much of the time is waiting, as the service judges."""
 
 RECENT = 200
 """Newest steps that are looked at for that."""
@@ -55,7 +55,7 @@ class Pace:
 
     @property
     def missing_steps(self) -> int:
-        """Before ``recent`` tells."""
+        """Before ``recent`` is known."""
         return max(0, ENOUGH - self.steps)
 
     def error(self, steps: int) -> float | None:

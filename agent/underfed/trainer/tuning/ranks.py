@@ -1,4 +1,4 @@
-"""The ranks of a run: whether all are heard of, and the plan by which all of them switch at the same step.
+"""The ranks of a run: whether all report, and the plan by which all of them switch at the same step.
 
 Those of one host read it from a file of the run's directory. Where others are on further hosts, the first rank of each
 host writes there what the leading host planned (``hosts``).
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SECOND = 1_000_000_000
 
 LOOK_NS = SECOND // 4
-"""Between two looks at what other hosts tell; their collectors read it as often."""
+"""Between two looks at what other hosts report; their collectors read it as often."""
 
 NEVER = 1 << 62
 
@@ -94,7 +94,7 @@ class Ranks:
                 self._follow(self._hosts, now_ns, step)
 
     def are_here(self) -> bool:
-        """Whether all of them record, and can hear of a plan."""
+        """Whether all of them record, and can receive a plan."""
         return not (self._missing if self._hosts is None else self._hosts.missing)
 
     def why_never(self, now_ns: int) -> str | None:
@@ -121,7 +121,7 @@ class Ranks:
 
     def plan(self, order: Order, step: int, *, is_searching: bool) -> None:
         """All ranks of the run do it. Those of several hosts do not end the program: a rank that ended while another
-        one, which did not hear of it in time, waits for it would make that fail."""
+        one, which did not receive it in time, waits for it would make that fail."""
         if self._hosts is None:
             self.plan_here(order, step)
         else:
@@ -179,7 +179,7 @@ class Ranks:
             self._due_ns = self._count_ns = NEVER
 
     def _follow(self, hosts: Hosts, now_ns: int, step: int) -> None:
-        """What the leading host planned is planned here; where it is heard of no more, going back is."""
+        """What the leading host planned is planned here; where it reports no more, going back is."""
         if (plan := hosts.arrived(step)) is not None:
             setting, keep = self._present.changed(plan.settings), self._present.changed(plan.keep)
             why = None if setting == keep else self._why_no_room(setting)

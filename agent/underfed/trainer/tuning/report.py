@@ -1,4 +1,4 @@
-"""What ``--tune`` tells: facts for the collector, a line when something is kept, the lines to write into the script."""
+"""What ``--tune`` says: facts for the collector, a line when something is kept, the lines to write into the script."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHER_ORDER = "its data set is iterable, so its records now come in another orde
 
 
 STARTS_PART, STARTS_NS = 0.02, 1_000_000_000
-"""Of the time of a pass, and in all, from which it is told what starting workers in each of them took."""
+"""Of the time of a pass, and in all, from which it is said what starting workers in each of them took."""
 
 LONGER = (
     "--tune: what would help: a longer run, or --tune --trial-only, which spends a run like this one on trials alone "
@@ -209,9 +209,9 @@ def _trial(search: Search, trial: Trial, index: int, number: int, origin_ns: int
     measured = speed(trial.blocks)
     candidate = trial.candidate
     last = trial.open_block
-    is_told = last is not None and (last.end_ns > 0 or not search.is_over)
+    is_shown = last is not None and (last.end_ns > 0 or not search.is_over)
     ended = sorted([*trial.blocks, *trial.cut_blocks], key=lambda block: block.start_ns)
-    blocks = [_block(block, origin_ns) for block in [*ended, *([last] if last is not None and is_told else [])]]
+    blocks = [_block(block, origin_ns) for block in [*ended, *([last] if last is not None and is_shown else [])]]
     return TrialFacts(
         search=index,
         number=number,

@@ -51,7 +51,7 @@ MOST_BLOCKS = 4
 """Of each setting, and of the one in use as many before the search."""
 
 FIRST_SHARE = 0.5
-"""Of the steps at most go to the first blocks: the others are for what is not told apart by then."""
+"""Of the steps at most go to the first blocks: the others are for what is not distinguished by then."""
 
 PICKED = (1.22, 1.35, 1.41, 1.46, 1.5)
 """So many times as wide as that of 95 % is the interval by which the fastest of one to five has to be faster than what
@@ -410,7 +410,7 @@ class Search:
 
     def _pair(self, present: LoaderSetting) -> tuple[Trial, Trial] | None:
         """Of the best and what may yet be better, or is not yet shown to be worse: the one with fewer blocks, and the
-        other. ``None``: all is told apart, or cannot be."""
+        other. ``None``: all are distinguished, or cannot be."""
         best, start = self.best, self.trials[0]
         if best is not start and not self._is_shown(best):
             rival: Trial | None = start
@@ -467,7 +467,7 @@ class Search:
         if shown:
             fastest = min(shown, key=_mean)
             tied = [each for each in shown if self._are_as_fast(each, fastest)]
-            # Few steps show no rare long waits: the prediction, which knows all loads, tells those apart.
+            # Few steps show no rare long waits: the prediction, which knows all loads, distinguishes those.
             tied = [each for each in tied if not any(_is_predicted_faster(other, each) for other in tied)]
             self.best = min(tied, key=lambda each: each.setting.cost)
         else:

@@ -40,8 +40,8 @@ from underfed.trainer.tuning.loader_setting import LoaderSetting, setting_of
 from underfed.trainer.tuning.own_changes import Seen, changed_attribute, look_at
 from underfed.trainer.tuning.own_errors import OwnErrors
 from underfed.trainer.tuning.ranks import Ranks
+from underfed.trainer.tuning.reporter import Reporter
 from underfed.trainer.tuning.switching import HELD, TUNED, Switched, forget, switched_of
-from underfed.trainer.tuning.telling import Telling
 from underfed.trainer.tuning.unsent import why_unsent
 
 
@@ -71,7 +71,7 @@ class Tuner:
 
     def __init__(self, options: TuneOptions, say: Say, now: Clock = now_ns) -> None:
         self.options = options
-        self.telling = Telling(say)
+        self.reporter = Reporter(say)
         self._now = now
         self._pid = os.getpid()
         self._is_forked = False
@@ -97,7 +97,7 @@ class Tuner:
         self._pass_began_ns = 0
         """Before its iterator was constructed."""
         self._construct_ns: int | None = None
-        """What that took, where torch started the workers of the setting in use; ``None`` also once it is told."""
+        """What that took, where torch started the workers of the setting in use; ``None`` also once it is reported."""
         self._waited_ns = 0
         self._batch: BatchSize | None = None
         self._files = FilesWatch()
@@ -117,11 +117,11 @@ class Tuner:
     @property
     def conductor(self) -> Conductor | None:
         """In the rank that leads on its host."""
-        return self.telling.conductor
+        return self.reporter.conductor
 
     @property
     def _watched(self) -> WatchedLoader | None:
-        return self.telling.watched
+        return self.reporter.watched
 
     # What torch's functions call
 
@@ -229,7 +229,7 @@ class Tuner:
     def finish(self) -> None:
         """Nothing more is tried. Iterators that were switched go on as they are."""
         self._is_off = self._has_finished = True
-        self.telling.end()
+        self.reporter.end()
 
     @property
     def has_switched(self) -> bool:
@@ -242,7 +242,7 @@ class Tuner:
     # A pass begins
 
     def _adopt(self, iterator: Any, loader: Any, session: Session) -> None:
-        watched = self.telling.watched = session.loader
+        watched = self.reporter.watched = session.loader
         watched.kept_iterators = KEPT_IN_TRIALS
         watched.has_first_workers = self._errors is not None
         self._report_sharding(loader)
@@ -285,11 +285,11 @@ class Tuner:
 
     def _begin_forked(self) -> None:
         """What is known is of the process that this one was forked from, whose iterators load on."""
-        recording = self.telling.recording
+        recording = self.reporter.recording
         self._pid, self._is_forked, self._is_off = os.getpid(), True, False
-        self._chosen, self._edges, self.telling = ChosenLoader(), EpochEdges(), Telling(self.telling.say)
+        self._chosen, self._edges, self.reporter = ChosenLoader(), EpochEdges(), Reporter(self.reporter.say)
         self._current = self._setting = self._keep = self._errors = self._ranks = None
-        self.telling.recording = recording
+        self.reporter.recording = recording
 
     def _why_no_process_for_it(self) -> str | None:
         """Torch refuses workers of a daemonic process, so a loader there has none."""
@@ -298,7 +298,7 @@ class Tuner:
         return FORKED if self._is_forked else None
 
     def _begin(self, setting: LoaderSetting, loader: Any, watched: WatchedLoader) -> None:
-        recording, facts = self.telling.recording, watched.facts
+        recording, facts = self.reporter.recording, watched.facts
         self._setting = self._keep = self._measured = self._reported = setting
         if not setting.num_workers:
             self._errors = OwnErrors(lambda reason: self._loads_here(setting, reason))
@@ -308,7 +308,7 @@ class Tuner:
                 self._ranks = Ranks(recording, setting, self._why_no_room)
             if recording.facts.rank:
                 return
-        self.telling.begin(
+        self.reporter.begin(
             Conductor(
                 setting,
                 steps_for_trials(self.options.most_steps, facts.batches_per_epoch if facts is not None else None),
@@ -317,8 +317,8 @@ class Tuner:
                 proposed=lambda: tuning.read_proposed(str(watched.directory / tuning.PROPOSED), watched.name),
                 plain=_plainly,
                 why_no_room=self._why_no_room,
-                changed=self.telling.write,
-                concluded=self.telling.kept,
+                changed=self.reporter.write,
+                concluded=self.reporter.kept,
                 left_steps=self._chosen.left_steps,
                 left_of_pass=self._chosen.left_of_pass,
                 start_ns=start_ns(loader),
@@ -359,7 +359,7 @@ class Tuner:
             self._chosen.requested()
             if self._chosen.has_begun:
                 self._look_at_data_set(switched)
-                self._tell_start(switched)
+                self._report_start(switched)
             order = self._order(now, switched)
             if order is not None:
                 is_end = order.is_end
@@ -370,13 +370,13 @@ class Tuner:
         if is_end:
             self._end_program()
 
-    def _tell_start(self, switched: Switched) -> None:
+    def _report_start(self, switched: Switched) -> None:
         if self._construct_ns is not None and self.conductor is not None and not switched.is_switching:
             self.conductor.pass_began_with(switched.setting, self._construct_ns, self._waited_ns)
         self._construct_ns = None
 
     def _used_at_once(self) -> None:
-        """One that began before the newest is still taken from: a step is not one request, and no pace can be told."""
+        """One that began before the newest is still taken from: a step is not one request, and no pace is known."""
         with self._guarded():
             self._is_off = True
             if self._ranks is not None:
@@ -385,22 +385,22 @@ class Tuner:
             if conductor is not None and conductor.is_searching:
                 self._back = self._setting = self._keep = conductor.searches[-1].trials[0].setting
                 conductor.leave_alone(self._back, TWO_AT_ONCE)
-            self.telling.left_alone(TWO_AT_ONCE, self._setting)
+            self.reporter.left_alone(TWO_AT_ONCE, self._setting)
 
     def _end_program(self) -> None:
         self._is_off = True
-        self.telling.end()
+        self.reporter.end()
         if threading.current_thread() is threading.main_thread():
             raise SystemExit(0)
-        self.telling.say("--trial-only cannot end the program: it takes its batches in a thread of its own")
+        self.reporter.say("--trial-only cannot end the program: it takes its batches in a thread of its own")
 
     def _attend(self, ranks: Ranks, switched: Switched, now: int) -> None:
-        """What other ranks tell: after a while those that are missing will not come; a switch may fail elsewhere."""
+        """What other ranks report: after a while those that are missing will not come; a switch may fail elsewhere."""
         ranks.note(now, self._steps, None if self._skip or switched.is_switching else switched.setting)
         if (reason := ranks.why_never(now)) is not None:
             self._is_off = True
             ranks.leave()
-            self.telling.left_alone(reason, self._setting)
+            self.reporter.left_alone(reason, self._setting)
         elif self.conductor is not None and (failure := ranks.take_failure()) is not None:
             self._failed_elsewhere(failure, self.conductor, ranks, now)
 
@@ -408,7 +408,7 @@ class Tuner:
         """Nobody measures what not all hosts use. The best setting that was measured stays, or comes back."""
         if failure.is_final:
             ranks.end()
-            self.telling.say(f"--tune: {failure.reason}; nothing more is tried")
+            self.reporter.say(f"--tune: {failure.reason}; nothing more is tried")
         if self._setting is not None and conductor.is_searching:
             further = conductor.failed(self._setting, failure.reason, now, self._step)
             while failure.is_final and conductor.is_searching:
@@ -439,7 +439,7 @@ class Tuner:
             ranks.plan(order, self._steps, is_searching=conductor.is_searching)
             if order.is_end and ranks.are_on_several_hosts:
                 conductor.ends_after = False
-                self.telling.say("--trial-only does not end a program whose ranks are on several hosts")
+                self.reporter.say("--trial-only does not end a program whose ranks are on several hosts")
         return ranks.due(self._steps, self._setting, is_switching=switched.is_switching)
 
     def _again(self, conductor: Conductor | None, switched: Switched) -> Order | None:
@@ -496,7 +496,7 @@ class Tuner:
         reason = f"its workers could not be started: {type(error).__name__}: {error}"[:400]
         if self.conductor is None or not self.conductor.is_searching:
             raise error
-        self.telling.not_started(reason)
+        self.reporter.not_started(reason)
         further = self.conductor.failed(switched.setting, reason, now, self._step)
         if further is None:
             return
@@ -512,8 +512,8 @@ class Tuner:
         with self._guarded():
             self._back = self._setting = self._keep = setting
             workers = "no workers" if not setting.num_workers else f"num_workers={setting.num_workers}"
-            self.telling.say(f"--tune goes back to {workers}: {reason}")
-            self.telling.no_workers(reason if not setting.num_workers else None)
+            self.reporter.say(f"--tune goes back to {workers}: {reason}")
+            self.reporter.no_workers(reason if not setting.num_workers else None)
             if self.conductor is not None:
                 self.conductor.leave_alone(setting, reason)
 
@@ -572,7 +572,7 @@ class Tuner:
         switched = switched_of(iterator) if iterator is not None else None
         if switched is not None and setting.num_workers and not switched.own.setting.num_workers:
             why = self._why_no_first_workers(switched.feeders.view)
-            self.telling.no_workers(why)
+            self.reporter.no_workers(why)
             if why is not None:
                 return why
         active = switched.state.active.of(iterator) if switched is not None else None
@@ -602,7 +602,7 @@ class Tuner:
         if self._setting is None:
             self._setting = self._keep = setting_of(iterator, None) if hasattr(iterator, "_pin_memory") else None
         self._is_off = True
-        self.telling.left_alone(reason, self._setting, are_workers_refused=reason == DAEMONIC)
+        self.reporter.left_alone(reason, self._setting, are_workers_refused=reason == DAEMONIC)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -618,7 +618,7 @@ class Tuner:
         self._is_off = True
         if self._ranks is not None:
             self._ranks.leave()
-        self.telling.failed(error, self._setting)
+        self.reporter.failed(error, self._setting)
         guard = self._watched.guard if self._watched is not None else Guard()
         guard.failed("tune", error)
 

@@ -1,7 +1,7 @@
 """Workers of ours where the script has none: what it asks of its own children does not show them.
 
 ``multiprocessing.active_children()`` is used to wait for all of them, which would be waiting for workers that wait for
-the training. Nor is torch's handler of SIGCHLD installed for them. What the kernel tells of children shows them:
+the training. Nor is torch's handler of SIGCHLD installed for them. What the kernel reports of children shows them:
 docs/tuning.md.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 _children: set[Any] = getattr(multiprocessing.process, "_children", set())
 _unseen: set[Any] = set()
 """Held until they have ended, as multiprocessing holds children. An iterator in a cycle of garbage waits for its
-workers as it is finalized: what tells of their end would be closed by then, and it would wait for ever."""
+workers as it is finalized: what reports their end would be closed by then, and it would wait for ever."""
 _at_exit: list[util.Finalize] = []
 
 

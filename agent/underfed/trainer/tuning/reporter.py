@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from underfed.trainer.recording import Recording
 
 
-class Telling:
+class Reporter:
     """Of one process. Of the ranks of a host the leading one writes, which has a conductor."""
 
     def __init__(self, say: Say) -> None:
@@ -29,7 +29,7 @@ class Telling:
         self.watched: WatchedLoader | None = None
         self.conductor: Conductor | None = None
         self._pid = os.getpid()
-        self._has_told_end = False
+        self._has_reported_end = False
         self._failures: set[str] = set()
 
     def begin(self, conductor: Conductor) -> None:
@@ -86,9 +86,9 @@ class Telling:
 
     def end(self) -> None:
         """Once, at the end: the lines to write into the script."""
-        if self._has_told_end or self.conductor is None or os.getpid() != self._pid:
+        if self._has_reported_end or self.conductor is None or os.getpid() != self._pid:
             return
-        self._has_told_end = True
+        self._has_reported_end = True
         atexit.unregister(self.end)
         source = self.watched.facts.source if self.watched is not None and self.watched.facts is not None else None
         for line in end_lines(self.conductor, source):
