@@ -22,7 +22,6 @@ from underfed_server.store.runs.summaries import OF_FINAL, is_final, run_columns
 _known = tables.diagnosis.c
 _LAST = select(_known.body, _known.judged_at).where(_known.run_id == bindparam("run_id"))
 _WITHIN = ("earliest", "latest")
-_WITHIN = ("earliest", "latest")
 # Names other than the columns': those stand for what is set.
 _JUDGED_AGAIN = update(tables.diagnosis).where(_known.run_id == bindparam("of"), _known.body == bindparam("same"))
 _NOTED = (
