@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -196,3 +197,10 @@ def test_the_mounts_of_this_process_are_those_of_the_kernel() -> None:
 
 def test_a_process_that_is_gone_has_no_mounts() -> None:
     assert read_mounts(2**22) == []
+
+
+def test_a_process_that_ended_and_was_not_waited_for_has_none_either() -> None:
+    """The kernel refuses that as an invalid argument."""
+    with subprocess.Popen(["true"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert read_mounts(process.pid) == []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from underfed.host import disks
+from underfed.host.signal_handlers import let_through
 
 NETWORK = frozenset((
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "ceph", "gpfs", "beegfs", "glusterfs", "afs", "orangefs",
@@ -66,6 +68,11 @@ def read_mounts(pid: int | str = "self") -> list[Mount]:
         lines = Path(f"/proc/{pid}/mountinfo").read_text(errors="surrogateescape").splitlines()
     except (FileNotFoundError, ProcessLookupError):
         return []
+    except OSError as error:
+        let_through(error)
+        if error.errno != errno.EINVAL:
+            raise
+        return []  # the process has ended, and was not waited for yet
     return [_parse(line) for line in lines]
 
 
