@@ -219,7 +219,7 @@ def test_many_ranks_take_turns_with_their_windows(
 def of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ranks.RankStreams, Path]]:
     """Ranks of a run with one, which has made 40 steps, and its directory."""
     monkeypatch.setattr(ranks, "TICK_S", 3_600.0)
-    monkeypatch.setattr(RankFigures, "told", lambda _: {**figures.nothing(), "steps": 40})
+    monkeypatch.setattr(RankFigures, "take", lambda _: {**figures.nothing(), "steps": 40})
     directory = run_files.rank_directory(tmp_path / "run", 0, 1)
     directory.mkdir(parents=True)
     facts = make_run_facts(read_config({}), Rank(0, 0, None, 1), "watch")
