@@ -65,6 +65,7 @@ def guest(run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, any_serv
     monkeypatch.setattr(control._state, "overrides", None)
     yield
     underfed.finish()
+    assert sys.exc_info()[1] is None, "it would be the context of all that later tests raise"
     assert patched_attributes() == []
     if any(rings.iterdir()):  # else nothing was recorded there, and no process has to be looked for
         wait_for_collectors(run_id)

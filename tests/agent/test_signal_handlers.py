@@ -135,12 +135,19 @@ def interrupted(
     tracer, before = interrupting(at), sys.gettrace()
     sys.settrace(tracer)
     try:
-        run()
+        next(_apart(run))
     except kind as error:
         return tracer.place, str(error) == "handled"
     finally:
         sys.settrace(before)
     return tracer.place, False
+
+
+def _apart(run: Callable[[], object]) -> Iterator[None]:
+    """Python keeps the exception that it was leaving the handler of when a tracer raised: else it would be the context
+    of all that later tests raise. A generator has one of its own."""
+    run()
+    yield
 
 
 def consume(loader: Any) -> None:
