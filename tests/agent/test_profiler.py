@@ -264,8 +264,10 @@ class Threads(Dataset[Tensor]):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counted in /proc")
-@pytest.mark.usefixtures("service")
 def test_without_it_the_training_process_gets_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A service of the test's would have threads in this process, too.
+    monkeypatch.setenv("UNDERFED_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("UNDERFED_LINGER_S", "0")
     monkeypatch.setenv("UNDERFED_STACKS", "always")
     loader = DataLoader(Threads(), batch_size=4)
     bare = {int(count) for batch in loader for count in batch}
