@@ -462,8 +462,10 @@ def test_the_lock_is_asked_for_early_while_a_look_waits_and_not_while_it_looks(
 ) -> None:
     """Else the thread that is looked at would ask for it as soon, and go on before it is looked at. What the program
     sets meanwhile stays."""
-    before_s, waiting_s, clock_ns = sys.getswitchinterval(), [], 0
+    waiting_s, clock_ns = [], 0
     own_s: float | None = None
+    sys.setswitchinterval(0.005)  # whatever an earlier burst has left
+    before_s = sys.getswitchinterval()
 
     def sleep(_seconds: float) -> None:
         waiting_s.append(sys.getswitchinterval())
@@ -594,21 +596,19 @@ def test_the_lock_is_asked_for_later_where_looks_wake_up_often(monkeypatch: pyte
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="told in /proc")
-def test_the_thread_that_looks_takes_no_signal_of_the_program(tmp_path: Path) -> None:
+def test_the_thread_that_looks_takes_no_signal_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that all threads of the program block, to wait for it, would be delivered to ours."""
     tasks = Path("/proc/self/task")
     before = set(tasks.iterdir())
+    # Not earlier: a thread begins with all signals blocked, by the C library.
+    looks_next = threading.Event()
+    monkeypatch.setattr("underfed.trainer.loading.stack_sampler.wake_exactly", looks_next.set)
     one, _ = sampler(tmp_path)
     one.start()
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        (task,) = set(tasks.iterdir()) - before
-        (blocked,) = re.findall(r"SigBlk:\s*(\w+)", (task / "status").read_text())
-        if int(blocked, 16) >> (signal.SIGUSR1 - 1) & 1:
-            break
-        time.sleep(0.01)
-    else:
-        raise AssertionError(f"blocked is {blocked}")
+    assert looks_next.wait(30)
+    (task,) = set(tasks.iterdir()) - before
+    (blocked,) = re.findall(r"SigBlk:\s*(\w+)", (task / "status").read_text())
+    assert int(blocked, 16) >> (signal.SIGUSR1 - 1) & 1
     one.close()
 
 
