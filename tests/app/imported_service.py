@@ -15,9 +15,8 @@ import uvloop  # noqa: F401
 from pytest import MonkeyPatch
 
 import underfed_server.__main__
-from tests.fakes.short_predictions import SHORT
+from tests.fakes.short_predictions import short_predictions
 from underfed_server import logs
-from underfed_server.advice.prediction import predict
 from underfed_server.api import application as api
 
 __all__ = ["underfed_server"]
@@ -34,11 +33,9 @@ def _be_another_process() -> None:
 
 os.register_at_fork(after_in_child=_be_another_process)
 
-_for_good = MonkeyPatch()
-for _name, _short in SHORT.items():
-    _for_good.setattr(predict, _name, _short)
+short_predictions().start()
 _routes = api.skeleton()
-_for_good.setattr(api, "skeleton", lambda: _routes)
+MonkeyPatch().setattr(api, "skeleton", lambda: _routes)
 for _route in _routes.routes:
     # Each works out at its first request what it takes and gives: half of what a service costs that is asked little.
     _route.matches({"type": "http", "method": "GET", "path": "/nothing", "headers": []})

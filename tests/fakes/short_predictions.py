@@ -4,16 +4,19 @@ shows them, not of the predictions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
+from unittest import mock
 
+from underfed_server.advice.prediction import predict
 from underfed_server.advice.prediction.altered import changed
 from underfed_server.advice.prediction.simulate import simulate
 
 SIMULATED_STEPS = 60
 """With half as many, advice is less sure of its gain, and told at greater length."""
 
-SHORT: Mapping[str, Any] = {"changed": changed, "simulate": partial(simulate, steps=SIMULATED_STEPS)}
-"""In place of those of ``underfed_server.advice.prediction.predict``: both, as tests of the service replace both for as
-long as their process lives."""
+
+def short_predictions() -> Any:
+    """Within its block, or for good once it is started. Both are replaced, as tests of the service replace both for as
+    long as their process lives."""
+    return mock.patch.multiple(predict, changed=changed, simulate=partial(simulate, steps=SIMULATED_STEPS))

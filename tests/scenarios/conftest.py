@@ -8,16 +8,14 @@ import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
 from tests.app.serving import Service, judged, start_service
 from tests.fakes.environment import clean_environment
-from tests.fakes.short_predictions import SHORT
+from tests.fakes.short_predictions import short_predictions
 from tests.scenarios.pipelines.pipeline import Strength
 from tests.scenarios.pipelines.running import ROOT, diagnose
-from underfed_server.advice.prediction import predict
 from underfed_server.model import Diagnosis
 from underfed_server.terminal.client import Client
 
@@ -28,7 +26,7 @@ RunPipeline = Callable[[str, Strength], Diagnosis]
 @pytest.fixture(scope="package", autouse=True)
 def _short_predictions() -> Iterator[None]:
     """What causes are named does not depend on them; how near they come is tried in ``tests/recorded_runs``."""
-    with mock.patch.multiple(predict, **SHORT):
+    with short_predictions():
         yield
 
 

@@ -12,13 +12,11 @@ from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from tests.fakes.gallery.filling import windows_of
 from tests.fakes.gallery.recorded import recorded
 from tests.fakes.gallery.runs import BEFORE, answer, team
-from tests.fakes.short_predictions import SHORT
-from underfed_server.advice.prediction import predict
+from tests.fakes.short_predictions import short_predictions
 from underfed_server.diagnose import Diagnoser
 from underfed_server.ingest.decode import decode
 from underfed_server.ingest.posted import Ack, PostedWindow
@@ -39,7 +37,7 @@ class _Clock:
 
 def store_team(database: Path, *, without: Collection[str] = ()) -> None:
     """``database`` is made where it is not there. ``without``: runs to leave out, as nobody will look at them."""
-    with mock.patch.multiple(predict, **SHORT):
+    with short_predictions():
         _store_team(database, without)
 
 

@@ -28,7 +28,7 @@ OF_TORCH = ("multiprocessing_context", "pin_memory_device")
 HIDDEN = '"…"'
 HIDDEN_COMMENT = "# …"
 
-Offset = tuple[int, int]
+Offsets = tuple[int, int]
 """Offsets of a piece in a text: where it begins and ends."""
 
 
@@ -183,7 +183,7 @@ def _without_texts(source: str) -> str:
     return source
 
 
-def _texts(node: ast.AST, lines: list[str]) -> Iterator[Offset]:
+def _texts(node: ast.AST, lines: list[str]) -> Iterator[Offsets]:
     """Pieces of strings are part of them: the outermost is replaced as a whole."""
     if isinstance(node, ast.keyword) and node.arg in OF_TORCH and isinstance(node.value, ast.Constant):
         return
