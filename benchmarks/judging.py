@@ -75,10 +75,20 @@ Round = Sequence[bytes]
 """A window of each rank."""
 
 
-def windows_of_ranks(ranks: int, count: int, window_s: int = WINDOW_S) -> Sequence[Round]:
-    """The same for every run, whose name is filled in as it is posted."""
-    made = partial(windows, "RUN", count + 1, WORKERS, with_everything=True, usual_wait_us=WAIT_US, window_s=window_s)
-    streams = [_of_rank(rank, made(seed=rank)) for rank in range(ranks)]
+Waits = tuple[float, float]
+"""Usual ones of a rank, in the first half of its windows and in the second."""
+
+
+def windows_of_ranks(
+    ranks: int, count: int, window_s: int = WINDOW_S, waits_us: Callable[[int], Waits] = lambda _: (WAIT_US, WAIT_US)
+) -> Sequence[Round]:
+    """The same for every run, whose name is filled in as it is posted. ``waits_us``: of a rank."""
+    made = partial(windows, "RUN", count + 1, WORKERS, with_everything=True, window_s=window_s)
+    waits = [waits_us(rank) for rank in range(ranks)]
+    streams = [
+        _of_rank(rank, made(seed=rank, usual_wait_us=first, later_wait_us=later))
+        for rank, (first, later) in enumerate(waits)
+    ]
     # The last one ends the run.
     return list(zip(*streams, strict=True))[:-1]
 

@@ -60,7 +60,10 @@ class Seen:
     first_at: dict[str, float] = field(default_factory=dict)
     """When a run was first seen with a verdict, by the monotonic clock."""
     oldest_s: list[float] = field(default_factory=list)
-    """Age of the oldest judgement, in each second in which all runs had one."""
+    """Since when the verdict was neither found nor confirmed that has waited longest, in each second in which all runs
+    had one."""
+    found_s: list[float] = field(default_factory=list)
+    """Likewise, since when it was not found."""
 
 
 def main(argv: Sequence[str] = ()) -> None:
@@ -101,8 +104,12 @@ def _print_judged(seen: Seen, runs: int, judgeable: float) -> None:
     _print("with a verdict at the end", f"{len(seen.first_at)} of {runs}", "all")
     late_s = max(seen.first_at.values(), default=math.nan) - judgeable
     _print("the last one after, s", f"{late_s:.1f}", f"{IN_TIME_S:.0f}")
-    oldest = f"{np.median(seen.oldest_s):.1f}, {max(seen.oldest_s):.1f}" if seen.oldest_s else "–"
-    _print("oldest verdict, second by second: median, most, s", oldest, f"{OLDEST_S:.0f}")
+    _print("oldest verdict, second by second: median, most, s", _ages(seen.oldest_s), f"{OLDEST_S:.0f}")
+    _print("oldest that was found, not confirmed: median, most, s", _ages(seen.found_s), "")
+
+
+def _ages(seconds: Sequence[float]) -> str:
+    return f"{np.median(seconds):.1f}, {max(seconds):.1f}" if seconds else "–"
 
 
 def _print_posts(waits_ms: NDArray[np.float64], passed: float, spent: Sequence[float]) -> None:
@@ -182,7 +189,9 @@ def _watch(database: Path, runs: int, seen: Seen, is_over: threading.Event) -> N
                 seen.first_at.setdefault(run_id, now)
         judged = [at for _, _, at in rows if at is not None]
         if len(judged) == runs:
-            seen.oldest_s.append((today - min(map(_instant, judged))).total_seconds())
+            seen.oldest_s.append((today - _instant(min(judged))).total_seconds())
+            (found_at,) = connection.execute("SELECT min(judged_at) FROM diagnosis").fetchone()
+            seen.found_s.append((today - _instant(found_at)).total_seconds())
     connection.close()
 
 

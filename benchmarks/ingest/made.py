@@ -32,19 +32,21 @@ def windows(
     with_samples: bool = True,
     with_everything: bool = False,
     usual_wait_us: float = 13_400,
+    later_wait_us: float | None = None,
     window_s: int = WINDOW_S,
 ) -> Iterator[dict[str, Any]]:
     """100 ms steps with lognormal waits and 1 % stalls, one window every ``window_s`` seconds, ended at last.
 
     Processes, host and GPUs are sampled every second. ``with_everything``: all that the agent of a rank sends that
-    samples its host, too: each of its workers and GPUs.
+    samples its host, too: each of its workers and GPUs. ``later_wait_us``: usual in the second half.
     """
     figures = random.Random(seed)
     at_us, length = 0, STEPS_PER_S * window_s
     for index in range(count):
         sampled_us = [at_us + second * 1_000_000 for second in range(window_s)]
         work = [round(figures.gauss(80_000, 2_000)) for _ in range(length)]
-        wait = [_wait_us(figures, usual_wait_us) for _ in range(length)]
+        usual_us = usual_wait_us if later_wait_us is None or index < count // 2 else later_wait_us
+        wait = [_wait_us(figures, usual_us) for _ in range(length)]
         step_us = [sum(parts) for parts in zip(work, wait, strict=True)]
         first = index * length
         window: dict[str, Any] = {

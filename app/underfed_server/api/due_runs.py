@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+
+from underfed_server.api.held_verdicts import HeldVerdicts
+from underfed_server.store.writing.counted_window import CountedWindow
 
 APART_S = 1.0
 """Between two judgements of one run: windows come once a second."""
+
+MOST_APART_S = 30.0
+"""Between two judgements of a run whose verdict holds: its cause may change all the same."""
+
+SPARED = 2.0
+"""Judging runs whose verdicts hold may take one part in so many of the time."""
+
+CONFIRM_S = 5.0
+"""After which a verdict that holds is confirmed, where it is not found anew."""
+
+LIVE_S = 30.0
+"""A run of which no window came for so long is not counted among those to be judged."""
 
 FIRST_AGAIN_S = 5.0
 """After which a run that still has no verdict, such as one that warms up, is before all others again."""
@@ -25,10 +40,16 @@ FORGET_S = 600.0
 @dataclass(slots=True)
 class _Judged:
     at: float
-    """When it began."""
+    """When its verdict began to be found, or was confirmed."""
+    found_at: float
+    """When it began to be found."""
+    came_at: float
+    """When the last window came."""
     verdict: object | None = None
     """``None``: there is none."""
     is_steady: bool = False
+    is_found: bool = False
+    """That of the last judgement is known: one that failed, or is in hand, holds for nothing."""
 
 
 class DueRuns:
@@ -37,12 +58,23 @@ class DueRuns:
     def __init__(self) -> None:
         self._due: dict[str, float] = {}
         self._judged: dict[str, _Judged] = {}
+        self._held = HeldVerdicts()
+        self._apart_s = APART_S
 
     def touch(self, run_ids: Iterable[str], now: float) -> None:
-        """Something came of these runs."""
+        """Something happened to these runs."""
         for run_id in run_ids:
-            judged = self._judged.get(run_id)
-            self._due.setdefault(run_id, now if judged is None else max(now, judged.at + APART_S))
+            self._due.setdefault(run_id, self._due_at(run_id, now))
+
+    def note(self, stored: Sequence[CountedWindow], now: float) -> None:
+        """These windows came."""
+        contradicted = self._held.note(stored)
+        run_ids = {each.window.run_id for each in stored}
+        for run_id in run_ids & self._judged.keys():
+            self._judged[run_id].came_at = now
+        self.touch(run_ids, now)
+        for run_id in contradicted:
+            self._due[run_id] = min(self._due[run_id], self._due_at(run_id, now))
 
     def next_at(self, but: Collection[str] = ()) -> float | None:
         """When the next one is due that is not among ``but``; ``None``: nothing came."""
@@ -53,27 +85,52 @@ class DueRuns:
         ready = [run_id for run_id, due_at in self._due.items() if due_at <= now]
         return sorted(ready, key=lambda run_id: self._turn(run_id, now))
 
-    def take(self, run_id: str, now: float) -> None:
-        """It is judged now."""
+    def take(self, run_id: str, now: float, *, anew: bool = True) -> bool:
+        """Its turn is now. ``False``: its verdict holds and is confirmed, and not found anew, unless that is asked."""
         del self._due[run_id]
-        known = self._judged.get(run_id)
-        if known is None:
-            self._judged[run_id] = _Judged(now)
-        else:
-            known.at = now
+        known = self._judged.setdefault(run_id, _Judged(now, now, now))
+        known.at = now
+        if not anew and now < known.found_at + self._apart_s and self._holds(run_id):
+            self._held.confirm(run_id)
+            return False
+        known.found_at, known.is_found = now, False
+        self._held.begin(run_id)
+        return True
 
-    def note(self, run_id: str, verdict: object | None) -> None:
+    def note_verdict(self, run_id: str, verdict: object | None) -> None:
         """What a run that was taken was judged to be; ``None``: nothing yet."""
         judged = self._judged[run_id]
         judged.is_steady = verdict is not None and verdict == judged.verdict
-        judged.verdict = verdict
+        judged.verdict, judged.is_found = verdict, True
+        if run_id in self._due:
+            self._due[run_id] = self._due_at(run_id, judged.at)
 
     def defer(self, run_id: str, until: float) -> None:
         """A run that was taken is not due before, whatever comes."""
         self._judged[run_id].at = until - APART_S
 
+    def note_pace(self, judgement_s: float, now: float) -> None:
+        """So long a judgement takes: the more runs, the less often one whose verdict holds is judged anew."""
+        live = sum(each.came_at > now - LIVE_S for each in self._judged.values())
+        self._apart_s = min(MOST_APART_S, max(APART_S, SPARED * live * judgement_s))
+
     def forget_silent(self, now: float) -> None:
-        self._judged = {run_id: each for run_id, each in self._judged.items() if each.at > now - FORGET_S}
+        silent = [run_id for run_id, each in self._judged.items() if each.at <= now - FORGET_S]
+        for run_id in silent:
+            del self._judged[run_id]
+            self._held.forget(run_id)
+
+    def _due_at(self, run_id: str, now: float) -> float:
+        judged = self._judged.get(run_id)
+        if judged is None:
+            return now
+        if self._holds(run_id):
+            return max(now, min(judged.at + CONFIRM_S, judged.found_at + self._apart_s))
+        return max(now, judged.at + APART_S)
+
+    def _holds(self, run_id: str) -> bool:
+        judged = self._judged[run_id]
+        return judged.verdict is not None and judged.is_found and self._held.holds(run_id)
 
     def _turn(self, run_id: str, now: float) -> tuple[int, float, float]:
         judged = self._judged.get(run_id)

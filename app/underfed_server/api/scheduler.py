@@ -8,10 +8,10 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from underfed_server.api.due_runs import DueRuns
 from underfed_server.api.event_streams import Events
@@ -22,6 +22,7 @@ from underfed_server.model import RunSummary
 from underfed_server.store.databases.trouble import log_failure
 from underfed_server.store.reading.spark import Curve, read_spark
 from underfed_server.store.store import Store
+from underfed_server.store.writing.counted_window import CountedWindow
 
 log = logging.getLogger("underfed.scheduler")
 
@@ -42,6 +43,26 @@ AGAIN_S = 5.0
 """After which a run that another service process judges is asked for again: that process may be gone."""
 
 CLOSING_S = 1.5
+
+NEWEST = 0.1
+"""Share of the newest judgement in how long one takes."""
+
+
+class Turn(NamedTuple):
+    """Of a run."""
+
+    run_id: str
+    is_confirmed: bool
+    """Its verdict holds for all that came since; ``False``: it is to be found."""
+    as_of: datetime
+    """What came later is not in it."""
+
+
+class Found(NamedTuple):
+    diagnosis: FoundDiagnosis | None
+    """``None``: the last one stays."""
+    curve: Curve | None
+    """Likewise."""
 
 
 class Watcher(Protocol):
@@ -79,6 +100,8 @@ class JudgementScheduler:
         self._awaited: set[str] = set()
         self._ended: set[str] = set()
         self._in_hand: set[str] = set()
+        self._noted_at = store.now()
+        self._judgement_s = 0.0
         self._sweep_at = time.monotonic()
         self._changed = threading.Condition()
         self._watching = threading.Lock()
@@ -96,7 +119,7 @@ class JudgementScheduler:
             return 0.0 if next_at is None else max(0.0, time.monotonic() - next_at)
 
     def start(self) -> None:
-        self._store.listen(self.touch)
+        self._store.listen(self._note)
         for thread in self._threads:
             thread.start()
 
@@ -123,6 +146,20 @@ class JudgementScheduler:
             self._ended.update(ended)
             self._changed.notify()
 
+    def _note(self, stored: Sequence[CountedWindow], ended: Collection[str]) -> None:
+        """These windows were stored, and all ranks of the runs ``ended`` have ended. On the writer's thread."""
+        now = time.monotonic()
+        with self._changed:
+            # The writer stores nothing meanwhile.
+            self._noted_at = self._store.now()
+            if self._store.is_shared:
+                # Others came to other processes: whether a verdict holds is not known here.
+                self._due.touch({each.window.run_id for each in stored}, now)
+            else:
+                self._due.note(stored, now)
+            self._ended.update(ended)
+            self._changed.notify()
+
     def hurry(self, run_id: str) -> None:
         """Somebody waits for the verdict on this run: it is judged before others, and as soon as it is due. Does not
         block; any thread."""
@@ -138,18 +175,23 @@ class JudgementScheduler:
             if not self._turns.acquire(timeout=max(0.0, self._sweep_at - time.monotonic())):
                 continue
             try:
-                run_id = self._next()
+                turn = self._next()
                 begun = time.monotonic()
-                found = None if run_id is None else self._find(run_id)
+                found = None if turn is None else self._find(turn)
+                found_s = time.monotonic() - begun
             finally:
                 self._turns.release()
-            if run_id is not None:
-                if found is not None:
-                    self._save(run_id, *found)
+            if turn is None:
+                continue
+            if found is not None:
+                self._save(turn, found)
+            if not turn.is_confirmed:
                 self._counters.judgement_seconds.observe(time.monotonic() - begun)
-                with self._changed:
-                    self._in_hand.discard(run_id)
-                    self._changed.notify()
+            with self._changed:
+                if not turn.is_confirmed:
+                    self._judgement_s += NEWEST * (found_s - self._judgement_s)
+                self._in_hand.discard(turn.run_id)
+                self._changed.notify()
 
     def _is_time_to_sweep(self) -> bool:
         """For one of the threads."""
@@ -159,7 +201,7 @@ class JudgementScheduler:
                 self._sweep_at = time.monotonic() + SWEEP_S
             return is_time
 
-    def _next(self) -> str | None:
+    def _next(self) -> Turn | None:
         """Waits for the run whose turn it is, of several one that is awaited, or has ended: its last figures are what
         is looked at next. ``None``: none is due before the next sweep, or the scheduler closes.
         """
@@ -175,12 +217,14 @@ class JudgementScheduler:
                 return None
             first = (run_id for some in (self._awaited, self._ended) for run_id in ready if run_id in some)
             run_id = next(first, None) or next(iter(ready), None)
-            if run_id is not None:
-                self._due.take(run_id, time.monotonic())
-                self._in_hand.add(run_id)
-                self._awaited.discard(run_id)
-                self._ended.discard(run_id)
-            return run_id
+            if run_id is None:
+                return None
+            is_awaited = run_id in self._awaited or run_id in self._ended
+            is_found = self._due.take(run_id, time.monotonic(), anew=is_awaited)
+            self._in_hand.add(run_id)
+            self._awaited.discard(run_id)
+            self._ended.discard(run_id)
+            return Turn(run_id, not is_found, self._store.now() if is_found else self._noted_at)
 
     def _ready(self) -> list[str]:
         return [run_id for run_id in self._due.ready(time.monotonic()) if run_id not in self._in_hand]
@@ -196,25 +240,33 @@ class JudgementScheduler:
         except Exception as error:
             log_failure(log, error, "alerts of runs that fell silent could not be looked for")
         with self._changed:
+            self._due.note_pace(self._judgement_s, time.monotonic())
             self._due.forget_silent(time.monotonic())
 
-    def _find(self, run_id: str) -> tuple[datetime, FoundDiagnosis | None, Curve] | None:
-        """Since when the judgement is, and what was found. ``None``: the run is not to be judged here now."""
-        with self._failures_logged(run_id):
-            if self._store.claim(run_id, self._name):
-                return self._store.now(), *self._judged(run_id)
-            self._defer(run_id)
+    def _find(self, turn: Turn) -> Found | None:
+        """``None``: the run is not to be judged here now."""
+        with self._failures_logged(turn.run_id):
+            if turn.is_confirmed:
+                return Found(None, None)
+            if self._store.claim(turn.run_id, self._name):
+                return self._judged(turn.run_id)
+            self._defer(turn.run_id)
         return None
 
-    def _save(self, run_id: str, as_of: datetime, found: FoundDiagnosis | None, curve: Curve) -> None:
+    def _save(self, turn: Turn, found: Found) -> None:
+        run_id, diagnosis = turn.run_id, found.diagnosis
         with self._failures_logged(run_id):
-            judgement = None if found is None else self._unless_it_fails(run_id, lambda: save(self._store, found))
+            judgement = None
+            if diagnosis is not None:
+                judgement = self._unless_it_fails(run_id, lambda: save(self._store, diagnosis))
             self._watch(run_id)
-            self._store.note_judged(run_id, curve, as_of)
+            self._store.note_judged(run_id, found.curve, turn.as_of)
             if judgement is not None:
                 verdict = judgement.verdict
                 with self._changed:
-                    self._due.note(run_id, None if verdict is None else (verdict.bound, verdict.level, verdict.cause))
+                    self._due.note_verdict(
+                        run_id, None if verdict is None else (verdict.bound, verdict.level, verdict.cause)
+                    )
             # Where the database is shared, every process notifies its own pages: see Follower.
             if not self._store.is_shared and self._events.open_streams:
                 run = self._store.summary(run_id)
@@ -252,13 +304,13 @@ class JudgementScheduler:
         with self._changed:
             self._due.defer(run_id, time.monotonic() + AGAIN_S)
 
-    def _judged(self, run_id: str) -> tuple[FoundDiagnosis | None, Curve]:
+    def _judged(self, run_id: str) -> Found:
         judge = self._judge
         found = None if judge is None else self._unless_it_fails(run_id, lambda: judge(self._store, run_id))
         if found is not None:
-            return found
+            return Found(*found)
         with self._store.reading(steps_alone=True) as reader:
-            return None, read_spark(reader, run_id)
+            return Found(None, read_spark(reader, run_id))
 
     def _unless_it_fails(self, run_id: str, work: Callable[[], T]) -> T | None:
         """``None``: the last diagnosis of the run stays. Its windows and its line in the list must not wait until the

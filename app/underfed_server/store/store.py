@@ -99,8 +99,8 @@ def _writes(write: Callable[Concatenate[Connection, datetime, P], T]) -> Callabl
     return method
 
 
-Listener = Callable[[set[str], set[str]], None]
-"""Called with the runs that have new windows, and with those of them that have ended."""
+Listener = Callable[[Sequence[CountedWindow], set[str]], None]
+"""Called with new windows, and with those of their runs that have ended."""
 
 
 class _OfThread(threading.local):
@@ -186,8 +186,8 @@ class Store:
         return self.database.is_shared
 
     def listen(self, listener: Listener) -> None:
-        """``listener`` is called on the writer's thread with the runs that have new windows, and with those of them
-        that have ended. It must not block."""
+        """``listener`` is called on the writer's thread with new windows, and with those of their runs that have
+        ended. It must not block."""
         self._listeners.append(listener)
 
     def listen_for_answers(self, listener: Callable[[], None]) -> None:
@@ -404,7 +404,7 @@ class Store:
 
         return self.write(save)
 
-    def note_judged(self, run_id: str, spark: Sequence[float | None], as_of: datetime | None = None) -> None:
+    def note_judged(self, run_id: str, spark: Sequence[float | None] | None, as_of: datetime | None = None) -> None:
         """Note that the run was judged, see :func:`diagnoses.note_judged`; answers to its windows say how long ago that
         was."""
 
@@ -444,9 +444,8 @@ class Store:
         states = self._appender.states
         newest = (each for each in stored if states[each.window.run_id].is_newest(stream_of(each.window)))
         self._newest.note(newest, self.now())
-        run_ids = {each.window.run_id for each in stored}
         for listener in self._listeners:
-            listener(run_ids, ended)
+            listener(stored, ended)
 
     def _answer(self) -> None:
         for listener in self._answerers:

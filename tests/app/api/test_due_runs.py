@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import Any
 
-from underfed_server.api.due_runs import APART_S, FIRST_AGAIN_S, FORGET_S, LATE_S, DueRuns
+import pytest
+
+from tests.app.made_windows import made_window, posted_window
+from underfed_server.api.due_runs import APART_S, CONFIRM_S, FIRST_AGAIN_S, FORGET_S, LATE_S, SPARED, DueRuns
+from underfed_server.store.writing.counted_window import CountedWindow, counted
 
 SLOW = ("data", "bound", "too_few_workers")
 
@@ -14,7 +19,7 @@ def judge(due: DueRuns, now: float, verdict: object | None = SLOW) -> str | None
     run_id = next(iter(due.ready(now)), None)
     if run_id is not None:
         due.take(run_id, now)
-        due.note(run_id, verdict)
+        due.note_verdict(run_id, verdict)
     return run_id
 
 
@@ -61,7 +66,7 @@ def test_what_changes_is_judged_more_often_and_nothing_waits_for_long() -> None:
         due.touch(RUNS, now)
         run_id = next(iter(due.ready(now)))
         due.take(run_id, now)
-        due.note(run_id, next(verdicts) if run_id == "changing" else SLOW)
+        due.note_verdict(run_id, next(verdicts) if run_id == "changing" else SLOW)
         ages[run_id] = max(ages[run_id], now - judged_at[run_id])
         judged_at[run_id], turns[run_id] = now, turns[run_id] + 1
     steady = [turns[run_id] for run_id in RUNS if run_id != "changing"]
@@ -78,10 +83,93 @@ def test_a_late_verdict_comes_before_what_changes() -> None:
     due.touch(["steady", "changing"], 2)
     assert due.ready(4)[0] == "changing", "what stays as it was can wait"
     due.take("changing", 4)
-    due.note("changing", "third")
+    due.note_verdict("changing", "third")
     due.touch(["changing"], 4)
     assert due.ready(1 + LATE_S - 0.1)[0] == "changing"
     assert due.ready(1 + LATE_S)[0] == "steady"
+
+
+def windows(*indices: int, run_id: str = "a", **changes: Any) -> list[CountedWindow]:
+    return [
+        counted(posted_window(each)) for index in indices for each in [made_window(index, run_id=run_id, **changes)]
+    ]
+
+
+def busy() -> DueRuns:
+    """So many runs train that one whose verdict holds is judged anew after twenty seconds; ``a`` is one of them."""
+    due = DueRuns()
+    due.note(windows(0), 0)
+    judge(due, 0)
+    due.note_pace(20 / SPARED, 0)
+    return due
+
+
+def test_a_verdict_that_holds_is_confirmed_where_there_is_more_to_judge_than_time() -> None:
+    due = busy()
+    found_at: list[int] = []
+    confirmed_at: list[int] = []
+    for index in range(1, 50):
+        due.note(windows(index), index)
+        if due.ready(index):
+            is_found = due.take("a", index, anew=False)
+            (found_at if is_found else confirmed_at).append(index)
+            if is_found:
+                due.note_verdict("a", SLOW)
+    assert found_at == [20, 40]
+    assert confirmed_at == [5, 10, 15, 25, 30, 35, 45]
+
+
+def test_where_there_is_time_it_is_found_anew_each_time() -> None:
+    due = DueRuns()
+    due.note(windows(0), 0)
+    judge(due, 0)
+    due.note(windows(1), 0.5)
+    assert due.next_at() == APART_S
+    assert due.take("a", APART_S, anew=False)
+
+
+def test_a_verdict_that_is_contradicted_is_due_at_once() -> None:
+    due = busy()
+    due.note(windows(1), 2)
+    assert due.next_at() == CONFIRM_S
+    due.note(windows(2, end={"status": "finished"}), 3)
+    assert due.ready(3) == ["a"]
+    assert due.take("a", 3, anew=False)
+
+
+def test_one_that_somebody_waits_for_is_found_anew() -> None:
+    due = busy()
+    due.note(windows(1), 2)
+    assert due.take("a", CONFIRM_S, anew=True)
+
+
+@pytest.mark.parametrize("verdict", [None, "failed"])
+def test_there_is_nothing_to_confirm_without_a_verdict(verdict: str | None) -> None:
+    due = busy()
+    due.note(windows(1), 2)
+    due.take("a", 5)
+    if verdict is None:
+        due.note_verdict("a", None)
+    due.note(windows(2), 6)
+    assert due.ready(6) == ["a"]
+    assert due.take("a", 6, anew=False)
+
+
+def test_a_window_that_comes_while_the_run_is_judged_waits_for_its_confirmation() -> None:
+    due = busy()
+    due.note(windows(1), 2)
+    due.take("a", 20)
+    due.note(windows(2), 20.5)
+    due.note_verdict("a", SLOW)
+    assert due.next_at() == 20 + CONFIRM_S
+
+
+def test_a_run_that_has_fallen_silent_is_found_anew() -> None:
+    due = busy()
+    due.note(windows(1), 2)
+    assert not due.take("a", 5, anew=False)
+    due.touch(["a"], 19)
+    assert due.take("a", 19, anew=False), "no window came: what has changed is its status"
 
 
 def test_runs_that_another_thread_judges_are_not_what_is_waited_for() -> None:

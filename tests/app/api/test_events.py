@@ -234,6 +234,26 @@ def test_runs_that_fall_silent_are_looked_for_while_a_judgement_hangs(
         assert judge.judged_at == [], "it still hangs"
 
 
+def test_a_verdict_that_holds_is_confirmed_and_found_anew_once_it_does_not(
+    application: Application, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is more to judge than time."""
+    monkeypatch.setattr(scheduler, "SWEEP_S", 0.05)
+    monkeypatch.setattr(due_runs, "SPARED", 1e9)
+    monkeypatch.setattr(due_runs, "CONFIRM_S", 0.05)
+    store, steps = store_of(application), made_stream(6, steps=2_000, run_id="steady")
+    post(store, [next(steps), made_window(0, run_id="other")])
+    poll(lambda: {"steady", "other"} <= set(judge.judged))
+    poll(lambda: application.parts.scheduler._due._apart_s > 1)
+    before, saved = judge.judged.count("steady"), store.diagnosis("steady")
+    post(store, [next(steps)])
+    poll(lambda: "steady" not in store.unjudged())
+    assert judge.judged.count("steady") == before
+    assert store.diagnosis("steady") == saved
+    post(store, [next(steps) | {"end": {"status": "finished"}}])
+    poll(lambda: judge.judged.count("steady") > before)
+
+
 def test_no_run_is_chosen_once_it_closes(application: Application, judge: Judge) -> None:
     with judge.busy_with("busy"):
         post(store_of(application), made_stream(1, run_id="busy"))

@@ -25,6 +25,8 @@ class CountedSteps:
     """Of the step after the last."""
     step_us: int
     data_wait_us: int
+    gpu_idle_us: int
+    """Of the steps that the device was timed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +68,11 @@ def _counted(steps: Steps) -> CountedSteps:
     if steps.step_us[-1] is None:
         # Of a step before a pause the end was not seen: it lasted as long as its wait. Only the last may be open.
         step_us += steps.data_wait_us[-1]
-    return CountedSteps(steps_lane(steps.loader), rows, steps.first_step_index + rows, step_us, sum(steps.data_wait_us))
+    return CountedSteps(
+        steps_lane(steps.loader),
+        rows,
+        steps.first_step_index + rows,
+        step_us,
+        sum(steps.data_wait_us),
+        sum(filter(None, steps.gpu_idle_us or ())),
+    )

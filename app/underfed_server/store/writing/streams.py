@@ -81,7 +81,8 @@ class RunState:
     """By rank, the newest incarnation that has sent anything."""
     verdict: RunVerdict | None = None
     judged_at: datetime | None = None
-    """When what the verdict is on, or an earlier one, began to be read."""
+    """When what the verdict is on, or an earlier one, began to be read; later, where what came since is known to say
+    the same."""
 
     def begin(self, key: StreamKey, started_at: datetime) -> StreamState:
         """A stream of which nothing was written yet."""

@@ -82,7 +82,7 @@ def test_a_group_is_committed_together_and_answered_after_that(store: Store, gat
 
 def test_the_listener_is_called_with_runs_that_have_new_windows_and_not_for_repeats(store: Store) -> None:
     heard: list[set[str]] = []
-    store.listen(lambda run_ids, _: heard.append(run_ids))
+    store.listen(lambda stored, _: heard.append({each.window.run_id for each in stored}))
     store.submit(posted_window(made_window(0))).result(timeout=30)
     store.submit(posted_window(made_window(0))).result(timeout=30)
     store.submit(posted_window(made_window(0, run_id="run-2"))).result(timeout=30)

@@ -1,0 +1,160 @@
+"""Whether the verdict on a run holds for what came of it since: then it need not be found again at once.
+
+A verdict is on means over the newest steps that are judged. They are kept here too, of each rank and loader and of the
+whole run, and each window is added as it comes. While none has moved by more than a verdict leaves open anyway, and
+nothing but further steps came, finding it anew would say the same. What else it says (its cause, its advice) may
+change while the means stay: so it is found anew from time to time, however well it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from underfed_server.diagnosis.thresholds import THRESHOLDS
+from underfed_server.ingest.wire import Window
+from underfed_server.store.writing.counted_window import CountedSteps, CountedWindow
+
+LEAST_SHARE, MOST_SHARE, SHARE_OF_SHARE = 0.005, 0.02, 0.1
+"""By so much the share of waiting may move: a tenth of it, at least half a point, at most two, which a sentence that
+rounds to whole points hardly shows."""
+
+PACE = 0.05
+"""By so much the mean step may change."""
+
+OF_RANK = 2.0
+"""So many times as much may those of one rank: of a run's they are a part, and one stall moves them further."""
+
+SAYS_MORE = ("run", "loaders", "epochs", "workers", "storage", "tuning", "switch", "end")
+"""Parts of a window by which a verdict may change at once."""
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Over the newest steps, older ones fading away."""
+
+    steps: float = 0.0
+    step_us: float = 0.0
+    data_wait_us: float = 0.0
+    gpu_idle_us: float = 0.0
+
+    def add(self, new: CountedSteps) -> None:
+        room = THRESHOLDS.judged_steps - new.rows
+        if self.steps > room:
+            self._fade(max(0, room) / self.steps)
+        self.steps += new.rows
+        self.step_us += new.step_us
+        self.data_wait_us += new.data_wait_us
+        self.gpu_idle_us += new.gpu_idle_us
+
+    def means(self) -> _Means:
+        whole_us = self.step_us or 1.0
+        return _Means(self.step_us / max(1.0, self.steps), self.data_wait_us / whole_us, self.gpu_idle_us / whole_us)
+
+    def _fade(self, kept: float) -> None:
+        self.steps *= kept
+        self.step_us *= kept
+        self.data_wait_us *= kept
+        self.gpu_idle_us *= kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Means:
+    step_us: float
+    waiting: float
+    """Share of the steps."""
+    idling: float
+    """Likewise, of the device where it is timed."""
+
+    def contradict(self, judged: _Means, leeway: float = 1.0) -> bool:
+        """Whether they would change what was said of those that were judged."""
+        return (
+            _moved(judged.waiting, self.waiting, leeway)
+            or _moved(judged.idling, self.idling, leeway)
+            or abs(self.step_us - judged.step_us) > leeway * PACE * judged.step_us
+        )
+
+
+def _moved(before: float, now: float, leeway: float) -> bool:
+    return abs(now - before) > leeway * min(MOST_SHARE, max(LEAST_SHARE, SHARE_OF_SHARE * before))
+
+
+_Lane = tuple[int, str]
+"""Rank and lane."""
+
+
+@dataclass(slots=True)
+class _Run:
+    lanes: dict[_Lane, _Sums] = field(default_factory=dict)
+    whole: _Sums = field(default_factory=_Sums)
+    judged: dict[_Lane, _Means] = field(default_factory=dict)
+    """As they were when the run was judged last."""
+    judged_whole: _Means | None = None
+    """``None``: it was not judged yet."""
+    is_contradicted: bool = False
+    """Something came that may change the verdict since."""
+    has_come: bool = False
+    """Any window since the verdict was found or confirmed."""
+
+
+class HeldVerdicts:
+    """Of the runs that windows come of. Not for several threads at once."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, _Run] = {}
+
+    def note(self, stored: Sequence[CountedWindow]) -> set[str]:
+        """Add these windows. Returns the runs whose verdict holds no more, since one of them came."""
+        contradicted = set()
+        for each in stored:
+            window = each.window
+            run = self._runs.setdefault(window.run_id, _Run())
+            held = not run.is_contradicted
+            run.has_come = True
+            run.is_contradicted |= _says_more(window)
+            for steps in each.steps:
+                _add(run, (window.rank, steps.lane), steps)
+            if held and run.is_contradicted:
+                contradicted.add(window.run_id)
+        return contradicted
+
+    def begin(self, run_id: str) -> None:
+        """Note that the run is judged as it is now."""
+        run = self._runs.setdefault(run_id, _Run())
+        run.judged = {lane: sums.means() for lane, sums in run.lanes.items()}
+        run.judged_whole = run.whole.means()
+        run.is_contradicted = run.has_come = False
+
+    def confirm(self, run_id: str) -> None:
+        """Note that the last verdict was found to hold until now."""
+        self._runs[run_id].has_come = False
+
+    def holds(self, run_id: str) -> bool:
+        """Whether windows came since, and all of them say what the last verdict says."""
+        run = self._runs.get(run_id)
+        return run is not None and run.judged_whole is not None and run.has_come and not run.is_contradicted
+
+    def forget(self, run_id: str) -> None:
+        self._runs.pop(run_id, None)
+
+
+def _says_more(window: Window) -> bool:
+    return any(getattr(window, name) for name in SAYS_MORE)
+
+
+def _add(run: _Run, lane: _Lane, steps: CountedSteps) -> None:
+    sums = run.lanes.get(lane)
+    if sums is None:
+        sums = run.lanes[lane] = _Sums()
+    before = sums.steps, sums.step_us, sums.data_wait_us, sums.gpu_idle_us
+    sums.add(steps)
+    whole = run.whole
+    whole.steps += sums.steps - before[0]
+    whole.step_us += sums.step_us - before[1]
+    whole.data_wait_us += sums.data_wait_us - before[2]
+    whole.gpu_idle_us += sums.gpu_idle_us - before[3]
+    if run.judged_whole is not None and not run.is_contradicted:
+        judged = run.judged.get(lane)
+        run.is_contradicted = (
+            judged is None or sums.means().contradict(judged, OF_RANK) or whole.means().contradict(run.judged_whole)
+        )
