@@ -148,17 +148,13 @@ class JudgementScheduler:
 
     def _note(self, stored: Sequence[CountedWindow], ended: Collection[str]) -> None:
         """These windows were stored, and all ranks of the runs ``ended`` have ended. On the writer's thread."""
-        now = time.monotonic()
         with self._changed:
             # The writer stores nothing meanwhile.
             self._noted_at = self._store.now()
-            if self._store.is_shared:
-                # Others came to other processes: whether a verdict holds is not known here.
-                self._due.touch({each.window.run_id for each in stored}, now)
-            else:
-                self._due.note(stored, now)
-            self._ended.update(ended)
-            self._changed.notify()
+            # Where others come to other processes, whether a verdict holds is not known here.
+            if not self._store.is_shared:
+                self._due.note(stored, time.monotonic())
+        self.touch({each.window.run_id for each in stored}, ended)
 
     def hurry(self, run_id: str) -> None:
         """Somebody waits for the verdict on this run: it is judged before others, and as soon as it is due. Does not

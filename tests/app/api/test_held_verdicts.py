@@ -95,6 +95,14 @@ def test_one_rank_that_falls_behind_contradicts_though_the_run_is_as_before() ->
     assert held.note([window(1, rank=7, wait_us=90_000)]) == {"run-1"}
 
 
+def test_what_one_rank_may_vary_by_all_of_them_may_not(held: HeldVerdicts) -> None:
+    """By three points in the end."""
+    of_one = [window(10 + index, wait_us=HALF + 3_000) for index in range(60)]
+    assert held.note(of_one) == set()
+    of_others = [window(10 + index, rank=rank, wait_us=HALF + 3_000) for rank in range(1, 8) for index in range(60)]
+    assert held.note(of_others) == {"run-1"}
+
+
 def test_small_changes_add_up(held: HeldVerdicts) -> None:
     """A wait that grows by half a point from window to window, of all ranks."""
     contradicted = [
