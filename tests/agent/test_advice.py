@@ -86,8 +86,10 @@ class Handler(BaseHTTPRequestHandler):
         else:
             run_id = parts.path.removeprefix("/api/v1/runs/").removesuffix("/diagnosis")
             found = RUNS.get(run_id)
-            told: dict[str, Any] = {"run_id": run_id, "advice": found[2]} if found else {"error": {}}
-            self._answer(200 if found else 404, told if parts.path.endswith("/diagnosis") else {"loaders": LOADERS})
+            diagnosis: dict[str, Any] = {"run_id": run_id, "advice": found[2]} if found else {"error": {}}
+            self._answer(
+                200 if found else 404, diagnosis if parts.path.endswith("/diagnosis") else {"loaders": LOADERS}
+            )
 
     def _answer(self, status: int, body: dict[str, Any]) -> None:
         content = json.dumps(body).encode()
@@ -164,7 +166,7 @@ def test_a_service_that_wants_a_token_says_so(address: str) -> None:
         take_advice(Service(address, None), "latest", None, None)
 
 
-def test_the_command_is_told_what_is_applied_and_so_is_the_user(known: Service) -> None:
+def test_the_command_receives_what_is_applied_and_the_user_reads_it(known: Service) -> None:
     names = ("UNDERFED_SET", "UNDERFED_ADVICE_OF")
     beside = ("num_workers=3", "in_order=false", "loader-1.prefetch_factor=6", "loader-9.num_workers=1")
     done = run_ready(
@@ -191,7 +193,7 @@ def test_the_command_is_told_what_is_applied_and_so_is_the_user(known: Service) 
         pytest.param("order-1", {**HAVING, "in_order": False}, marks=pytest.mark.soak),
     ],
 )
-def test_the_run_has_what_was_advised_and_tells_whose_advice_it_was(
+def test_the_run_has_what_was_advised_and_says_whose_advice_it_was(
     known: Service, wanted: str, settings: dict[str, Any], run_id: str
 ) -> None:
     done = run_ready(

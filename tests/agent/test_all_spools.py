@@ -1,4 +1,4 @@
-"""All spools of a user together: bounded, none grows old, and what was removed for that is counted and told."""
+"""All spools of a user together: bounded, none grows old, and what was removed for that is counted and reported."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_it_is_called_right_after_the_module_was_loaded(packages: Path, director
     assert set(launch.read_reports(directory)) == {launch.PYTHON, launch.TORCH}
 
 
-def test_torchdata_is_told_of_as_well(packages: Path, directory: Path) -> None:
+def test_torchdata_is_reported_as_well(packages: Path, directory: Path) -> None:
     done = run_hooked(f"import {STATEFUL}", directory, packages)
     assert done.stdout.decode().splitlines() == ["attached to DataLoader", f"covered {STATEFUL}"]
 

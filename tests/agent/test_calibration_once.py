@@ -67,7 +67,7 @@ def test_where_nothing_can_be_kept_nothing_is_measured(measured: list[Path], tmp
     assert measured == []
 
 
-def test_the_first_run_on_a_host_tells_its_curve(service: Service, tmp_path: Path) -> None:
+def test_the_first_run_on_a_host_reports_its_curve(service: Service, tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
     assert finish(start(*UNDERFED, "run", "--", python(), "-m", "tests.fakes.plain")).returncode == 0
     wait_until(service.ends, "the end arrives")

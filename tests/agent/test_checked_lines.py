@@ -1,4 +1,4 @@
-"""Time that was found at a line, but may have been spent in those before it, is told of all of them."""
+"""Time that was found at a line, but may have been spent in those before it, is reported for all of them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_call_is_found_where_it_begins_too() -> None:
 
 
 def test_what_freeing_a_value_takes_may_be_found_at_the_next_call() -> None:
-    """As the variable is given another one: ``now = time.time()`` after that was told for it."""
+    """As the variable is given another one: ``now = time.time()`` after that was reported for it."""
     found = checks(replaced)
     assert found[2] == (1, 2), "what was given is freed"
     assert found[4] is None, "nothing was stored there before"
@@ -137,9 +137,9 @@ def looking(found: list[bool]) -> Iterator[None]:
         bursts.end()
 
 
-@pytest.mark.skipif(times_blocked() == 0, reason="this system does not tell how often a thread was blocked")
+@pytest.mark.skipif(times_blocked() == 0, reason="this system does not say how often a thread was blocked")
 @pytest.mark.parametrize("is_free", [True, False])
-def test_it_is_told_whether_the_thread_had_given_the_lock_away(is_free: bool) -> None:
+def test_it_is_known_whether_the_thread_had_released_the_lock(is_free: bool) -> None:
     found: list[bool] = []
     with looking(found):
         while is_free not in found[2:]:

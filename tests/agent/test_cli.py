@@ -94,7 +94,7 @@ def test_an_unknown_command_lists_the_known(brought: None, capsys: pytest.Captur
     assert "push" in errors
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"underfed {underfed.__version__}\n"
 

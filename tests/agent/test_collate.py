@@ -32,7 +32,7 @@ def test_waiting_for_a_core_is_no_collating(monkeypatch: pytest.MonkeyPatch) -> 
     assert collated([5 * MS, 33 * MS]).elapsed_ns == 2 * MS
 
 
-def test_where_waiting_is_not_told_only_computing_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_waiting_is_not_measured_only_computing_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     computed = iter([7 * MS, 9 * MS])
     monkeypatch.setattr("time.thread_time_ns", lambda: next(computed))
     assert collated([NOT_MEASURED, NOT_MEASURED]).elapsed_ns == 2 * MS

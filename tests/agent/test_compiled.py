@@ -150,8 +150,8 @@ def compiled(cases: list[str], lines: list[str], errors: list[str]) -> dict[str,
     *of_cases, at_end = errors
     assert "Warning" not in at_end
     warned = [[line for line in each.splitlines() if "Warning" in line] for each in of_cases]
-    told = zip(cases, map(json.loads, lines), warned, strict=True)
-    return {case: Compiled(found, counted, lines) for case, (found, counted), lines in told}
+    results = zip(cases, map(json.loads, lines), warned, strict=True)
+    return {case: Compiled(found, counted, lines) for case, (found, counted), lines in results}
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def program(tmp_path: Path) -> Path:
         (18, False, ConstructorCall(None, None, "which call constructed it is not certain")),
     ],
 )  # fmt: skip
-def test_a_call_is_told_without_what_is_in_quotes_and_comments(
+def test_a_call_is_reported_without_what_is_in_quotes_and_comments(
     program: Path, line: int, is_constructor: bool, call: ConstructorCall
 ) -> None:
     assert read_call(line_of(program, line=line, is_constructor=is_constructor)) == call
@@ -102,7 +102,7 @@ def test_only_call_of_a_file_is_the_one_that_is_watched(tmp_path: Path) -> None:
         ("x = 1\n" * 100_000, "larger than is read"),
     ],
 )
-def test_what_cannot_be_told_has_its_reason(tmp_path: Path, text: str, why: str) -> None:
+def test_a_call_that_cannot_be_reported_has_its_reason(tmp_path: Path, text: str, why: str) -> None:
     path = tmp_path / "train.py"
     path.write_text(text)
     found = read_call(line_of(path, line=1))
@@ -126,16 +126,16 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0\\"), max
 @given(
     TEXTS, TEXTS, st.sampled_from(["'", '"', '"""']), st.sampled_from(["", "b", "f", "r"]), st.sampled_from(["é", "a"])
 )
-def test_no_text_of_the_program_is_told(text: str, comment: str, quote: str, prefix: str, name: str) -> None:
+def test_no_text_of_the_program_is_reported(text: str, comment: str, quote: str, prefix: str, name: str) -> None:
     literal = prefix + quote + text.replace(quote[0], "").replace("{", "").replace("}", "") + quote
     source = f"{name} = DataLoader(\n    d[{literal}], x={literal} + {name},  # {comment}\n    num_workers=0)\n"
     if prefix == "b" and not literal.isascii():
         return
     path = Path(os.environ["UNDERFED_DIR"]).parent / "program.py"
     path.write_text(source)
-    told = read_call(line_of(path, line=1)).text
-    assert told is not None and "s3cret" not in told
-    assert [each.arg for each in ast.walk(ast.parse(told)) if isinstance(each, ast.keyword)] == ["x", "num_workers"]
+    reported = read_call(line_of(path, line=1)).text
+    assert reported is not None and "s3cret" not in reported
+    assert [each.arg for each in ast.walk(ast.parse(reported)) if isinstance(each, ast.keyword)] == ["x", "num_workers"]
 
 
 # --- in the training process ------------------------------------------------------------------------
@@ -188,8 +188,8 @@ def test_a_loader_that_a_framework_made_from_one_has_that_ones_line(constructed:
     own, line = DataLoader(dataset), here()
     assert constructed(trainers["again"](own)) == Site(__file__, line, None)
     assert constructed(trainers["again"](DataLoader(Busy(1), collate_fn=list))).line == here()
-    told = source_line(own, Site("/x/site-packages/trainers/data.py", 2, "trainers"), None, {})
-    assert (told.package, told.file, told.why_not) == ("trainers", None, "trainers constructed the loader")
+    found = source_line(own, Site("/x/site-packages/trainers/data.py", 2, "trainers"), None, {})
+    assert (found.package, found.file, found.why_not) == ("trainers", None, "trainers constructed the loader")
 
 
 def test_code_that_is_in_no_file_is_only_said_to_be(constructed: Any, tmp_path: Path) -> None:
@@ -199,17 +199,17 @@ def test_code_that_is_in_no_file_is_only_said_to_be(constructed: Any, tmp_path: 
     namespace: dict[str, Any] = {"DataLoader": DataLoader, "data": Busy(1)}
     for file in ("<stdin>", "<string>", "<frozen app>", f"{archive}/zipped.py", "/tmp/ipykernel_7/123.py"):
         exec(compile("\nloader = DataLoader(data)", file, "exec"), namespace)
-        told = source_line(namespace["loader"], constructed(namespace["loader"]), None, {})
-        assert (told.file, told.line) == (None, 2)
-        assert read_call(told).why_not == "it is in no file, as in a notebook, an archive or a prompt"
+        found = source_line(namespace["loader"], constructed(namespace["loader"]), None, {})
+        assert (found.file, found.line) == (None, 2)
+        assert read_call(found).why_not == "it is in no file, as in a notebook, an archive or a prompt"
 
 
 def test_reading_can_be_switched_off(program: Path) -> None:
-    told = source_line(DataLoader(Busy(1)), Site(str(program), 7, None), None, {"UNDERFED_SEND_SOURCE": "0"})
-    assert read_call(told) == ConstructorCall("train.py:7", None, "UNDERFED_SEND_SOURCE=0")
+    found = source_line(DataLoader(Busy(1)), Site(str(program), 7, None), None, {"UNDERFED_SEND_SOURCE": "0"})
+    assert read_call(found) == ConstructorCall("train.py:7", None, "UNDERFED_SEND_SOURCE=0")
 
 
-def test_no_path_outside_the_program_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_path_outside_the_program_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "data.py").write_text("DataLoader(d)\n")

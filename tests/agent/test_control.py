@@ -246,19 +246,19 @@ def test_a_program_in_a_prompt_has_not_crashed_by_an_earlier_error(monkeypatch: 
 @pytest.mark.parametrize(
     ("code", "words"), [(0, None), (None, None), ("out of patience", "SystemExit: out of patience")]
 )
-def test_a_child_of_multiprocessing_that_exits_tells_why(code: int | str | None, words: str | None) -> None:
+def test_a_child_of_multiprocessing_that_exits_says_why(code: int | str | None, words: str | None) -> None:
     from underfed.trainer.process_facts import leaving
 
-    told: list[str | None] = []
+    said: list[str | None] = []
 
     def child() -> None:
         try:
             sys.exit(code)
         except SystemExit:
-            told.append(leaving().last_words)
+            said.append(leaving().last_words)
 
     # In a thread of its own no exception is being handled, whatever runs the tests.
     thread = threading.Thread(target=child)
     thread.start()
     thread.join()
-    assert told == [words]
+    assert said == [words]

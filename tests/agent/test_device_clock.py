@@ -74,7 +74,7 @@ class Loop:
         self.reader.mark()
         kinds = [(each[0] & ring_format.KIND_MASK, each[1], Timed(each[2], each[3])) for each in self.reader.drain()]
         assert {kind for kind, _, _ in kinds} <= {ring_format.DEVICE}
-        assert len({step for _, step, _ in kinds}) == len(kinds), "a step is told of once"
+        assert len({step for _, step, _ in kinds}) == len(kinds), "a step is reported once"
         return {step: timed for _, step, timed in kinds}
 
 
@@ -125,9 +125,9 @@ def test_the_work_of_a_step_is_seen_where_the_host_runs_ahead(loop: Loop) -> Non
         loop.device.work(work_ms)
     loop.next(0.5)
     measured = loop.finish()
-    told_ms = [measured[step].work_ns / 1e6 for step in range(4)]
-    assert told_ms == pytest.approx([4.0, 6.0, 8.0, 5.0], abs=0.05)
-    assert measured[4].work_ns == NOT_MEASURED, "nothing tells when it ended"
+    works_ms = [measured[step].work_ns / 1e6 for step in range(4)]
+    assert works_ms == pytest.approx([4.0, 6.0, 8.0, 5.0], abs=0.05)
+    assert measured[4].work_ns == NOT_MEASURED, "nothing shows when it ended"
 
 
 def test_the_work_of_a_step_is_seen_though_the_wait_before_it_was_complete_long_ago(loop: Loop) -> None:
@@ -143,12 +143,12 @@ def test_the_work_of_a_step_is_seen_though_the_wait_before_it_was_complete_long_
     assert [measured[step].work_ns / 1e6 for step in range(9)] == pytest.approx([3.0] * 9, rel=0.05)
 
 
-def test_the_work_of_a_step_is_not_told_where_the_device_was_done_before_the_next(loop: Loop) -> None:
+def test_the_work_of_a_step_is_not_measured_where_the_device_was_done_before_the_next(loop: Loop) -> None:
     loop.run(10, wait_ms=2.0, work_ms=5.0, host_ms=0.1, sync=True)
     assert {timed.work_ns for timed in loop.finish().values()} == {NOT_MEASURED}
 
 
-def test_the_work_of_a_step_is_not_told_across_steps_that_were_not_timed(loop: Loop) -> None:
+def test_the_work_of_a_step_is_not_measured_across_steps_that_were_not_timed(loop: Loop) -> None:
     for _ in range(3 * SAMPLED):
         loop.next(0.1, must=False)
         loop.device.work(5.0)
@@ -157,7 +157,7 @@ def test_the_work_of_a_step_is_not_told_across_steps_that_were_not_timed(loop: L
     assert {timed.work_ns for timed in measured.values()} == {NOT_MEASURED}
 
 
-def test_a_request_that_gave_no_batch_is_not_told_of(loop: Loop) -> None:
+def test_a_request_that_gave_no_batch_is_not_reported(loop: Loop) -> None:
     loop.next(1.0)
     for _ in range(3 * PAIRS):
         loop.clock.entered(1, must=True)
@@ -194,7 +194,7 @@ def test_a_stream_that_was_changed_within_next_gives_no_measurement(loop: Loop) 
     assert sorted(loop.finish()) == [0, 2]
 
 
-def test_work_is_not_told_across_a_change_of_streams(loop: Loop) -> None:
+def test_work_is_not_measured_across_a_change_of_streams(loop: Loop) -> None:
     loop.device.current = Stream(loop.device)
     loop.next(0.5)
     loop.device.work(5.0)
@@ -268,9 +268,9 @@ def test_an_error_of_the_device_ends_the_clock_and_reaches_nobody(loop: Loop, wh
     assert loop.clock.reason == "the device failed: RuntimeError: CUDA error: an illegal memory access was encountered"
     assert not loop.next(1.0)
     assert loop.clock.errors == 1
-    told = loop.finish()
-    assert sorted(told) == list(range(4 + (where == "poll"))), "whoever waits for them is told"
-    assert set(told.values()) == {Timed(NOT_MEASURED, NOT_MEASURED)}
+    reported = loop.finish()
+    assert sorted(reported) == list(range(4 + (where == "poll"))), "what is waited for is reported"
+    assert set(reported.values()) == {Timed(NOT_MEASURED, NOT_MEASURED)}
 
 
 def test_a_device_that_fails_at_once_gives_a_stopped_clock(tmp_path: Path) -> None:
@@ -466,5 +466,5 @@ def test_without_a_device_our_own_time_is_more_than_lies_between_our_readings_of
     session.end_inspection(torch.zeros(1), 0, entered_ns=1_600, left_ns=50_000, done_ns=50_600)
     reader = RingReader(run_files.step_ring(tmp_path, 0))
     reader.mark()
-    (told,) = [each[1] for each in reader.drain() if each[0] & ring_format.KIND_MASK == ring_format.OVERHEAD]
-    assert told > 1_200
+    (overhead_ns,) = [each[1] for each in reader.drain() if each[0] & ring_format.KIND_MASK == ring_format.OVERHEAD]
+    assert overhead_ns > 1_200

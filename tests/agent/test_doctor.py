@@ -95,7 +95,7 @@ def test_a_healthy_host_has_no_troubles() -> None:
     assert text_of(HEALTHY).endswith("Nothing here is known to slow a DataLoader.")
 
 
-def test_what_the_system_does_not_tell_is_no_trouble_and_no_number() -> None:
+def test_what_the_system_does_not_say_is_no_trouble_and_no_number() -> None:
     silent = Checkup(HostFacts(), None, None, None, None, {}, [], None, [PathFacts("/x", True)], {"gpus": "no driver"})
     assert list(warnings_of(silent)) == []
     text = text_of(silent)
@@ -106,8 +106,8 @@ def test_what_the_system_does_not_tell_is_no_trouble_and_no_number() -> None:
 
 @pytest.mark.parametrize("found", [HEALTHY, *(found for found, _words in SICK.values())], ids=["healthy", *SICK])
 def test_every_line_fits_a_terminal(found: Checkup) -> None:
-    told = replace(found, warnings=list(warnings_of(found)))
-    assert max(map(len, text_of(told).splitlines())) <= WIDTH == 80
+    checkup = replace(found, warnings=list(warnings_of(found)))
+    assert max(map(len, text_of(checkup).splitlines())) <= WIDTH == 80
 
 
 def test_this_host_is_examined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,7 +119,7 @@ def test_this_host_is_examined(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "in memory" in out
 
 
-def test_it_tells_how_much_busy_cores_slow_each_other_down() -> None:
+def test_it_says_how_much_busy_cores_slow_each_other_down() -> None:
     assert "64 of them busy, work takes 1.74 times the CPU time it takes with one" in " ".join(text_of(HEALTHY).split())
     assert "times the CPU time" not in text_of(with_host(cpu_slowdown=None))
 
@@ -174,7 +174,7 @@ def test_pressure_is_a_share_of_the_last_minute(tmp_path: Path) -> None:
         (999, "999 bytes"),
     ],
 )
-def test_sizes_are_told_in_few_digits(size: int | None, text: str) -> None:
+def test_sizes_are_written_in_few_digits(size: int | None, text: str) -> None:
     assert human(size) == text
 
 
@@ -192,6 +192,6 @@ def relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def test_a_relative_path_is_told_in_full(relative: None, tmp_path: Path) -> None:
+def test_a_relative_path_is_shown_in_full(relative: None, tmp_path: Path) -> None:
     assert [path.path for path in examine(["photos"]).paths] == [str((tmp_path / "photos").resolve())]
     assert doctor.doctor(["photos"], is_json=False) == 0

@@ -1,4 +1,4 @@
-"""How a recording ended: what kernel and launcher tell counts, the process's own words only say why."""
+"""How a recording ended: the reports of kernel and launcher count, the process's own words only say why."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_mark_is_of_one_kind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, "", "{}", "null", "x"])
-def test_a_launcher_that_told_nothing_is_no_word(tmp_path: Path, content: str | None) -> None:
+def test_a_launcher_that_reported_nothing_is_no_word(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / run_files.STATUS).write_text(content)
     assert launchers_word(tmp_path) is None
@@ -107,7 +107,7 @@ for collector in found:
         pytest.param("raise ValueError('last')", 1, marks=pytest.mark.soak),
     ],
 )
-def test_what_the_launcher_collected_is_told_where_no_kernel_can_be_asked(
+def test_what_the_launcher_collected_is_reported_where_no_kernel_can_be_asked(
     service: Service, tmp_path: Path, end: str, code: int
 ) -> None:
     """As before Linux 6.15: a process that nobody has open is gone when its rings are read."""
@@ -117,8 +117,8 @@ def test_what_the_launcher_collected_is_told_where_no_kernel_can_be_asked(
     assert done.returncode == code
     assert push().returncode == 0
     wait_until(service.ends, "the end arrives")
-    (told,) = service.ends()
-    assert (told["status"], told["exit_code"]) == ("finished" if code == 0 else "crashed", code)
+    (reported,) = service.ends()
+    assert (reported["status"], reported["exit_code"]) == ("finished" if code == 0 else "crashed", code)
 
 
 def test_a_parent_that_never_collects_hides_nothing() -> None:

@@ -50,7 +50,7 @@ LOADED = {"start_us", "load_us", "cpu_us", "runqueue_us", "blocked_us", "collate
 
 
 class Squares(Dataset[Tensor]):
-    """Knows nothing of workers, but for what a ``worker_init_fn`` tells it."""
+    """Knows nothing of workers, but for what a ``worker_init_fn`` gives it."""
 
     def __init__(self, length: int = SAMPLES) -> None:
         self.length = length
@@ -388,12 +388,12 @@ def test_sampler_time_is_measured_within_each_step(matrix: Matrix) -> None:
         assert all(step.sampler_us is not None and step.sampler_us <= step.wait_us + 1 for step in steps), name
 
 
-def test_each_batch_tells_how_it_was_loaded(matrix: Matrix) -> None:
+def test_each_batch_shows_how_it_was_loaded(matrix: Matrix) -> None:
     for name in matrix.watched:
-        each_batch_tells_how_it_was_loaded(matrix, name)
+        each_batch_shows_how_it_was_loaded(matrix, name)
 
 
-def each_batch_tells_how_it_was_loaded(matrix: Matrix, name: str) -> None:
+def each_batch_shows_how_it_was_loaded(matrix: Matrix, name: str) -> None:
     case, seen = CASES[name], received(matrix.service, name)
     if name in OLDER_THAN_WATCH:
         assert seen.batches == {}, name
@@ -501,7 +501,7 @@ def test_what_workers_draw_from_is_not_recorded_with_a_program_either() -> None:
     assert agent_errors(service) == 0
 
 
-def test_two_loaders_in_one_step_and_validation_in_between_are_told_apart() -> None:
+def test_two_loaders_in_one_step_and_validation_in_between_are_distinguished() -> None:
     with recording() as service:
         train = underfed.watch(DataLoader(Squares(), batch_size=2, num_workers=1), name="train")
         other = underfed.watch(DataLoader(Squares(24), batch_size=4), name="other")
@@ -539,7 +539,7 @@ def test_all_loaders_of_a_program_are_recorded_unasked() -> None:
     assert agent_errors(service) == 0
 
 
-def test_loaders_that_one_line_makes_anew_are_told_apart() -> None:
+def test_loaders_that_one_line_constructs_anew_are_distinguished() -> None:
     """A framework's line, under which all of a program's loaders are iterated; some let go of them, some do not."""
     train, val, kept = Squares(), Squares(4), []
     with recording() as service:

@@ -1,4 +1,4 @@
-"""What ``underfed.stats()`` tells: sums over steps as the collector reads them, and the file between both."""
+"""What ``underfed.stats()`` returns: sums over steps as the collector reads them, and the file between both."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from underfed_server.store.columns.stall import has_device_clock, stall_us
 
 
 def made_steps(step_us: list[int | None], data_wait_us: list[int], loader: str = "train", **columns: Any) -> Steps:
-    told = {"queue_depth": None, "batch_index": None, **columns}
-    return Steps(loader, 0, 0, 0, 0, step_us, data_wait_us, **told)
+    all_columns = {"queue_depth": None, "batch_index": None, **columns}
+    return Steps(loader, 0, 0, 0, 0, step_us, data_wait_us, **all_columns)
 
 
-def told_of(*steps: Steps, epochs: list[Epoch] | None = None) -> dict[str, Any]:
+def figures_of(*steps: Steps, epochs: list[Epoch] | None = None) -> dict[str, Any]:
     rank = RankFigures()
     rank.feed(0, steps, epochs or [])
     return dict(rank.take() or {})
@@ -41,7 +41,7 @@ def made_epoch(loader: str, *, graph_built: bool) -> Epoch:
 
 def test_figures_are_of_the_steps_after_the_first_five() -> None:
     cold: list[int | None] = [900_000] * WARM_UP
-    found = told_of(made_steps(cold + [100_000] * 20, [900_000] * WARM_UP + [25_000] * 20))
+    found = figures_of(made_steps(cold + [100_000] * 20, [900_000] * WARM_UP + [25_000] * 20))
     assert (found["loader"], found["clock"], found["steps"]) == ("train", "host", 20)
     assert (found["data_stall_fraction"], found["data_wait_us"], found["steps_per_s"]) == (0.25, 25_000, 10.0)
     assert found["data_wait_p95_us"] == pytest.approx(25_000, rel=0.05)
@@ -50,14 +50,14 @@ def test_figures_are_of_the_steps_after_the_first_five() -> None:
 
 def test_a_step_whose_length_is_not_known_is_not_counted() -> None:
     steps: list[int | None] = [None] * WARM_UP
-    found = told_of(made_steps([*steps, 10, None, 10], [5] * WARM_UP + [5, 5_000, 5]))
+    found = figures_of(made_steps([*steps, 10, None, 10], [5] * WARM_UP + [5, 5_000, 5]))
     assert (found["steps"], found["data_stall_fraction"]) == (2, 0.5)
 
 
 def test_too_few_steps_for_a_verdict_are_counted_as_the_service_counts_them() -> None:
     assert THRESHOLDS.warmup_steps + THRESHOLDS.needed_steps == NEEDED
     for count, reason in ((NEEDED - 1, f"not judged: {NEEDED - 1} of {NEEDED} steps"), (NEEDED, None)):
-        assert told_of(made_steps([10] * count, [5] * count))["not_judged"] == reason
+        assert figures_of(made_steps([10] * count, [5] * count))["not_judged"] == reason
 
 
 def test_without_a_step_there_is_no_figure() -> None:
@@ -72,15 +72,15 @@ def test_without_a_step_there_is_no_figure() -> None:
 @pytest.mark.parametrize("scale", [1, 40, 1_000_000])
 def test_percentiles_are_within_five_per_cent(scale: int) -> None:
     waits = [round(scale * random.Random(number).expovariate(1)) for number in range(WARM_UP + 2_000)]
-    found = told_of(made_steps([10 * scale + 1] * len(waits), waits))
+    found = figures_of(made_steps([10 * scale + 1] * len(waits), waits))
     assert found["data_wait_p95_us"] == pytest.approx(float(np.quantile(waits[WARM_UP:], 0.95)), rel=0.06, abs=1)
 
 
-def test_the_loader_that_trains_is_told_and_else_the_one_most_time_was_spent_with() -> None:
+def test_the_loader_that_trains_is_named_and_else_the_one_most_time_was_spent_with() -> None:
     train, validation = made_steps([10] * 30, [1] * 30), made_steps([100] * 30, [90] * 30, "validation")
-    assert told_of(train, validation)["loader"] == "validation"
+    assert figures_of(train, validation)["loader"] == "validation"
     epochs = [made_epoch("train", graph_built=True), made_epoch("validation", graph_built=False)]
-    assert told_of(train, validation, epochs=epochs)["loader"] == "train"
+    assert figures_of(train, validation, epochs=epochs)["loader"] == "train"
 
 
 def test_recent_figures_are_of_the_newest_minute() -> None:
@@ -96,7 +96,7 @@ def test_recent_figures_are_of_the_newest_minute() -> None:
 
 
 def test_an_empty_queue_is_counted_per_request() -> None:
-    found = told_of(made_steps([10] * 25, [1] * 25, queue_depth=[9] * WARM_UP + [0] * 5 + [1] * 15))
+    found = figures_of(made_steps([10] * 25, [1] * 25, queue_depth=[9] * WARM_UP + [0] * 5 + [1] * 15))
     assert found["queue_empty_fraction"] == 0.25
 
 
@@ -109,7 +109,7 @@ def test_on_the_devices_clock_a_step_lost_what_the_service_says_it_lost(seed: in
     timed = [draw.random() < (draw.choice((0.7, 0.95)) if not depth else 1 / 16) for depth in depths]
     idle = [draw.randrange(wait + 1) if is_timed else None for wait, is_timed in zip(waits, timed, strict=True)]
     steps: list[int | None] = [10_000] * count
-    found = told_of(made_steps(steps, waits, queue_depth=depths, gpu_idle_us=idle))
+    found = figures_of(made_steps(steps, waits, queue_depth=depths, gpu_idle_us=idle))
     columns = [np.array(each, dtype=float)[WARM_UP:] for each in (waits, idle, depths)]
     assert found["clock"] == ("gpu" if has_device_clock(columns[1], columns[2]) else "host")
     assert found["data_stall_fraction"] == pytest.approx(stall_us(*columns).mean() / 10_000, abs=1e-4)
@@ -122,7 +122,7 @@ def test_figures_of_real_trainings_are_what_their_windows_say(name: str) -> None
     rank = RankFigures()
     rows: dict[str, list[tuple[int | None, int]]] = {}
     for window in windows:
-        steps = [Steps(**each) for each in told(window, "steps")]
+        steps = [Steps(**each) for each in with_all_columns(window, "steps")]
         epochs = [Epoch(**{**dict.fromkeys(Epoch.__slots__), **each}) for each in window.get("epochs", [])]
         rank.feed(window["end_us"], steps, epochs)
         for each in steps:
@@ -141,7 +141,7 @@ def test_figures_of_real_trainings_are_what_their_windows_say(name: str) -> None
         assert found["data_wait_p95_us"] == pytest.approx(p95, rel=0.06, abs=1)
 
 
-def told(window: dict[str, Any], part: str) -> list[dict[str, Any]]:
+def with_all_columns(window: dict[str, Any], part: str) -> list[dict[str, Any]]:
     """Columns that were not measured are absent on the wire."""
     return [{"queue_depth": None, "batch_index": None, **each} for each in window.get(part, [])]
 

@@ -16,7 +16,7 @@ import pytest
 from underfed.trainer.loading.frame_names import FrameNames, is_beginning, is_own, relative
 from underfed.trainer.loading.instructions import called_at
 
-names_calls = pytest.mark.skipif(sys.version_info < (3, 11), reason="this Python does not tell places within a line")
+names_calls = pytest.mark.skipif(sys.version_info < (3, 11), reason="this Python does not give places within a line")
 
 photo = np.zeros((4, 4))
 
@@ -109,7 +109,7 @@ def test_what_is_no_call_has_no_name() -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="a function has no instruction of its own to begin with")
-def test_the_beginning_of_a_function_is_told() -> None:
+def test_the_beginning_of_a_function_is_recognised() -> None:
     assert is_beginning(plain.__code__, 0)
     assert not is_beginning(plain.__code__, last_call(plain.__code__))
 
@@ -136,7 +136,7 @@ def test_equal_code_of_two_files_is_not_mistaken() -> None:
     ("/home/grace/secret/tools/decode.py", "tools/decode.py"),
     ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap>"),
 ])  # fmt: skip
-def test_a_path_is_told_from_where_it_is_imported(path: str, shown: str) -> None:
+def test_a_path_is_shown_from_where_it_is_imported(path: str, shown: str) -> None:
     roots = ["/home/ada/project/.venv/lib/python3.11/site-packages/", "/usr/lib/python3.11/", "/home/ada/project/"]
     assert relative(path, roots) == shown
 
@@ -146,7 +146,7 @@ def test_a_path_is_told_from_where_it_is_imported(path: str, shown: str) -> None
     ("/usr/lib/python3.11/copy.py", False), ("/usr/lib/python3/dist-packages/numpy/core.py", False),
     ("/home/ada/shared/transforms.py", True), ("<ipython-input-3>", True), ("<frozen importlib._bootstrap>", False),
 ])  # fmt: skip
-def test_code_of_the_project_is_told_from_what_is_installed(
+def test_code_of_the_project_is_distinguished_from_what_is_installed(
     path: str, own: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "path", ["/home/ada/project", "/usr/lib/python3.11"])

@@ -72,7 +72,7 @@ def sampler(nvml: Nvml | None = None, visible: str | None = None, order: str | N
     return GpuSampler(nvml or Nvml(), visible, order)
 
 
-def test_without_a_driver_the_reason_is_told() -> None:
+def test_without_a_driver_the_reason_is_given() -> None:
     class NoDriver(Nvml):
         def nvmlInit(self) -> None:
             raise NVMLError_LibraryNotFound("NVML Shared Library Not Found")
@@ -87,12 +87,12 @@ def test_a_driver_that_fails_says_why() -> None:
     assert sampler(Nvml(names=[])).missing == "no NVIDIA GPU"
 
 
-def test_the_version_of_the_driver_is_told_also_where_every_device_is_hidden() -> None:
+def test_the_version_of_the_driver_is_reported_also_where_every_device_is_hidden() -> None:
     found = sampler(visible="")
     assert (found.driver, found.reasons) == ("560.35.03", {"gpu_util_fraction": NONE_VISIBLE})
 
 
-def test_a_driver_that_does_not_tell_its_version_says_so() -> None:
+def test_a_driver_that_does_not_report_its_version_says_so() -> None:
     found = sampler(Nvml(refuses={"driver"}))
     assert (found.driver, len(found.devices)) == (None, 2)
     assert found.reasons == {"gpu_driver": "NVML does not report the version of its driver"}

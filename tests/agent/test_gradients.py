@@ -1,4 +1,4 @@
-"""What each pass over a loader tells of its use: whether gradients were enabled, and whether a graph was built."""
+"""What each pass over a loader shows of its use: whether gradients were enabled, and whether a graph was built."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def passes(service: Service, name: str = "train") -> list[Window]:
     return [epoch for _, epoch in sorted(received(service, name).epochs.items())]
 
 
-def told(epoch: Window) -> tuple[bool | None, bool | None]:
+def gradients_of(epoch: Window) -> tuple[bool | None, bool | None]:
     return epoch.get("grad_enabled"), epoch.get("graph_built")
 
 
@@ -74,7 +74,7 @@ def in_a_thread(run: Callable[[], object]) -> None:
         (torch.inference_mode, evaluate, (False, False)),
     ],
 )
-def test_a_pass_tells_whether_gradients_were_on_and_a_graph_was_built(
+def test_a_pass_reports_whether_gradients_were_on_and_a_graph_was_built(
     service: Service, context: Callable[[], Any], use: Use, expected: tuple[bool, bool], num_workers: int
 ) -> None:
     """Hugging Face's Trainer evaluates with gradients enabled around the loop, and disabled within each step."""
@@ -83,31 +83,31 @@ def test_a_pass_tells_whether_gradients_were_on_and_a_graph_was_built(
         for batch in loader:
             use(batch)
     (epoch,) = passes(service)
-    assert told(epoch) == expected
+    assert gradients_of(epoch) == expected
 
 
-def test_each_pass_tells_its_own_role_also_after_the_first_steps(service: Service) -> None:
+def test_each_pass_shows_its_own_role_also_after_the_first_steps(service: Service) -> None:
     loader = underfed.watch(DataLoader(Numbers(40)), name="train")
     for use in (train, evaluate, train):
         for batch in loader:
             use(batch)
-    assert [told(epoch)[1] for epoch in passes(service)] == [True, False, True]
+    assert [gradients_of(epoch)[1] for epoch in passes(service)] == [True, False, True]
 
 
-def test_a_persistent_iterator_tells_it_of_each_pass(service: Service) -> None:
+def test_a_persistent_iterator_reports_it_of_each_pass(service: Service) -> None:
     loader = underfed.watch(DataLoader(Numbers(4), num_workers=1, persistent_workers=True), name="train")
     for batch in loader:
         train(batch)
     with torch.no_grad():
         for batch in loader:
             evaluate(batch)
-    assert [told(epoch) for epoch in passes(service)] == [(True, True), (False, False)]
+    assert [gradients_of(epoch) for epoch in passes(service)] == [(True, True), (False, False)]
 
 
 def test_batches_that_are_requested_before_any_is_used_build_their_graph_later(service: Service) -> None:
     accumulate(underfed.watch(DataLoader(Numbers(BATCHES)), name="train"))
     (epoch,) = passes(service)
-    assert told(epoch) == (True, True)
+    assert gradients_of(epoch) == (True, True)
 
 
 class Featured(Numbers):
@@ -121,7 +121,7 @@ def test_a_graph_that_loading_builds_is_not_the_loops(service: Service) -> None:
     for _ in underfed.watch(DataLoader(Featured(BATCHES)), name="train"):
         pass
     (epoch,) = passes(service)
-    assert told(epoch) == (True, False)
+    assert gradients_of(epoch) == (True, False)
 
 
 def test_a_thread_that_only_fetches_does_not_say_that_nothing_was_built(service: Service) -> None:
@@ -129,7 +129,7 @@ def test_a_thread_that_only_fetches_does_not_say_that_nothing_was_built(service:
     loader = underfed.watch(DataLoader(Numbers(BATCHES)), name="train")
     in_a_thread(lambda: list(loader))
     (epoch,) = passes(service)
-    assert told(epoch) == (True, None)
+    assert gradients_of(epoch) == (True, None)
     assert epoch["in_background"] is True
 
 
@@ -147,18 +147,18 @@ def test_a_thread_that_trains_does_so_itself(service: Service, accumulates: bool
     loader = underfed.watch(DataLoader(Numbers(BATCHES)), name="train")
     in_a_thread(lambda: (accumulate if accumulates else train_each)(loader))
     (epoch,) = passes(service)
-    assert (*told(epoch), epoch["in_background"]) == (True, True, False)
+    assert (*gradients_of(epoch), epoch["in_background"]) == (True, True, False)
 
 
-def test_an_iterable_that_is_no_dataloader_tells_it_too(service: Service) -> None:
+def test_an_iterable_that_is_no_dataloader_reports_it_too(service: Service) -> None:
     for batch in underfed.watch([torch.zeros(3)] * BATCHES, name="train"):
         train(batch)
     (epoch,) = passes(service)
-    assert told(epoch) == (True, True)
+    assert gradients_of(epoch) == (True, True)
 
 
-def test_a_pass_that_is_broken_off_after_two_batches_has_told_it(service: Service) -> None:
+def test_a_pass_that_is_broken_off_after_two_batches_has_reported_it(service: Service) -> None:
     for batch, _ in zip(underfed.watch(DataLoader(Numbers(BATCHES)), name="train"), range(2), strict=False):
         evaluate(batch)
     (epoch,) = passes(service)
-    assert told(epoch) == (True, False)
+    assert gradients_of(epoch) == (True, False)

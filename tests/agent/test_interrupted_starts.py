@@ -134,7 +134,7 @@ def test_hooks_whose_installation_was_interrupted_are_all_undone(monkeypatch: py
     assert "_BaseDataLoaderIter.__next__" in patched_attributes()
 
 
-def test_a_launcher_is_told_of_a_recording_whose_start_is_interrupted(
+def test_a_launcher_learns_of_a_recording_whose_start_is_interrupted(
     loader: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """It would record another run, of a command that used no loader."""

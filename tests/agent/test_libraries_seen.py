@@ -37,7 +37,7 @@ from underfed.trainer.loading.loading_thread import LoadingThread
 from underfed.trainer.loading.probe import Probe
 from underfed.trainer.loading.seen_code import SeenCode
 
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="this Python does not tell what is called")
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="this Python does not show what is called")
 
 HERE = "tests/agent/test_libraries_seen.py"
 RANDOM = np.random.default_rng(5)

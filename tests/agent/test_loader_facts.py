@@ -62,7 +62,7 @@ def test_asking_for_the_default_start_method_does_not_fix_it(monkeypatch: pytest
     assert multiprocessing.get_start_method(allow_none=True) is None
 
 
-def test_a_batch_sampler_tells_its_size_and_name() -> None:
+def test_a_batch_sampler_reports_its_size_and_name() -> None:
     class Buckets(BatchSampler):
         pass
 
@@ -117,7 +117,7 @@ class DrawingNumbers(Numbers):
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_a_data_set_that_draws_to_tell_its_length_draws_the_same_afterwards(shuffle: bool) -> None:
+def test_a_data_set_that_draws_to_find_its_length_draws_the_same_afterwards(shuffle: bool) -> None:
     loader = DataLoader(DrawingNumbers(), shuffle=shuffle)
 
     def drawn() -> list[float]:
@@ -246,7 +246,7 @@ def test_a_batch_that_holds_itself_is_not_measured() -> None:
     assert DEPTH < 20
 
 
-def test_bytes_of_a_batch_are_told_by_type() -> None:
+def test_bytes_of_a_batch_are_reported_by_type() -> None:
     batch = {"image": torch.zeros(4), "more": [torch.zeros(2), torch.zeros(3, dtype=torch.int64)], "name": "x"}
     assert measure_batch(batch).bytes_by_dtype == {"float32": 24, "int64": 24}
 
@@ -307,7 +307,7 @@ def test_whether_eight_bits_would_do_is_seen_in_a_sample_of_the_values(tensor: T
     assert fits_uint8(tensor) is fits
 
 
-def test_pictures_that_are_mostly_of_one_colour_are_told_by_the_rest() -> None:
+def test_pictures_that_are_mostly_of_one_colour_are_judged_by_the_rest() -> None:
     pictures = torch.randint(256, (16, 3, 64, 64))
     pictures[:, :, :40] = 17
     assert fits_uint8(normalised(pictures)) is True
@@ -410,8 +410,8 @@ def test_shards_of_a_pipeline_of_webdatasets_are_those_that_this_rank_reads(monk
     for rank, of_rank in ((0, 3), (1, 2)):
         monkeypatch.setenv("RANK", str(rank))
         monkeypatch.setenv("WORLD_SIZE", "2")
-        told = [facts_of(DataLoader(each)).dataset_shards for each in (whole, divided, pipeline(divided), resampled)]
-        assert told == [5, of_rank, of_rank, None]
+        shards = [facts_of(DataLoader(each)).dataset_shards for each in (whole, divided, pipeline(divided), resampled)]
+        assert shards == [5, of_rank, of_rank, None]
 
 
 def test_a_map_style_data_set_has_no_shards_to_share() -> None:
@@ -444,7 +444,7 @@ def test_a_dispatcher_loads_on_one_rank_for_the_others(name: str, ranks: int, is
 
 
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")
-def test_a_stateful_loader_tells_how_often_it_takes_its_state() -> None:
+def test_a_stateful_loader_reports_how_often_it_takes_its_state() -> None:
     from torchdata.stateful_dataloader import StatefulDataLoader
 
     assert facts_of(StatefulDataLoader(Numbers(), snapshot_every_n_steps=7)).snapshot_interval_steps == 7
@@ -458,7 +458,7 @@ class Stateful(Numbers):
 
 
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")
-def test_a_stateful_loader_tells_whether_its_data_set_has_a_state() -> None:
+def test_a_stateful_loader_reports_whether_its_data_set_has_a_state() -> None:
     from torchdata.stateful_dataloader import StatefulDataLoader
 
     loaders = (StatefulDataLoader(Stateful()), StatefulDataLoader(Numbers()), DataLoader(Stateful()))

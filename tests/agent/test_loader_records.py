@@ -230,16 +230,16 @@ def test_the_next_collector_knows_epochs_and_passes() -> None:
     assert (second.dtypes, second.fits_uint8) == ({"int64": 4096}, False)
 
 
-def test_a_later_column_is_told_in_the_unit_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_later_column_is_reported_in_the_unit_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = {ring_format.DEVICE: ("gpu_idle_us", "gpu_work_us", "made_bytes")}
     monkeypatch.setattr(ring_format, "LATER_COLUMNS", columns)
-    told: list[dict[str, int | None]] = []
+    received: list[dict[str, int | None]] = []
     records = loader()
-    monkeypatch.setattr(records.steps, "later", lambda _, times: told.append(times))
+    monkeypatch.setattr(records.steps, "later", lambda _, times: received.append(times))
     megabytes, hours_ns = 38_535_168, 2 * 3_600_000_000_000
     records.feed(STEPS, [rec(ring_format.DEVICE, 0, 7, hours_ns, 4_500, megabytes)])
     records.feed(STEPS, [rec(ring_format.DEVICE, 0, 8, NOT_MEASURED, 0, NOT_MEASURED)])
-    assert told == [
+    assert received == [
         {"gpu_idle_us": LONGEST_US, "gpu_work_us": 5, "made_bytes": megabytes},
         {"gpu_idle_us": None, "gpu_work_us": 0, "made_bytes": None},
     ]

@@ -218,7 +218,7 @@ class Shards:
         ([3, 1, 2], False),
     ],
 )
-def test_a_sequential_sampler_is_told_from_one_that_shuffles(sampler: Any, in_order: bool) -> None:
+def test_a_sequential_sampler_is_distinguished_from_one_that_shuffles(sampler: Any, in_order: bool) -> None:
     assert goes_in_order(DataLoader(Numbers(), sampler=sampler)) is in_order
     assert goes_in_order(DataLoader(Numbers(), batch_sampler=Shards(BatchSampler(sampler, 2, False)))) is in_order
 
@@ -438,7 +438,7 @@ def test_an_iterable_data_set_that_does_not_shard_gets_no_more_workers(
         (Around(Unsharded()), False),
     ],
 )
-def test_sharding_is_told_from_the_code(dataset: Any, is_sharded: bool) -> None:
+def test_sharding_is_read_from_the_code(dataset: Any, is_sharded: bool) -> None:
     assert sharding_with(DataLoader(dataset), 2)[0] is is_sharded
 
 

@@ -74,7 +74,7 @@ class Graph:
 
 
 class Opaque:
-    """Has ``to()``, and nothing that tells of its tensors."""
+    """Has ``to()``, and nothing that shows its tensors."""
 
     def __init__(self, x: Any) -> None:
         self._x = [x]

@@ -184,18 +184,18 @@ def test_steps_are_the_consumers_and_not_our_looking_ahead(machine: Machine, wat
     assert [step.entered_ns for step in watched.records()] == asked[:10]
 
 
-def test_an_iterator_that_is_no_longer_prefetched_tells_of_its_steps_itself(machine: Machine, watched: Watched) -> None:
+def test_an_iterator_that_is_no_longer_prefetched_reports_its_steps_itself(machine: Machine, watched: Watched) -> None:
     worked = watched.open([0.0] * 4)
     prefetched = machine.prefetch(worked)
     next(prefetched)
     session: Session = worked.__dict__["_underfed"]
 
-    def tells_and_times() -> tuple[bool, bool]:
+    def reports_and_times() -> tuple[bool, bool]:
         return not session.is_passive, session.device is not None
 
-    assert tells_and_times() == (False, False), "its own requests are not the consumer's"
+    assert reports_and_times() == (False, False), "its own requests are not the consumer's"
     prefetched.close()
-    assert tells_and_times() == (True, True)
+    assert reports_and_times() == (True, True)
 
 
 def test_a_failure_of_ours_ends_the_recording_and_not_the_training(
@@ -312,7 +312,7 @@ def test_what_is_no_dataloader_is_prefetched_and_watched_at_once(service: Servic
             live.work(5.0)
     underfed.finish()
     wait_until(service.ends, "the end arrives")
-    assert service.count_steps() == 40, "one is fetched ahead, and still each is told of once"
+    assert service.count_steps() == 40, "one is fetched ahead, and still each is reported once"
     assert [epoch["steps"] for epoch in service.epochs().values()] == [20, 20]
     copies = [value for part in service.steps() for value in part.get("h2d_us", []) if value is not None]
     assert len(copies) > 30

@@ -42,7 +42,7 @@ def test_it_is_known_before_and_after_the_parent_collected_it(child: int, how: s
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
     assert ending.status() == status
     os.waitpid(child, 0)
-    # Linux before 6.15 does not tell it any more.
+    # Linux before 6.15 does not report it any more.
     assert ending.status() in (status, None)
     ending.close()
     assert ending.status() is None

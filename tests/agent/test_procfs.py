@@ -23,7 +23,7 @@ def test_a_later_process_with_the_same_pid_is_another() -> None:
     assert not procfs.is_running(os.getpid(), 1)
 
 
-def test_a_zombie_does_not_run_and_tells_how_it_ended() -> None:
+def test_a_zombie_does_not_run_and_says_how_it_ended() -> None:
     process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
     ticks = procfs.start_ticks(process.pid)
     assert procfs.is_running(process.pid, ticks)
@@ -35,7 +35,7 @@ def test_a_zombie_does_not_run_and_tells_how_it_ended() -> None:
     assert procfs.exit_status(process.pid, ticks) is None
 
 
-def test_an_end_is_told_in_words() -> None:
+def test_an_end_is_described_in_words() -> None:
     assert procfs.describe_exit(-9) == "killed by SIGKILL"
     assert procfs.describe_exit(-250) == "killed by signal 250"
     assert "exit code 3" in procfs.describe_exit(3)

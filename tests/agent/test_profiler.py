@@ -155,7 +155,7 @@ def after_pass() -> None:
 
 
 @pytest.mark.usefixtures("profiled")
-def test_a_slow_sample_is_told_without_workers(service: Service) -> None:
+def test_a_slow_sample_is_reported_without_workers(service: Service) -> None:
     def slowest() -> list[dict[str, Any]]:
         return [each for each in windows_of(service).get("train", {}).get("slow_samples", []) if each["index"] == 133]
 
@@ -240,7 +240,7 @@ class Outer(Dataset[Tensor]):
 
 
 @pytest.mark.usefixtures("profiled")
-def test_of_a_loader_within_a_data_set_the_outer_one_is_told(service: Service) -> None:
+def test_of_a_loader_within_a_data_set_the_outer_one_is_reported(service: Service) -> None:
     inner = "Outer.inner" if sys.version_info >= (3, 11) else "inner"
     train(service, DataLoader(Outer(), batch_size=4), lambda: ("train", inner, "getitem") in functions(service))
     stacks = windows_of(service)["train"]

@@ -1,4 +1,4 @@
-"""Ranks and run ids: as the launcher told, and the same for all ranks of one launch, and for no others."""
+"""Ranks and run ids: as the launcher says, and the same for all ranks of one launch, and for no others."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_variables_that_do_not_fit_together_are_someone_elses(environ: dict[str,
     assert read_rank(environ) == Rank()
 
 
-def test_a_contradiction_leaves_what_others_told() -> None:
+def test_a_contradiction_leaves_what_others_say() -> None:
     assert read_rank({**STEP, "RANK": "9", "WORLD_SIZE": "8"}) == rank_5("slurm", 1)
 
 
@@ -196,7 +196,7 @@ def test_ranks_on_one_host_need_no_reason(address: str) -> None:
     assert read_rank({**TORCHRUN, "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "8", "GROUP_RANK": "0"}).why_apart is None
 
 
-TELL = """
+PRINTING = """
 import json, os
 from underfed.exchange.rank import make_run_id, read_rank
 found = read_rank(os.environ)
@@ -207,20 +207,20 @@ os.write(1, (line + "\\n").encode())
 """One write, so that lines of several ranks do not mix."""
 
 
-def told_by(*command: str, **variables: str) -> list[dict[str, Any]]:
+def printed_by(*command: str, **variables: str) -> list[dict[str, Any]]:
     """What the ranks printed, in their order."""
     ran = subprocess.run(
         command, env=environment(**variables), capture_output=True, text=True, timeout=300, check=False
     )
-    return told_in(ran.stdout, ran.stderr)
+    return printed_in(ran.stdout, ran.stderr)
 
 
-def told_by_torchrun(*words: str) -> list[dict[str, Any]]:
+def printed_by_torchrun(*words: str) -> list[dict[str, Any]]:
     ran = end(start("torch.distributed.run", ["--nproc-per-node", "2", *words], environment()))
-    return told_in(ran.stdout, ran.stderr)
+    return printed_in(ran.stdout, ran.stderr)
 
 
-def told_in(output: str, errors: str) -> list[dict[str, Any]]:
+def printed_in(output: str, errors: str) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     assert lines, errors
     return sorted(lines, key=lambda line: (line["restarts"] or 0, line["world_size"], line["rank"]))
@@ -233,36 +233,36 @@ def script(directory: Path, text: str) -> str:
 
 
 def test_ranks_of_torchrun_agree_also_after_a_restart(tmp_path: Path) -> None:
-    failing = f"{TELL}\nif found.rank == 1 and not found.restart_count: raise SystemExit(3)"
-    told = told_by_torchrun("--max-restarts", "1", "--monitor-interval", "0.1", script(tmp_path, failing))
-    of_restarted = [line for line in told if line["restarts"] == 1]
+    failing = f"{PRINTING}\nif found.rank == 1 and not found.restart_count: raise SystemExit(3)"
+    printed = printed_by_torchrun("--max-restarts", "1", "--monitor-interval", "0.1", script(tmp_path, failing))
+    of_restarted = [line for line in printed if line["restarts"] == 1]
     assert [(line["rank"], line["local_rank"], line["world_size"]) for line in of_restarted] == [(0, 0, 2), (1, 1, 2)]
-    assert {line["launcher"] for line in told} == {"torchrun"}
-    assert len({line["id"] for line in told}) == 1
-    (again, *_) = told_by_torchrun(script(tmp_path, TELL))
-    assert again["id"] != told[0]["id"]
+    assert {line["launcher"] for line in printed} == {"torchrun"}
+    assert len({line["id"] for line in printed}) == 1
+    (again, *_) = printed_by_torchrun(script(tmp_path, PRINTING))
+    assert again["id"] != printed[0]["id"]
 
 
 def test_a_shell_between_a_launcher_and_its_rank_launches_nothing(tmp_path: Path) -> None:
-    path = script(tmp_path, TELL)
+    path = script(tmp_path, PRINTING)
     ranks = "for rank in 0 1; do RANK=$rank WORLD_SIZE=2 sh -c '$PYTHON $SCRIPT; true' & done; wait"
-    told = told_by("sh", "-c", ranks, PYTHON=sys.executable, SCRIPT=path)
-    assert [line["rank"] for line in told] == [0, 1]
-    assert told[0]["id"] == told[1]["id"]
+    printed = printed_by("sh", "-c", ranks, PYTHON=sys.executable, SCRIPT=path)
+    assert [line["rank"] for line in printed] == [0, 1]
+    assert printed[0]["id"] == printed[1]["id"]
 
 
 def test_a_rank_0_that_starts_the_others_is_in_the_run_it_began_alone(tmp_path: Path) -> None:
     """As Lightning does it, and a program may record before that."""
-    starting = f"""{TELL}
+    starting = f"""{PRINTING}
 import subprocess, sys
 if "LOCAL_RANK" not in os.environ:
     os.environ.update(MASTER_ADDR="127.0.0.1", NODE_RANK="0", LOCAL_RANK="0", WORLD_SIZE="2")
     subprocess.run([sys.executable, __file__], env={{**os.environ, "LOCAL_RANK": "1"}})
     print(json.dumps({{**json.loads(line), "id": make_run_id("train", read_rank(os.environ)), "rank": 0.5}}))
 """
-    told = told_by(sys.executable, script(tmp_path, starting))
-    assert [line["rank"] for line in told] == [0, 0.5, 1]
-    assert len({line["id"] for line in told}) == 1
+    printed = printed_by(sys.executable, script(tmp_path, starting))
+    assert [line["rank"] for line in printed] == [0, 0.5, 1]
+    assert len({line["id"] for line in printed}) == 1
 
 
 WORKER = f"""
@@ -270,7 +270,7 @@ import os, sys
 rank, port, size = sys.argv[1:]
 os.environ.update(RANK=rank, LOCAL_RANK=rank, WORLD_SIZE=size, LOCAL_WORLD_SIZE=size, NODE_RANK="0",
                   MASTER_ADDR="10.0.0.1", MASTER_PORT=port)
-{TELL}"""
+{PRINTING}"""
 
 STARTING_WORKERS = """
 import subprocess, sys
@@ -290,51 +290,53 @@ def test_ranks_that_were_set_within_a_process_started_for_any_task_are_one_run(
     begins. Another training of the same job meets elsewhere."""
     worker = tmp_path / "worker.py"
     worker.write_text(WORKER)
-    told = told_by(sys.executable, script(tmp_path, STARTING_WORKERS), str(worker), "4001,4002", **variables)
-    assert [line["rank"] for line in told] == [0, 0, 1, 1, 2, 2]
-    assert {line["launcher"] for line in told} == {"ray" if variables else "torch.distributed"}
-    ids = {line["id"] for line in told}
+    printed = printed_by(sys.executable, script(tmp_path, STARTING_WORKERS), str(worker), "4001,4002", **variables)
+    assert [line["rank"] for line in printed] == [0, 0, 1, 1, 2, 2]
+    assert {line["launcher"] for line in printed} == {"ray" if variables else "torch.distributed"}
+    ids = {line["id"] for line in printed}
     assert len(ids) == 2
-    assert all(sum(line["id"] == each for line in told) == 3 for each in ids)
+    assert all(sum(line["id"] == each for line in printed) == 3 for each in ids)
 
 
 def test_ranks_of_ray_on_several_hosts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {"RAY_JOB_ID": "02000000", "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1",
-            "MASTER_PORT": "4001", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_PROCID": "0"}  # fmt: skip
+    variables = {"RAY_JOB_ID": "02000000", "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "10.0.0.1",
+                 "MASTER_PORT": "4001", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_PROCID": "0"}  # fmt: skip
     ranks = [
-        read_rank({**told, "RANK": str(rank), "LOCAL_RANK": str(rank % 2), "NODE_RANK": str(rank // 2),
+        read_rank({**variables, "RANK": str(rank), "LOCAL_RANK": str(rank % 2), "NODE_RANK": str(rank // 2),
                    "SLURM_STEP_ID": str(rank // 2)}) for rank in range(4)
     ]  # fmt: skip
     assert {rank.launcher for rank in ranks} == {"ray"}
     assert len({make_run_id("train", rank) for rank in ranks}) == 1
-    other = read_rank({**told, "MASTER_PORT": "4002", "RANK": "0", "LOCAL_RANK": "0", "NODE_RANK": "0"})
+    other = read_rank({**variables, "MASTER_PORT": "4002", "RANK": "0", "LOCAL_RANK": "0", "NODE_RANK": "0"})
     assert make_run_id("train", other) != make_run_id("train", ranks[0])
     assert all(rank.why_apart is None for rank in ranks)
 
 
 def test_a_child_of_a_rank_is_not_that_rank(tmp_path: Path) -> None:
-    parting = f"{TELL}\nimport multiprocessing\n"
-    parting += f"child = multiprocessing.get_context('fork').Process(target=exec, args=({TELL!r}, {{}}))\n"
-    told = told_by(sys.executable, script(tmp_path, f"{parting}child.start()\nchild.join()"), RANK="1", WORLD_SIZE="2")
-    assert [(line["rank"], line["world_size"], line["launcher"]) for line in told] == [
+    parting = f"{PRINTING}\nimport multiprocessing\n"
+    parting += f"child = multiprocessing.get_context('fork').Process(target=exec, args=({PRINTING!r}, {{}}))\n"
+    printed = printed_by(
+        sys.executable, script(tmp_path, f"{parting}child.start()\nchild.join()"), RANK="1", WORLD_SIZE="2"
+    )
+    assert [(line["rank"], line["world_size"], line["launcher"]) for line in printed] == [
         (0, 1, None),
         (1, 2, "torch.distributed"),
     ]
-    assert told[0]["id"] != told[1]["id"]
+    assert printed[0]["id"] != printed[1]["id"]
 
 
 JOINING = f"""
 import os, sys, torch.distributed, torch.multiprocessing
 
 def train(rank, directory):
-    exec({TELL!r})
+    exec({PRINTING!r})
     torch.distributed.init_process_group("gloo", f"file://{{directory}}/store", rank=int(rank), world_size=2)
-    exec({TELL!r})
+    exec({PRINTING!r})
     torch.distributed.barrier()
 
 if __name__ == "__main__":
     if sys.argv[2] in ("spawn", "fork"):
-        exec({TELL!r})
+        exec({PRINTING!r})
         torch.multiprocessing.start_processes(train, (sys.argv[1],), nprocs=2, start_method=sys.argv[2])
     else:
         train(sys.argv[2], sys.argv[1])
@@ -344,28 +346,28 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("start_method", "inherited"), [pytest.param("spawn", {}, marks=pytest.mark.soak), ("fork", ONE_TASK)]
 )
-def test_ranks_that_torch_spawns_are_told_by_torch_once_they_joined(
+def test_ranks_that_torch_spawns_are_known_from_torch_once_they_joined(
     tmp_path: Path, start_method: str, inherited: dict[str, str]
 ) -> None:
-    told = told_by(python(), script(tmp_path, JOINING), str(tmp_path), start_method, **inherited)
-    joined = [line for line in told if line["world_size"] == 2]
+    printed = printed_by(python(), script(tmp_path, JOINING), str(tmp_path), start_method, **inherited)
+    joined = [line for line in printed if line["world_size"] == 2]
     assert [line["rank"] for line in joined] == [0, 1]
     assert {line["launcher"] for line in joined} == {"torch.distributed"}
     assert len({line["id"] for line in joined}) == 1
     # Before, each was a run of its own, like their parent, whose variables are not theirs.
-    assert len(told) == 5
-    assert len({line["id"] for line in told}) == 4
+    assert len(printed) == 5
+    assert len({line["id"] for line in printed}) == 4
 
 
-def test_ranks_that_a_task_starts_by_hand_are_told_by_torch(tmp_path: Path) -> None:
+def test_ranks_that_a_task_starts_by_hand_are_known_from_torch(tmp_path: Path) -> None:
     ranks = "for rank in 0 1; do $PYTHON $SCRIPT $STORE $rank & done; wait"
     path = script(tmp_path, JOINING)
-    told = told_by("sh", "-c", ranks, PYTHON=python(), SCRIPT=path, STORE=str(tmp_path), **ONE_TASK)
-    assert [(line["rank"], line["launcher"]) for line in told] == [
+    printed = printed_by("sh", "-c", ranks, PYTHON=python(), SCRIPT=path, STORE=str(tmp_path), **ONE_TASK)
+    assert [(line["rank"], line["launcher"]) for line in printed] == [
         (0, "slurm"),
         (0, "slurm"),
         (0, "torch.distributed"),
         (1, "torch.distributed"),
     ]
-    assert len({line["id"] for line in told[2:]}) == 1
-    assert len({line["id"] for line in told}) == 3
+    assert len({line["id"] for line in printed[2:]}) == 1
+    assert len({line["id"] for line in printed}) == 3

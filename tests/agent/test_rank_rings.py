@@ -65,7 +65,7 @@ def test_a_ring_in_the_making_is_waited_for_but_not_for_ever(tmp_path: Path) -> 
     rings.close()
 
 
-def test_each_drain_tells_what_was_lost_since_the_one_before(tmp_path: Path) -> None:
+def test_each_drain_reports_what_was_lost_since_the_one_before(tmp_path: Path) -> None:
     rings = RankRings(tmp_path, {})
     ring = worker_ring(tmp_path)
     for written in (CAPACITY + 10, 1, CAPACITY + 10):
@@ -77,7 +77,7 @@ def test_each_drain_tells_what_was_lost_since_the_one_before(tmp_path: Path) -> 
     rings.close()
 
 
-def test_a_ring_that_fills_fast_is_told(tmp_path: Path) -> None:
+def test_a_ring_that_fills_fast_is_reported(tmp_path: Path) -> None:
     rings = RankRings(tmp_path, {})
     ring = step_ring(tmp_path)
     for _ in range(CAPACITY // FILLING):

@@ -141,9 +141,9 @@ def test_torchruns_ranks_are_one_run_also_after_a_restart(
     wait_until(lambda: [end["status"] for end in service.ends()].count("finished") >= 2, "both end well")
     assert len({window["run_id"] for window in service.windows}) == 1
     runs = [window["run"] for window in service.windows if "run" in window]
-    told = {(run["rank"], run["restart_count"], run["launcher"], run["world_size"]) for run in runs}
-    assert {each for each in told if each[1] == 1} == {(0, 1, "torchrun", 2), (1, 1, "torchrun", 2)}
-    assert (1, 0, "torchrun", 2) in told
+    starts = {(run["rank"], run["restart_count"], run["launcher"], run["world_size"]) for run in runs}
+    assert {each for each in starts if each[1] == 1} == {(0, 1, "torchrun", 2), (1, 1, "torchrun", 2)}
+    assert (1, 0, "torchrun", 2) in starts
     assert len({window["incarnation"] for window in service.windows if window["rank"] == 1}) == 2
 
 
@@ -298,10 +298,10 @@ class Numbers(Dataset):
 torch.set_num_threads(1)
 dist.init_process_group("gloo")
 for batch in underfed.watch(DataLoader(Numbers()), name="train"):
-    told = underfed.stats()
-    waits = [told[name] or 0 for name in ("max_data_wait_us", "max_data_wait_p95_us")]
+    figures = underfed.stats()
+    waits = [figures[name] or 0 for name in ("max_data_wait_us", "max_data_wait_p95_us")]
     # A first verdict may be of the steps of one rank alone.
-    known = torch.tensor(float(told["bound"] is not None and min(waits) >= 30_000))
+    known = torch.tensor(float(figures["bound"] is not None and min(waits) >= 30_000))
     dist.all_reduce(known, dist.ReduceOp.MIN)
     if known:
         break
@@ -327,8 +327,8 @@ def test_each_rank_knows_the_largest_wait_of_all(run_id: str, tmp_path: Path) ->
     wait_for_collectors(run_id)
     served.kill()
     assert [each.returncode for each in done] == [0, 0], [each.stderr for each in done]
-    told = [json.loads(each.stdout.splitlines()[-1]) for each in done]
-    for found in told:
+    printed = [json.loads(each.stdout.splitlines()[-1]) for each in done]
+    for found in printed:
         assert found["max_data_wait_us"] >= 30_000
         assert found["max_data_wait_p95_us"] >= 30_000
         assert found["max_data_stall_fraction"] > 0

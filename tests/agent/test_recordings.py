@@ -168,7 +168,7 @@ def parts_add_up(batches: Sequence[Window]) -> bool:
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])
-def test_cpu_work_is_told_from_waiting(service: Service, num_workers: int) -> None:
+def test_cpu_work_is_distinguished_from_waiting(service: Service, num_workers: int) -> None:
     busy = DataLoader(Busy(6, cpu_s=0.012), num_workers=num_workers)
     asleep = DataLoader(Busy(6, sleep_s=0.012), num_workers=num_workers)
     draw(underfed.watch(busy, name="busy"))
@@ -294,11 +294,11 @@ def test_slow_batches_are_measured_in_a_row(service: Service, monkeypatch: pytes
     assert column(service.batches(), "batch_index") == list(range(14))
 
 
-def test_without_workers_the_agents_own_time_is_told_for_all_steps(service: Service) -> None:
+def test_without_workers_the_agents_own_time_is_reported_for_all_steps(service: Service) -> None:
     record(service, DataLoader(Busy(200, sleep_s=0.001)))
-    told = [window["overhead_us"] for window in service.windows if window.get("steps")]
-    assert told
-    assert all(own_us > 0 for own_us in told)
+    overheads_us = [window["overhead_us"] for window in service.windows if window.get("steps")]
+    assert overheads_us
+    assert all(own_us > 0 for own_us in overheads_us)
 
 
 def test_a_batch_that_failed_is_not_counted_among_those_that_wait(service: Service) -> None:
@@ -385,10 +385,10 @@ def test_the_facts_of_run_host_and_loader_arrive(service: Service, run_id: str) 
     assert (loader["dataset_type"], loader["dataset_length"], loader["batches_per_epoch"]) == ("Numbers", 24, 6)
 
 
-def test_a_first_batch_tells_tensors_and_bytes(service: Service) -> None:
+def test_a_first_batch_shows_tensors_and_bytes(service: Service) -> None:
     record(service, DataLoader(Numbers(), batch_size=4))
-    told = service.loaders()["train"]
-    assert (told["batch_tensors"], told["batch_bytes"]) == (1, 4 * 3 * 4)
+    facts = service.loaders()["train"]
+    assert (facts["batch_tensors"], facts["batch_bytes"]) == (1, 4 * 3 * 4)
 
 
 def test_a_length_that_raises_is_not_measured_with_the_reason(service: Service) -> None:
@@ -407,11 +407,11 @@ def test_the_service_may_ask_for_everything_again(service: Service) -> None:
     wait_until(lambda: service.windows, "the first window arrives")
     service.wants_run = True
 
-    def told_again() -> bool:
+    def were_sent_again() -> bool:
         next(iterator, None)
         return any("run" in window and window["loaders"] for window in service.windows[1:])
 
-    wait_until(told_again, "run and loaders are told again")
+    wait_until(were_sent_again, "run and loaders are sent again")
 
 
 def test_a_silent_run_still_shows_that_it_lives(service: Service) -> None:
@@ -438,7 +438,7 @@ def own_costs_us(service: Service) -> list[float]:
     return [window["overhead_us"] for window in service.windows if window.get("overhead_us") is not None]
 
 
-def test_our_own_cost_is_told(service: Service) -> None:
+def test_our_own_cost_is_reported(service: Service) -> None:
     assert min(own_costs_us(service)) > 0
 
 

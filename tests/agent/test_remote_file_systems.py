@@ -53,7 +53,7 @@ def lie_on(file_system: str, place: Path, patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("file_system", [*REMOTE, *LOCAL])
-def test_what_is_remote_is_told_by_its_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_system: str) -> None:
+def test_what_is_remote_is_known_by_its_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_system: str) -> None:
     lie_on(file_system, tmp_path, monkeypatch)
     assert is_remote(tmp_path / "not" / "there" / "yet") == (file_system in REMOTE)
 
@@ -84,7 +84,7 @@ def test_rings_are_put_on_a_disk_of_this_host(tmp_path: Path, monkeypatch: pytes
     assert data / "run" not in run_files.all_roots({}, data)
 
 
-def test_rings_that_are_told_to_lie_there_are_refused_with_the_reason(
+def test_rings_that_are_configured_to_lie_there_are_refused_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lie_on("nfs4", tmp_path, monkeypatch)

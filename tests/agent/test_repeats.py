@@ -1,4 +1,4 @@
-"""Workers of an iterable data set that give the same batches are told from those that share it out."""
+"""Workers of an iterable data set that give the same batches are distinguished from those that share it out."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def facts(service: Service, dataset: Any, epochs: int = 1, **settings: Any) -> d
     return service.loaders()["train"]
 
 
-def compared(told: dict[str, Any]) -> tuple[int | None, int | None]:
-    return told.get("compared_batches"), told.get("repeated_batches")
+def compared(reported: dict[str, Any]) -> tuple[int | None, int | None]:
+    return reported.get("compared_batches"), reported.get("repeated_batches")
 
 
 @pytest.mark.parametrize(
@@ -55,21 +55,21 @@ def compared(told: dict[str, Any]) -> tuple[int | None, int | None]:
     [{}, {"persistent_workers": True}, pytest.param({"multiprocessing_context": "spawn"}, marks=pytest.mark.soak)],
 )
 def test_batches_that_both_workers_gave_are_counted(service: Service, settings: dict[str, Any]) -> None:
-    told = facts(service, Unsharded(BATCHES), num_workers=2, epochs=2, **settings)
-    assert compared(told) == (2 * BATCHES, 2 * BATCHES)
-    assert told["shards"] is False
-    assert told["why_unsharded"] == "Unsharded does not ask get_worker_info(), so each worker would load all of it"
+    reported = facts(service, Unsharded(BATCHES), num_workers=2, epochs=2, **settings)
+    assert compared(reported) == (2 * BATCHES, 2 * BATCHES)
+    assert reported["shards"] is False
+    assert reported["why_unsharded"] == "Unsharded does not ask get_worker_info(), so each worker would load all of it"
 
 
 def test_a_data_set_that_is_shared_out_repeats_nothing(service: Service) -> None:
-    told = facts(service, Stream(24), num_workers=2)
-    assert compared(told) == (9 + 12, 0)
-    assert (told["shards"], "why_unsharded" in told) == (True, False)
+    reported = facts(service, Stream(24), num_workers=2)
+    assert compared(reported) == (9 + 12, 0)
+    assert (reported["shards"], "why_unsharded" in reported) == (True, False)
 
 
 def test_what_each_worker_draws_for_itself_is_no_repetition(service: Service) -> None:
-    told = facts(service, Drawn(BATCHES), num_workers=2)
-    assert compared(told) == (2 * BATCHES, 0)
+    reported = facts(service, Drawn(BATCHES), num_workers=2)
+    assert compared(reported) == (2 * BATCHES, 0)
 
 
 def test_a_worker_whose_batches_are_all_alike_says_nothing(service: Service) -> None:
@@ -82,8 +82,8 @@ def test_where_nobody_could_repeat_nothing_is_compared(service: Service, dataset
 
 
 def test_only_the_first_batches_are_looked_at(service: Service) -> None:
-    told = facts(service, Unsharded(FIRST_BATCHES + 40), num_workers=2)
-    assert compared(told) == (2 * FIRST_BATCHES, 2 * FIRST_BATCHES)
+    reported = facts(service, Unsharded(FIRST_BATCHES + 40), num_workers=2)
+    assert compared(reported) == (2 * FIRST_BATCHES, 2 * FIRST_BATCHES)
 
 
 # What is compared
@@ -135,7 +135,7 @@ IMAGES = torch.arange(3 * 64 * 64).reshape(3, 64, 64)
         ((b"one", 1.5), (b"one", 2.5)),
     ],
 )
-def test_batches_that_differ_are_told_apart(batch: Any, other: Any) -> None:
+def test_batches_that_differ_are_distinguished(batch: Any, other: Any) -> None:
     assert fingerprint(batch) == fingerprint(batch) is not None
     assert fingerprint(batch) != fingerprint(other) is not None
 
@@ -159,7 +159,7 @@ def test_little_is_read_however_large_the_batch() -> None:
 
 
 class Own(Tensor):
-    """A class of the user's, which hears of every question."""
+    """A class of the user's, which notes every question."""
 
     @classmethod
     def __torch_function__(cls, *_arguments: Any, **_named: Any) -> Any:

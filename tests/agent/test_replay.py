@@ -109,7 +109,7 @@ def test_thousands_of_steps_a_second_are_written_in_full() -> None:
     assert "1,000 steps/s with real data, 2,000 with instant data" in program.said[0]
 
 
-def test_too_few_steps_are_said_to_tell_nothing() -> None:
+def test_too_few_steps_are_said_to_show_nothing() -> None:
     program = Program(5)
     program.train_to_the_end(shuffled())
     assert program.said[0].endswith("; 5 steps are too few to tell, take 20 or more")
@@ -252,7 +252,7 @@ def test_what_a_program_takes_out_of_its_batch_is_there_again() -> None:
     assert (type(kept["rest"][1]), type(kept["pair"]), type(kept["more"])) == (tuple, Pair, UserDict)
 
 
-def test_a_program_that_ends_before_is_told_what_is_missing() -> None:
+def test_what_is_missing_is_said_where_a_program_ends_before() -> None:
     program = Program(50)
     program.train(shuffled())
     program.replay._say_what_is_missing()

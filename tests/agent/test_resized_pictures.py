@@ -75,7 +75,7 @@ def test_both_sizes_are_read_from_the_function_that_resizes(load: Callable[[], A
     assert seen_in(load) == [resized]
 
 
-def test_what_was_decoded_at_a_part_of_its_size_is_told_as_that() -> None:
+def test_what_was_decoded_at_a_part_of_its_size_is_reported_as_that() -> None:
     def load() -> None:
         image = Image.open(jpeg())
         image.draft("RGB", (160, 120))
@@ -107,7 +107,7 @@ def test_albumentations_resizes_arrays() -> None:
         lambda: np.resize(np.zeros((8, 8)), (4, 4)),
     ],
 )
-def test_what_is_no_picture_or_is_not_resized_is_not_told(load: Callable[[], Any]) -> None:
+def test_what_is_no_picture_or_is_not_resized_is_not_reported(load: Callable[[], Any]) -> None:
     assert seen_in(load) == []
 
 

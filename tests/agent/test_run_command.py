@@ -252,7 +252,7 @@ def read_until(terminal: int, wanted: bytes) -> bytes:
     return seen
 
 
-def test_a_notebooks_kernel_finds_the_parent_it_was_told() -> None:
+def test_a_notebooks_kernel_finds_the_parent_it_was_given() -> None:
     program = "import os; print(os.environ['JPY_PARENT_PID'] == str(os.getppid()))"
     command = ("--", sys.executable, "-c", program)
     assert run_under(*command, variables={"JPY_PARENT_PID": str(os.getpid())}).stdout == b"True\n"
@@ -354,9 +354,9 @@ def unseen_run(service: Service, *command: str) -> tuple[dict[str, Any], dict[st
     """The facts and the end of the run that was recorded for the command."""
     done = run_ready(*command)
     wait_until(service.ends, "the end arrives")
-    told = next(window["run"] for window in service.windows if "run" in window)
-    assert told["not_measured"]["loader"] in own_lines(done.stderr)[0]
-    return told, service.ends()[0]
+    facts = next(window["run"] for window in service.windows if "run" in window)
+    assert facts["not_measured"]["loader"] in own_lines(done.stderr)[0]
+    return facts, service.ends()[0]
 
 
 @pytest.mark.parametrize(
@@ -401,7 +401,7 @@ def test_the_run_says_how_the_command_ended(service: Service, script: str, code:
     assert all(not window.get("steps") for window in service.windows)
 
 
-def test_a_command_in_a_command_is_told_of_once(service: Service) -> None:
+def test_a_command_in_a_command_is_reported_once(service: Service) -> None:
     done = run_ready("--", *UNDERFED, "run", "--name", "inner", "--", "sh", "-c", "exit 5")
     assert done.returncode == 5
     wait_until(service.ends, "the end arrives")
@@ -463,16 +463,16 @@ ENCODED = encode({"num_workers": 2}, [])
 
 
 @pytest.mark.parametrize(
-    ("settings", "news", "said"),
+    ("settings", "reports", "said"),
     [
         (ENCODED, {}, ["--set num_workers=2: no training loader was iterated, so nothing was set"]),
         (ENCODED, {launch.SETTLED: [""]}, []),
         (None, {}, []),
     ],
 )
-def test_settings_that_came_to_no_loader_are_told_of(
+def test_settings_that_came_to_no_loader_are_reported(
     settings: str | None,
-    news: dict[str, list[str]],
+    reports: dict[str, list[str]],
     said: list[str],
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
@@ -483,7 +483,7 @@ def test_settings_that_came_to_no_loader_are_told_of(
         read_config({}),
         StartedCommand(["train"], wall_clock(), now_ns()),
         0,
-        {launch.RECORDING: ["run-1"], **news},
+        {launch.RECORDING: ["run-1"], **reports},
         settings,
     )
     assert capsys.readouterr().err.splitlines() == [f"underfed: {line}" for line in said]

@@ -89,7 +89,7 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         run_files.make_run_directory(tmp_path / "file", "run-1")
 
 
-def test_a_rings_name_tells_which_it_is(tmp_path: Path) -> None:
+def test_a_rings_name_says_which_it_is(tmp_path: Path) -> None:
     steps = run_files.step_ring(tmp_path, 3)
     batches = Path(run_files.batch_ring(run_files.batch_rings(tmp_path, 3, 12), 1))
     assert run_files.ring_name(steps.name) == RingName(3)
@@ -105,12 +105,12 @@ def test_only_the_rings_of_one_iterator_are_removed(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["loader-0.11.0.batches", "loader-0.steps"]
 
 
-def test_a_rank_counts_from_when_it_told_who_it_is(tmp_path: Path) -> None:
-    told, silent = run_files.rank_directory(tmp_path, 0, 5), run_files.rank_directory(tmp_path, 1, 5)
-    told.mkdir()
+def test_a_rank_counts_from_when_it_said_who_it_is(tmp_path: Path) -> None:
+    known, silent = run_files.rank_directory(tmp_path, 0, 5), run_files.rank_directory(tmp_path, 1, 5)
+    known.mkdir()
     silent.mkdir()
-    write_atomically(told / run_files.RUN, "{}")
-    assert list(run_files.rank_directories(tmp_path)) == [told]
+    write_atomically(known / run_files.RUN, "{}")
+    assert list(run_files.rank_directories(tmp_path)) == [known]
 
 
 def test_incarnations_grow_though_the_clock_is_set_back(tmp_path: Path) -> None:

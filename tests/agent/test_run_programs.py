@@ -47,12 +47,12 @@ def recorded(
 
 def facts(service: Service) -> list[dict[str, Any]]:
     """The facts that each stream sent last about its run."""
-    told = {
+    newest = {
         (window["run_id"], window["rank"], window["incarnation"]): window["run"]
         for window in service.windows
         if "run" in window
     }
-    return list(told.values())
+    return list(newest.values())
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def own_ids(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_program_is_recorded_and_does_what_it_does_without(
     service: Service, options: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Python's own tracker of semaphores may be told of one only after it was removed, with the agent or without.
+    # Python's own tracker of semaphores may learn of one only after it was removed, with the agent or without.
     monkeypatch.setenv("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
     without = bare(*options)
     done = recorded(service, "--", sys.executable, *PLAIN, *options, run=run_under)
@@ -133,7 +133,7 @@ def test_settings_are_those_of_the_run_and_its_batches_the_same(service: Service
     assert expected.items() <= loader["settings"].items()
 
 
-def test_a_loader_that_was_watched_before_it_was_changed_is_told_of_as_it_trains(
+def test_a_loader_that_was_watched_before_it_was_changed_is_reported_as_it_trains(
     service: Service, tmp_path: Path
 ) -> None:
     (tmp_path / "watched.py").write_text(

@@ -223,13 +223,13 @@ def test_where_stacks_were_asked_for_it_is_said_that_too_few_were_seen() -> None
     said = "loading was looked at 41 times, too few to tell its lines: 100 are needed"
     assert list(lines_of(few, "…", is_profiled=True))[1:-1] == [said]
     assert list(lines_of(few, "…"))[1:-1] == []
-    for bound, told in (
+    for bound, expected in (
         ("data", ["loading was looked at 0 times"]),
         ("host", ["what follows a batch was looked at 0 times"]),
         ("compute", []),
     ):
         nothing = list(lines_of(few | {"bound": bound, "looks": 0, "step_looks": 0}, "…", is_profiled=True))
-        assert [line.partition(",")[0] for line in nothing[1:-1]] == told
+        assert [line.partition(",")[0] for line in nothing[1:-1]] == expected
 
 
 KEPT = {"status": "kept", "lines": ["num_workers=3,"], "reason": None}
@@ -237,17 +237,17 @@ LEFT = {"status": "left_alone", "lines": [], "reason": "nothing was faster"}
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("outcome", "said"),
     [
         (KEPT, "--tune, to write into the script: num_workers=3,"),
         (LEFT, "--tune leaves the loader as it is: nothing was faster"),
     ],
 )
 def test_what_came_of_tuning_is_said_for_a_process_that_could_not(
-    printed: list[str], monkeypatch: pytest.MonkeyPatch, told: dict[str, Any], said: str
+    printed: list[str], monkeypatch: pytest.MonkeyPatch, outcome: dict[str, Any], said: str
 ) -> None:
     """As one that ended by ``os._exit``, or became another program."""
-    monkeypatch.setattr(verdict, "Service", lambda *_: Answers([JUDGED | {"tuning": told}]))
+    monkeypatch.setattr(verdict, "Service", lambda *_: Answers([JUDGED | {"tuning": outcome}]))
     config = read_config({"UNDERFED_URL": "http://head:7077"})
     report_verdict(config, ["run-1"], 60.0)
     assert said not in printed
@@ -262,19 +262,19 @@ def test_what_came_of_tuning_is_said_for_a_process_that_could_not(
      "about × 2.50 if that work, 80% of loading, in this line and another one with such work, cost nothing"),
     ({"ceiling": None}, "its gain is not known"),
 ])  # fmt: skip
-def test_what_a_cheaper_line_gives_at_best_is_told_with_its_ends_and_what_it_is_of(
+def test_what_a_cheaper_line_gives_at_best_is_said_with_its_ends_and_what_it_is_of(
     known: dict[str, Any], said: str
 ) -> None:
     assert f"({said})" in list(lines_of(JUDGED | {"advice": [CHEAPER | known]}, "…"))[1]
 
 
-def test_what_is_neither_training_nor_waiting_is_told_below_the_verdict() -> None:
+def test_what_is_neither_training_nor_waiting_is_said_below_the_verdict() -> None:
     beside = ["Checkpoints take 13% of this loop's time: 15 pauses.", "draw takes 9%.", "plot takes 6%."]
     said = list(lines_of(JUDGED | {"advice": [], "beside_training": beside}, "…"))
     assert said[1:-1] == beside[:2]
 
 
-def test_that_the_first_line_need_not_be_the_largest_is_told_with_it() -> None:
+def test_that_the_first_line_need_not_be_the_largest_is_said_with_it() -> None:
     lines = {"hot_lines": [{"fraction": 0.4, "sentence": "f at a.py:1"}], "hot_order": "Either may be the larger."}
     said = list(lines_of(JUDGED | {"advice": [], "bound": "data", **lines}, "…"))
     assert said[1:-1] == ["40% of loading: f at a.py:1", "Either may be the larger."]
@@ -294,7 +294,7 @@ def test_without_a_verdict_the_line_of_a_run_that_mostly_waited_is_named(
 
 
 @pytest.mark.parametrize(
-    ("facts", "told"),
+    ("facts", "said"),
     [
         (
             TuningFacts("train", tuning.KEPT, {}, lines=["num_workers=4,"]),
@@ -304,11 +304,11 @@ def test_without_a_verdict_the_line_of_a_run_that_mostly_waited_is_named(
         (TuningFacts("train", tuning.SEARCHING, {}), tuning.ENDED_WITHIN),
     ],
 )
-def test_a_run_that_a_signal_ended_is_told_of_its_trials(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], facts: TuningFacts, told: str
+def test_the_trials_of_a_run_that_a_signal_ended_are_reported(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], facts: TuningFacts, said: str
 ) -> None:
     report_tuning(tmp_path)
     assert not capfd.readouterr().err
     write_part(tmp_path / tuning.FILE, facts)
     report_tuning(tmp_path)
-    assert capfd.readouterr().err == f"underfed: {told}\n"
+    assert capfd.readouterr().err == f"underfed: {said}\n"

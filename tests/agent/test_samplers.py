@@ -127,7 +127,7 @@ def test_swapped_memory_is_0_while_nothing_is_swapped_and_asked_for_seldom_else(
         assert row is not None
         return row["swap_bytes"]
 
-    assert swapped() is None, "where the system does not tell"
+    assert swapped() is None, "where the system does not say"
     table.write_text(SWAP_TABLE.format(used=0))
     assert swapped() == 0
     table.write_text(SWAP_TABLE.format(used=8))
@@ -249,7 +249,7 @@ def test_memory_is_sampled(name: str) -> None:
 
 
 @pytest.mark.parametrize("resource", ["cpu", "io", "memory"])
-def test_pressure_is_sampled_where_the_kernel_tells_it(resource: str) -> None:
+def test_pressure_is_sampled_where_the_kernel_reports_it(resource: str) -> None:
     before = HostSampler(os.getpid()).sample()[f"{resource}_pressure_us"]
     try:
         found = re.search(r"some .*total=(\d+)", Path(f"/proc/pressure/{resource}").read_text())

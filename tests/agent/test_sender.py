@@ -230,15 +230,15 @@ def test_the_services_verdict_is_known_while_it_repeats_it(
     keep(spool, 1)
     send_all(sender)
     assert sender.verdict == {}, "an older service judges, and says nothing of it here"
-    told = {"bound": "data", "max_data_stall_fraction": 0.25, "max_data_wait_us": 2_500}
-    service.verdict = {**told, "level": "bound", "unheard": 1, "max_data_wait_p95_us": "much"}
+    known = {"bound": "data", "max_data_stall_fraction": 0.25, "max_data_wait_us": 2_500}
+    service.verdict = {**known, "level": "bound", "unknown": 1, "max_data_wait_p95_us": "much"}
     keep(spool, 1, start=1)
     send_all(sender)
-    assert sender.verdict == {**dict.fromkeys(figures.OF_RUN), **told}
+    assert sender.verdict == {**dict.fromkeys(figures.OF_RUN), **known}
     monkeypatch.setattr("underfed.collector.spool.sender.VERDICT_S", 0.0)
     keep(spool, 1, start=2)
     send_all(sender)
-    assert sender.verdict == {}, "it was told too long ago"
+    assert sender.verdict == {}, "it was received too long ago"
 
 
 def test_a_window_that_was_sent_asks_for_the_verdict_of_now(service: Service, spool: Spool, sender: Sender) -> None:
@@ -265,8 +265,8 @@ class Judging:
 
     def post(self, body: bytes) -> Reply:
         index = json.loads(gzip.decompress(body))["window_index"]
-        told = {"verdict": {"bound": "data"}, "verdict_age_s": self.age_s}
-        return Reply(self.status, next_window_index=index + 1, code=self.code, **told)  # type: ignore[arg-type]
+        judged = {"verdict": {"bound": "data"}, "verdict_age_s": self.age_s}
+        return Reply(self.status, next_window_index=index + 1, code=self.code, **judged)  # type: ignore[arg-type]
 
 
 def test_a_verdict_includes_the_windows_that_the_service_had_when_it_judged(spool: Spool) -> None:
@@ -309,9 +309,9 @@ def test_how_old_a_verdict_is_comes_in_microseconds() -> None:
     assert read_reply(200, content, None).verdict_age_s == 1.5
 
 
-@pytest.mark.parametrize("told", [None, "data", {"bound": 1}, {"cause": "no_workers"}, ["bound"]])
-def test_an_answer_without_a_verdict_has_none(told: object) -> None:
-    content = json.dumps({"next_window_index": 1, "verdict": told}).encode()
+@pytest.mark.parametrize("verdict", [None, "data", {"bound": 1}, {"cause": "no_workers"}, ["bound"]])
+def test_an_answer_without_a_verdict_has_none(verdict: object) -> None:
+    content = json.dumps({"next_window_index": 1, "verdict": verdict}).encode()
     assert read_reply(200, content, None).verdict is None
 
 
@@ -353,7 +353,7 @@ def test_what_something_between_answers_counts_by_its_status_alone(content: byte
     assert read_reply(502, content, "soon").retry_after_s is None
 
 
-def test_a_refusal_tells_its_reason() -> None:
+def test_a_refusal_states_its_reason() -> None:
     content = b'{"error": {"code": "invalid", "message": "steps: too long", "next_window_index": 3}}'
     reply = read_reply(400, content, "2")
     assert reply == Reply(400, 3, False, 2.0, "400 invalid steps: too long", "invalid")

@@ -1,4 +1,4 @@
-"""Whether an iterable data set is sharded among workers: told only where it is sure, and never for a mere mention."""
+"""Whether an iterable data set is sharded among workers: said only where it is sure, and never for a mere mention."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Noting(IterableDataset[Any]):
 
 
 class Switched(IterableDataset[Any]):
-    """Divides if it is told to."""
+    """Divides if ``divide`` is set."""
 
     divide = False
 
@@ -177,7 +177,7 @@ class CountOnly(IterableDataset[Any]):
 
 
 class AskedTooEarly(IterableDataset[Any]):
-    """In the training process, where there is no worker to tell of."""
+    """In the training process, where there is no worker."""
 
     def __init__(self) -> None:
         info = get_worker_info()
@@ -193,7 +193,7 @@ class OwnFile(IterableDataset[Any]):
         return iter(FILES[info.id if info else 0])
 
 
-def told(dataset: Any, **settings: Any) -> bool | None:
+def is_sharded(dataset: Any, **settings: Any) -> bool | None:
     return shards_itself(DataLoader(dataset, **settings))[0]
 
 
@@ -201,7 +201,7 @@ def told(dataset: Any, **settings: Any) -> bool | None:
     "kind", [Stream, Sliced, Islice, Remainder, Contiguous, ByPlace, ArraySplit, OfDatasets, Striding]
 )
 def test_a_data_set_that_divides_by_worker_is_sharded(kind: type[Any]) -> None:
-    assert told(kind()) is True
+    assert is_sharded(kind()) is True
 
 
 @pytest.mark.parametrize(
@@ -215,16 +215,16 @@ def test_a_data_set_that_only_asks_is_not_known_to_be_sharded(kind: type[Any]) -
 
 
 def test_a_data_set_that_does_not_ask_is_not_sharded() -> None:
-    assert told(Unsharded()) is False
+    assert is_sharded(Unsharded()) is False
 
 
 def test_a_data_set_is_sharded_if_all_that_it_holds_are() -> None:
-    assert told(Holding(Sliced(), Stream())) is True
-    assert told(Holding(Holding(Sliced()))) is True
-    assert told(ChainDataset([Sliced(), Stream()])) is True
-    assert told(Holding(Sliced(), Unsharded())) is None
-    assert told(Holding(Sliced(), Seeding())) is None
-    assert told(Holding(Unsharded())) is False
+    assert is_sharded(Holding(Sliced(), Stream())) is True
+    assert is_sharded(Holding(Holding(Sliced()))) is True
+    assert is_sharded(ChainDataset([Sliced(), Stream()])) is True
+    assert is_sharded(Holding(Sliced(), Unsharded())) is None
+    assert is_sharded(Holding(Sliced(), Seeding())) is None
+    assert is_sharded(Holding(Unsharded())) is False
 
 
 def test_a_class_without_source_is_not_known_to_be_sharded() -> None:
@@ -239,12 +239,12 @@ def test_a_class_without_source_is_not_known_to_be_sharded() -> None:
         "  return iter(FILES[info.id :: info.num_workers])",
         made,
     )
-    assert told(made["Typed"]()) is None
+    assert is_sharded(made["Typed"]()) is None
 
 
 def test_a_data_set_that_reaches_too_much_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharding, "VISITED", 3)
-    assert told(Holding(*[Unsharded(number) for number in range(8)])) is None
+    assert is_sharded(Holding(*[Unsharded(number) for number in range(8)])) is None
 
 
 def of(package: str, name: str) -> Any:
@@ -262,13 +262,13 @@ def of(package: str, name: str) -> Any:
     ],
 )
 def test_packages_that_divide_by_worker_are_known(package: str, name: str) -> None:
-    assert told(of(package, name)) is True
-    assert told(Holding(of(package, name))) is True
+    assert is_sharded(of(package, name)) is True
+    assert is_sharded(Holding(of(package, name))) is True
     around = of("accelerate", "IterableDatasetShard")
     around.dataset = of(package, name)
-    assert told(around) is True
+    assert is_sharded(around) is True
     around.dataset = Unsharded()
-    assert told(around) is False
+    assert is_sharded(around) is False
 
 
 def splits_itself(source: Any) -> Any:
@@ -291,21 +291,21 @@ def test_a_pipeline_of_webdatasets_is_sharded_by_its_stages() -> None:
     )
 
     shards = SimpleShardList(FILES)
-    assert told(WebDataset(FILES, shardshuffle=False)) is True
-    assert told(DataPipeline(shards, split_by_worker, tarfile_to_samples())) is True
-    assert told(DataPipeline(ResampledShards(FILES), tarfile_to_samples())) is True
-    assert told(DataPipeline(shards, splits_itself)) is None
-    assert told(WebDataset(FILES, shardshuffle=False, workersplitter=None)) is False
+    assert is_sharded(WebDataset(FILES, shardshuffle=False)) is True
+    assert is_sharded(DataPipeline(shards, split_by_worker, tarfile_to_samples())) is True
+    assert is_sharded(DataPipeline(ResampledShards(FILES), tarfile_to_samples())) is True
+    assert is_sharded(DataPipeline(shards, splits_itself)) is None
+    assert is_sharded(WebDataset(FILES, shardshuffle=False, workersplitter=None)) is False
     loader = DataLoader(DataPipeline(shards, tarfile_to_samples(), decoded))
     assert shards_itself(loader)[0] is False
     assert "no split_by_worker" in (sharding_with(loader, 2)[1] or "")
 
 
 def test_what_divides_elsewhere_is_not_known() -> None:
-    assert told(Unsharded(), worker_init_fn=print) is None
+    assert is_sharded(Unsharded(), worker_init_fn=print) is None
 
 
-def test_nothing_of_the_program_runs_to_tell_it() -> None:
+def test_nothing_of_the_program_runs_to_find_it_out() -> None:
     class Refusing(Sliced):
         def __getattr__(self, name: str) -> Any:
             raise AssertionError(f"asked for {name}")
@@ -313,7 +313,7 @@ def test_nothing_of_the_program_runs_to_tell_it() -> None:
         def __len__(self) -> int:
             raise AssertionError("asked")
 
-    assert told(Refusing()) is True
+    assert is_sharded(Refusing()) is True
 
 
 class Plain(IterableDataset[Tensor]):
@@ -325,4 +325,4 @@ class Plain(IterableDataset[Tensor]):
 
 def test_a_data_set_that_makes_a_sharded_one_is_not_known_to_be() -> None:
     """What it makes may be only a part of what it yields."""
-    assert told(Plain()) is not False
+    assert is_sharded(Plain()) is not False

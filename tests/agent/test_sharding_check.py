@@ -445,11 +445,11 @@ import os, sys
 os.setsid()
 from torch.utils.data import DataLoader
 from tests.agent.test_sharding_check import Overrides, Slow
-class Telling(Slow):
+class Noting(Slow):
     def record(self, number):
         open(sys.argv[1], "a").write("x")
         return super().record(number)
-Overrides({"num_workers": 2}, print).before_iter(DataLoader(Telling()))
+Overrides({"num_workers": 2}, print).before_iter(DataLoader(Noting()))
 """
 
 
@@ -541,7 +541,7 @@ def test_two_workers_are_judged_by_what_came_twice(first: str, second: str, shar
         ("abcd", "wxyz", "efgh", None),
     ],
 )
-def test_random_numbers_are_told_from_shares(first: str, again: str, same_seed: str, shards: Any) -> None:
+def test_random_numbers_are_distinguished_from_shares(first: str, again: str, same_seed: str, shards: Any) -> None:
     letters = [[each.encode() for each in records] for records in (first, again, same_seed)]
     assert judge_by_seed(*letters)[0] is shards
 

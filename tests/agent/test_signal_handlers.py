@@ -75,7 +75,7 @@ def no_other_handler() -> Iterator[None]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("handler", handlers(TimeoutError))
-def test_what_a_handler_raised_is_told_from_what_failed(kind: str, handler: str) -> None:
+def test_what_a_handler_raised_is_distinguished_from_what_failed(kind: str, handler: str) -> None:
     signal.signal(signal.SIGUSR1, handlers(KINDS[kind])[handler])
     with pytest.raises(KINDS[kind], match="handled"):
         try:
@@ -265,7 +265,7 @@ LAUNCHED = {"calibration.py", "cgroup.py", "connections.py", "disks.py", "proces
 
 def test_no_handler_of_ours_on_the_training_thread_keeps_it() -> None:
     """Each that could catch such passes it on first."""
-    keeping = []
+    kept_at = []
     rooms = ("trainer", "integrations", "exchange", "host")
     for path in sorted(path for room in rooms for path in (OURS / room).rglob("*.py")):
         if path.name in LAUNCHED and path.parent.name == "host":
@@ -275,11 +275,11 @@ def test_no_handler_of_ours_on_the_training_thread_keeps_it() -> None:
             if isinstance(node, ast.ExceptHandler):
                 kinds = {each.id for each in ast.walk(node.type or tree) if isinstance(each, ast.Name)}
                 if kinds & CATCHING and not passes(node):
-                    keeping.append(f"{path.relative_to(OURS)}:{node.lineno}")
+                    kept_at.append(f"{path.relative_to(OURS)}:{node.lineno}")
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "suppress":
                 kinds = {getattr(each, "id", "") for each in node.args}
-                keeping += [f"{path.relative_to(OURS)}:{node.lineno}"] if kinds & CATCHING else []
-    assert keeping == []
+                kept_at += [f"{path.relative_to(OURS)}:{node.lineno}"] if kinds & CATCHING else []
+    assert kept_at == []
 
 
 def passes(handler: ast.ExceptHandler) -> bool:

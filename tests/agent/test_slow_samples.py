@@ -1,4 +1,4 @@
-"""Samples that take long are told by looking, without timing any."""
+"""Samples that take long are found by looking, without timing any."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def looked_at(times: FakeTimes, *looks: Look) -> SeenStacks:
     return stacks
 
 
-def test_what_waited_for_a_core_is_told_and_is_not_slow_for_it() -> None:
+def test_what_waited_for_a_core_is_reported_and_is_not_slow_for_it() -> None:
     times = FakeTimes((490, 90, 980), (500, 100, 1_000), (520, 900, 2_000), (530, 900, 2_010), (1_030, 900, 2_610),
                       (1_040, 900, 2_620))  # fmt: skip
     stacks = looked_at(times, (None, 980), (3, 1_000), (3, 2_000), (4, 2_010), (4, 2_610), (None, 2_620))
@@ -133,7 +133,7 @@ def test_the_same_index_in_another_batch_is_another_load() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are seen in /proc")
-def test_the_file_that_is_open_meanwhile_is_told(tmp_path: Path) -> None:
+def test_the_file_that_is_open_meanwhile_is_reported(tmp_path: Path) -> None:
     stacks = SeenStacks()
     (tmp_path / "training.log").touch()
     with (tmp_path / "training.log").open():
@@ -148,7 +148,7 @@ def test_the_file_that_is_open_meanwhile_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are seen in /proc")
-def test_a_file_that_is_opened_late_is_told_and_open_files_are_looked_at_a_few_times(
+def test_a_file_that_is_opened_late_is_reported_and_open_files_are_looked_at_a_few_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed = []
@@ -186,7 +186,7 @@ def test_only_a_whole_number_is_an_index(index: Any, number: int | None) -> None
     assert whole_number(index) == number
 
 
-def test_a_sample_is_told_by_the_variables_of_torchs_fetcher() -> None:
+def test_a_sample_is_known_by_the_variables_of_torchs_fetcher() -> None:
     def of_a_map(idx: int, possibly_batched_index: list[int]) -> Any:
         return sample_of(sys._getframe())
 
@@ -203,7 +203,7 @@ def test_a_sample_is_told_by_the_variables_of_torchs_fetcher() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are seen in /proc")
-def test_a_file_of_the_project_is_told_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_the_project_is_named_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     stacks = SeenStacks()
     slow = SlowSamples(stacks, worker=2)

@@ -102,7 +102,7 @@ def put(made: list[Spliced], function: Any, seam: Around | AtCall, calls: Calls)
 
 
 def outcome(value: int) -> list[Any]:
-    """Everything that a caller can tell: the result or traceback, and where warnings point."""
+    """Everything that a caller can see: the result or traceback, and where warnings point."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:

@@ -1,4 +1,4 @@
-"""What a worker's loading thread executes is told by function, file and line, and nothing of the program notices."""
+"""Functions, files and lines that a worker's loading thread executes are reported, and the program notices nothing."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def names(service: Service) -> set[tuple[str, str]]:
 
 
 def unsure(service: Service) -> set[str]:
-    """Functions of which it is told among which lines the time was spent."""
+    """Functions that are reported with the lines among which their time was spent."""
     frames = [
         frame for window in list(service.windows) for each in window.get("stacks", []) for frame in each["frames"]
     ]
@@ -161,7 +161,7 @@ def test_own_and_library_functions_are_named(service: Service) -> None:
 
 
 @pytest.mark.usefixtures("bursts_always")
-def test_collating_is_told_from_loading(service: Service) -> None:
+def test_collating_is_distinguished_from_loading(service: Service) -> None:
     loader = DataLoader(Rows(), batch_size=4, num_workers=1, collate_fn=slow_collate)
     load_until(service, loader, lambda: {("slow_collate", "collate"), ("time.sleep", "getitem")} <= names(service))
     assert {stage for name, stage in names(service) if name == "slow_collate"} == {"collate"}
@@ -183,7 +183,7 @@ class Waiting(Dataset[Tensor]):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are seen in /proc")
-def test_the_slowest_sample_is_told_with_its_file(service: Service, tmp_path: Path) -> None:
+def test_the_slowest_sample_is_reported_with_its_file(service: Service, tmp_path: Path) -> None:
     path = tmp_path / "0481.dcm"
     path.touch()
 
@@ -371,19 +371,19 @@ def test_what_is_noted_of_a_thread_is_read_with_its_stack() -> None:
 @pytest.fixture
 def collections(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Of garbage, since a look has slept. There is one with nearly each object that is created."""
-    told: list[str] = []
+    phases: list[str] = []
 
-    def tell(phase: str, _: object) -> None:
-        told.append(phase)
+    def note(phase: str, _: object) -> None:
+        phases.append(phase)
 
-    monkeypatch.setattr("underfed.trainer.loading.caught_stack.time", SimpleNamespace(sleep=lambda _: told.clear()))
+    monkeypatch.setattr("underfed.trainer.loading.caught_stack.time", SimpleNamespace(sleep=lambda _: phases.clear()))
     before = gc.get_threshold()
-    gc.callbacks.append(tell)
+    gc.callbacks.append(note)
     gc.set_threshold(1, 1_000_000)
-    yield told
+    yield phases
     gc.enable()
     gc.set_threshold(*before)
-    gc.callbacks.remove(tell)
+    gc.callbacks.remove(note)
 
 
 @pytest.mark.parametrize("is_on", [True, False])
@@ -399,7 +399,7 @@ def test_no_garbage_is_collected_while_a_stack_is_read(is_on: bool, collections:
         caught = [caught_after(0.0, ident, partial(tuple, collections)) for _ in range(20)]
         assert gc.isenabled() is is_on, "as the program has it"
     assert all(stack for stack, _ in caught)
-    assert [told for _, told in caught] == [()] * 20
+    assert [during for _, during in caught] == [()] * 20
     assert caught_after(0.0, ident, bool) == ([], None), "the thread has ended"
     assert gc.isenabled() is is_on
 
@@ -595,7 +595,7 @@ def test_the_lock_is_asked_for_later_where_looks_wake_up_often(monkeypatch: pyte
         sys.setswitchinterval(before_s)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="told in /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
 def test_the_thread_that_looks_takes_no_signal_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that all threads of the program block, to wait for it, would be delivered to ours."""
     tasks = Path("/proc/self/task")
@@ -699,8 +699,8 @@ def test_shares_are_those_that_a_clock_tells(service: Service) -> None:
     truth = (took / took.sum()).tolist()
     parts = [f"Shared.{name}" for name in ("by_pillow", "by_numpy", "by_torch", "by_python")]
     found = shares(service)
-    told = [sum(share for (function, *_), share in found.items() if function == part) for part in parts]
-    assert told == pytest.approx(truth, abs=0.05)
+    reported = [sum(share for (function, *_), share in found.items() if function == part) for part in parts]
+    assert reported == pytest.approx(truth, abs=0.05)
 
 
 def test_what_cannot_be_written_now_is_kept(tmp_path: Path) -> None:

@@ -105,8 +105,8 @@ def test_an_epoch_that_goes_on_under_other_settings_stays_the_programs_own() -> 
     loader.begin_epoch(begun(2))
     loader.begin_epoch(begun(3))
     loader.goes_on(3)
-    told = {epoch.epoch_index: epoch.program_epoch for epoch in loader.take_epochs()}
-    assert told == {0: None, 1: 0, 2: 1, 3: 1}
+    program_epochs = {epoch.epoch_index: epoch.program_epoch for epoch in loader.take_epochs()}
+    assert program_epochs == {0: None, 1: 0, 2: 1, 3: 1}
 
 
 def test_a_pause_is_no_steps_time() -> None:
@@ -161,9 +161,9 @@ def test_two_iterators_that_take_turns_both_go_on() -> None:
         loader.step(index % 2, request(index, 100 + 10 * index, wait_us=1, batch_index=index // 2))
     loader.end_epoch(0, 200, 200, "exhausted")
     loader.end_epoch(1, 210, 210, "exhausted")
-    # Numbered as they came, so each is told by itself: the ones in between are the other's.
-    told = [(steps.first_step_index, steps.epoch_index, steps.step_us) for steps in loader.take_steps()]
-    assert sorted(told) == [(0, 0, [20]), (1, 1, [20]), (2, 0, [80]), (3, 1, [80])]
+    # Numbered as they came, so each is reported by itself: the ones in between are the other's.
+    taken = [(steps.first_step_index, steps.epoch_index, steps.step_us) for steps in loader.take_steps()]
+    assert sorted(taken) == [(0, 0, [20]), (1, 1, [20]), (2, 0, [80]), (3, 1, [80])]
     assert {epoch.epoch_index: (epoch.ended, epoch.steps) for epoch in loader.take_epochs()} == {
         0: ("exhausted", 2),
         1: ("exhausted", 2),

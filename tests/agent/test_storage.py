@@ -37,7 +37,7 @@ def shared_memory(run_id: str) -> Iterator[Path]:
     directory.rmdir()
 
 
-def told(service: Service) -> dict[tuple[str, str], Window]:
+def newest(service: Service) -> dict[tuple[str, str], Window]:
     """The newest of each loader and mount."""
     found = [each for window in list(service.windows) for each in window["storage"]]
     return {(each["loader"], each["mount"]): each for each in found}
@@ -50,7 +50,7 @@ def mount_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("num_workers", [0, 1])
-def test_files_that_are_read_tell_where_the_data_lies(
+def test_files_that_are_read_show_where_the_data_lies(
     num_workers: int, service: Service, eager_collector: None, tmp_path: Path, shared_memory: Path
 ) -> None:
     files = (tmp_path / "a.bin", shared_memory / "b.bin")
@@ -59,11 +59,11 @@ def test_files_that_are_read_tell_where_the_data_lies(
     job = start("tests.agent.reading", [str(num_workers), *map(str, files)], environment())
     both = {("train", mount_of(tmp_path)), ("train", "/dev/shm")}
     try:
-        wait_until(lambda: both <= told(service).keys(), "both are seen")
+        wait_until(lambda: both <= newest(service).keys(), "both are seen")
     finally:
         job.kill()
         job.communicate()
-    in_memory = told(service)["train", "/dev/shm"]
+    in_memory = newest(service)["train", "/dev/shm"]
     assert {**in_memory, "files_seen": 1} == {
         "loader": "train",
         "mount": "/dev/shm",
@@ -72,7 +72,7 @@ def test_files_that_are_read_tell_where_the_data_lies(
         "files_seen": 1,
         "example": str(shared_memory / "b.bin"),
     }
-    assert told(service)["train", mount_of(tmp_path)]["file_system"] != "tmpfs"
+    assert newest(service)["train", mount_of(tmp_path)]["file_system"] != "tmpfs"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_workers_take_turns_and_are_looked_at_less_and_less_often(seen: Seen) ->
     assert seen.asked == [7, 8, 7, 8, 7, 8]
 
 
-def test_a_mount_is_told_again_when_more_of_it_is_known(seen: Seen) -> None:
+def test_a_mount_is_reported_again_when_more_of_it_is_known(seen: Seen) -> None:
     found = RankStorage()
     seen.files = {7: {"/dev/shm/a", "/dev/shm/b"}}
     assert found.sample_costly(0, {0: [7]}, {})
@@ -230,9 +230,9 @@ def test_the_reason_travels_and_the_paths_do_not(service: Service, tmp_path: Pat
     (facts,) = (run_files.owner_directory(Path(os.environ["UNDERFED_RINGS"]))).glob("*/rank-*/loader-0.json")
     named = replace(read_facts(facts, LoaderFacts), paths=[str(tmp_path)])
     write_facts(facts, named)
-    wait_until(lambda: told(service), "where it lies is told")
+    wait_until(lambda: newest(service), "where it lies is reported")
     assert loader.num_workers == 1
-    assert [(each["mount"], each["example"]) for each in told(service).values()] == [
+    assert [(each["mount"], each["example"]) for each in newest(service).values()] == [
         (mount_of(tmp_path), str(tmp_path.resolve()))
     ]
     assert all("paths" not in facts for window in service.windows for facts in window["loaders"])

@@ -224,7 +224,7 @@ def test_without_a_service_the_end_of_a_run_waits_for_nothing(
     service.start()
 
 
-def test_a_run_of_wandb_that_begins_after_the_recording_is_told_before_wandb_ends_it_at_exit(
+def test_a_run_of_wandb_that_begins_after_the_recording_has_its_verdict_before_wandb_ends_it_at_exit(
     process: of_process.ProcessTrackers, wandb_run: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_exit: list[tuple[Any, ...]] = []
@@ -234,7 +234,7 @@ def test_a_run_of_wandb_that_begins_after_the_recording_is_told_before_wandb_end
     for call, *arguments in at_exit:
         call(*arguments)
     assert wandb_run.summary == {"underfed/page": PAGE, "underfed/bound": "data", "underfed/cause": "no_workers"}
-    wandb_run.finish()  # what is told last is told once
+    wandb_run.finish()  # what is logged last is logged once
     process.end()
 
 
@@ -266,7 +266,7 @@ def test_a_collector_that_has_not_begun_leaves_the_run_not_judged_yet(
     }
 
 
-def test_each_of_two_runs_of_wandb_is_told_its_page(
+def test_each_of_two_runs_of_wandb_receives_its_page(
     process: of_process.ProcessTrackers, wandb_run: SimpleNamespace
 ) -> None:
     process.look()
@@ -350,8 +350,8 @@ def test_a_training_is_logged_to_the_run_that_it_names(service: Service, mlflow_
     assert run_id == "m1"
     assert {"system/underfed/data_stall_fraction", "system/underfed/steps_per_s"} <= {each[0] for each in metrics}
     assert tags["underfed.page"].startswith(service.url)
-    told = [window["run"].get("trackers") for window in service.windows if "run" in window]
-    assert told[-1] == [{"tracker": "mlflow", "run": "m1"}]
+    sent = [window["run"].get("trackers") for window in service.windows if "run" in window]
+    assert sent[-1] == [{"tracker": "mlflow", "run": "m1"}]
 
 
 def logged_tags(log: Path) -> dict[str, str]:
@@ -388,7 +388,7 @@ JUDGED = {**KNOWN, "bound": "data", "cause": "no_workers"}
 
 
 @pytest.mark.parametrize(
-    ("told", "is_told", "are_words_told", "logs"),
+    ("published", "are_figures_logged", "are_words_logged", "logs"),
     [
         (KNOWN, False, False, ["page"]),
         (KNOWN, True, False, []),
@@ -398,23 +398,29 @@ JUDGED = {**KNOWN, "bound": "data", "cause": "no_workers"}
     ids=["nothing", "the figures, no verdict yet", "the figures", "the figures and the verdict"],
 )
 def test_what_a_callback_logs_by_itself_the_collector_does_not(
-    told: dict[str, Any], is_told: bool, are_words_told: bool, logs: list[str], mlflow_log: Path, tmp_path: Path
+    published: dict[str, Any],
+    are_figures_logged: bool,
+    are_words_logged: bool,
+    logs: list[str],
+    mlflow_log: Path,
+    tmp_path: Path,
 ) -> None:
     runs = [Target("mlflow", "m1", str(mlflow_log))]
     places = [str(mlflow_log.parent)]
     write_part(
-        tmp_path / trackers.FILE, Targets(runs, sys.executable, places, is_told=is_told, are_words_told=are_words_told)
+        tmp_path / trackers.FILE,
+        Targets(runs, sys.executable, places, is_told=are_figures_logged, are_words_told=are_words_logged),
     )
     writer = TrackerWriter(tmp_path)
     writer.read()
-    writer.pass_on({**told, "page": PAGE})
+    writer.pass_on({**published, "page": PAGE})
     assert (writer.pid is not None) == bool(logs)
     writer.end()
     writer.wait(60)
     assert set(logs) <= {name.removeprefix("underfed.") for name in logged_tags(mlflow_log)}
     if logs:
         has_figures = [bool(json.loads(line)[1]) for line in mlflow_log.read_text().splitlines()]
-        assert any(has_figures) == (not is_told)
+        assert any(has_figures) == (not are_figures_logged)
 
 
 @pytest.mark.parametrize(
@@ -467,14 +473,14 @@ def test_the_launcher_serves_the_figures_of_each_process_to_who_knows_the_addres
     recorded(tmp_path, "run-1", rank=1, pid=11, steps_per_s=11.0)
     recorded(tmp_path, "run-1", rank=0, pid=10, steps_per_s=10.0)
     (launches / launch.RECORDING).write_text("run-1\n")
-    told = asked(f"{address}/11")
-    assert told == {
+    answer = asked(f"{address}/11")
+    assert answer == {
         "data_stall_fraction": 0.25,
         "data_wait_seconds": 0.0025,
         "max_data_stall_fraction": 0.5,
         "steps_per_s": 11.0,
     }
-    assert asked(f"{address}/99")["steps_per_s"] == 10.0, "a process that logs for others is told of the lowest rank"
+    assert asked(f"{address}/99")["steps_per_s"] == 10.0, "a process that logs for others reads the lowest rank"
     recorded(tmp_path, "run-2", rank=0, pid=20, steps_per_s=20.0)
     (launches / launch.RECORDING).write_text("run-1\nrun-2\n")
     assert asked(f"{address}/20")["steps_per_s"] == 20.0

@@ -96,7 +96,7 @@ def test_in_a_container_its_own_network_counts(made_up: dict[str, dict[str, Any]
     assert Traffic().sample()["network_received_bytes"] == 5
 
 
-def test_where_nothing_is_visible_the_reason_is_told(
+def test_where_nothing_is_visible_the_reason_is_given(
     made_up: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def hidden(**_: bool) -> None:

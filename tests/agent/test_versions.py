@@ -28,8 +28,8 @@ def built(cuda: str | None = None, hip: str | None = None, *, in_use: bool = Tru
 
 def run_facts(service: Service) -> Window:
     """The versions reported last."""
-    told: list[Window] = [window["run"] for window in service.windows if "run" in window]
-    return told[-1]
+    sent: list[Window] = [window["run"] for window in service.windows if "run" in window]
+    return sent[-1]
 
 
 @pytest.mark.parametrize(("number", "version"), [(91002, "9.10.2"), (90100, "9.1.0"), (8902, "8.9.2"), (7605, "7.6.5")])
@@ -46,7 +46,7 @@ def test_cudnn_is_asked_only_while_its_device_is_in_use() -> None:
     assert cudnn_version(built("12.8", _cudnn=CUDNN)) == ("9.10.2", None)
 
 
-def test_why_there_is_no_version_of_cudnn_is_told() -> None:
+def test_why_there_is_no_version_of_cudnn_is_said() -> None:
     def failing() -> int:
         raise RuntimeError("libcudnn_graph.so.9 was not found\nand more")
 
@@ -69,7 +69,7 @@ def test_a_run_without_a_device_says_why_it_names_no_versions(service: Service) 
     assert [facts["not_measured"][f"{name}_version"] for name in ("cuda", "hip", "cudnn")] == [NO_DEVICE] * 3
 
 
-def test_a_device_that_is_used_later_has_its_version_told_then(
+def test_the_version_of_a_device_that_is_used_later_is_reported_then(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.version, "cuda", "12.8")
@@ -77,7 +77,7 @@ def test_a_device_that_is_used_later_has_its_version_told_then(
     loader = underfed.watch(DataLoader(Numbers()), name="train")
     for _ in loader:
         pass
-    wait_until(lambda: any("cuda_version" in window.get("run", {}) for window in service.windows), "the run is told")
+    wait_until(lambda: any("cuda_version" in window.get("run", {}) for window in service.windows), "the run is sent")
     assert run_facts(service)["not_measured"]["cudnn_version"] == NOT_IN_USE
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     for _ in loader:

@@ -106,7 +106,7 @@ def test_the_epilog_puts_the_verdict_on_a_jobs_run_into_its_comment(
 ) -> None:
     for name, text in {
         "underfed": f'echo "$@" > {tmp_path}/asked; sleep 0.2; {says}',
-        "sacctmgr": f'echo "$@" >> {tmp_path}/told',
+        "sacctmgr": f'echo "$@" >> {tmp_path}/noted',
     }.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
@@ -121,8 +121,8 @@ def test_the_epilog_puts_the_verdict_on_a_jobs_run_into_its_comment(
         os.killpg(epilog.pid, signal.SIGKILL)
     with os.fdopen(held) as until_it_ends:
         until_it_ends.read()
-    told = tmp_path / "told"
-    assert (told.read_text().splitlines() if told.exists() else []) == expected
+    noted = tmp_path / "noted"
+    assert (noted.read_text().splitlines() if noted.exists() else []) == expected
     if job:
         assert (tmp_path / "asked").read_text() == "show slurm:4711 --line\n"
 
@@ -141,15 +141,15 @@ def test_an_unchanged_script_is_recorded_with_its_job_by_an_agent_whose_psutil_f
     assert (done.returncode, done.stdout) == (0, "6320\n"), done.stderr
     wait_until(lambda: any("end" in window for window in service.windows), "it has ended")
     assert sum(len(steps["step_us"]) for window in service.windows for steps in window.get("steps", [])) == 40
-    (told,) = (window["run"] for window in service.windows if "run" in window)
-    assert told["started_by"] == "autoload"
-    named = {name: told[name] for name in ("slurm_job_id", "namespace", "pod", "train_job", "queue")}
+    (facts,) = (window["run"] for window in service.windows if "run" in window)
+    assert facts["started_by"] == "autoload"
+    named = {name: facts[name] for name in ("slurm_job_id", "namespace", "pod", "train_job", "queue")}
     assert named == {
         "slurm_job_id": "4711", "namespace": "team-a", "pod": "llama-node-0-1-x7", "train_job": "llama",
         "queue": "research",
     }  # fmt: skip
-    assert told["host"]["memory_total_bytes"] > 0
-    assert told["not_measured"]["disks"] == told["not_measured"]["networks"] == NO_PSUTIL
+    assert facts["host"]["memory_total_bytes"] > 0
+    assert facts["not_measured"]["disks"] == facts["not_measured"]["networks"] == NO_PSUTIL
 
 
 @pytest.mark.parametrize(

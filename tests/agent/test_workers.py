@@ -33,14 +33,14 @@ Key = tuple[int, int]
 """Iterator, and worker."""
 
 
-def told(service: Service) -> dict[Key, Window]:
+def newest(service: Service) -> dict[Key, Window]:
     """The newest of each worker."""
     workers = [worker for window in list(service.windows) for worker in window["workers"]]
     return {(worker["iterator_index"], worker["worker"]): worker for worker in workers}
 
 
 def ended(service: Service) -> dict[Key, str | None]:
-    return {key: worker.get("ended") for key, worker in told(service).items()}
+    return {key: worker.get("ended") for key, worker in newest(service).items()}
 
 
 def finish(service: Service) -> None:
@@ -78,13 +78,13 @@ def test_workers_end_with_their_epoch(service: Service) -> None:
         assert len(list(loader)) == 8
     finish(service)
     assert ended(service) == {(iterator, worker): "returned" for iterator in (0, 1) for worker in (0, 1)}
-    for (iterator, _), worker in told(service).items():
+    for (iterator, _), worker in newest(service).items():
         assert (worker["loader"], worker["epoch_index"]) == ("train", iterator)
         epoch = service.epochs()["train", iterator]
         assert epoch["start_us"] < worker["start_us"] < worker["end_us"]
     for iterator in (0, 1):
         epoch = service.epochs()["train", iterator]
-        first = min(worker["start_us"] for (of, _), worker in told(service).items() if of == iterator)
+        first = min(worker["start_us"] for (of, _), worker in newest(service).items() if of == iterator)
         assert first < epoch["start_us"] + epoch["startup_us"], "the other may start after the first one's batch"
 
 
@@ -92,14 +92,14 @@ def test_persistent_workers_live_through_epochs(service: Service) -> None:
     loader = underfed.watch(DataLoader(Numbers(4), num_workers=1, persistent_workers=True), name="train")
     for _ in range(3):
         assert len(list(loader)) == 4
-    wait_until(lambda: ended(service) == {(0, 0): None}, "it is told of")
+    wait_until(lambda: ended(service) == {(0, 0): None}, "it is reported")
     pids = [worker.pid for worker in loader._iterator._workers]  # type: ignore[union-attr]
-    wait_until(lambda: told(service)[0, 0].get("epoch_index") == 0, "with its epoch")
-    assert told(service)[0, 0]["pid"] == pids[0]
-    assert "end_us" not in told(service)[0, 0]
+    wait_until(lambda: newest(service)[0, 0].get("epoch_index") == 0, "with its epoch")
+    assert newest(service)[0, 0]["pid"] == pids[0]
+    assert "end_us" not in newest(service)[0, 0]
     finish(service)
     # How it ended was not seen: it was there when the recording ended.
-    worker = told(service)[0, 0]
+    worker = newest(service)[0, 0]
     assert worker["start_us"] < worker["end_us"]
     assert "ended" not in worker
 
@@ -157,9 +157,9 @@ def test_a_worker_that_is_killed_has_died(service: Service, tmp_path: Path) -> N
     )
     assert job.stdout is not None
     killed = int(job.stdout.readline())
-    wait_until(lambda: ended(service) == {(0, 0): None, (0, 1): "died"}, "what became of them is told")
-    assert told(service)[0, 1]["pid"] == killed
-    assert told(service)[0, 1]["end_us"] > told(service)[0, 1]["start_us"]
+    wait_until(lambda: ended(service) == {(0, 0): None, (0, 1): "died"}, "what became of them is reported")
+    assert newest(service)[0, 1]["pid"] == killed
+    assert newest(service)[0, 1]["end_us"] > newest(service)[0, 1]["start_us"]
     job.communicate()
     wait_until(service.ends, "the end arrives")
     assert ended(service)[0, 1] == "died"
@@ -221,7 +221,7 @@ def test_workers_of_a_training_that_is_killed_have_not_died(service: Service) ->
     # They may have noticed in time that they are alone, and returned.
     assert set(ended(service).values()) <= {None, "returned"}
     assert len(ended(service)) == 2
-    assert all(worker["end_us"] for worker in told(service).values())
+    assert all(worker["end_us"] for worker in newest(service).values())
 
 
 def test_living_workers_are_sampled(service: Service, eager_collector: None, tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ ORIGIN_NS = 1_000_000_000_000
 
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[bytes]]:
-    """One that stays until it is told to go."""
+    """One that stays until its input is closed."""
     started = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     yield started
     started.communicate()
@@ -281,7 +281,7 @@ def test_a_last_record_that_is_read_late_still_counts(process: subprocess.Popen[
     assert outcome(workers) == [(10, 25, "raised")]
 
 
-def test_a_ring_is_kept_until_the_end_of_its_worker_was_told(process: subprocess.Popen[bytes]) -> None:
+def test_a_ring_is_kept_until_the_end_of_its_worker_was_reported(process: subprocess.Popen[bytes]) -> None:
     workers = one_worker()
     workers.feed({RING: process.pid}, [])
     process.communicate()
@@ -347,7 +347,7 @@ def test_a_worker_that_was_killed_has_died_though_nothing_else_shows_it(
     workers = one_worker()
     workers.feed({RING: process.pid}, [])
     process.send_signal(sent)
-    # Its parent collects it later: until then the kernel tells how it ended, on every version.
+    # Its parent collects it later: until then the kernel says how it ended, on every version.
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     workers.sample(30, lambda: True)
     assert [each.ended for each in workers.take()] == [expected]
@@ -402,15 +402,15 @@ def test_the_next_collector_goes_on_with_those_who_are_there(process: subprocess
         {RING: process.pid}, [Drained(RING, [at(ring_format.WORKER_START, 10)], 0), Drained(RingName(0), [epoch], 0)]
     )
     (known,) = first.take()
-    told_before = RingName(0, 1, 1)
+    reported_before = RingName(0, 1, 1)
     second = one_worker(
-        {**{RingName(0, each.iterator, each.worker): each for each in first.resume()}, told_before: None}
+        {**{RingName(0, each.iterator, each.worker): each for each in first.resume()}, reported_before: None}
     )
-    second.feed({RING: process.pid, told_before: 2**22}, [])
+    second.feed({RING: process.pid, reported_before: 2**22}, [])
     for at_us in (20, 30):
         second.sample(at_us, lambda: True)
     assert second.take() == []
-    assert second.is_over(told_before)
+    assert second.is_over(reported_before)
     second.send_again()
     assert second.take() == [known]
     assert (known.epoch_index, known.iterator_index, known.worker, known.start_us) == (7, 2, 1, 10)

@@ -44,7 +44,7 @@ def end(job: Job) -> Done:
 
 
 def run_text(program: str, *arguments: str, **variables: str) -> Done:
-    """As ``python -c program``, where nothing is told by how torch is imported: that is done already."""
+    """As ``python -c program``, where nothing depends on how torch is imported: that is done already."""
     return end(start("tests.fakes.text", [program, *arguments], environment(**variables)))
 
 

@@ -47,7 +47,7 @@ if status < 0:
 posix._exit(status)
 ' {socket} "$0" "$@"
 """
-"""Hands all of its files over: multiprocessing tells a child the numbers that they have."""
+"""Hands all of its files over: multiprocessing gives a child the numbers that they have."""
 
 
 def take_over(asking: socket.socket) -> tuple[dict[int, int], Callable[[], None]]:
@@ -96,7 +96,7 @@ def run_as_python(interpreter: str, words: Sequence[str], environment: Mapping[b
 
 
 def buffer_output() -> None:
-    """As Python does that is not told otherwise: the fork server is."""
+    """As Python does unless it is configured otherwise: the fork server is."""
     if "PYTHONUNBUFFERED" not in os.environ and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(write_through=False)
 

@@ -177,19 +177,21 @@ class Service:
 
     def ends(self) -> list[Window]:
         """How each stream ended, of those of which no more will be known."""
-        told: dict[Stream, list[Window]] = {}
+        reported: dict[Stream, list[Window]] = {}
         with self._lock:
             for window in self.windows:
                 if "end" in window:
-                    told.setdefault((window["run_id"], window["rank"], window["incarnation"]), []).append(window["end"])
-        return [ends[-1] for ends in told.values() if not is_preliminary(ends[-1])]
+                    reported.setdefault((window["run_id"], window["rank"], window["incarnation"]), []).append(
+                        window["end"]
+                    )
+        return [ends[-1] for ends in reported.values() if not is_preliminary(ends[-1])]
 
     def count_steps(self, loader: str | None = None) -> int:
         return sum(len(steps["data_wait_us"]) for steps in self.steps(loader))
 
 
 def is_preliminary(end: Window) -> bool:
-    """Posted before the process was gone: kernel or launcher have yet to tell its exit status."""
+    """Posted before the process was gone: kernel or launcher have yet to report its exit status."""
     reason: str = end.get("exit_reason", "")
     return reason.removesuffix(")").endswith(UNKNOWN_STATUS)
 

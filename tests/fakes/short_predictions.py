@@ -13,7 +13,7 @@ from underfed_server.advice.prediction.altered import changed
 from underfed_server.advice.prediction.simulate import simulate
 
 SIMULATED_STEPS = 60
-"""With half as many, advice is less sure of its gain, and told at greater length."""
+"""With half as many, advice is less sure of its gain, and worded at greater length."""
 
 
 def short_predictions() -> Any:

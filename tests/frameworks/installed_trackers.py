@@ -72,8 +72,8 @@ def read_mlflow(directory: Path) -> dict[str, Any]:
 
     client = MlflowClient(f"sqlite:///{directory}/ml.db")
     (run,) = client.search_runs(["0"])
-    told = {name: value for name, value in run.data.metrics.items() if "underfed" in name}
-    return told | {name: value for name, value in run.data.tags.items() if "underfed" in name}
+    logged = {name: value for name, value in run.data.metrics.items() if "underfed" in name}
+    return logged | {name: value for name, value in run.data.tags.items() if "underfed" in name}
 
 
 def read_tensorboard(directory: Path) -> dict[str, Any]:
@@ -81,21 +81,21 @@ def read_tensorboard(directory: Path) -> dict[str, Any]:
 
     found = EventAccumulator(str(directory / "events" / "underfed"))
     found.Reload()
-    told: dict[str, Any] = {tag: found.Scalars(tag)[-1].value for tag in found.Tags()["scalars"]}
-    return told | {tag: found.Tensors(tag)[-1].tensor_proto.string_val[0].decode() for tag in found.Tags()["tensors"]}
+    logged: dict[str, Any] = {tag: found.Scalars(tag)[-1].value for tag in found.Tags()["scalars"]}
+    return logged | {tag: found.Tensors(tag)[-1].tensor_proto.string_val[0].decode() for tag in found.Tags()["tensors"]}
 
 
 def read_wandb(directory: Path) -> dict[str, Any]:
     from wandb.proto.wandb_internal_pb2 import Record
 
-    told: dict[str, Any] = {}
+    logged: dict[str, Any] = {}
     (path,) = directory.glob("wandb/offline-run-*/run-*.wandb")
     for content in records(path.read_bytes()):
         record = Record()
         record.ParseFromString(content)
-        told |= {each.key: json.loads(each.value_json) for each in record.stats.item if "underfed" in each.key}
-        told |= {each.key: json.loads(each.value_json) for each in record.summary.update if "underfed" in each.key}
-    return told
+        logged |= {each.key: json.loads(each.value_json) for each in record.stats.item if "underfed" in each.key}
+        logged |= {each.key: json.loads(each.value_json) for each in record.summary.update if "underfed" in each.key}
+    return logged
 
 
 def records(content: bytes) -> Iterator[bytes]:

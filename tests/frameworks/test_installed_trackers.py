@@ -47,7 +47,7 @@ def test_the_trackers_have_the_figures_that_a_clock_in_the_training_has(python: 
         done = run_under("--", *program, variables=variables_of(service, tmp_path))
         assert done.returncode == 0, done.stderr
         run_id = service.windows[0]["run_id"]
-        told = [window["run"]["trackers"] for window in service.windows if "trackers" in window.get("run", {})]
+        sent = [window["run"]["trackers"] for window in service.windows if "trackers" in window.get("run", {})]
     # The process that logs to MLflow imports it meanwhile, and comes last where others have the cores.
     wait_until(lambda: "underfed.cause" in read_back(program)["mlflow"], "MLflow's run has the verdict")
     found = read_back(program)
@@ -63,7 +63,7 @@ def test_the_trackers_have_the_figures_that_a_clock_in_the_training_has(python: 
             "bound": "data",
             "cause": "no_workers",
         }
-    assert [each["tracker"] for each in told[-1]] == list(TRACKERS)
+    assert [each["tracker"] for each in sent[-1]] == list(TRACKERS)
 
 
 @pytest.mark.soak

@@ -131,7 +131,7 @@ def test_the_batches_are_those_without_the_agent(ran: Ran, training: str) -> Non
     assert ran.same(training)
 
 
-def test_training_and_validation_are_told_apart(ran: Ran) -> None:
+def test_training_and_validation_are_distinguished(ran: Ran) -> None:
     for train in ran.both("with_validation", "train", "Samples"):
         assert train.places == epochs(SAMPLES, SAMPLES)
         assert set(train.batches) == set(train.places)

@@ -28,9 +28,9 @@ def train(config):
     for _ in underfed.watch(DataLoader(torch.arange(64.0), batch_size=4), name="train"):
         pass
     recording = control._state.recording
-    told = {"id": recording.run_id, "rank": recording.facts.rank, "launcher": recording.facts.launcher}
+    facts = {"id": recording.run_id, "rank": recording.facts.rank, "launcher": recording.facts.launcher}
     with open(f"{config['place']}/{recording.facts.pid}.json", "w") as file:
-        json.dump(told, file)
+        json.dump(facts, file)
 
 place = sys.argv[1]
 ray.init(num_cpus=2, include_dashboard=False, _temp_dir=sys.argv[2])
@@ -53,9 +53,9 @@ def test_two_trainings_of_two_ranks_are_two_runs(tmp_path: Path, monkeypatch: py
         "-c", f"import sys; sys.path += {path!r}.split(':')\n{PROGRAM}", str(tmp_path), str(ray), PYTHONPATH=path
     )
     shutil.rmtree(ray, ignore_errors=True)
-    told = [json.loads(each.read_text()) for each in tmp_path.glob("*.json")]
-    assert sorted(each["rank"] for each in told) == [0, 0, 1, 1], done.stderr
-    assert {each["launcher"] for each in told} == {"ray"}
-    ids = {each["id"] for each in told}
+    written = [json.loads(each.read_text()) for each in tmp_path.glob("*.json")]
+    assert sorted(each["rank"] for each in written) == [0, 0, 1, 1], done.stderr
+    assert {each["launcher"] for each in written} == {"ray"}
+    ids = {each["id"] for each in written}
     assert len(ids) == 2
-    assert all({each["rank"] for each in told if each["id"] == one} == {0, 1} for one in ids)
+    assert all({each["rank"] for each in written if each["id"] == one} == {0, 1} for one in ids)

@@ -79,7 +79,7 @@ def test_a_trainer_that_is_not_recorded_gets_no_callback(monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("lightning")
-def test_lightnings_loggers_are_told_the_verdict_or_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lightnings_loggers_receive_the_verdict_or_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     from underfed.integrations.lightning import UnderfedCallback
 
     for name in ("logs_by_callback", "logs_words"):

@@ -161,7 +161,7 @@ def test_evaluations_are_one_loader_however_often_it_is_created(ran: Ran) -> Non
             assert received.wait_s(0, 0) >= SLOW_S  # of three the second is slow, and requested with the first
 
 
-def test_evaluation_is_told_from_training_also_where_it_comes_first(ran: Ran) -> None:
+def test_evaluation_is_distinguished_from_training_also_where_it_comes_first(ran: Ran) -> None:
     """The Trainer disables gradients within its evaluation steps, not around them."""
     for received in ran.both("evaluated_first", "eval", "LabelledChecks"):
         assert [(epoch["grad_enabled"], epoch["graph_built"]) for epoch in received.epochs.values()] == [

@@ -147,11 +147,11 @@ SCALARS = {"underfed/data_stall_fraction", "underfed/data_wait_us", "underfed/da
 
 def require_figures(rows: list[dict[str, Any]]) -> None:
     assert any(row.get("loss") for row in rows), "the training's own are still there"
-    told = [row for row in rows if row.get("underfed/data_stall_fraction")]
-    assert told
-    assert all(set(row) >= SCALARS for row in told)
-    assert 0 < float(told[-1]["underfed/data_stall_fraction"]) < 1
-    assert float(told[-1]["underfed/data_wait_us"]) >= 10_000
+    logged = [row for row in rows if row.get("underfed/data_stall_fraction")]
+    assert logged
+    assert all(set(row) >= SCALARS for row in logged)
+    assert 0 < float(logged[-1]["underfed/data_stall_fraction"]) < 1
+    assert float(logged[-1]["underfed/data_wait_us"]) >= 10_000
 
 
 if __name__ == "__main__":

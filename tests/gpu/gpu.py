@@ -90,11 +90,11 @@ class Loop:
             self.clock.poll()
         assert self.clock.reason is None
         self.reader.mark()
-        told = {}
+        timed = {}
         for head, step, idle_ns, work_ns, *_ in self.reader.drain():
             assert head & ring_format.KIND_MASK == ring_format.DEVICE
-            told[step] = idle_ns / 1e6, None if work_ns == NOT_MEASURED else work_ns / 1e6
-        return told
+            timed[step] = idle_ns / 1e6, None if work_ns == NOT_MEASURED else work_ns / 1e6
+        return timed
 
     def works_ms(self) -> list[float]:
         return [begin.elapsed_time(end) for begin, end in self.works]

@@ -32,9 +32,9 @@ def loop(gpu: Gpu, tmp_path: Path) -> Loop:
 @pytest.mark.parametrize("stall_ms", [5.0, 20.0, 50.0])
 def test_an_injected_stall_of_a_drained_device_is_measured(loop: Loop, stall_ms: float) -> None:
     loop.run(STEPS, stall_ms, work_ms=8.0, sync=True)
-    told = loop.finish()
-    assert sorted(told) == list(range(STEPS))
-    idle_ms = [told[step][0] for step in range(SETTLED, STEPS)]
+    timed = loop.finish()
+    assert sorted(timed) == list(range(STEPS))
+    idle_ms = [timed[step][0] for step in range(SETTLED, STEPS)]
     injected = loop.waits_ms[SETTLED:]  # as long as it really became
     assert min(injected) == pytest.approx(stall_ms, rel=0.05)
     assert [idle / wait for idle, wait in zip(idle_ms, injected, strict=True)] == pytest.approx(
@@ -45,37 +45,37 @@ def test_an_injected_stall_of_a_drained_device_is_measured(loop: Loop, stall_ms:
 @pytest.mark.parametrize("stall_ms", [5.0, 20.0, 50.0])
 def test_of_a_stall_the_part_that_work_does_not_hide_is_measured(loop: Loop, stall_ms: float) -> None:
     loop.run(STEPS, stall_ms, work_ms=stall_ms / 2, sync=False)
-    told = loop.finish()
+    timed = loop.finish()
     works_ms = loop.works_ms()
     expected = [loop.waits_ms[step] - works_ms[step - 1] for step in range(SETTLED, STEPS)]
-    idle_ms = [told[step][0] for step in range(SETTLED, STEPS)]
+    idle_ms = [timed[step][0] for step in range(SETTLED, STEPS)]
     assert median(idle_ms) == pytest.approx(median(expected), rel=0.05)
 
 
 @pytest.mark.parametrize("stall_ms", [5.0, 20.0, 50.0])
 def test_a_hidden_wait_is_no_stall(loop: Loop, stall_ms: float) -> None:
     loop.run(STEPS, stall_ms, work_ms=stall_ms * 1.5, sync=False)
-    told = loop.finish()
+    timed = loop.finish()
     hidden = [step for step in range(SETTLED, STEPS) if loop.waits_ms[step] < 1.2 * stall_ms]
-    assert median(told[step][0] for step in hidden) < SLACK_MS
+    assert median(timed[step][0] for step in hidden) < SLACK_MS
 
 
 @pytest.mark.parametrize("sync", [False, True])
 def test_idle_in_next_is_never_more_than_all_idle(loop: Loop, sync: bool) -> None:
     loop.run(STEPS, 4.0, work_ms=3.0, sync=sync)
-    told, gaps_ms = loop.finish(), loop.gaps_ms()
-    assert all(told[step][0] <= gaps_ms[step] + SLACK_MS for step in range(SETTLED, STEPS))
+    timed, gaps_ms = loop.finish(), loop.gaps_ms()
+    assert all(timed[step][0] <= gaps_ms[step] + SLACK_MS for step in range(SETTLED, STEPS))
 
 
-def test_the_work_of_a_step_is_told_where_the_host_is_ahead(loop: Loop) -> None:
+def test_the_work_of_a_step_is_measured_where_the_host_is_ahead(loop: Loop) -> None:
     loop.run(STEPS, 1.0, work_ms=10.0, sync=False)
-    told, works_ms = loop.finish(), loop.works_ms()
-    works = [(told[step][1], works_ms[step]) for step in range(SETTLED, STEPS - 1)]
+    timed, works_ms = loop.finish(), loop.works_ms()
+    works = [(timed[step][1], works_ms[step]) for step in range(SETTLED, STEPS - 1)]
     assert all(work is not None for work, _ in works)
     assert median(work or 0 for work, _ in works) == pytest.approx(median(real for _, real in works), rel=0.05)
 
 
-def test_the_work_of_a_step_is_not_told_where_the_device_was_done(loop: Loop) -> None:
+def test_the_work_of_a_step_is_not_measured_where_the_device_was_done(loop: Loop) -> None:
     loop.run(STEPS, 1.0, work_ms=5.0, sync=True)
     assert {work for _, work in loop.finish().values()} == {None}
 
@@ -105,10 +105,10 @@ def test_a_capture_is_left_alone_and_its_replays_are_work(loop: Loop) -> None:
     for _ in range(STEPS):
         loop.next(5.0)
         graph.replay()
-    told = loop.finish()
+    timed = loop.finish()
     assert float(values[0]) == before + STEPS
-    assert captured not in told
-    assert median(told[step][0] for step in range(captured + 1 + SETTLED, loop.steps)) < SLACK_MS
+    assert captured not in timed
+    assert median(timed[step][0] for step in range(captured + 1 + SETTLED, loop.steps)) < SLACK_MS
 
 
 class DataPrefetcher:
@@ -143,8 +143,8 @@ def test_of_a_users_own_prefetcher_only_what_shows_is_a_stall(
     for _ in range(STEPS):
         prefetcher.next()
         loop.works.append(loop.gpu.marked(work_ms))
-    told = loop.finish()
-    idle_ms = median(told[step][0] for step in range(SETTLED, STEPS))
+    timed = loop.finish()
+    idle_ms = median(timed[step][0] for step in range(SETTLED, STEPS))
     shown_ms = max(0.0, median(loop.waits_ms[SETTLED:]) - median(loop.works_ms()[SETTLED:]))
     assert idle_ms == pytest.approx(shown_ms, rel=0.05, abs=SLACK_MS)
 

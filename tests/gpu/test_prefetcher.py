@@ -32,7 +32,7 @@ class Sizes(Dataset[dict[str, Any]]):
 
 
 def whole(batch: dict[str, Any], gpu: Gpu) -> torch.Tensor:
-    """Read the batch after some other work, as a model would. Whether every element was right, told on the device."""
+    """Read the batch after other work, as a model would. Whether every element was right, decided on the device."""
     gpu.work(random.Random(int(batch["x"].numel())).random() * 2)
     x, numbers = batch["x"], batch["parts"][0]
     expected = int(batch["parts"][1].split()[1])

@@ -64,17 +64,17 @@ def test_a_trainer_as_process_1_ends_as_without_us_and_all_of_it_arrives(
     assert (job.returncode, job.stdout) == (bare.returncode, bare.stdout)
     ends = [window["end"] for window in service.windows if "end" in window]
     assert len(delivered(service)) == len(job.stdout.splitlines())
-    # The collector ends with it: nobody is left whom the kernel could tell.
-    (told,) = ends
-    assert told["status"] == ("crashed" if "raise" in how else "finished")
-    assert is_preliminary(told)
+    # The collector ends with it: nobody is left to whom the kernel could report.
+    (reported,) = ends
+    assert reported["status"] == ("crashed" if "raise" in how else "finished")
+    assert is_preliminary(reported)
 
 
 # What it sees of the others is an exit code, too.
 @pytest.mark.parametrize(
     "how", ["leave", *(pytest.param(how, marks=pytest.mark.soak) for how in ("normally", "exit 3", "raise"))]
 )
-def test_underfed_run_as_process_1_tells_the_status(service: Service, tmp_path: Path, go_on: Path, how: str) -> None:
+def test_underfed_run_as_process_1_reports_the_status(service: Service, tmp_path: Path, go_on: Path, how: str) -> None:
     make_known(environment()["UNDERFED_DIR"])
     bare = run_job("--wait-for", str(tmp_path), "--end", how, UNDERFED_DISABLED="1")
     started = start(*UNSHARE, *PATIENT, "run", "--", *JOB, str(go_on), "--end", how)
@@ -84,8 +84,8 @@ def test_underfed_run_as_process_1_tells_the_status(service: Service, tmp_path: 
     assert (done.returncode, done.stdout.decode()) == (bare.returncode, bare.stdout)
     status, code = STATUS[how]
     wait_until(service.ends, "the end arrives")
-    (told,) = service.ends()
-    assert (told["status"], told["exit_code"]) == (status, code)
+    (reported,) = service.ends()
+    assert (reported["status"], reported["exit_code"]) == (status, code)
 
 
 ZOMBIES = """

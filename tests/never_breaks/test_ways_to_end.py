@@ -41,7 +41,7 @@ STATUS = {
     "die at exit": ("crashed", "killed by SIGKILL", -9),
     "interrupt": ("crashed", "KeyboardInterrupt", -2),
 }
-"""Kernel or launcher tell the status; words are the process's own."""
+"""Kernel or launcher report the status; words are the process's own."""
 
 UNMARKED = {
     "terminate": ("crashed", "killed by SIGTERM", -15),

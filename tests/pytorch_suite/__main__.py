@@ -115,8 +115,8 @@ def count_records(service: Service) -> str:
     steps, batches = service.count_steps(), sum(len(batches["load_us"]) for batches in service.batches())
     processes = {stream(window) for window in service.windows if window.get("steps")}
     errors = sum({stream(window): window["losses"]["agent_errors"] for window in service.windows}.values())
-    told = f"{steps} steps and {batches} loaded batches in {len(processes)} processes, {errors} failures of the agent"
-    return told if steps and batches else ""
+    counts = f"{steps} steps and {batches} loaded batches in {len(processes)} processes, {errors} failures of the agent"
+    return counts if steps and batches else ""
 
 
 def stream(window: Window) -> Stream:
@@ -124,7 +124,7 @@ def stream(window: Window) -> Stream:
 
 
 def is_lasting(difference: Difference, options: argparse.Namespace) -> bool:
-    """Whether repetitions still tell the two apart: none with the agent ends as any without it does."""
+    """Whether repetitions still distinguish the two: none with the agent ends as any without it does."""
     print(f"  {difference.test}: {difference.bare} without, {difference.recorded} with", flush=True)
     selection = ["-k", difference.test.rpartition("::")[2]]
     bare, recorded = set(), set()

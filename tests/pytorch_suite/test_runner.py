@@ -1,4 +1,4 @@
-"""The runner of PyTorch's suite is trusted because it tells, of files made for it, what it should."""
+"""The runner of PyTorch's suite is trusted because it reports, of files made for it, what it should."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_file_that_sees_no_difference_passes_and_its_loaders_are_recorded(tmp_
 
 
 @pytest.mark.soak(passes=1, of=1)
-def test_a_test_that_tells_the_agent_is_named_and_so_is_the_lack_of_records(tmp_path: Path) -> None:
+def test_a_test_that_notices_the_agent_is_named_and_so_is_the_lack_of_records(tmp_path: Path) -> None:
     done = run_suite(tmp_path, DIFFERS)
     assert done.returncode == 1
     assert "without: 2 passed, 1 error, 1 skipped" in done.stdout

@@ -158,8 +158,8 @@ def largest(service: Attacked) -> str:
                                 "step_us": steps, "data_wait_us": steps}]  # fmt: skip
             window["batches"] = [{**at, "batch_index": batches, "start_us": samples, "load_us": batches,
                                   "cpu_us": batches, "blocked_us": batches}]  # fmt: skip
-            told = service.ask("/api/v1/ingest", gzip.compress(posted(window), 1), Content_Encoding="gzip")
-        return told
+            answer = service.ask("/api/v1/ingest", gzip.compress(posted(window), 1), Content_Encoding="gzip")
+        return answer
 
     return _counted([partial(post, agent) for agent in range(8)])
 
@@ -195,10 +195,10 @@ def _counted(works: list[Callable[[], tuple[int, bytes]]]) -> str:
         each.start()
     for each in threads:
         each.join()
-    return _told(status for status, _ in answers)
+    return _by_status(status for status, _ in answers)
 
 
-def _told(statuses: Iterator[int] | list[int]) -> str:
+def _by_status(statuses: Iterator[int] | list[int]) -> str:
     return ", ".join(f"{count} × {status or 'nothing'}" for status, count in sorted(Counter(statuses).items()))
 
 
@@ -260,7 +260,7 @@ def guesses(service: Attacked) -> str:
             answer = connection.getresponse()
             answer.read()
             statuses.append(answer.status)
-    return f"{statuses.count(401) / 10:.1f} guesses a second answered; {_told(statuses)}"
+    return f"{statuses.count(401) / 10:.1f} guesses a second answered; {_by_status(statuses)}"
 
 
 def _fill(service: Attacked, runs: int) -> None:
@@ -344,7 +344,7 @@ def _sent_and_held(
         with suppress(OSError):
             connection.close()
     selector.close()
-    return f"{held} held, {ended} ended by the service; answered {_told(list(statuses.values())) or 'nothing'}"
+    return f"{held} held, {ended} ended by the service; answered {_by_status(list(statuses.values())) or 'nothing'}"
 
 
 ATTACKS: Mapping[str, Callable[[Attacked], str]] = {

@@ -65,7 +65,7 @@ def candidates() -> Iterator[str]:
 
 
 def torches(interpreter: Interpreter) -> tuple[str, str]:
-    """The oldest and the newest, as pip is told them."""
+    """The oldest and the newest, as pip takes them."""
     return f"torch=={OLDEST_TORCH[interpreter.version[1]]}", "torch"
 
 

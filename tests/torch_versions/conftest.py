@@ -1,4 +1,4 @@
-"""One training job a release; the tests look at what it printed and at what the agent told the service."""
+"""One training job a release; the tests look at what it printed and at what the agent sent the service."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Drawn = dict[str, list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a job printed, and by the loader's name what the service was told of it."""
+    """What a job printed, and by the loader's name what the service received of it."""
 
     bare: Drawn
     watched: Drawn

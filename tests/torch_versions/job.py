@@ -27,7 +27,7 @@ def main() -> None:
     watched = draw_all(names, underfed.watch)
     underfed.finish()
     left = patched_attributes()
-    # Enough to tell: the whole list takes seconds.
+    # Enough to see whether anything is left: the whole list takes seconds.
     after = draw_all(names[:2], leave)
     printed = {"bare": bare, "watched": watched, "after": after, "left": left, "is_served": served_from(ROOT)}
     print(json.dumps(printed))

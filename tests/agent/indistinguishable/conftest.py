@@ -1,4 +1,4 @@
-"""The comparison's own assert tells what differs, as those in the tests do."""
+"""The comparison's own assert shows what differs, as those in the tests do."""
 
 import pytest
 

@@ -124,11 +124,11 @@ def until_an_error(loader: Loader) -> Iterator[str]:
 
     yield report(begin)
     while len(requests) < 5:
-        told = report(functools.partial(next, iterator))
-        yield told
-        if requests or not told.startswith("no error"):
-            requests.append(told)
-        if "StopIteration" in told:
+        reported = report(functools.partial(next, iterator))
+        yield reported
+        if requests or not reported.startswith("no error"):
+            requests.append(reported)
+        if "StopIteration" in reported:
             break
     # torch waits five seconds for each worker of an iterator that an exception keeps alive.
     for worker in getattr(iterator, "_workers", ()):
@@ -165,10 +165,10 @@ def test_tracebacks_are_the_same_line_for_line(settings: Callable[[], dict[str, 
 def test_a_timeout_has_the_same_traceback() -> None:
     def see(loader: Loader) -> str:
         iterator = iter(loader)
-        told = report(lambda: [next(iterator) for _ in range(9)])
+        reported = report(lambda: [next(iterator) for _ in range(9)])
         for worker in iterator._workers:  # type: ignore[attr-defined]
             worker.terminate()
-        return told
+        return reported
 
     seen = assert_same(lambda: DataLoader(Failing(wait), num_workers=1, batch_size=4, timeout=0.5), see)
     assert "timed out" in seen
@@ -183,15 +183,15 @@ def test_a_timeout_has_the_same_traceback() -> None:
         (interrupt_parent, "KeyboardInterrupt"),
     ],
 )
-def test_a_worker_that_dies_and_an_interrupt_while_waiting_are_told_the_same(
+def test_a_worker_that_dies_and_an_interrupt_while_waiting_are_reported_the_same(
     end: Callable[[], None], word: str
 ) -> None:
     def see(loader: Loader) -> list[str]:
         iterator = iter(loader)
-        told = outline(lambda: [next(iterator) for _ in range(9)])
+        reported = outline(lambda: [next(iterator) for _ in range(9)])
         for worker in iterator._workers:  # type: ignore[attr-defined]
             worker.terminate()
-        return told
+        return reported
 
     seen = assert_same(lambda: DataLoader(Failing(end), num_workers=1, batch_size=4), see)
     assert any(word in line for line in seen)

@@ -80,8 +80,8 @@ def test_batches_iterators_and_workers_are_let_go_at_the_same_moment(num_workers
     assert_same(make, see_life)
 
 
-def test_what_inspect_tells_of_torch_is_the_same() -> None:
-    def told() -> list[Any]:
+def test_what_inspect_finds_of_torch_is_the_same() -> None:
+    def inspected() -> list[Any]:
         functions: list[Any] = [
             DataLoader.__init__,
             DataLoader.__iter__,
@@ -90,6 +90,6 @@ def test_what_inspect_tells_of_torch_is_the_same() -> None:
         ]
         return [(str(inspect.signature(each)), inspect.getsource(each), inspect.getfile(each)) for each in functions]
 
-    bare = told()
+    bare = inspected()
     underfed.watch(DataLoader(Zeros()))
-    assert told() == bare
+    assert inspected() == bare

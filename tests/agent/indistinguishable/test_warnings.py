@@ -41,10 +41,10 @@ class ShortStream(IterableDataset[Tensor]):
         return iter(torch.zeros(8, 1))
 
 
-Told = list[tuple[str, int, str, str]]
+Warned = list[tuple[str, int, str, str]]
 
 
-def warned(loader: Loader) -> Told:
+def warned(loader: Loader) -> Warned:
     """File, line, category and text of each warning, in order."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

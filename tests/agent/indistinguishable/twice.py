@@ -20,7 +20,7 @@ Make = Callable[[], Loader]
 
 
 def watched(make: Make) -> Loader:
-    """Made at the same line as a bare one, so that this does not tell them apart."""
+    """Constructed at the same line as a bare one, so that this does not distinguish them."""
     loader = make()
     underfed.watch(loader)
     return loader

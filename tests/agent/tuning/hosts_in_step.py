@@ -107,15 +107,15 @@ class Hosts:
         self.lead.ranks.plan(Order(setting, keep), self.steps, is_searching=is_searching)
 
     def post(self, host: Host) -> None:
-        """The collector's part: what the host tells goes to the service, and the answer comes back."""
+        """The collector's part: what the host reports goes to the service, and the answer comes back."""
         path = host.directory / switch.FILE
         if host.is_cut_off or not self.has_service or not path.exists():
             return
         host.windows += 1
-        told = msgspec.convert(asdict(read_part(path, switch.Switch)), wire.Switch)
+        reported = msgspec.convert(asdict(read_part(path, switch.Switch)), wire.Switch)
         incarnation = int(host.directory.name.rpartition("-")[2])
-        self.kept[host.rank] = SentSwitch(host.rank, incarnation, host.windows, told)
-        window: Any = SimpleNamespace(rank=host.rank, switch=told)
+        self.kept[host.rank] = SentSwitch(host.rank, incarnation, host.windows, reported)
+        window: Any = SimpleNamespace(rank=host.rank, switch=reported)
         write_part(host.directory / switch.ANSWER_FILE, answer_to(window, list(self.kept.values())))
 
     def _host(self, run_directory: Path, first: int) -> Host:

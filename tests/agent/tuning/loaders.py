@@ -109,7 +109,7 @@ class Training:
     _queue: Queue = field(init=False)
     _next: Queue | None = None
     _skip: int = 0
-    """Steps of a start, of which the conductor is not told."""
+    """Steps of a start, which the conductor does not see."""
     _measured: LoaderSetting = field(init=False)
     _known: set[LoaderSetting] = field(default_factory=set)
     """Whose workers run."""
@@ -366,7 +366,7 @@ class Lost:
 
     untuned: float
     truly: float
-    told: float
+    reported: float
     promised: float
     """At most: 2 % of the run, and a tenth of its wait."""
 

@@ -33,14 +33,14 @@ def test_trials_end_as_soon_as_they_have_lost_what_they_may() -> None:
     loop = loop_of(25_000, length=2000)
     loop.run(600)
     (search,) = loop.conductor.searches
-    assert [order.setting for order in loop.orders] == [TWO, NONE]
+    assert [order.setting for order in loop.requested] == [TWO, NONE]
     assert loop.conductor.status == tuning.WAITING
     assert search.cut == search.trials[1:]
     assert str(search.trials[1].reason).startswith("trials would lose 74.2 s, by a start of workers and the 24.6 s ")
     assert loop.conductor.reason == search.trials[1].reason
 
 
-def test_the_block_by_which_a_search_lost_what_it_may_is_told_with_its_cost() -> None:
+def test_the_block_by_which_a_search_lost_what_it_may_is_reported_with_its_cost() -> None:
     loop = loop_of(25_000, length=2000)
     loop.run(600)
     watched: Any = SimpleNamespace(name="train")
@@ -51,7 +51,7 @@ def test_the_block_by_which_a_search_lost_what_it_may_is_told_with_its_cost() ->
     assert facts.lost_us == pytest.approx(24_800_000, rel=0.01)
 
 
-def test_what_is_told_to_be_lost_is_what_a_stop_watch_shows() -> None:
+def test_what_is_reported_as_lost_is_what_a_stop_watch_shows() -> None:
     """Where nothing is kept: a slower setting, whose workers each pass starts and ends."""
     loop = Loop(
         {NONE: 50, TWO: 80},
@@ -121,7 +121,7 @@ def test_a_start_that_is_known_to_take_too_long_is_not_made() -> None:
     loop = loop_of(300, length=500)
     loop.conductor.start_ns = 5 * SECOND
     loop.run(300)
-    assert loop.orders == []
+    assert loop.requested == []
     assert str(loop.conductor.reason).startswith(
         "trials would lose 5.0 s, by a start of workers, more than the 1.3 s that they may: "
     )
@@ -203,7 +203,7 @@ def test_no_more_is_known_of_a_run_than_what_has_passed_and_this_pass() -> None:
     assert rest == Rest(36 * SECOND, 13 * SECOND)
 
 
-def test_what_trials_lost_tells_nothing_of_how_long_a_run_is() -> None:
+def test_what_trials_lost_says_nothing_of_how_long_a_run_is() -> None:
     allowance = losing(4)
     allowance.run_began(0)
     assert allowance.rest_of(Rest(90 * SECOND, 0), 6 * SECOND, 30 * SECOND, 100).left_ns == 32 * SECOND
@@ -228,7 +228,7 @@ def test_workers_are_expected_to_cost_as_much_each_as_at_the_last_start() -> Non
     assert allowance.why_no_trial(TWO, 1, 0, rest, 0) is None
 
 
-def test_a_start_that_was_cut_short_tells_what_workers_cost_at_least() -> None:
+def test_a_start_that_was_cut_short_shows_what_workers_cost_at_least() -> None:
     allowance = Allowance()
     allowance.candidate_began(0, 0, SECOND)
     allowance.candidate_was_cut(TWO, SECOND, 0)
@@ -265,7 +265,7 @@ def test_the_part_of_a_pass_that_is_left_may_be_too_short_for_a_block() -> None:
     assert starts_of(TWO, 16, 24, left_of_pass=0) == 2
 
 
-def test_what_a_worker_costs_is_told_by_a_process_that_ends_at_once_which_is_lost_too() -> None:
+def test_what_a_worker_costs_is_shown_by_a_process_that_ends_at_once_which_is_lost_too() -> None:
     allowance, rest = Allowance(), Rest(50 * SECOND, 0)
     assert allowance.why_no_trial(FOUR, 1, 0, rest, 0) is None
     allowance.probed(SECOND // 5)

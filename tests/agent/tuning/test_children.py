@@ -39,7 +39,7 @@ OTHERS = {"spawn daemon": LEFT_ALONE + DAEMONIC, "forkserver free": LEFT_AS_IT_I
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("children", [USUAL, pytest.param(OTHERS, marks=pytest.mark.soak)])
 @pytest.mark.usefixtures("service")
-def test_each_child_that_trains_is_told_of(children: dict[str, str], tmp_path: Path) -> None:
+def test_each_child_that_trains_is_reported(children: dict[str, str], tmp_path: Path) -> None:
     """By what it is: one process starts them all, one after the other."""
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
@@ -50,9 +50,9 @@ def test_each_child_that_trains_is_told_of(children: dict[str, str], tmp_path: P
 
 
 @pytest.mark.parametrize(("local_rank", "said"), [("0", ["why"]), ("1", [])])
-def test_the_first_rank_of_each_host_tells(local_rank: str, said: list[str]) -> None:
+def test_the_first_rank_of_each_host_reports(local_rank: str, said: list[str]) -> None:
     """The terminal of rank 0 is on another one."""
-    heard: list[str] = []
+    printed: list[str] = []
     variables = {
         launch.TUNE: "1",
         "RANK": "3",
@@ -62,7 +62,7 @@ def test_the_first_rank_of_each_host_tells(local_rank: str, said: list[str]) -> 
         "GROUP_RANK": "1",
         "TORCHELASTIC_RUN_ID": "job",
     }
-    tuner = read_tuner(variables, heard.append)
+    tuner = read_tuner(variables, printed.append)
     assert tuner is not None
     tuner.reporter.left_alone("why", None)
-    assert [line.rsplit(" ", 1)[1] for line in heard] == said
+    assert [line.rsplit(" ", 1)[1] for line in printed] == said

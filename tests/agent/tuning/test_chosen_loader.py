@@ -54,7 +54,7 @@ def test_what_a_fork_takes_is_measured_and_no_process_stays() -> None:
     assert psutil.Process().children() == children
 
 
-def test_nothing_is_forked_where_workers_are_not_or_where_the_program_is_told_of_its_children() -> None:
+def test_nothing_is_forked_where_workers_are_not_or_where_the_program_handles_sigchld() -> None:
     assert fork_ns(loader("spawn")) == 0
     before = signal.signal(signal.SIGCHLD, lambda *_: None)
     try:

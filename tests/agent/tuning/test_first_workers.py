@@ -127,12 +127,12 @@ def test_a_data_set_with_an_open_file_is_left_without_workers(tmp_path: Path) ->
         control._state.tuner = Tuner(TuneOptions(most_steps=60), print)
         underfed.watch(loader, tune=True)
         assert len(list(loader)) == 400
-    told = facts_now()
-    assert (told.status, told.reason) == (
+    facts = facts_now()
+    assert (facts.status, facts.reason) == (
         tuning.LEFT_ALONE,
         "its data set holds an open file, which forked workers would share" + MADE_IN_EACH,
     )
-    assert told.why_no_workers == told.reason
+    assert facts.why_no_workers == facts.reason
 
 
 @pytest.mark.skipif(not hasattr(DataLoader(Numbers()), "in_order"), reason="this torch hands batches out in order")

@@ -36,12 +36,12 @@ def test_the_gain_is_that_of_the_steps_since() -> None:
 
 def test_its_interval_holds_what_is_true_where_the_host_changes() -> None:
     loops = [tuned(1000, step_noise=0.1, drift=0.1, random=random.Random(seed)) for seed in range(40)]  # type: ignore[arg-type]
-    told = [(gain, true_ns(loop)) for loop in loops if (gain := gain_of(loop)) is not None]
-    assert len(told) >= 20
-    assert sum(gain.low_ns <= true <= gain.high_ns for gain, true in told) >= 0.9 * len(told)
+    gains = [(gain, true_ns(loop)) for loop in loops if (gain := gain_of(loop)) is not None]
+    assert len(gains) >= 20
+    assert sum(gain.low_ns <= true <= gain.high_ns for gain, true in gains) >= 0.9 * len(gains)
 
 
-def test_nothing_is_told_of_too_few_steps_nor_where_it_may_be_nothing() -> None:
+def test_nothing_is_reported_of_too_few_steps_nor_where_it_may_be_nothing() -> None:
     assert gain_of(tuned(20)) is None
     loop = tuned(40)
     loop.wait_ms[TWO] = 60
@@ -50,7 +50,7 @@ def test_nothing_is_told_of_too_few_steps_nor_where_it_may_be_nothing() -> None:
     assert gain_of(Loop({NONE: 60})) is None
 
 
-def test_no_gain_is_told_where_the_setting_before_became_faster_while_it_was_measured() -> None:
+def test_no_gain_is_reported_where_the_setting_before_became_faster_while_it_was_measured() -> None:
     """As with a cache that fills: later it would have been faster than its blocks."""
     loop = Loop({NONE: 120, TWO: 10}, candidates=workers(2), most_steps=200)
     while loop.conductor.status != tuning.KEPT and loop.step < 400:

@@ -26,7 +26,7 @@ DONE = limits.DONE_NS // STEP_NS + 20
 
 @pytest.fixture
 def hosts(tmp_path: Path) -> Hosts:
-    """Three, which have heard of each other."""
+    """Three, which know of each other."""
     hosts = Hosts(tmp_path, 3)
     hosts.run(30)
     assert hosts.lead.ranks.are_here()
@@ -75,7 +75,7 @@ def test_a_plan_lies_as_far_ahead_as_plans_were_seen_to_take(hosts: Hosts) -> No
     assert len({host.switched[-1] for host in hosts.all}) == 1
 
 
-def test_where_a_host_is_heard_of_no_more_both_sides_go_back(hosts: Hosts) -> None:
+def test_where_a_host_no_longer_reports_both_sides_go_back(hosts: Hosts) -> None:
     """The one that leads says so, and the other one does not stay in a setting that nobody measures."""
     lost = hosts.others[0]
     hosts.plan(FOUR)
@@ -235,12 +235,12 @@ def test_processes_that_have_ended_are_no_ranks_of_this_host(tmp_path: Path) -> 
 
 
 def test_a_program_on_several_hosts_is_not_ended(hosts: Hosts) -> None:
-    """A rank that had not heard of it in time would wait for those that had."""
+    """A rank that had not received it in time would wait for those that had."""
     hosts.lead.ranks.plan(Order(FOUR, FOUR, is_end=True), hosts.steps, is_searching=False)
     for _ in range(60):
         hosts.run(1)
-        orders = [host.ranks.due(hosts.steps, host.in_use, is_switching=False) for host in hosts.all]
-        assert not any(order.is_end for order in orders if order is not None)
+        due = [host.ranks.due(hosts.steps, host.in_use, is_switching=False) for host in hosts.all]
+        assert not any(order.is_end for order in due if order is not None)
     assert {host.in_use for host in hosts.all} == {FOUR}
 
 
@@ -248,11 +248,11 @@ class Planned:
     """What a tuner plans for all."""
 
     def __init__(self) -> None:
-        self.orders: list[Order] = []
+        self.planned: list[Order] = []
         self.has_ended = False
 
     def plan(self, order: Order, _step: int, *, is_searching: bool) -> None:
-        self.orders.append(order)
+        self.planned.append(order)
 
     def end(self) -> None:
         self.has_ended = True
@@ -281,19 +281,19 @@ def searching_on() -> Loop:
 
 @pytest.mark.parametrize("is_shown", [False, True])
 def test_after_a_switch_that_failed_elsewhere_the_best_that_was_shown_comes_back(is_shown: bool) -> None:
-    told: list[str] = []
+    said: list[str] = []
     loop, ranks = searching_on() if is_shown else searching(TWO), Planned()
-    tuner = Tuner(TuneOptions(), told.append)
+    tuner = Tuner(TuneOptions(), said.append)
     tuner._setting = loop.in_use
     tuner._failed_elsewhere(Failure("no answer", is_final=True), loop.conductor, ranks, loop.now_ns)  # type: ignore[arg-type]
-    (order,) = ranks.orders
+    (order,) = ranks.planned
     assert (order.setting != NONE) == is_shown
     assert (loop.conductor.status, loop.conductor.reason) == (
         tuning.KEPT if is_shown else tuning.REFUSED,
         "no answer",
     )
     assert ranks.has_ended
-    assert any("no answer" in line for line in told)
+    assert any("no answer" in line for line in said)
 
 
 def test_a_setting_that_one_host_has_no_room_for_gives_way_to_the_next_one() -> None:
@@ -301,6 +301,6 @@ def test_a_setting_that_one_host_has_no_room_for_gives_way_to_the_next_one() -> 
     tuner = Tuner(TuneOptions(), lambda _: None)
     tuner._setting = NONE
     tuner._failed_elsewhere(Failure("no room", is_final=False), loop.conductor, ranks, loop.now_ns)  # type: ignore[arg-type]
-    assert [order.setting for order in ranks.orders] == [FOUR]
+    assert [order.setting for order in ranks.planned] == [FOUR]
     assert loop.conductor.is_searching
     assert loop.conductor.searches[-1].trials[1].reason == "no room"

@@ -120,11 +120,11 @@ def test_the_reason_why_trials_do_not_go_on_is_of_those_that_were_not_tried_yet(
     assert "by a start of workers and the 0.5 s that they had lost before" in str(training.conductor.reason)
 
 
-def test_what_trials_lose_is_told_and_is_less_than_they_may() -> None:
+def test_what_trials_lose_is_reported_and_is_less_than_they_may() -> None:
     """In runs of 40 short passes of which nothing can be gained."""
     found = [lost for program in CROWDED if (lost := lost_in(program, 40, 3)) is not None]
     assert len(found) > len(CROWDED) // 2
     for lost in found:
         assert lost.truly < lost.promised
-        assert lost.told == pytest.approx(lost.truly, abs=0.02 * lost.untuned)
-    assert sum(lost.told for lost in found) == pytest.approx(sum(lost.truly for lost in found), rel=0.1)
+        assert lost.reported == pytest.approx(lost.truly, abs=0.02 * lost.untuned)
+    assert sum(lost.reported for lost in found) == pytest.approx(sum(lost.truly for lost in found), rel=0.1)

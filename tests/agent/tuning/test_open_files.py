@@ -42,9 +42,9 @@ def test_where_they_become_few_the_loader_goes_back_to_the_script_s_setting(work
     switched = switched_of(iterator)
     assert switched is not None
     assert switched.setting.num_workers == workers
-    told = facts_now()
-    assert told.status == tuning.REFUSED
-    assert "files that this process may open are nearly used up" in str(told.reason)
+    facts = facts_now()
+    assert facts.status == tuning.REFUSED
+    assert "files that this process may open are nearly used up" in str(facts.reason)
     kept.clear()
 
 

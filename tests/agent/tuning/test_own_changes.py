@@ -153,8 +153,8 @@ def test_it_is_left_without_workers_and_the_reason_names_the_attribute() -> None
     control._state.tuner = Tuner(TuneOptions(most_steps=60), print)
     underfed.watch(loader, tune=True)
     assert len(list(loader)) == 400
-    told = facts_now()
-    assert (told.status, told.reason) == (
+    facts = facts_now()
+    assert (facts.status, facts.reason) == (
         tuning.LEFT_ALONE,
         "its data set changes `cache` while it is read: each worker would have its own; it could have workers if "
         "reading a sample changed nothing that later ones need",

@@ -1,4 +1,4 @@
-"""What each pass costs beside its steps counts: in what is kept, and in what is told to be gained."""
+"""What each pass costs beside its steps counts: in what is kept, and in what is reported as gained."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_faster_steps_are_not_kept_where_starting_workers_in_each_pass_takes_lon
     assert loop.conductor.status == tuning.LEFT_ALONE
 
 
-def test_what_is_told_counts_the_start_of_each_pass() -> None:
+def test_what_is_reported_counts_the_start_of_each_pass() -> None:
     loop = loop_of(250, pass_ms=250)
     while loop.conductor.status != tuning.KEPT and loop.step < 600:
         loop.run(1)
@@ -88,8 +88,8 @@ def test_starts_of_all_passes_that_are_left_are_compared_with_what_may_be_gained
     assert "in all passes" in str(loop.conductor.searches[0].trials[1].reason)
 
 
-@pytest.mark.parametrize(("pass_ms", "is_told"), [(2000, True), (10, False)])
-def test_who_has_workers_that_each_pass_starts_is_told_how_to_keep_them(pass_ms: float, is_told: bool) -> None:
+@pytest.mark.parametrize(("pass_ms", "is_said"), [(2000, True), (10, False)])
+def test_who_has_workers_that_each_pass_starts_is_shown_how_to_keep_them(pass_ms: float, is_said: bool) -> None:
     one, two = LoaderSetting(1, 2), TWO
     loop = Loop(
         {one: 50, two: 49.9},
@@ -101,18 +101,18 @@ def test_who_has_workers_that_each_pass_starts_is_told_how_to_keep_them(pass_ms:
     loop.run(600)
     assert loop.conductor.status == tuning.LEFT_ALONE
     *_, last = end_lines(loop.conductor, None)
-    told = re.search(
+    found = re.search(
         r"^--tune: starting and ending workers took (\d+\.\d) s, 2 s in each of (\d+) passes; if the program does not "
         r"change its data set between passes, to write into the script: persistent_workers=True,$",
         last,
     )
-    assert (told is not None) == is_told
-    if told is not None:
-        assert float(told[1]) == pytest.approx(2 * float(told[2]), abs=0.1)
-        assert int(told[2]) >= 15
+    assert (found is not None) == is_said
+    if found is not None:
+        assert float(found[1]) == pytest.approx(2 * float(found[2]), abs=0.1)
+        assert int(found[2]) >= 15
 
 
-def test_who_keeps_workers_is_told_what_starting_them_takes_beside_what_was_kept() -> None:
+def test_who_keeps_workers_is_shown_what_starting_them_takes_beside_what_was_kept() -> None:
     one = LoaderSetting(1, 2)
     loop = Loop({one: 50, TWO: 10}, candidates=workers(2), pass_steps=25, pass_ms={one: 200, TWO: 200}, start_ms=200)
     loop.run(800)
@@ -122,7 +122,7 @@ def test_who_keeps_workers_is_told_what_starting_them_takes_beside_what_was_kept
     assert starts.endswith("to write into the script (train.py:8): persistent_workers=True,")
 
 
-def test_workers_that_persist_are_not_told_to_take_time_in_each_pass() -> None:
+def test_workers_that_persist_are_not_said_to_take_time_in_each_pass() -> None:
     stays = LoaderSetting(1, 2, persistent_workers=True)
     loop = Loop({stays: 50}, candidates=[], pass_steps=25, pass_ms={stays: 200})
     loop.run(800)

@@ -19,7 +19,7 @@ PROGRAMS = 6
 
 
 def difference(one: Seen, other: Seen) -> str | None:
-    """The first place alone: whole lists take minutes to be told apart."""
+    """The first place alone: whole lists take minutes to be compared."""
     pairs = list(zip(one, other, strict=False))
     place = next((place for place, (mine, yours) in enumerate(pairs) if mine != yours), None)
     if place is None:

@@ -102,7 +102,7 @@ def test_a_sampler_that_has_ended_is_not_asked_again_in_that_pass() -> None:
 def test_a_generator_of_the_loaders_own_is_where_the_script_has_it_when_a_pass_is_left() -> None:
     """Torch's sampler takes a number of it at its end."""
 
-    def orders(switches: bool) -> list[Any]:
+    def indices_seen(switches: bool) -> list[Any]:
         loader = DataLoader(Indices(8), shuffle=True, generator=torch.Generator().manual_seed(3), batch_size=2)
         if switches:
             tuned(loader)
@@ -115,7 +115,7 @@ def test_a_generator_of_the_loaders_own_is_where_the_script_has_it_when_a_pass_i
             found.append(next(iterator).tolist())
         return found
 
-    assert orders(switches=True) == orders(switches=False)
+    assert indices_seen(switches=True) == indices_seen(switches=False)
 
 
 class Endless:

@@ -48,7 +48,7 @@ def test_the_setting_that_is_measured_to_be_fastest_stays() -> None:
 def test_a_healthy_run_is_left_alone() -> None:
     loop = Loop({TWO: 0.4}, candidates=workers(4))
     loop.run(3000)
-    assert loop.orders == []
+    assert loop.requested == []
     assert loop.conductor.status == tuning.WAITING
 
 
@@ -128,13 +128,13 @@ def test_what_is_kept_and_turns_out_slower_gives_way_to_what_was_in_use_before()
     loop.run(600)
     assert loop.in_use == NONE
     assert (loop.conductor.status, loop.conductor.reason) == (tuning.LEFT_ALONE, WENT_BACK)
-    assert loop.told[-1] == (
+    assert loop.conclusions[-1] == (
         "--tune went back, num_workers 2 → 0: what was kept turned out to be slower; what was in use before is "
         "1.6 × as fast, measured, 95 % 1.6–1.6"
     )
-    orders = len(loop.orders)
+    before = len(loop.requested)
     loop.run(2000)
-    assert len(loop.orders) == orders
+    assert len(loop.requested) == before
 
 
 def test_what_is_kept_stays_where_the_host_became_slower_for_all() -> None:
@@ -146,7 +146,7 @@ def test_what_is_kept_stays_where_the_host_became_slower_for_all() -> None:
     assert loop.in_use == TWO
     assert loop.conductor.status == tuning.KEPT
     assert len(loop.conductor.searches) == 2  # looked at once, and against what was in use before as it is now
-    assert len(loop.told) == 1
+    assert len(loop.conclusions) == 1
 
 
 def test_starts_count_as_cost_of_the_trials() -> None:
@@ -161,7 +161,7 @@ def test_what_cannot_pay_its_start_back_is_not_tried() -> None:
         {NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ns=30 * SECOND, length=200, is_limited=False
     )
     slow.run(200)
-    assert slow.orders[0].setting == NONE
+    assert slow.requested[0].setting == NONE
     assert str(slow.conductor.searches[0].trials[1].reason).startswith("its start takes 30.0 s, and in what is known")
     measured = Loop(
         {NONE: 90, TWO: 60, FOUR: 10}, candidates=workers(2, 4), start_ms=30_000, length=200, is_limited=False
@@ -178,18 +178,18 @@ def test_what_cannot_pay_its_start_back_is_not_tried() -> None:
 def test_nothing_is_tried_shortly_before_the_end_but_in_a_job_for_its_trials_alone() -> None:
     loop = Loop({NONE: 90, TWO: 1}, candidates=workers(2), length=38)
     loop.run(38)
-    assert loop.orders == []
+    assert loop.requested == []
     assert loop.conductor.reason == NEARLY_OVER
     assert list(end_lines(loop.conductor, None)) == [f"--tune leaves the loader as it is: {NEARLY_OVER}", LONGER]
     alone = Loop({NONE: 90, TWO: 1}, candidates=workers(2), length=38, ends_after=True)
     alone.run(38)
-    assert alone.orders
+    assert alone.requested
 
 
 def test_what_the_host_has_no_room_for_is_not_tried() -> None:
     loop = Loop({NONE: 90}, candidates=workers(2, 4), no_room="it needs more than there is")
     loop.run(300)
-    assert loop.orders[-1].setting == NONE
+    assert loop.requested[-1].setting == NONE
     assert [trial.reason for trial in loop.conductor.searches[0].trials[1:]] == ["it needs more than there is"] * 2
 
 
@@ -210,9 +210,9 @@ def test_they_have_what_was_set_and_is_never_tried() -> None:
     assert list(script_lines(loop.conductor)) == ["persistent_workers=True,", "num_workers=4,"]
 
 
-def test_what_ends_the_trials_is_told_of_the_setting_that_showed_it() -> None:
+def test_what_ends_the_trials_is_said_of_the_setting_that_showed_it() -> None:
     loop = Loop({NONE: 90, TWO: 30, FOUR: 5}, candidates=workers(2, 4))
-    while not loop.orders:
+    while not loop.requested:
         loop.run(1)
     loop.conductor.leave_alone(NONE, "a worker could not load")
     reasons = [trial.reason for trial in loop.conductor.searches[0].trials[1:]]
@@ -220,7 +220,7 @@ def test_what_ends_the_trials_is_told_of_the_setting_that_showed_it() -> None:
     assert loop.conductor.trial_ns > 0
 
 
-def test_where_nothing_was_measured_no_cost_is_told() -> None:
+def test_where_nothing_was_measured_no_cost_is_said() -> None:
     loop = Loop({NONE: 90}, candidates=workers(2), no_room="it needs more than there is")
     loop.run(300)
     assert list(end_lines(loop.conductor, None)) == ["--tune leaves the loader as it is: it needs more than there is"]
@@ -229,7 +229,7 @@ def test_where_nothing_was_measured_no_cost_is_told() -> None:
 def test_what_was_set_is_not_tried() -> None:
     loop = Loop({TWO: 90}, candidates=workers(4), fixed={"num_workers": 2})
     loop.run(300)
-    assert loop.orders == []
+    assert loop.requested == []
 
 
 def test_candidates_for_other_settings_than_those_in_use_wait() -> None:
@@ -237,13 +237,13 @@ def test_candidates_for_other_settings_than_those_in_use_wait() -> None:
     old = Proposed(NONE.settings(), workers(4), None)
     loop.conductor.proposed = lambda: old
     loop.run(60)
-    assert loop.orders == []
+    assert loop.requested == []
 
 
-def test_without_a_service_the_load_that_was_measured_tells_how_many_workers() -> None:
+def test_without_a_service_the_load_that_was_measured_says_how_many_workers() -> None:
     loop = Loop({NONE: 25, LoaderSetting(3, 2): 0.1, **dict.fromkeys((FOUR, LoaderSetting(1, 2)), 5)}, candidates=None)
     loop.run(200)
-    assert loop.orders == []  # the service is waited for
+    assert loop.requested == []  # the service is waited for
     loop.run(600)
     assert loop.in_use == LoaderSetting(3, 2)
 
@@ -252,7 +252,7 @@ def test_a_candidate_without_workers_comes_first() -> None:
     eight = LoaderSetting(1, 8)
     loop = Loop({eight: 20, LoaderSetting(2, 8): 12, NONE: 5}, candidates=workers(2, 0), most_steps=100)
     loop.run(500)
-    assert loop.orders[0].setting == NONE
+    assert loop.requested[0].setting == NONE
     assert loop.in_use == NONE
 
 
@@ -282,9 +282,9 @@ def test_something_is_said_at_the_end_whatever_was_done(loop: Loop, steps: int, 
         (Loop({NONE: 90, TWO: 1}, candidates=workers(2), length=70, start_ns=30 * SECOND), "trials would lose 30.0 s"),
     ],
 )
-def test_a_run_that_waits_and_is_too_short_to_try_anything_is_told_what_would_help(loop: Loop, why: str) -> None:
+def test_a_run_that_waits_and_is_too_short_to_try_anything_is_shown_what_would_help(loop: Loop, why: str) -> None:
     loop.run(40)
-    assert loop.orders == []
+    assert loop.requested == []
     first, last = end_lines(loop.conductor, None)
     assert first.startswith(f"--tune leaves the loader as it is: {why}")
     assert last == LONGER
@@ -305,7 +305,7 @@ def left(loop: Loop, steps: int = 1200) -> list[str]:
     return lines
 
 
-def test_each_setting_that_was_tried_and_not_kept_is_told_with_what_was_measured_of_it() -> None:
+def test_each_setting_that_was_tried_and_not_kept_is_named_with_what_was_measured_of_it() -> None:
     loop = Loop({NONE: 90, TWO: 90, FOUR: 190}, candidates=workers(2, 4))
     why, two, four = left(loop)
     assert why == "--tune leaves the loader as it is: no other setting was measured to be faster"
@@ -325,7 +325,7 @@ def test_how_many_more_steps_would_show_a_gain_follows_from_its_noise() -> None:
     assert noise == pytest.approx(math.log(speedup), rel=0.05)
 
 
-def test_what_was_not_tried_is_told_beside_what_was_with_every_reason() -> None:
+def test_what_was_not_tried_is_named_beside_what_was_with_every_reason() -> None:
     eight = LoaderSetting(8, 2)
     why = "its batches need 9 MB of /dev/shm, and 1 MB are free"
     loop = Loop({NONE: 90, TWO: 90, eight: 1}, candidates=workers(2, 8))
@@ -356,7 +356,7 @@ def test_a_program_that_ends_within_its_trials_says_what_was_measured_so_far() -
     assert two.startswith("--tune: num_workers=2: 1.4")
 
 
-def test_settings_of_one_reason_are_told_together() -> None:
+def test_settings_of_one_reason_are_named_together() -> None:
     loop = Loop({NONE: 90}, candidates=[*workers(2, 4), {"settings": {"num_workers": 4, "prefetch_factor": 8}}])
     loop.conductor.why_no_room = lambda setting: "no room" if setting.num_workers == 4 else "no core"
     loop.run(300)
@@ -367,7 +367,7 @@ def test_settings_of_one_reason_are_told_together() -> None:
     ]
 
 
-def test_steps_that_more_trials_would_need_are_told_where_they_were_used_up() -> None:
+def test_steps_that_more_trials_would_need_are_said_where_they_were_used_up() -> None:
     def loop_of(most_steps: int) -> Loop:
         return Loop({NONE: 90, TWO: 90, FOUR: 90}, candidates=workers(2, 4), most_steps=most_steps)
 
@@ -385,7 +385,7 @@ def test_steps_that_more_trials_would_need_are_told_where_they_were_used_up() ->
     assert 40 < steps < 80 and "num_workers=4 was not tried" not in said
 
 
-def test_an_iterable_data_set_that_is_given_workers_is_told_to_come_in_another_order() -> None:
+def test_an_iterable_data_set_that_is_given_workers_is_said_to_come_in_another_order() -> None:
     loop = Loop({NONE: 90, TWO: 30}, candidates=workers(2))
     loop.run(600)
     assert str(kept_line(loop.conductor, is_iterable=True)).endswith(
@@ -403,7 +403,7 @@ def test_what_a_setting_was_is_written_as_in_python() -> None:
     assert str(kept_line(loop.conductor)).startswith("num_workers 0 → 2, prefetch_factor None → 8: ")
 
 
-def test_why_nothing_can_be_tried_is_told() -> None:
+def test_why_nothing_can_be_tried_is_said() -> None:
     loop = Loop({NONE: 25}, candidates=[], why_none="storage gives no more")
     loop.run(400)
     assert (loop.conductor.status, loop.conductor.reason) == (tuning.WAITING, "storage gives no more")
@@ -434,28 +434,30 @@ def test_a_pause_between_two_steps_is_none() -> None:
 def test_a_job_for_its_trials_alone_ends_with_them() -> None:
     loop = Loop({NONE: 90, TWO: 1}, candidates=workers(2), ends_after=True)
     loop.run(400)
-    assert any(order.is_end for order in loop.orders)
+    assert any(order.is_end for order in loop.requested)
 
 
 def test_a_job_for_its_trials_alone_ends_where_there_is_nothing_to_try() -> None:
     loop = Loop({TWO: 0.1}, ends_after=True, most_steps=100)
     loop.run(400)
-    assert loop.orders[0].is_end
+    assert loop.requested[0].is_end
 
 
 def test_a_job_for_its_trials_alone_awaits_what_the_service_proposes() -> None:
     loop = Loop(defaultdict(lambda: 1.0, {NONE: 20.0}), candidates=None, ends_after=True, most_steps=100)
     loop.run(200)
-    assert not loop.orders, "for six seconds"
+    assert not loop.requested, "for six seconds"
     loop.run(600)
     assert any(trial.blocks for trial in loop.conductor.searches[0].trials[1:])
-    assert loop.orders[-1].is_end
+    assert loop.requested[-1].is_end
 
 
 def test_what_cannot_be_started_is_left_out() -> None:
     loop = Loop({NONE: 90, FOUR: 5}, candidates=workers(2, 4))
-    while not loop.orders:
-        loop.orders += [order] if (order := loop.conductor.request(loop.now_ns, 90 * MS, loop.step)) is not None else []
+    while not loop.requested:
+        loop.requested += (
+            [order] if (order := loop.conductor.request(loop.now_ns, 90 * MS, loop.step)) is not None else []
+        )
         loop.now_ns += 100 * MS
         loop.step += 1
     further = loop.conductor.failed(NONE, "no process can be started", loop.now_ns, loop.step)
@@ -569,9 +571,9 @@ def test_no_candidate_is_begun_that_could_not_be_measured_twice() -> None:
 
 def test_trials_begin_once_the_pace_of_what_is_in_use_is_known() -> None:
     steady, changing = (Loop({NONE: 100, TWO: 30}, candidates=workers(2)) for _ in range(2))
-    while not steady.orders:
+    while not steady.requested:
         steady.run(1)
-    while not changing.orders:
+    while not changing.requested:
         changing.run(1)
         changing.wait_ms[NONE] = 180 if changing.step // 15 % 2 else 20
     assert changing.step > 1.2 * steady.step

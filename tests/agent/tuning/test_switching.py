@@ -116,12 +116,12 @@ def test_a_pass_that_begins_with_our_workers_asks_the_sampler_at_the_first_reque
 
 
 def test_a_generator_of_the_programs_own_is_further_where_torch_alone_loads_ahead_of_a_pass_that_is_left() -> None:
-    def orders(workers: int) -> list[Any]:
+    def batches_with(workers: int) -> list[Any]:
         generator = torch.Generator().manual_seed(3)
         loader = DataLoader(Indices(8), shuffle=True, generator=generator, batch_size=2, num_workers=workers)
         return seen(loader, Plan(None), passes=2, leave_at=1)
 
-    alone, ahead = orders(0), orders(2)
+    alone, ahead = batches_with(0), batches_with(2)
     assert alone[0] == ahead[0]
     assert alone[2] != ahead[2]
 

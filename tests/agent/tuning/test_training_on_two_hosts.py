@@ -55,8 +55,8 @@ def has_ended(tuner):
     return has_searched or led.status in (tuning.REFUSED, tuning.FAILED)
 
 dist.init_process_group("gloo")
-told = []
-tuner = control._state.tuner = Tuner(TuneOptions(most_steps=150), first_rank_only(os.environ, told.append))
+said = []
+tuner = control._state.tuner = Tuner(TuneOptions(most_steps=150), first_rank_only(os.environ, said.append))
 sampler = DistributedSampler(Numbers())
 loader = underfed.watch(DataLoader(Numbers(), 4, sampler=sampler), name="train", tune=True)
 over, same, used = False, True, set()
@@ -76,7 +76,7 @@ while not over:
     same = same and got == expected[: len(got)]
 ends = tuner._setting.num_workers
 underfed.finish()
-print(json.dumps({"same": same, "used": sorted(used), "ends": ends, "told": told}))
+print(json.dumps({"same": same, "used": sorted(used), "ends": ends, "said": said}))
 dist.barrier()
 dist.destroy_process_group()
 """
@@ -130,8 +130,8 @@ def test_all_ranks_of_two_hosts_end_with_the_setting_that_one_of_them_measured(
     assert all(rank["used"][0] == 0 and len(rank["used"]) > 1 for rank in ranks), "all tried another setting"
     tuning = diagnosis.tuning
     assert tuning is not None
-    # Which one is faster is the host's, and others use it; all ranks are told the same.
+    # Which one is faster is the host's, and others use it; all ranks receive the same.
     assert (tuning.rank, tuning.status) in ((0, "kept"), (0, "left_alone")), tuning.reason
     assert tuning.kept is not None
     assert tuning.kept["num_workers"] == ranks[0]["ends"]
-    assert [bool(rank["told"]) for rank in ranks] == [True, False, False, False]
+    assert [bool(rank["said"]) for rank in ranks] == [True, False, False, False]

@@ -1,4 +1,4 @@
-"""``--tune`` in a training process: what it tries of a real loader, what it tells, and when it leaves it alone."""
+"""``--tune`` in a training process: what it tries of a real loader, what it reports, and when it leaves it alone."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def test_a_loader_that_is_waited_for_is_tried_under_other_settings(capsys: pytes
     loader = DataLoader(Numbers(400, sleep_s=0.002))
     control._state.tuner = Tuner(TuneOptions(most_steps=60), print)
     underfed.watch(loader, name="train", tune=True)
-    told = None
-    while told is None or told.status == tuning.SEARCHING:
+    facts = None
+    while facts is None or facts.status == tuning.SEARCHING:
         assert [first(batch) for batch in loader] == list(range(400))
-        told = facts_now()
-    assert told.status in (tuning.KEPT, tuning.LEFT_ALONE)
-    assert told.began_with == LoaderSetting(0).settings()
-    assert told.kept_from_step is not None
-    assert told.trial_steps > 0
-    assert told.trial_us > 0
+        facts = facts_now()
+    assert facts.status in (tuning.KEPT, tuning.LEFT_ALONE)
+    assert facts.began_with == LoaderSetting(0).settings()
+    assert facts.kept_from_step is not None
+    assert facts.trial_steps > 0
+    assert facts.trial_us > 0
     underfed.finish()
-    assert ("to write into the script" if told.status == tuning.KEPT else "as it is") in capsys.readouterr().out
+    assert ("to write into the script" if facts.status == tuning.KEPT else "as it is") in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("quick")
@@ -73,7 +73,7 @@ def test_trials_alone_end_the_program_with_them() -> None:
     assert exit_code(loader) == 0
 
 
-def test_a_healthy_loader_is_told_to_be_healthy_and_left_alone() -> None:
+def test_a_healthy_loader_is_said_to_be_healthy_and_left_alone() -> None:
     """By a clock on which only loading and the work after it take time."""
     at_ns = 0
 
@@ -88,8 +88,8 @@ def test_a_healthy_loader_is_told_to_be_healthy_and_left_alone() -> None:
     underfed.watch(loader, tune=True)
     for _ in loader:
         at_ns += 96 * MS
-    told = facts_now()
-    assert (told.status, told.reason, told.trials) == (tuning.WAITING, conductor.HEALTHY, [])
+    facts = facts_now()
+    assert (facts.status, facts.reason, facts.trials) == (tuning.WAITING, conductor.HEALTHY, [])
 
 
 def test_a_request_goes_on_while_another_thread_ends_the_recording() -> None:
@@ -114,9 +114,9 @@ def test_after_an_error_of_ours_the_loader_goes_on(monkeypatch: pytest.MonkeyPat
     assert tuner.conductor is not None
     monkeypatch.setattr(conductor.Conductor, "request", lambda *_: 1 / 0)
     assert [int(batch) for batch in iterator] == list(range(20))
-    told = facts_now()
-    assert told.status == tuning.FAILED
-    assert told.reason == "ZeroDivisionError: division by zero"
+    facts = facts_now()
+    assert facts.status == tuning.FAILED
+    assert facts.reason == "ZeroDivisionError: division by zero"
 
 
 @pytest.mark.usefixtures("quick")
@@ -126,9 +126,9 @@ def test_a_loader_of_which_two_iterators_are_used_at_once_is_left_alone() -> Non
     underfed.watch(loader, tune=True)
     pairs = [(first(one), first(other)) for one, other in zip(loader, loader, strict=True)]
     assert pairs == [(index, index) for index in range(200)]
-    told = facts_now()
-    assert told.status == tuning.REFUSED
-    assert told.reason == "two of its iterators are used at once"
+    facts = facts_now()
+    assert facts.status == tuning.REFUSED
+    assert facts.reason == "two of its iterators are used at once"
     assert loader.num_workers == 0
 
 
@@ -155,10 +155,10 @@ def test_an_iterable_data_set_is_recorded_with_the_setting_that_its_pass_began_w
     assert facts.settings["num_workers"] == 2
 
 
-def test_an_iterable_data_set_that_is_kept_with_workers_is_told_to_come_in_another_order(
+def test_an_iterable_data_set_that_is_kept_with_workers_is_said_to_come_in_another_order(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for data, is_told in ((Stream(24), True), (Numbers(24), False)):
+    for data, is_said in ((Stream(24), True), (Numbers(24), False)):
         control._state.tuner = Tuner(TuneOptions(), print)
         loader = underfed.watch(DataLoader(data), name="train", tune=True)
         list(loader)
@@ -167,7 +167,7 @@ def test_an_iterable_data_set_that_is_kept_with_workers_is_told_to_come_in_anoth
         reporter.conductor.status, reporter.conductor.interval = tuning.KEPT, (1.9, 2.1)
         reporter.conductor.setting = LoaderSetting(2, 2)
         reporter.kept()
-        assert ("come in another order" in capsys.readouterr().out) == is_told
+        assert ("come in another order" in capsys.readouterr().out) == is_said
         underfed.finish()
 
 
@@ -179,22 +179,24 @@ def test_a_data_set_that_workers_would_repeat_gets_no_more_of_them() -> None:
     assert "each worker would load all of it" in str(tuner._why_no_room(LoaderSetting(2, 2)))
 
 
-def told_sharding(tuner: Tuner) -> Any:
+def reported_sharding(tuner: Tuner) -> Any:
     facts = tuner._watched.facts if tuner._watched is not None else None
     return (facts.shards, facts.why_unsharded) if facts is not None else None
 
 
-def test_what_was_found_of_the_data_set_before_a_trial_is_told_to_who_advises(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_found_of_the_data_set_before_a_trial_is_reported_to_who_advises(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     found = False, "another worker loads the same records"
     monkeypatch.setattr("underfed.trainer.settings.verified_sharding.check_sharding", lambda *_: found)
     loader = tuned(DataLoader(Repeating()))
     list(loader)
     tuner = control._state.tuner
     assert tuner is not None
-    assert told_sharding(tuner)[0] is None
+    assert reported_sharding(tuner)[0] is None
     assert tuner._why_no_room(LoaderSetting(2, 2)) == found[1]
     for _ in range(2):
-        assert told_sharding(tuner) == found
+        assert reported_sharding(tuner) == found
         list(loader)
 
 
@@ -203,9 +205,9 @@ def test_a_stateful_loader_is_left_alone() -> None:
     stateful = pytest.importorskip("torchdata.stateful_dataloader")
     loader = tuned(stateful.StatefulDataLoader(Indices(6)))
     assert [int(batch) for batch in loader] == list(range(6))
-    told = facts_now()
-    assert told.status == tuning.REFUSED
-    assert "no iterator of torch's own" in str(told.reason)
+    facts = facts_now()
+    assert facts.status == tuning.REFUSED
+    assert "no iterator of torch's own" in str(facts.reason)
 
 
 def test_only_settings_that_can_be_set_are_tried() -> None:
@@ -240,7 +242,7 @@ def test_workers_that_persist_are_not_tried_since_they_load_other_samples_and_ta
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["--tune"], {launch.TUNE: "1"}),
         (["--tune", "--tune-steps", "300"], {launch.TUNE: "1", launch.TUNE_STEPS: "300"}),
@@ -248,9 +250,9 @@ def test_workers_that_persist_are_not_tried_since_they_load_other_samples_and_ta
         ([], {}),
     ],
 )
-def test_the_options_reach_the_training_process(words: list[str], told: dict[str, str]) -> None:
+def test_the_options_reach_the_training_process(words: list[str], expected: dict[str, str]) -> None:
     variables = read_variables(make_parser().parse_args(words))
-    assert variables == told
+    assert variables == expected
     assert (read_tuner(variables, print) is not None) == ("--tune" in words)
 
 
@@ -300,8 +302,8 @@ def test_trials_go_on_after_what_a_signal_handler_raised_within_them(at: int, mo
     control._state.tuner = Tuner(TuneOptions(most_steps=60), print)
     loader = DataLoader(Numbers(300, sleep_s=0.002))
     underfed.watch(loader, name="train", tune=True)
-    told = None
-    while told is None or told.status == tuning.SEARCHING:
+    facts = None
+    while facts is None or facts.status == tuning.SEARCHING:
         iterator, found = iter(loader), []
         while True:
             try:
@@ -311,13 +313,13 @@ def test_trials_go_on_after_what_a_signal_handler_raised_within_them(at: int, mo
             except StopIteration:
                 break
         assert found == list(range(300))
-        told = facts_now()
+        facts = facts_now()
     signal.signal(signal.SIGUSR1, before)
-    assert told.status in (tuning.KEPT, tuning.LEFT_ALONE)
+    assert facts.status in (tuning.KEPT, tuning.LEFT_ALONE)
 
 
 @pytest.mark.parametrize("passes", [1, 2])
-def test_as_many_steps_more_as_are_told_suffice_where_a_pass_is_shorter_than_its_queue(passes: int) -> None:
+def test_as_many_steps_more_as_are_said_suffice_where_a_pass_is_shorter_than_its_queue(passes: int) -> None:
     def said_of(batches: int) -> str:
         said: list[str] = []
         control._state.tuner = Tuner(TuneOptions(), said.append)
@@ -370,8 +372,8 @@ def test_workers_whose_start_a_signal_handler_always_ends_are_given_up(monkeypat
         signal.signal(signal.SIGALRM, before)
     assert found == list(range(200))
     assert raised == [MOST_STARTS]
-    told = facts_now()
-    assert (told.status, told.reason) == (tuning.REFUSED, INTERRUPTED)
+    facts = facts_now()
+    assert (facts.status, facts.reason) == (tuning.REFUSED, INTERRUPTED)
     assert control._state.tuner is not None
     assert control._state.tuner.conductor is not None
     assert control._state.tuner.conductor.setting == LoaderSetting(0)
@@ -393,11 +395,11 @@ def test_batches_that_are_loaded_and_not_handed_out_are_counted() -> None:
     assert tuner._ahead() == 0
 
 
-def test_the_end_of_a_pass_tells_what_workers_of_other_settings_took(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[int, ...]] = []
+def test_the_end_of_a_pass_reports_what_workers_of_other_settings_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[int, ...]] = []
     ended: list[int] = []
     monkeypatch.setattr(
-        conductor.Conductor, "pass_ended", lambda _, *args, **named: told.append((*args, *named.values()))
+        conductor.Conductor, "pass_ended", lambda _, *args, **named: calls.append((*args, *named.values()))
     )
     monkeypatch.setattr(conductor.Conductor, "workers_ended", lambda _, took_ns: ended.append(took_ns))
     loader = tuned(DataLoader(Indices(12)))
@@ -413,15 +415,15 @@ def test_the_end_of_a_pass_tells_what_workers_of_other_settings_took(monkeypatch
             switched.begin(iterator, two if place == 2 else none)
             tuner._keep = two
     assert next(iterator, None) is None
-    ((took_ns, of_others_ns, is_switching),) = told
+    ((took_ns, of_others_ns, is_switching),) = calls
     assert 0 < of_others_ns <= took_ns
     assert of_others_ns == ended[-1]
     assert not is_switching
 
 
-def test_a_pass_that_ends_before_a_switch_is_over_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[bool] = []
-    monkeypatch.setattr(conductor.Conductor, "pass_ended", lambda *_, is_switching: told.append(is_switching))
+def test_a_pass_that_ends_before_a_switch_is_over_is_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    received: list[bool] = []
+    monkeypatch.setattr(conductor.Conductor, "pass_ended", lambda *_, is_switching: received.append(is_switching))
     iterator = iter(tuned(DataLoader(Indices(4))))
     list(iterator)
     iterator = iter(tuned(DataLoader(Indices(4))))
@@ -432,20 +434,20 @@ def test_a_pass_that_ends_before_a_switch_is_over_is_told_so(monkeypatch: pytest
     tuner.conductor.setting = LoaderSetting(2, 2)
     monkeypatch.setattr(tuner, "_carry_out", lambda *_: None)
     list(iterator)
-    assert told == [False, True]
+    assert received == [False, True]
 
 
 @pytest.mark.parametrize(
     ("given", "passes"),
     [({"num_workers": 1}, 2), ({"num_workers": 1, "persistent_workers": True}, 0), ({}, 0)],
 )
-def test_each_pass_that_starts_workers_tells_what_that_took(
+def test_each_pass_that_starts_workers_reports_what_that_took(
     given: dict[str, Any], passes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[tuple[LoaderSetting, int, int]] = []
-    monkeypatch.setattr(conductor.Conductor, "pass_began_with", lambda _, *args: told.append(args))
+    calls: list[tuple[LoaderSetting, int, int]] = []
+    monkeypatch.setattr(conductor.Conductor, "pass_began_with", lambda _, *args: calls.append(args))
     loader = tuned(DataLoader(Indices(4), **given))
     for _ in range(2):
         list(loader)
-    assert [setting.num_workers for setting, _, _ in told] == [1] * passes
-    assert all(construct_ns > 0 and waited_ns > 0 for _, construct_ns, waited_ns in told)
+    assert [setting.num_workers for setting, _, _ in calls] == [1] * passes
+    assert all(construct_ns > 0 and waited_ns > 0 for _, construct_ns, waited_ns in calls)

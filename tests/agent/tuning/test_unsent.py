@@ -169,13 +169,13 @@ def test_a_loader_whose_first_batch_cannot_be_sent_is_given_no_workers() -> None
     control._state.tuner = Tuner(TuneOptions(most_steps=60), lambda _: None)
     underfed.watch(loader, tune=True)
     assert len(list(loader)) == 200
-    told = facts_now()
-    assert told.status == tuning.LEFT_ALONE
+    facts = facts_now()
+    assert facts.status == tuning.LEFT_ALONE
     assert (
-        told.reason
+        facts.reason
         == "its batches cannot be sent by a worker: TypeError: cannot pickle '_thread.lock' object" + SENT_AS_DATA
     )
-    assert told.why_no_workers == told.reason
+    assert facts.why_no_workers == facts.reason
 
 
 @pytest.mark.usefixtures("quick")
@@ -184,9 +184,9 @@ def test_a_loader_that_the_program_has_dropped_is_looked_at_before_it_is_given_w
     iterator = iter(underfed.watch(DataLoader(Numbers(200, sleep_s=0.002), collate_fn=with_lock), tune=True))
     gc.collect()
     assert len(list(iterator)) == 200
-    told = facts_now()
-    assert told.status == tuning.LEFT_ALONE
-    assert "cannot be sent" in str(told.reason)
+    facts = facts_now()
+    assert facts.status == tuning.LEFT_ALONE
+    assert "cannot be sent" in str(facts.reason)
 
 
 def test_of_a_tensor_with_a_gradient_history_the_reason_names_detach() -> None:

@@ -36,7 +36,7 @@ def test_a_hundred_steps_reach_four_candidates_and_the_fastest_stays() -> None:
     assert loop.in_use == FOUR
 
 
-def test_what_is_slower_by_far_is_told_before_its_block_is_full() -> None:
+def test_what_is_slower_by_far_is_known_before_its_block_is_full() -> None:
     loop = Loop({TWO: 10, FOUR: 100}, step_noise=0.05, candidates=workers(4), most_steps=400)
     loop.run(600)
     trial = loop.conductor.searches[0].trials[1]

@@ -1,4 +1,4 @@
-"""A training loop of known speeds, on a clock moved by hand, that does what the conductor orders."""
+"""A training loop of known speeds, on a clock moved by hand, that does what the conductor requests."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Loop:
     """What a pass begins with."""
     end_ms: dict[LoaderSetting, float] = field(default_factory=dict)
     """What it ends with."""
-    orders: list[Order] = field(default_factory=list)
-    told: list[str | None] = field(default_factory=list)
+    requested: list[Order] = field(default_factory=list)
+    conclusions: list[str | None] = field(default_factory=list)
     step: int = 0
     now_ns: int = SECOND
     conductor: Conductor = field(init=False)
@@ -69,7 +69,7 @@ class Loop:
             plain=lambda present, step, wait: plain_candidates(present, step, wait, cores=4),
             why_no_room=lambda _: self.no_room,
             changed=lambda: None,
-            concluded=lambda: self.told.append(kept_line(self.conductor)),
+            concluded=lambda: self.conclusions.append(kept_line(self.conductor)),
             left_steps=lambda: None if self.length is None else self.length - self.step,
             start_ns=self.start_ns,
             pass_steps=lambda: self.pass_steps,
@@ -82,7 +82,7 @@ class Loop:
                 self._begin_pass()
             order = self.conductor.request(self.now_ns, self._waited, self.step)
             while order is not None:
-                self.orders.append(order)
+                self.requested.append(order)
                 order = self._switch(order.setting) if order.setting != self.in_use else None
             self._waited = self._pass(self.in_use)
 
@@ -94,7 +94,7 @@ class Loop:
         if order is None:
             self.conductor.pass_ended(ends_ns)
         else:
-            self.orders.append(order)
+            self.requested.append(order)
             self.in_use = order.setting
         self.conductor.pass_began(self.now_ns, self.now_ns - ends_ns)
         self._pass_began = self.step
