@@ -134,7 +134,7 @@ def test_what_is_passed_over_between_two_epochs_is_a_validation(store: Store, tr
     assert run_us([*found.values()]) == pytest.approx(sum(each.spent_us for each in found.values()))
 
 
-def test_names_tell_only_what_nothing_else_does(store: Store) -> None:
+def test_names_say_only_what_nothing_else_does(store: Store) -> None:
     thread = Thread(val_images=2, fit=0)
     for _ in range(3):
         thread.run_through("val_images", 40, 2, 58)
