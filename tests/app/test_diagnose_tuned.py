@@ -182,7 +182,7 @@ def test_predictions_for_its_host_learn_from_every_setting_that_it_measured(stor
     assert (gain.predicted, round(gain.observed, 3)) == (3.2, 3.4)
     assert store.observed({"node-2"}, 50) == []
     own = read_facts(store, "tuned", named("train"))
-    assert with_proven(store, own).proven == (), "no run is a witness of itself"
+    assert with_proven(store, own).proven == (), "no run proves its own advice"
     (residual,) = with_proven(store, replace(own, run_id="other")).proven
     assert residual == pytest.approx(math.log(3.4 / 3.2))
 
