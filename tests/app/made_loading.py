@@ -25,10 +25,10 @@ def made_loading(
     """``samples``: how often each stack was seen; one of collating begins with ``collate:``. Files of the program:
     data.py and train.py.
     """
-    told = {_stack(text): np.array(evenly(count)) for text, count in samples.items()}
+    seen = {_stack(text): np.array(evenly(count)) for text, count in samples.items()}
     few = sum(samples.values()) < LEAST_SAMPLES
     return LoaderHotspots(
-        hotspots_of(told, OWN), missing or ("few" if few else None), slow_samples or [], told, OWN,
+        hotspots_of(seen, OWN), missing or ("few" if few else None), slow_samples or [], seen, OWN,
         picture_sizes=tuple(picture_sizes),
     )  # fmt: skip
 

@@ -72,8 +72,8 @@ class TunedRun:
         return window | {"tuning": [self.tuning("searching")]}
 
     def tuning(self, status: str, **said: Any) -> Window:
-        told = {"loader": "train", "status": status, "began_with": NONE, "trials": self.trials(status == "kept")}
-        return told | said
+        search = {"loader": "train", "status": status, "began_with": NONE, "trials": self.trials(status == "kept")}
+        return search | said
 
     def kept(self, **said: Any) -> Window:
         """What is posted once the search has ended."""

@@ -131,7 +131,7 @@ def test_what_a_change_gained_is_in_the_diagnosis_of_both_runs(store: Store) -> 
     running = judged(store, judge, "after")
     assert [entry.advice_of for entry in running.ledger] == ["before"]
     earlier = store.diagnosis("before")
-    assert earlier is not None and earlier.ledger == [], "told when the later run has ended"
+    assert earlier is not None and earlier.ledger == [], "known when the later run has ended"
     end(store, "after", 30, LATE)
     (entry,) = judged(store, judge, "after").ledger
     assert entry.observed_speedup == pytest.approx(170 / 52, rel=0.01)
@@ -243,7 +243,7 @@ def test_a_run_without_the_loader_that_was_advised_shows_nothing_of_it(store: St
     assert not is_paired("one", "other")
 
 
-def test_a_replay_is_told_with_every_run_of_the_job_that_has_its_settings(store: Store) -> None:
+def test_a_replay_is_shown_with_every_run_of_the_job_that_has_its_settings(store: Store) -> None:
     judge, measured = Diagnoser(), {"batches": 20, "real_steps_per_s": 5.9, "instant_steps_per_s": 19.5}
     for run_id, workers, said in (
         ("before", 0, {}),

@@ -36,8 +36,8 @@ def seen(index: int, samples: int) -> dict[str, Any]:
         {"function": "Image.resize", "file": "PIL/Image.py", "line": 2440},
     ]
     stacks = [{"stage": "getitem", "frames": [0, 1], "samples": evenly(samples)}]
-    told = {"loader": "train", "frames": frames, "stacks": stacks, "slow_samples": []}
-    return made_window(index, run_id="run", started_at=EARLY, start_us=100_000_000, end_us=100_000_001, stacks=[told])
+    part = {"loader": "train", "frames": frames, "stacks": stacks, "slow_samples": []}
+    return made_window(index, run_id="run", started_at=EARLY, start_us=100_000_000, end_us=100_000_001, stacks=[part])
 
 
 def named(diagnosis: Diagnosis) -> list[str]:
@@ -53,14 +53,14 @@ def test_a_run_that_does_not_wait_is_not_asked_what_its_loading_executes(store: 
     assert read == ["run: step"], "its training thread may have been sampled"
 
 
-def test_what_the_program_does_between_batches_is_told_of_a_profiled_run_that_waits(
+def test_what_the_program_does_between_batches_is_said_of_a_profiled_run_that_waits(
     store: Store, read: list[str]
 ) -> None:
     record(store, "run", range(10), num_workers=2, wait_ms=LOAD_MS // 2, started_at=EARLY)
     window = seen(10, 400)
-    (told,) = window["stacks"]
-    told["frames"].append({"function": "print", "file": "data.py", "line": 41})
-    told["stacks"].append({"stage": "step", "frames": [0, 2], "samples": evenly(400)})
+    (part,) = window["stacks"]
+    part["frames"].append({"function": "print", "file": "data.py", "line": 41})
+    part["stacks"].append({"stage": "step", "frames": [0, 2], "samples": evenly(400)})
     post(store, [window])
     assert "100% found it logging, most often in print at data.py:41" in (judged(store, Diagnoser(), "run").why or "")
     assert read == ["run", "run: step"]

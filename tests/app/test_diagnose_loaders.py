@@ -100,9 +100,9 @@ def test_a_validation_that_costs_is_judged_where_training_is_healthy(store: Stor
     assert all("--set val." in str(command) for command in commands[1:]), "of this loader alone"
 
 
-@pytest.mark.parametrize(("val_steps", "is_told"), [(40, True), (4, False)])
-def test_a_validation_that_costs_is_told_beside_a_verdict_on_training(
-    store: Store, val_steps: int, is_told: bool
+@pytest.mark.parametrize(("val_steps", "is_said"), [(40, True), (4, False)])
+def test_a_validation_that_costs_is_said_beside_a_verdict_on_training(
+    store: Store, val_steps: int, is_said: bool
 ) -> None:
     thread = Thread(train=0, val=0)
     for _ in range(5):
@@ -111,8 +111,8 @@ def test_a_validation_that_costs_is_told_beside_a_verdict_on_training(
     diagnosis = judged(store, Diagnoser(), thread)
     assert (diagnosis.loader, diagnosis.bound) == ("train", "data")
     shares = "37.5% for the training loader train, 20.0% for the validation loader val"
-    told = f"57.5% of the time in the loops goes to waiting for data: {shares}."
-    assert (diagnosis.sentence == told) is is_told
+    expected = f"57.5% of the time in the loops goes to waiting for data: {shares}."
+    assert (diagnosis.sentence == expected) is is_said
 
 
 def test_a_validation_that_costs_little_is_left_to_its_own_diagnosis(store: Store) -> None:
@@ -258,9 +258,9 @@ def test_what_advice_gained_is_measured_with_the_loader_that_it_was_for(store: S
     assert of_each == {"train": [entry], "val": []}, "it follows the loader that is looked at"
 
 
-def read_by_a_thread(store: Store, wait: float, rest: float, **told: bool) -> Diagnosis:
+def read_by_a_thread(store: Store, wait: float, rest: float, **known: bool) -> Diagnosis:
     thread = Thread(train=0)
-    thread.run_through("train", 100, wait, rest, in_background=True, **{"grad_enabled": True, **told})
+    thread.run_through("train", 100, wait, rest, in_background=True, **{"grad_enabled": True, **known})
     return judged(store, Diagnoser(), thread)
 
 

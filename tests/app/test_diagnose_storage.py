@@ -23,7 +23,7 @@ def judged(store: Store, run_id: str) -> Diagnosis:
     return found
 
 
-def test_what_another_run_read_from_the_same_share_is_told(store: Store) -> None:
+def test_what_another_run_read_from_the_same_share_is_shown(store: Store) -> None:
     first, second = judged(store, "first"), judged(store, "second")
     assert first.read_rate is not None and first.read_rate.is_limited
     assert first.read_rate.place == "filer:/export"

@@ -1,4 +1,4 @@
-"""A run that tunes itself: which of its steps are judged, what it is told to try, what is proved by it."""
+"""A run that tunes itself: which of its steps are judged, what it is given to try, what is proved by it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def judged(store: Store, run_id: str = "tuned") -> Diagnosis:
     return found
 
 
-def candidates_told(store: Store, window: dict[str, Any]) -> list[Any]:
+def candidates_sent(store: Store, window: dict[str, Any]) -> list[Any]:
     outcome = store.submit(posted_window(window)).result(timeout=30)
     assert isinstance(outcome, Ack)
     return list(outcome.candidates)
 
 
 @pytest.mark.sql
-def test_a_run_that_asks_is_told_what_to_try_once_it_was_judged(store: Store) -> None:
+def test_a_run_that_asks_receives_what_to_try_once_it_was_judged(store: Store) -> None:
     run = TunedRun()
-    assert candidates_told(store, waiting(run)) == [], "nothing is known of it yet"
+    assert candidates_sent(store, waiting(run)) == [], "nothing is known of it yet"
     found = judged(store)
     assert found.candidates is not None and found.candidates.why_none is None
     assert found.candidates.settings == NONE
@@ -43,18 +43,18 @@ def test_a_run_that_asks_is_told_what_to_try_once_it_was_judged(store: Store) ->
     assert first.settings == {"num_workers": 3, "prefetch_factor": 2}
     assert first.predicted_speedup == pytest.approx(3.4, rel=0.1)
     again = waiting(run, 10)
-    told = [found.candidates.model_dump(mode="json")]
-    assert candidates_told(store, again) == told
-    assert candidates_told(store, again) == told, "an answer that was lost is given again"
-    assert candidates_told(store, run.block(0, NONE)) == [], "it has what it needs"
+    sent = [found.candidates.model_dump(mode="json")]
+    assert candidates_sent(store, again) == sent
+    assert candidates_sent(store, again) == sent, "an answer that was lost is given again"
+    assert candidates_sent(store, run.block(0, NONE)) == [], "it has what it needs"
 
 
-def test_a_run_that_does_not_tune_itself_is_told_nothing(store: Store) -> None:
+def test_a_run_that_does_not_tune_itself_receives_nothing(store: Store) -> None:
     run = TunedRun()
     post(store, [run.train(60, NONE)])
     found = judged(store)
     assert (found.tuning, found.candidates, found.trials) == (None, None, [])
-    assert candidates_told(store, run.train(10, NONE)) == []
+    assert candidates_sent(store, run.train(10, NONE)) == []
 
 
 def test_what_speaks_against_workers_is_not_advised(store: Store) -> None:
@@ -69,7 +69,7 @@ def test_what_speaks_against_workers_is_not_advised(store: Store) -> None:
     assert (found.candidates.candidates, found.candidates.why_none) == ([], why)
 
 
-def test_a_healthy_run_is_told_that_there_is_nothing_to_try(store: Store) -> None:
+def test_a_healthy_run_has_the_reason_why_there_is_nothing_to_try(store: Store) -> None:
     run = TunedRun()
     post(store, [run.train(60, THREE, tuning=[run.tuning("waiting")])])
     found = judged(store).candidates
@@ -88,7 +88,7 @@ def test_while_it_tries_settings_it_is_judged_by_the_steps_before(store: Store) 
 
 
 @pytest.mark.parametrize("end", ["finished", "crashed"])
-def test_a_run_that_ended_within_its_trials_is_not_told_to_be_trying(store: Store, end: str) -> None:
+def test_a_run_that_ended_within_its_trials_is_not_said_to_be_trying(store: Store, end: str) -> None:
     run = TunedRun()
     post(store, [waiting(run), *searching(run), run.train(5, NONE, end={"status": end})])
     found = judged(store).tuning
@@ -182,7 +182,7 @@ def test_predictions_for_its_host_learn_from_every_setting_that_it_measured(stor
     assert (gain.predicted, round(gain.observed, 3)) == (3.2, 3.4)
     assert store.observed({"node-2"}, 50) == []
     own = read_facts(store, "tuned", named("train"))
-    assert with_proven(store, own).proven == (), "no run is a witness of itself"
+    assert with_proven(store, own).proven == (), "no run proves its own advice"
     (residual,) = with_proven(store, replace(own, run_id="other")).proven
     assert residual == pytest.approx(math.log(3.4 / 3.2))
 
@@ -200,11 +200,11 @@ def test_a_process_that_is_started_again_counts_its_trials_on(store: Store) -> N
 
 def test_the_other_ranks_of_a_host_are_judged_since_the_same_step(store: Store) -> None:
     run, other = TunedRun(), TunedRun()
-    told = tuned_windows(run)
-    untold = [{**each, "rank": 1} for each in tuned_windows(other)]
-    for each in untold:
+    first = tuned_windows(run)
+    second = [{**each, "rank": 1} for each in tuned_windows(other)]
+    for each in second:
         each.pop("tuning")
-    post(store, [*told, *untold])
+    post(store, [*first, *second])
     Diagnoser()(store, "tuned")
     found = judged(store)
     assert (found.judged_from_step, found.judged_steps, len(found.ranks)) == (140, 55, 2)

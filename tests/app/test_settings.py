@@ -95,10 +95,10 @@ def test_a_size_without_a_unit_is_refused(wish: str) -> None:
 
 def test_how_long_deleted_runs_and_the_audit_log_are_kept() -> None:
     days_us = 24 * 3_600_000_000
-    told = read_settings([], {})
-    assert (told.keep_deleted_us, told.keep_audit_us) == (30 * days_us, 365 * days_us)
-    told = read_settings(["--keep-deleted", "7d"], {"UNDERFED_KEEP_AUDIT": "8w", "UNDERFED_KEEP_DELETED": "1d"})
-    assert (told.keep_deleted_us, told.keep_audit_us) == (7 * days_us, 56 * days_us)
+    settings = read_settings([], {})
+    assert (settings.keep_deleted_us, settings.keep_audit_us) == (30 * days_us, 365 * days_us)
+    settings = read_settings(["--keep-deleted", "7d"], {"UNDERFED_KEEP_AUDIT": "8w", "UNDERFED_KEEP_DELETED": "1d"})
+    assert (settings.keep_deleted_us, settings.keep_audit_us) == (7 * days_us, 56 * days_us)
     aged = read_settings(["--archive-after", "90d"], {"UNDERFED_DELETE_AFTER": "52w"})
     assert (aged.archive_after_us, aged.delete_after_us) == (90 * days_us, 364 * days_us)
     with pytest.raises(SettingsError, match="--delete-after must not be less than --archive-after"):

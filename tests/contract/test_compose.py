@@ -190,7 +190,7 @@ def test_the_image_has_what_every_format_of_an_export_and_every_database_needs()
 
 @pytest.fixture(scope="module")
 def exposed(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """Names of all that ``/metrics`` may tell: of a service that has a run, and of what only a judged one has."""
+    """Names of all that ``/metrics`` may show: of a service that has a run, and of what only a judged one has."""
     application = application_in(tmp_path_factory.mktemp("metrics"))
     try:
         post(application.parts.store, made_stream(5))
@@ -274,8 +274,8 @@ def test_prometheus_finds_the_services_by_the_name_that_they_share() -> None:
 def test_the_table_of_metrics_in_the_docs_is_what_is_exposed(exposed: set[str]) -> None:
     docs = (ROOT / "docs" / "operations.md").read_text()
     documented = set(re.findall(r"^\| `(underfed_\w+)`", docs, re.MULTILINE))
-    told = {re.sub(r"_(bucket|count|sum|created)$", "", name) for name in exposed if name.startswith("underfed_")}
-    assert documented == told
+    families = {re.sub(r"_(bucket|count|sum|created)$", "", name) for name in exposed if name.startswith("underfed_")}
+    assert documented == families
 
 
 def test_the_docs_name_flags_and_variables_that_there_are() -> None:
@@ -343,9 +343,9 @@ def test_each_alert_says_something_of_labels_that_its_series_have() -> None:
             assert {"alert", "expr", "annotations"} <= set(rule) <= {"alert", "expr", "for", "labels", "annotations"}
             assert re.fullmatch(r"\d+[smhd]", rule.get("for", "0s"))
             assert rule["expr"].count("(") == rule["expr"].count(")")
-            told = set(re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values())))
+            labels = set(re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values())))
             kept = re.match(r"\(*\s*(?:max|sum) by \(([\w, ]+)\)", rule["expr"])
-            assert told <= (set(kept[1].split(", ")) if kept else {"instance"}), rule["alert"]
+            assert labels <= (set(kept[1].split(", ")) if kept else {"instance"}), rule["alert"]
 
 
 def test_prometheus_reads_its_files() -> None:

@@ -110,9 +110,9 @@ def test_a_pod_lays_the_agent_where_its_training_finds_it_and_says_what_it_is() 
 
 def test_the_training_runtime_of_the_chart_does_the_same() -> None:
     text = (CHART / "templates" / "trainingruntime.yaml").read_text()
-    told = dict(re.findall(r"- name: (\w+)\n +(value.*)$", text, re.MULTILINE))
-    assert set(told) == {"PYTHONPATH", *OF_AGENT}
-    assert told["PYTHONPATH"] == f"value: {variables(JOB['containers'])['PYTHONPATH']}"
+    environment = dict(re.findall(r"- name: (\w+)\n +(value.*)$", text, re.MULTILINE))
+    assert set(environment) == {"PYTHONPATH", *OF_AGENT}
+    assert environment["PYTHONPATH"] == f"value: {variables(JOB['containers'])['PYTHONPATH']}"
     assert f"command: [cp, -R, {LAID}/., /underfed]" in text
 
 

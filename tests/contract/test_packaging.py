@@ -48,7 +48,7 @@ def test_the_agent_alone_needs_two_small_packages(metadata: Message) -> None:
     assert base == {"nvidia-ml-py", "psutil"}
 
 
-def test_an_index_is_told_what_it_is_and_under_which_licence(metadata: Message) -> None:
+def test_the_metadata_say_what_it_is_and_under_which_licence(metadata: Message) -> None:
     assert metadata["License-Expression"] == "Apache-2.0"
     assert len(metadata.get_all("License-File", [])) == 2
     classifiers = metadata.get_all("Classifier", [])

@@ -68,7 +68,7 @@ def is_right(seen: Diagnosis, name: str, strength: Strength) -> bool:
 
 def record(name: str, strength: Strength) -> Windows:
     run_id = f"recorded-{run_name(name, strength)}"
-    # A collector that has told everything may still tidy up its spool.
+    # A collector that has sent everything may still tidy up its spool.
     with running_service() as service, TemporaryDirectory(ignore_cleanup_errors=True) as directory:
         train(name, strength, run_id, address=service.url, directory=Path(directory))
         wait_until(lambda: len(service.ends()) == pipeline(name).ranks, "all ranks end")

@@ -106,14 +106,14 @@ def kept_or_more(setting: SimulatedSetting) -> float:
 
 
 def test_what_is_only_to_be_tried_has_the_place_of_the_middle_of_its_interval() -> None:
-    """Keeping workers is told to gain 1.2 and can lie anywhere from 0.9 to 2.2."""
+    """Persistent workers are predicted to gain 1.2, which can lie anywhere from 0.9 to 2.2."""
     case = made_case(busy(), made_verdict(slow_samples=0.49, worker_startup=0.48, ipc_copy=0.01),
                      lambda setting: 1.2 if not setting.in_order else 1.0)  # fmt: skip
     assert case.predictor is not None
-    told = case.predictor.predict
+    real = case.predictor.predict
 
     def unsure(setting: SimulatedSetting) -> Prediction:
-        return Prediction(setting, 1.2, 0.9, 2.2, Outcome(100.0, 10.0)) if setting.persistent_workers else told(setting)
+        return Prediction(setting, 1.2, 0.9, 2.2, Outcome(100.0, 10.0)) if setting.persistent_workers else real(setting)
 
     known = SimpleNamespace(**{**vars(case.predictor), "predict": unsure})
     advice = recommend(replace(case, predictor=cast(Predictor, known))).advice
@@ -185,19 +185,19 @@ def test_a_change_that_cannot_be_predicted_says_why_and_never_guesses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "is_told", "ends"),
+    ("low", "high", "is_stated", "ends"),
     [(0.75, 1.97, False, (0.75, 1.97)), (0.44, 1.97, False, (None, None)), (1.02, 2.4, True, ()), (0.8, 1.5, True, ())],
 )
 def test_an_interval_that_says_nothing_has_no_figure_in_front(
-    low: float, high: float, is_told: bool, ends: tuple[float | None, ...]
+    low: float, high: float, is_stated: bool, ends: tuple[float | None, ...]
 ) -> None:
     case = made_case(busy(), made_verdict(worker_startup=0.6), lambda _setting: 1.2)
     gain = Prediction(case.recorded, 1.2, low, high, Outcome(100.0, 10.0))
     known = SimpleNamespace(**{**vars(case.predictor), "predict": lambda _setting: gain})
     case = replace(case, predictor=cast(Predictor, known))
     best = of("persistent_workers", recommend(case))
-    assert (best.predicted_speedup is not None) == is_told
-    if not is_told:
+    assert (best.predicted_speedup is not None) == is_stated
+    if not is_stated:
         assert (best.low, best.high, best.anatomy) == (*ends, None)
         assert best.assumption is not None
         assert "may be a loss as well as a gain" in best.assumption and "200 steps, 10 seconds" in best.assumption
@@ -270,8 +270,8 @@ def test_only_a_change_of_order_says_that_it_changes_the_order(change: ChangeNam
     case = made_case(facts, made_verdict(**causes))
     case = replace(case, predictor=foretelling(case, lambda _setting: 1.2))
     for advice in recommend(case).advice:
-        orders = ("persistent_workers", "in_order", "shard_iterable", "faster_sampler")
-        assert advice.changes_batch_order == (advice.change in orders)
+        reordering = ("persistent_workers", "in_order", "shard_iterable", "faster_sampler")
+        assert advice.changes_batch_order == (advice.change in reordering)
 
 
 def test_every_diff_is_a_diff() -> None:

@@ -1,4 +1,4 @@
-"""What a run that tunes itself is told to try: few settings, within what it may take, and none where it is no use."""
+"""What a run that tunes itself is given to try: few settings, within what it may take, and none where it is no use."""
 
 from __future__ import annotations
 
@@ -122,5 +122,5 @@ def test_one_thread_a_worker_is_tried_where_it_is_advised() -> None:
     assert len(found) <= MOST
 
 
-def test_a_run_that_gets_no_advice_is_told_so() -> None:
+def test_a_run_that_gets_no_advice_has_the_reason_why_there_is_nothing_to_try() -> None:
     assert no_candidates(starved()).why_none == NOT_WAITING

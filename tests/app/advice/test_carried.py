@@ -204,7 +204,7 @@ def test_data_that_moved_to_memory_carries_tmpfs_and_nothing_else_does() -> None
         ("sharing_strategy", "sharing_strategy", "file_descriptor", "file_system", "file_descriptor"),
     ],
 )
-def test_a_change_of_code_is_told_by_its_sign(
+def test_a_change_of_code_is_recognised_by_its_sign(
     change: ChangeName, name: str, before: Setting, enough: Setting, too_little: Setting
 ) -> None:
     advice = advised(change, "file_system" if change == "sharing_strategy" else None)

@@ -124,8 +124,8 @@ def test_operators_belong_to_what_their_function_works_on() -> None:
     assert [one.to for one in cheaper(waiting(of_arrays))] == ["arrays in float32"]
 
 
-def test_arithmetic_in_float64_is_told_at_its_line_and_not_at_that_of_a_copy() -> None:
-    """What the program calls is told as it writes it: ``IMG.astype`` of a global."""
+def test_arithmetic_in_float64_is_named_at_its_line_and_not_at_that_of_a_copy() -> None:
+    """What the program calls is named as it writes it: ``IMG.astype`` of a global."""
     samples = {
         f"{OWN} > IMG.astype data.py:50": 24,
         "Photos.__getitem__ data.py:51 > operator - data.py:51": 38,
@@ -202,15 +202,15 @@ def sized(decoded: tuple[int, int], count: int = 40) -> list[Advice]:
     return cheaper(replace(facts, loading=loading))
 
 
-def test_pictures_far_larger_than_used_are_told_with_their_sizes() -> None:
+def test_pictures_far_larger_than_used_are_named_with_their_sizes() -> None:
     (best,) = sized((4000, 3000))
     assert best.to == "reduced decoding"
     assert "Decoded at 4,000 × 3,000, used at 224 × 224: " in best.why
     assert "1/8 as wide and high as decoded now (500 × 375)" in best.why
     assert 'image.draft("RGB", (224, 224))' in best.diff
-    told = {each.what: each.value for each in best.evidence}
-    assert told["Looks at resizing 4,000 × 3,000 to 224 × 224"] == 40
-    assert told["Of looks at resizing, to 1/8 or less"] == 1
+    evidence = {each.what: each.value for each in best.evidence}
+    assert evidence["Looks at resizing 4,000 × 3,000 to 224 × 224"] == 40
+    assert evidence["Of looks at resizing, to 1/8 or less"] == 1
     assert best.ceiling == pytest.approx(1 / (1 - 0.6)), "what decoding takes, as it was measured"
 
 
@@ -311,7 +311,7 @@ def test_methods_of_tensors_are_operations_on_them_where_their_function_works_on
     assert [one.to for one in cheaper(waiting({f"{signal}:13 > mean data.py:13": 60}))] == ["precomputing"]
 
 
-def test_a_share_of_several_lines_is_told_as_their_sum() -> None:
+def test_a_share_of_several_lines_is_stated_as_their_sum() -> None:
     def saved(samples: Mapping[str, int]) -> str:
         return cheaper(waiting(samples))[0].assumption or ""
 
@@ -417,10 +417,10 @@ def test_slow_samples_are_named_with_their_files() -> None:
     assert best.to == "slow samples prepared"
     assert "Loading index 18,233, scans/0481.dcm takes 2.1 s" in best.why
     assert "2 of the slowest 3 are of files about as large" in best.why
-    told = {each.what: each.value for each in best.evidence}
-    assert told["Loading index 18,233, scans/0481.dcm"] == 2_100_000
-    assert told["Size of that file"] == 109 * MB
-    assert told["Of the 3 slowest samples, with a file of 100 MiB or more"] == 2
+    evidence = {each.what: each.value for each in best.evidence}
+    assert evidence["Loading index 18,233, scans/0481.dcm"] == 2_100_000
+    assert evidence["Size of that file"] == 109 * MB
+    assert evidence["Of the 3 slowest samples, with a file of 100 MiB or more"] == 2
     assert best.ceiling == pytest.approx(1 / 0.6)
 
 
@@ -542,11 +542,11 @@ def test_a_ceiling_has_the_ends_of_the_share_that_it_is_of() -> None:
     assert share.margin_fraction is not None and 0.12 < share.margin_fraction < 0.15
     assert best.ceiling_low == pytest.approx(1 / (1 - 0.6 + share.margin_fraction))
     assert best.ceiling_high == pytest.approx(1 / (1 - 0.6 - share.margin_fraction))
-    told = f"about × 2.50 ({best.ceiling_low:.2f} to {best.ceiling_high:.2f} by the margin of that share)"
-    assert best.assumption is not None and told in best.assumption
+    gain = f"about × 2.50 ({best.ceiling_low:.2f} to {best.ceiling_high:.2f} by the margin of that share)"
+    assert best.assumption is not None and gain in best.assumption
     assert best.ceiling_of == "60% of loading"
     fewer = cheaper(waiting({RESIZE: 60}))[0]
-    assert fewer.ceiling == best.ceiling and (fewer.ceiling_low or 9) < (best.ceiling_low or 0), "fewer looks tell less"
+    assert fewer.ceiling == best.ceiling and (fewer.ceiling_low or 9) < (best.ceiling_low or 0), "fewer looks say less"
 
 
 def test_a_ceiling_of_several_lines_says_so() -> None:

@@ -87,7 +87,7 @@ def test_company_counts_processes_that_compute() -> None:
     assert np.median(busy_beside(rank, (asleep,))[:20]) > 0.05
 
 
-def test_what_the_calibration_tells_is_not_counted_twice() -> None:
+def test_what_the_calibration_says_is_not_counted_twice() -> None:
     facts = in_turns(GROWTH, cpu_slowdown=((1.0, 1.0), (2.0, 1 + GROWTH)))
     assert predictor(facts).workload.company.growth == pytest.approx(0.0, abs=0.05)
 

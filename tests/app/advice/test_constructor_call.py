@@ -217,7 +217,7 @@ def two_workers() -> RunFacts:
     return made_run(wait_ms=30.0, work_ms=20.0, num_workers=2, load_cpu_ms=100.0, busy_cores=2.2, queue_depth=0)
 
 
-def test_a_trainer_is_told_by_its_arguments() -> None:
+def test_a_trainer_is_configured_by_its_arguments() -> None:
     facts = altered(two_workers(), loader={"constructed_by": "transformers"})
     advice = of("num_workers", recommended(facts, too_few_workers=0.7))
     assert advice.diff_file is None

@@ -102,7 +102,7 @@ ON_FULL_CORES: dict[str, Any] = {
         (Played(load_ms=40.0, startup_ms=900.0, epoch_steps=20, epochs=12).facts(), 4, "epoch starts"),
     ],
 )
-def test_what_decides_is_told_from_the_run(facts: RunFacts, to: int, regime: Regime) -> None:
+def test_what_decides_is_read_from_the_run(facts: RunFacts, to: int, regime: Regime) -> None:
     assert predictor(facts).class_of(SimulatedSetting(to)).regime == regime
 
 

@@ -42,14 +42,14 @@ def verdict(**changes: Any) -> Diagnosis:
     return unjudged(run()).model_copy(update=figures | changes)
 
 
-def told(**changes: Any) -> Outlook:
+def outlook_of(**changes: Any) -> Outlook:
     found = outlook(run(**changes), verdict())
     assert found is not None
     return found
 
 
-def test_epochs_that_the_config_names_tell_the_last_step_and_what_will_be_lost_until_it() -> None:
-    found = told(config={"epochs": 90})
+def test_epochs_that_the_config_names_give_the_last_step_and_what_will_be_lost_until_it() -> None:
+    found = outlook_of(config={"epochs": 90})
     assert (found.last_step, found.basis) == (
         45_000,
         "90 epochs, as epochs=90 in the run's config says, of 500 steps each",
@@ -58,8 +58,8 @@ def test_epochs_that_the_config_names_tell_the_last_step_and_what_will_be_lost_u
     assert found.hours_lost_per_hour == pytest.approx(0.4)
 
 
-def test_a_run_that_told_no_command_says_nothing_of_its_length() -> None:
-    assert told(command=[]).last_step is None
+def test_a_run_that_reported_no_command_says_nothing_of_its_length() -> None:
+    assert outlook_of(command=[]).last_step is None
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_run_that_told_no_command_says_nothing_of_its_length() -> None:
     [["--epochs=90"], ["--epochs", "90"], ["--max-epochs=90"], ["trainer.max_epochs=90"], ["--num_epochs", "90"]],
 )
 def test_epochs_are_read_from_the_command_too(words: list[str]) -> None:
-    assert told(command=["python", "train.py", *words]).last_step == 45_000
+    assert outlook_of(command=["python", "train.py", *words]).last_step == 45_000
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_epochs_are_read_from_the_command_too(words: list[str]) -> None:
     ],
 )
 def test_a_length_that_is_not_known_or_cannot_be_right_is_not_said(changes: dict[str, Any]) -> None:
-    found = told(**changes)
+    found = outlook_of(**changes)
     assert (found.last_step, found.hours_to_lose, found.saved_s) == (None, None, None)
     assert found.hours_lost_per_hour == pytest.approx(0.4)
 
@@ -93,7 +93,7 @@ def test_epochs_that_ended_count_more_than_what_the_loader_promised() -> None:
         "rank": 0, "loader": "train", "epoch_index": 0, "start_us": 0, "iterator_us": None, "startup_us": None,
         "sampler_us": None, "first_step_index": 0, "steps": 200, "end_us": 1, "ended": "broken_off",
     }  # fmt: skip
-    assert told(config={"epochs": 90}, epochs=[epoch]).last_step == 18_000
+    assert outlook_of(config={"epochs": 90}, epochs=[epoch]).last_step == 18_000
 
 
 def test_what_is_saved_is_by_the_first_fix_with_its_ends() -> None:

@@ -42,7 +42,7 @@ def test_no_more_goes_away_than_the_cause_costs() -> None:
     assert gain.high <= 1.25 + 1e-9
 
 
-def test_a_few_steps_tell_no_interval_narrower_than_all_that_is_possible() -> None:
+def test_a_few_steps_give_no_interval_narrower_than_all_that_is_possible() -> None:
     gain = gain_without(np.full(5, 100.0), np.full(5, 20.0), at_most=0.5)
     assert gain is not None
     assert [gain.low, gain.high] == pytest.approx([1.0, 2.0])

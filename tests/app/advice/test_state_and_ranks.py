@@ -42,7 +42,7 @@ def test_no_gain_is_promised_of_handshakes_where_state_comes_with_batches(
     assert ("sharing_strategy" in changes(recommend(case))) is is_offered
 
 
-def test_ranks_load_their_own_batches_and_are_told_what_an_iterable_data_set_needs_for_it() -> None:
+def test_ranks_load_their_own_batches_and_what_an_iterable_data_set_needs_for_it_is_said() -> None:
     best = of("shard_iterable", recommended(waiting(dispatched=True, dataset_kind="iterable"), dispatched_batches=0.5))
     assert best.to == "dispatch_batches=False"
     assert best.predicted_speedup is None

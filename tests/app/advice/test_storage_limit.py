@@ -130,7 +130,7 @@ def other(times: float, *, is_limited: bool = False, sample_bytes: float = 1e6 /
     )
 
 
-def test_what_a_run_reads_from_a_share_is_told_of_all_its_ranks() -> None:
+def test_what_a_run_reads_from_a_share_is_said_of_all_its_ranks() -> None:
     facts = elsewhere(reading((8, 8, 8, 8), is_shared=True))
     rate = shown_storage(facts, facts.ranks[0]).read
     assert rate is not None and not rate.is_limited

@@ -98,7 +98,7 @@ def test_the_slow_rank_is_named_with_its_host_and_what_differs() -> None:
     assert best.settings == {} and best.command is None
 
 
-def test_a_rank_that_computes_longer_is_told_from_one_whose_storage_is_slow() -> None:
+def test_a_rank_that_computes_longer_is_distinguished_from_one_whose_storage_is_slow() -> None:
     facts = ranks(5.0, 45.0)
     slow = facts.ranks[1]
     batches = replace(slow.batches, blocked_us=np.full(300, 5_000.0), cpu_us=np.full(300, 60_000.0))

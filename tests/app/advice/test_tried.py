@@ -28,9 +28,9 @@ def trial(tried: dict[str, Any], pace: float | None, *, search: int = 0, number:
 def tuned(*trials: Trial, kept: int | None = 2) -> RunFacts:
     """A run of two workers, which the loop waits for."""
     nothing = dict.fromkeys(Tuning.model_fields)
-    told = {"loader": "train", "rank": 0, "status": "kept", "began_with": settings(0), "kept": settings(kept or 0)}
+    search = {"loader": "train", "rank": 0, "status": "kept", "began_with": settings(0), "kept": settings(kept or 0)}
     counts = {"trial_steps": 90, "trial_us": 1, "lost_us": 0, "searches": 1, "lines": []}
-    tuning = Tuning.model_validate({**nothing, **told, **counts, "status_label": ""})
+    tuning = Tuning.model_validate({**nothing, **search, **counts, "status_label": ""})
     facts = made_run(
         wait_ms=30.0, work_ms=20.0, num_workers=2, load_cpu_ms=100.0, busy_cores=2.2, process_cores=0.2,
         workers_cores=2.0, queue_depth=0,
@@ -51,7 +51,7 @@ def test_what_was_not_tried_is_advised() -> None:
     assert of("num_workers", advised(tuned(NONE, TWO))).to == 4
 
 
-def test_what_was_tried_is_told_with_what_was_measured_instead() -> None:
+def test_what_was_tried_is_said_with_what_was_measured_instead() -> None:
     found = advised(tuned(NONE, TWO, trial(settings(4), 20.4, number=2)))
     assert "num_workers" not in changes(found)
     refusal = refused("num_workers", found)
@@ -74,7 +74,7 @@ def test_what_is_not_known_of_a_setting_does_not_speak_against_it(other: Trial) 
     assert of("num_workers", advised(tuned(NONE, TWO, other))).to == 4
 
 
-def test_a_search_that_ended_with_another_setting_than_the_one_in_use_tells_nothing() -> None:
+def test_a_search_that_ended_with_another_setting_than_the_one_in_use_shows_nothing() -> None:
     three = trial(settings(3), 20.0, kept=True)
     assert of("num_workers", advised(tuned(NONE, three, trial(settings(4), 20.4, number=2), kept=3))).to == 4
 
@@ -82,6 +82,6 @@ def test_a_search_that_ended_with_another_setting_than_the_one_in_use_tells_noth
 def test_a_refusal_says_what_was_tried_and_names_what_was_kept() -> None:
     refusal = refused("num_workers", advised(tuned(NONE, TWO, trial(settings(3), 10.0, number=2)), best=2))
     assert refusal.title == "More workers than the 2 that --tune kept"
-    told = "Tried by --tune, against what is in use: num_workers=3: × 0.50 (0.48–0.52). "
-    assert refusal.why.startswith(told), "that fewer were slower says nothing of more"
+    trials = "Tried by --tune, against what is in use: num_workers=3: × 0.50 (0.48–0.52). "
+    assert refusal.why.startswith(trials), "that fewer were slower says nothing of more"
     assert refusal.why.endswith("no other number of workers gains 5% or more.")

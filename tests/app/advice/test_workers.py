@@ -458,9 +458,9 @@ def test_samples_that_cost_next_to_nothing_are_fetched_by_the_batch() -> None:
 
 def test_samples_that_are_waited_for_one_by_one_are_not_called_work() -> None:
     computed, waited_for = (two_workers(load_cpu_ms=1.0, load_blocked_ms=ms) for ms in (0.0, 80.0))
-    told = [of("vectorize_getitem", recommended(facts, too_few_workers=0.3)).why for facts in (computed, waited_for)]
-    assert ["most of the work" in why for why in told] == [True, False]
-    assert "waited for by itself" in told[1]
+    reasons = [of("vectorize_getitem", recommended(facts, too_few_workers=0.3)).why for facts in (computed, waited_for)]
+    assert ["most of the work" in why for why in reasons] == [True, False]
+    assert "waited for by itself" in reasons[1]
 
 
 def test_a_slow_collate_function_is_named_with_its_share() -> None:
@@ -513,7 +513,7 @@ def test_a_sampler_that_is_slow_as_an_epoch_begins_gains_that() -> None:
     assert of("faster_sampler", recommended(facts, slow_sampler=0.3)).predicted_speedup == pytest.approx(1.2)
 
 
-def test_an_unsharded_dataset_is_told_to_share_out_whatever_binds_the_run() -> None:
+def test_an_unsharded_dataset_is_to_be_sharded_whatever_binds_the_run() -> None:
     facts = altered(two_workers(is_iterable=True), loader={"compared_batches": 60, "repeated_batches": 58})
     bounds: tuple[Bound, ...] = ("data", "compute")
     for bound in bounds:

@@ -101,7 +101,7 @@ class Desk:
         return self.store.alerts(None, 500, None).alerts[::-1]
 
     @property
-    def told(self) -> list[str]:
+    def titles(self) -> list[str]:
         return [each.message.title for each in self.log]
 
 

@@ -1,4 +1,4 @@
-"""Receivers of alerts: an HTTP server that answers as it is told, and a mail server."""
+"""Receivers of alerts: an HTTP server that answers as each test wants, and a mail server."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_who_views_reads_and_who_administers_a_project_changes_what_is_the_proje
     assert rule(own, of_vision).json()["project"] == "vision"
     assert [rule(own, of_all).status_code, rule(other, of_vision).status_code] == [404, 404]
     assert rule(own, of_vision, project="speech").status_code == 403
-    assert rule(root, of_vision).status_code == 409, "another project's runs are not told to this channel"
+    assert rule(root, of_vision).status_code == 409, "another project's runs are not reported to this channel"
     of_root = rule(root, of_all).json()["rule_id"]
     for path in (f"channels/{of_all}", f"rules/{of_root}"):
         assert own.delete(f"{ALERTS}/{path}").status_code == 404

@@ -48,14 +48,14 @@ def test_a_webhook_gets_signed_json_with_the_sentence_the_first_fix_and_the_link
     assert channel.secret is not None
     said = got.verified(channel.secret)
     assert said["type"] == "alert.raised"
-    told = said["data"]
-    assert told["title"] == "resnet waits for data 40% of its step time"
-    assert (told["sentence"], told["why"]) == ("The GPU waits for data 40% of every step.", "One worker loads.")
-    assert told["fix"] == {
+    data = said["data"]
+    assert data["title"] == "resnet waits for data 40% of its step time"
+    assert (data["sentence"], data["why"]) == ("The GPU waits for data 40% of every step.", "One worker loads.")
+    assert data["fix"] == {
         "title": "Use 4 workers", "gain": "× 1.50–1.70 of its speed, predicted", "predicted_speedup": 1.6,
         "low": 1.5, "high": 1.7, "evidence": ["Workers busy: 97%", "Loading one batch: 41.2 ms"],
     }  # fmt: skip
-    assert told["url"] == "https://underfed.example/runs/run-1"
+    assert data["url"] == "https://underfed.example/runs/run-1"
     assert got.headers["webhook-id"] == desk.log[0].alert_id
     with pytest.raises(WebhookVerificationError):
         got.verified(desk.channel(receiver.url, name="another").secret or "")

@@ -33,7 +33,7 @@ def settings(tmp_path: Path, database_url: str) -> Settings:
     return replace(settings_for(tmp_path), alerts=HERE, database_url=database_url)
 
 
-def test_a_run_that_is_judged_is_told_of_by_the_service_itself(settings: Settings, receiver: Receiver) -> None:
+def test_a_run_that_is_judged_is_reported_by_the_service_itself(settings: Settings, receiver: Receiver) -> None:
     application = create_app(settings, judge)
     try:
         alerting, store = application.parts.alerting, application.parts.store
@@ -65,7 +65,7 @@ def test_what_fails_in_alerts_stops_no_judgement(settings: Settings, monkeypatch
 
 
 @on_sqlite_alone
-def test_a_service_that_is_killed_after_it_looked_looks_again_and_tells_once(desk: Desk) -> None:
+def test_a_service_that_is_killed_after_it_looked_looks_again_and_reports_once(desk: Desk) -> None:
     desk.rule(desk.channel("http://127.0.0.1:9").channel_id)
     desk.judged()
     assert desk.store.unjudged() == ["run-1"], "it is noted as judged only after that"

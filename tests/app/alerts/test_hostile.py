@@ -186,7 +186,7 @@ def test_a_mail_server_that_misbehaves_is_left_in_time(
     assert desk.log[0].error == "the mail server did not answer within 0 s"
 
 
-def test_a_mail_server_that_says_nothing_is_told_so_where_the_sockets_timeout_comes_first(
+def test_a_mail_server_that_says_nothing_is_reported_so_where_the_sockets_timeout_comes_first(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a loaded host the thread that cuts the connection is late."""

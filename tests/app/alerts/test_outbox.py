@@ -84,7 +84,7 @@ def test_what_waits_for_one_channel_is_sent_one_after_the_other_without_a_pause(
 
 
 @on_sqlite_alone
-def test_while_one_receiver_hangs_others_are_told(
+def test_while_one_receiver_hangs_others_receive_theirs(
     desk: Desk, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sending_threads, "LOOK_S", 2 * PATIENCE_S)
@@ -171,8 +171,8 @@ def test_two_processes_that_send_from_one_database_send_nothing_twice(
 
 
 @on_postgresql_alone
-def test_two_services_to_which_both_ends_of_a_recording_come_tell_of_it_once(desk: Desk, database_url: str) -> None:
-    """The collector's own to one, and that of its spool to the other: which of them is told is for the database."""
+def test_two_services_to_which_both_ends_of_a_recording_come_report_it_once(desk: Desk, database_url: str) -> None:
+    """The collector's own to one, and that of its spool to the other: the database decides which is reported."""
     others = [Store(database_url, now=desk.clock) for _ in range(2)]
     try:
         for index in range(5):

@@ -1,4 +1,4 @@
-"""When people are told of a run, and when not: once a cause, after it lasted, not again soon, and when it is over."""
+"""When a run is reported, and when not: once a cause, after it lasted, not again soon, and when it is over."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ HOLDS: list[tuple[Condition, dict[str, Any], str, dict[str, Any]]] = [
 
 @on_sqlite_alone
 @pytest.mark.parametrize(("condition", "holds", "title", "clear"), HOLDS)
-def test_a_condition_that_holds_is_told_once_and_what_does_not_or_was_not_measured_never(
+def test_a_condition_that_holds_is_reported_once_and_what_does_not_or_was_not_measured_never(
     desk: Desk, condition: Condition, holds: dict[str, Any], title: str, clear: dict[str, Any]
 ) -> None:
     desk.rule(desk.channel(NOWHERE).channel_id, condition)
     for found in (UNKNOWN, clear, UNKNOWN, clear):
         desk.judged(**found)
         desk.advance(hours=3)
-    assert desk.told == []
+    assert desk.titles == []
     for _ in range(3):
         desk.judged(**holds)
         desk.advance(hours=3)
-    assert desk.told == [title]
+    assert desk.titles == [title]
 
 
 @on_sqlite_alone
@@ -78,11 +78,11 @@ def test_memory_that_is_not_sampled_any_more_has_not_recovered(desk: Desk) -> No
     for _ in range(3):
         desk.judged(**memory(None, "not_measured"))
         desk.advance(hours=1)
-    assert len(desk.told) == 1
+    assert len(desk.titles) == 1
     for _ in range(2):
         desk.judged(**memory(None))
         desk.advance(minutes=1)
-    assert desk.told[1:] == ["Recovered: resnet no longer runs out of memory"]
+    assert desk.titles[1:] == ["Recovered: resnet no longer runs out of memory"]
 
 
 def test_a_condition_has_to_last_and_time_that_was_not_measured_does_not_count(desk: Desk) -> None:
@@ -95,14 +95,14 @@ def test_a_condition_has_to_last_and_time_that_was_not_measured_does_not_count(d
     desk.advance(minutes=9)
     desk.judged()
     desk.restart()
-    assert desk.told == []
+    assert desk.titles == []
     desk.advance(minutes=1)
     desk.judged()
-    assert len(desk.told) == 1
+    assert len(desk.titles) == 1
 
 
 @on_sqlite_alone
-def test_another_cause_is_told_and_the_first_one_not_again(desk: Desk) -> None:
+def test_another_cause_is_reported_and_the_first_one_not_again(desk: Desk) -> None:
     desk.rule(desk.channel(NOWHERE).channel_id)
     for cause in ("no_workers", "storage_wait", "no_workers", "storage_wait"):
         desk.judged(causes=[made_cause(cause)])
@@ -118,9 +118,9 @@ def test_causes_that_take_turns_in_leading_send_one_message(desk: Desk) -> None:
         desk.advance(minutes=1)
         if minute % 7 == 0:
             desk.restart()
-    assert len(desk.told) == 1
+    assert len(desk.titles) == 1
     for _ in range(11):
-        assert len(desk.told) == 1, "another cause has to last, too"
+        assert len(desk.titles) == 1, "another cause has to last, too"
         desk.judged(causes=[made_cause("no_workers")])
         desk.advance(minutes=1)
     assert [each.message.cause for each in desk.log][1:] == ["no_workers"]
@@ -139,7 +139,7 @@ def test_no_sequence_of_causes_sends_one_twice_or_one_that_has_not_lasted(
     """Each span: what leads (``None``: the condition does not hold), for how many judgements, minutes apart."""
     rule = made_rule(for_us=HELD_MIN * MINUTE_US, cool_down_us=COOL_MIN * MINUTE_US)
     state, now = RuleState(), datetime(2026, 11, 24, tzinfo=timezone.utc)
-    told: dict[str, datetime] = {}
+    reported_at: dict[str, datetime] = {}
     stretch: set[str] = set()
     leads_since = holds_since = now
     before: str | None = None
@@ -152,21 +152,23 @@ def test_no_sequence_of_causes_sends_one_twice_or_one_that_has_not_lasted(
             holds_since = now
         before = subject
         reading = Reading(None if subject == "unknown" else holds, (subject or "",), "waits")
-        was_quiet = not state.is_raised and all(now - at >= COOL_MIN * MINUTE for at in told.values())
+        was_quiet = not state.is_raised and all(now - at >= COOL_MIN * MINUTE for at in reported_at.values())
         step = advance(rule, state, reading, now, has_ended=False)
         state = step.state
         if step.kind == "recovered":
             stretch.clear()
         has_lasted = holds and now - (holds_since if was_quiet else leads_since) >= HELD_MIN * MINUTE
-        is_told_of = subject in stretch or (subject in told and now - told[subject or ""] < COOL_MIN * MINUTE)
+        is_reported = subject in stretch or (
+            subject in reported_at and now - reported_at[subject or ""] < COOL_MIN * MINUTE
+        )
         if step.kind == "raised":
             assert subject is not None
             assert has_lasted
-            assert not is_told_of
-            told[subject] = now
+            assert not is_reported
+            reported_at[subject] = now
             stretch.add(subject)
         elif has_lasted and was_quiet:
-            assert is_told_of, "what lasted and was not told is told"
+            assert is_reported, "what lasted and was not reported is reported"
 
 
 def made_rule(**columns: Any) -> AlertRule:
@@ -177,7 +179,7 @@ def made_rule(**columns: Any) -> AlertRule:
     return AlertRule(**usual | columns)
 
 
-def test_more_ranks_than_a_rule_remembers_are_told_of_once() -> None:
+def test_more_ranks_than_a_rule_remembers_are_reported_once() -> None:
     many = Reading(True, tuple(str(rank) for rank in range(1_000)), "keep the others waiting")
     state, now, kinds = RuleState(), datetime(2026, 11, 24, tzinfo=timezone.utc), []
     for _ in range(5):
@@ -188,7 +190,7 @@ def test_more_ranks_than_a_rule_remembers_are_told_of_once() -> None:
 
 
 @on_sqlite_alone
-def test_what_recovers_and_comes_again_is_told_again_only_after_the_cool_down(desk: Desk) -> None:
+def test_what_recovers_and_comes_again_is_reported_again_only_after_the_cool_down(desk: Desk) -> None:
     desk.rule(desk.channel(NOWHERE).channel_id)
 
     def recover() -> None:
@@ -199,12 +201,12 @@ def test_what_recovers_and_comes_again_is_told_again_only_after_the_cool_down(de
     desk.judged()
     desk.judged(**FED)
     desk.judged()
-    assert len(desk.told) == 1, "a moment of rest is no recovery"
+    assert len(desk.titles) == 1, "a moment of rest is no recovery"
     recover()
-    assert desk.told[1:] == ["Recovered: resnet waits for data 1.0% of its step time"]
+    assert desk.titles[1:] == ["Recovered: resnet waits for data 1.0% of its step time"]
     desk.judged()
     recover()
-    assert len(desk.told) == 2, "within the cool-down neither is told"
+    assert len(desk.titles) == 2, "within the cool-down neither is reported"
     desk.judged()
     desk.advance(hours=1)
     desk.judged()
@@ -227,7 +229,7 @@ def test_a_run_that_ends_has_not_recovered_and_waits_for_nothing(desk: Desk) -> 
 
 
 @pytest.mark.parametrize(("condition", "first", "then"), [("data_bound", {}, FED), ("verdict_changed", FED, {})])
-def test_the_end_of_a_recording_that_arrives_again_tells_nothing_again(
+def test_the_end_of_a_recording_that_arrives_again_reports_nothing_again(
     desk: Desk, condition: Condition, first: dict[str, Any], then: dict[str, Any]
 ) -> None:
     """As from a spool that is sent hours after the collector's own end: a run that is over did not fall back."""
@@ -235,17 +237,17 @@ def test_the_end_of_a_recording_that_arrives_again_tells_nothing_again(
     for found in (first, then, then, first):
         desk.judged(**found)
         desk.advance(minutes=1)
-    told = [each.message.kind for each in desk.log]
+    kinds = [each.message.kind for each in desk.log]
     desk.judged(status="finished")
     for found in (FED, {}, FED, {}):
         desk.advance(hours=2)
         desk.store.save_diagnosis(made_diagnosis(**found, status="finished"))
         desk.alerting.watcher("run-1")
-    assert [each.message.kind for each in desk.log] == told
+    assert [each.message.kind for each in desk.log] == kinds
 
 
 @on_sqlite_alone
-def test_what_was_told_of_an_ended_run_is_not_taken_back(desk: Desk) -> None:
+def test_what_was_reported_of_an_ended_run_is_not_taken_back(desk: Desk) -> None:
     rule, now = desk.rule(desk.channel(NOWHERE).channel_id), desk.clock.now
     raised, rests = RuleState(is_raised=True, clear_at=now - timedelta(hours=1)), Reading(False)
     kinds = [advance(rule, raised, rests, now, has_ended=ended).kind for ended in (False, True)]
@@ -259,11 +261,11 @@ def test_a_verdict_has_to_last_before_it_is_a_change_and_the_first_is_none(desk:
     for found in (FED, FED, {}, FED, UNKNOWN, {}):
         desk.judged(**found)
         desk.advance(minutes=4)
-    assert desk.told == []
+    assert desk.titles == []
     desk.advance(minutes=1)
     desk.judged()
     desk.judged()
-    assert desk.told == ["resnet was compute-bound, is data-bound now"]
+    assert desk.titles == ["resnet was compute-bound, is data-bound now"]
 
 
 @on_sqlite_alone
@@ -284,11 +286,11 @@ def test_a_rule_is_about_the_runs_of_its_project_and_user_that_were_seen_since_i
 
 
 @on_sqlite_alone
-def test_what_an_agent_sends_days_after_its_run_ended_is_told_to_nobody(desk: Desk) -> None:
+def test_what_an_agent_sends_days_after_its_run_ended_is_reported_to_nobody(desk: Desk) -> None:
     desk.rule(desk.channel(NOWHERE).channel_id, "hours_lost")
     desk.advance(days=2)
     desk.judged(hours_lost=20.0, status="finished")
-    assert desk.told == []
+    assert desk.titles == []
 
 
 @pytest.mark.sql
@@ -301,16 +303,16 @@ def test_a_host_from_which_nothing_comes_is_offline_and_reports_again(desk: Desk
     desk.restart()
     desk.advance(seconds=59)
     desk.alerting.watcher.look_again()
-    assert desk.told == []
+    assert desk.titles == []
     desk.advance(seconds=1)
     for _ in range(3):
         desk.alerting.watcher.look_again()
         desk.advance(hours=3)
-    assert desk.told == ["resnet host node-1 is offline"]
+    assert desk.titles == ["resnet host node-1 is offline"]
     for _ in range(2):
         desk.judged()
         desk.advance(seconds=60)
-    assert desk.told[1:] == ["Recovered: resnet all its hosts report"]
+    assert desk.titles[1:] == ["Recovered: resnet all its hosts report"]
 
 
 @on_sqlite_alone
@@ -320,7 +322,7 @@ def test_a_host_that_another_run_reports_from_is_not_offline(desk: Desk) -> None
     desk.advance(seconds=31)
     desk.judged("other")
     desk.alerting.watcher("run-1")
-    assert desk.told == []
+    assert desk.titles == []
 
 
 @on_sqlite_alone
@@ -331,7 +333,7 @@ def test_of_several_hosts_the_silent_one_is_offline_while_the_run_goes_on(desk: 
         desk.judged()
         desk.advance(seconds=10)
     desk.judged()
-    assert desk.told == ["resnet host node-2 is offline"]
+    assert desk.titles == ["resnet host node-2 is offline"]
     for index in range(1, 9):
         post(desk.store, [made_window(index, rank=1)])
         desk.judged()
@@ -357,8 +359,8 @@ def test_a_clock_that_jumps_neither_calls_a_host_offline_nor_silences_a_rule(des
 
 
 @pytest.mark.parametrize("is_known", [False, True])
-def test_two_processes_that_look_at_one_run_tell_of_it_once(desk: Desk, is_known: bool) -> None:
-    """``is_known``: the rule knows something of the run already, and what is told is that it recovered."""
+def test_two_processes_that_look_at_one_run_report_it_once(desk: Desk, is_known: bool) -> None:
+    """``is_known``: the rule knows something of the run already, and what is reported is that it recovered."""
     desk.rule(desk.channel(NOWHERE).channel_id)
     if is_known:
         desk.judged()

@@ -98,7 +98,7 @@ def ask(client: TestClient, method: str, path: str, run_id: str, project: str, /
 @pytest.mark.sql
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
 @pytest.mark.reads
-def test_no_route_tells_a_projects_token_of_another_project(bound: TestClient, path: str, method: str) -> None:
+def test_no_route_shows_a_projects_token_another_project(bound: TestClient, path: str, method: str) -> None:
     for query in ({}, {"run_id": "hidden-run"}, {"project": "hidden-project"}):
         answer = ask(bound, method, path, "hidden-run", "hidden-project", **query)
         # The refusal repeats the requested id, and nothing else.
@@ -177,9 +177,9 @@ def test_a_run_that_names_advice_of_another_project_is_not_paired_with_it(applic
     assert found.ledger == []
 
 
-@pytest.mark.parametrize(("later", "earlier", "is_told"), [("ours", "ours", True), ("ours", "theirs", False)])
-def test_a_proof_is_told_where_both_of_its_runs_are_the_projects(
-    application: Application, later: str, earlier: str, is_told: bool
+@pytest.mark.parametrize(("later", "earlier", "is_shown"), [("ours", "ours", True), ("ours", "theirs", False)])
+def test_a_proof_is_shown_where_both_of_its_runs_are_the_projects(
+    application: Application, later: str, earlier: str, is_shown: bool
 ) -> None:
     store = application.parts.store
     for run_id, project in (("ours", "vision"), ("theirs", "speech")):
@@ -187,4 +187,4 @@ def test_a_proof_is_told_where_both_of_its_runs_are_the_projects(
     entry = made_entry(later, 1.5).model_copy(update={"advice_of": earlier})
     store.save_diagnosis(made_diagnosis("ours", ledger=[entry]))
     reader = visitor(application, make_token(application, "view", project="vision")["token"])
-    assert len(reader.get("/api/v1/runs/ours/diagnosis").json()["ledger"]) == is_told
+    assert len(reader.get("/api/v1/runs/ours/diagnosis").json()["ledger"]) == is_shown

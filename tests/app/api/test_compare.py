@@ -46,7 +46,7 @@ def ask(client: TestClient, *run_ids: str) -> Comparison:
 
 @pytest.mark.usefixtures("three")
 @pytest.mark.reads
-def test_runs_are_told_against_the_first(client: TestClient) -> None:
+def test_runs_are_compared_with_the_first(client: TestClient) -> None:
     found = ask(client, "run-2", "run-1", "run-3")
     assert [run.run.run_id for run in found.runs] == ["run-2", "run-1", "run-3"]
     assert found.runs[0].speed is None
@@ -57,11 +57,11 @@ def test_runs_are_told_against_the_first(client: TestClient) -> None:
 
 @pytest.mark.reads
 def test_the_figures_are_those_of_the_verdict_where_the_steps_are(client: TestClient, three: Store) -> None:
-    told = ask(client, "run-1", "run-2").runs[0].anatomy
+    anatomy_of_run = ask(client, "run-1", "run-2").runs[0].anatomy
     verdict = three.diagnosis("run-1")
-    assert told and verdict and verdict.anatomy
-    assert told.data_wait_us == pytest.approx(verdict.anatomy.data_wait_us, rel=0.02)
-    assert told.step_us == pytest.approx(verdict.anatomy.step_us, rel=0.02)
+    assert anatomy_of_run and verdict and verdict.anatomy
+    assert anatomy_of_run.data_wait_us == pytest.approx(verdict.anatomy.data_wait_us, rel=0.02)
+    assert anatomy_of_run.step_us == pytest.approx(verdict.anatomy.step_us, rel=0.02)
 
 
 def test_functions_are_compared_in_the_time_that_a_step_takes_to_load(client: TestClient, store: Store) -> None:
@@ -114,9 +114,9 @@ def test_the_rank_that_a_verdict_is_of_is_the_one_compared(client: TestClient, s
     post(store, made_stream(20, run_id="run-2"))
     for run_id in ("run-1", "run-2"):
         Diagnoser()(store, run_id)
-    told, verdict = ask(client, "run-1", "run-2").runs[0].anatomy, store.diagnosis("run-1")
-    assert told and verdict and verdict.anatomy
-    assert told.step_us == pytest.approx(verdict.anatomy.step_us, rel=0.02)
+    anatomy_of_run, verdict = ask(client, "run-1", "run-2").runs[0].anatomy, store.diagnosis("run-1")
+    assert anatomy_of_run and verdict and verdict.anatomy
+    assert anatomy_of_run.step_us == pytest.approx(verdict.anatomy.step_us, rel=0.02)
 
 
 def test_steps_that_retention_deleted_are_the_reason(client: TestClient, store: Store) -> None:

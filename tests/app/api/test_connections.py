@@ -411,14 +411,14 @@ def test_a_service_that_is_full_says_so_and_recovers(application: Application, a
 
 
 def test_one_address_of_the_network_has_no_more_than_half() -> None:
-    told = read_settings(["--proxy-address", "10.0.0.0/8"], {})
-    counted = connections.Connections(10, told.proxy_addresses, Counters())
+    settings = read_settings(["--proxy-address", "10.0.0.0/8"], {})
+    counted = connections.Connections(10, settings.proxy_addresses, Counters())
     assert [counted.admit("192.0.2.1") is None for _ in range(6)] == [True] * 5 + [False]
     assert counted.admit("192.0.2.2") is None
     counted.release("192.0.2.1")
     assert counted.admit("192.0.2.1") is None
     for address in ("127.0.0.1", "10.0.0.1"):
-        speaking = connections.Connections(10, told.proxy_addresses, Counters())
+        speaking = connections.Connections(10, settings.proxy_addresses, Counters())
         assert [speaking.admit(address) is None for _ in range(11)] == [True] * 10 + [False]
 
 

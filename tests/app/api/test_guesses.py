@@ -82,7 +82,7 @@ def test_a_chosen_token_that_was_never_used_from_there_waits_too(application: Ap
     assert agent.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 200
     guess(application, "10.0.0.1")
     guess(application, "10.0.0.2")
-    assert visitor.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 429, "whether it is right is not told"
+    assert visitor.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 429, "whether it is right is not said"
     assert agent.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 200, "agents behind the address go on"
     assert colleague.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 200
     clock.now += 5.0
@@ -169,8 +169,8 @@ def test_a_token_that_can_be_guessed_is_refused_at_the_start(token: str) -> None
 @pytest.mark.parametrize("forwarded", ["198.51.100.7:4711", "[2001:db8::7]:4711", '"198.51.100.7"', "unknown", ""])
 def test_behind_a_proxy_a_client_is_one_whatever_port_it_comes_from(tmp_path: Path, forwarded: str) -> None:
     """One key for each real client, and the proxy's own where it names none."""
-    told = read_settings(["--proxy-address", "10.0.0.0/8"], {})
-    opened = create_app(replace(settings_for(tmp_path, token=ROOT), proxy_addresses=told.proxy_addresses))
+    settings = read_settings(["--proxy-address", "10.0.0.0/8"], {})
+    opened = create_app(replace(settings_for(tmp_path, token=ROOT), proxy_addresses=settings.proxy_addresses))
     statuses = []
     for number in range(AT_ONCE + 1):
         named = forwarded.replace("4711", str(5_000 + number)).replace("unknown", f"unknown-{number}")

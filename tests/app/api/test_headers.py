@@ -97,9 +97,9 @@ def test_a_nul_in_the_address_is_refused(client: TestClient, path: str) -> None:
 
 def test_a_body_larger_than_any_write_is_not_read_to_its_end(client: TestClient) -> None:
     headers = {"Content-Type": "application/json"}
-    told = client.patch("/api/v1/runs/x", content=bytes(5 * 2**20), headers=headers)
-    untold = client.patch("/api/v1/runs/x", content=iter([bytes(2**20)] * 5), headers=headers)
-    for answer in (told, untold):
+    with_length = client.patch("/api/v1/runs/x", content=bytes(5 * 2**20), headers=headers)
+    without_length = client.patch("/api/v1/runs/x", content=iter([bytes(2**20)] * 5), headers=headers)
+    for answer in (with_length, without_length):
         assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
 
 
@@ -108,7 +108,7 @@ def test_answers_of_the_api_are_not_cached(client: TestClient, path: str) -> Non
     assert client.get(path).headers["cache-control"] == "no-store"
 
 
-def test_over_tls_a_browser_is_told_to_stay_there(application: Application) -> None:
+def test_over_tls_a_browser_has_to_stay_there(application: Application) -> None:
     secure = TestClient(application, base_url="https://localhost").get("/api/v1/service")
     assert secure.headers["strict-transport-security"] == "max-age=31536000"
     assert "strict-transport-security" not in TestClient(application, base_url="http://localhost").get("/").headers

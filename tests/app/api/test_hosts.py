@@ -21,7 +21,7 @@ def ask(client: TestClient, **query: str) -> HostsPage:
     return HostsPage.model_validate(response.json())
 
 
-def test_hosts_are_listed_without_history_and_told_one_by_one_with_it(client: TestClient, store: Store) -> None:
+def test_hosts_are_listed_without_history_and_shown_one_by_one_with_it(client: TestClient, store: Store) -> None:
     post(store, made_samples("a"))
     post(store, made_samples("b", hostname="node-2"))
     page = ask(client)
@@ -74,7 +74,7 @@ def test_a_run_shows_the_traffic_of_its_host_and_its_own_cores(client: TestClien
     assert written.missing == "not measured"
 
 
-def test_why_a_host_has_no_disks_is_told(client: TestClient, store: Store) -> None:
+def test_why_a_host_has_no_disks_is_said(client: TestClient, store: Store) -> None:
     post(store, made_samples("a", not_measured={"disks": "no disk of this host can be seen from here"}))
     response = client.get("/api/v1/runs/a/series", params={"metric": "disk_written_bytes_per_s"})
     assert response.json()["series"][0]["missing"] == "no disk of this host can be seen from here"

@@ -65,7 +65,7 @@ def test_stacks_are_handed_out_for_a_flame_graph(client: TestClient, store: Stor
     assert (first.samples, sum(stack.samples for stack in page.stacks)) == (60, 100)
 
 
-def test_code_of_the_project_is_told_from_that_of_packages(client: TestClient, store: Store) -> None:
+def test_code_of_the_project_is_distinguished_from_that_of_packages(client: TestClient, store: Store) -> None:
     frames = [{**FRAMES[0], "is_own": True}, *FRAMES[1:]]
     post(store, [made_window(0, stacks=[seen(frames=frames)])])
     page = shown(client)
@@ -80,15 +80,15 @@ def test_what_is_seen_rarely_in_many_ranks_is_counted(
 ) -> None:
     monkeypatch.setattr("underfed_server.api.served_hotspots.MOST_STACKS", 2)
     post(store, [made_window(0, stacks=[seen()])])
-    told = [(stack.stage, len(stack.frames), stack.samples) for stack in shown(client).stacks]
-    assert told == [("getitem", 2, 60), ("getitem", 1, 25), ("collate", 0, 10), ("other", 0, 5)]
+    stacks = [(stack.stage, len(stack.frames), stack.samples) for stack in shown(client).stacks]
+    assert stacks == [("getitem", 2, 60), ("getitem", 1, 25), ("collate", 0, 10), ("other", 0, 5)]
 
 
-def test_that_another_line_takes_the_time_since_the_middle_is_told(client: TestClient, store: Store) -> None:
-    told = seen(resizing=300, reading=300, collating=0, other=0)
-    for stack, earlier in zip(told["stacks"], (300, 20, 0, 0), strict=True):
+def test_that_another_line_takes_the_time_since_the_middle_is_said(client: TestClient, store: Store) -> None:
+    looks = seen(resizing=300, reading=300, collating=0, other=0)
+    for stack, earlier in zip(looks["stacks"], (300, 20, 0, 0), strict=True):
         stack["earlier"] = evenly(earlier)
-    post(store, [made_window(0, rank=rank, stacks=[told]) for rank in range(2)])
+    post(store, [made_window(0, rank=rank, stacks=[looks]) for rank in range(2)])
     page = shown(client)
     assert page.change is not None and "took 94% until about half of the time, and 0% since" in page.change
     diagnosis = Diagnosis.model_validate(client.get("/api/v1/runs/run-1/diagnosis?loader=train").json())
@@ -167,7 +167,7 @@ def test_a_slow_sample_is_shown_once_though_its_file_was_not_seen_each_time(clie
     assert slowest == [(1_600_000, 137, "scans/0137.raw", 60_000_000), (900_000, None, None, None)]
 
 
-def test_what_loading_was_seen_to_do_is_not_told_of_the_step(client: TestClient, store: Store) -> None:
+def test_what_loading_was_seen_to_do_is_not_said_of_the_step(client: TestClient, store: Store) -> None:
     size = {"decoded_width": 4000, "decoded_height": 3000, "used_width": 224, "used_height": 224, "count": 61}
     slow = {"index": 7, "load_us": 900_000}
     post(store, [made_window(0, stacks=[seen(slow_samples=[slow], picture_sizes=[size])])])
@@ -228,7 +228,7 @@ def cleaning(unsure: int, sure: int) -> dict[str, Any]:
     (90, "re.sub or what precedes it at data.py:38–41, in Texts.__getitem__", (38, 41)),
     (10, "re.sub at data.py:41, in Texts.__getitem__", None),
 ])  # fmt: skip
-def test_lines_that_cannot_be_told_apart_are_named_together(
+def test_lines_that_cannot_be_distinguished_are_named_together(
     client: TestClient, store: Store, unsure: int, sentence: str, lines: tuple[int, int] | None
 ) -> None:
     post(store, [made_window(0, rank=rank, stacks=[cleaning(unsure, 100 - unsure)]) for rank in range(2)])
@@ -252,7 +252,7 @@ def test_a_line_that_calls_a_function_of_python_is_sure_whatever_is_not_within(
 
 
 @pytest.mark.sql
-def test_sizes_of_pictures_and_looks_at_the_agent_are_told(client: TestClient, store: Store) -> None:
+def test_sizes_of_pictures_and_looks_at_the_agent_are_shown(client: TestClient, store: Store) -> None:
     size = {"decoded_width": 4000, "decoded_height": 3000, "used_width": 224, "used_height": 224, "count": 61}
     post(store, [made_window(0, stacks=[seen(picture_sizes=[size], agent_samples=25)])])
     post(store, [made_window(0, rank=1, stacks=[seen(picture_sizes=[size])])])
@@ -328,7 +328,7 @@ def test_stacks_of_many_ranks_rest_while_their_run_goes_on(store: Store, merged:
     now_ns = REST_NS
     assert (looks(), len(merged)) == (100 * RESTED_RANKS + 340, 2)
     post(store, [made_window(1, rank=3, stacks=[seen(resizing=400)])])
-    assert looks("finished") == 100 * RESTED_RANKS + 680, "what it ended with is told at once"
+    assert looks("finished") == 100 * RESTED_RANKS + 680, "what it ended with is shown at once"
 
 
 def test_a_bounded_number_of_bytes_is_kept(

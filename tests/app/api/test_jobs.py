@@ -41,10 +41,10 @@ def test_a_history_says_what_changed_from_try_to_try(client: TestClient, store: 
     add(store, "third", 3, config={"lr": 0.2}, workers=4, torch_version="2.14.0")
     history = RunHistory.model_validate(client.get("/api/v1/runs/second/history").json())
     assert ([run.run_id for run in history.runs], history.job) == (["first", "second", "third"], "resnet")
-    told = [[(each.group, each.name, each.before, each.after) for each in run.changed] for run in history.runs]
-    assert told[:2] == [[], [("loader", "num_workers", 0, 4)]], "a version that is not known may be the same"
-    assert ("config", "lr", 0.1, 0.2) in told[2]
-    assert ("software", "torch", "2.13.0", "2.14.0") in told[2]
+    changes = [[(each.group, each.name, each.before, each.after) for each in run.changed] for run in history.runs]
+    assert changes[:2] == [[], [("loader", "num_workers", 0, 4)]], "a version that is not known may be the same"
+    assert ("config", "lr", 0.1, 0.2) in changes[2]
+    assert ("software", "torch", "2.13.0", "2.14.0") in changes[2]
     assert client.get("/api/v1/runs/nobody/history").status_code == 404
     shorter = client.get("/api/v1/runs/second/history?limit=2").json()["runs"]
     assert [run["run_id"] for run in shorter] == ["second", "third"]
@@ -64,7 +64,7 @@ def test_jobs_and_their_runs_are_listed_with_the_columns_that_are_asked_for(clie
     ]
 
 
-def test_deleted_runs_are_listed_and_told_of_until_they_are_restored(client: TestClient, store: Store) -> None:
+def test_deleted_runs_are_listed_until_they_are_restored(client: TestClient, store: Store) -> None:
     add(store, "first", 1)
     client.delete("/api/v1/runs/first")
     (deleted,) = client.get("/api/v1/runs?deleted=true").json()["runs"]

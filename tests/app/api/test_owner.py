@@ -227,7 +227,7 @@ needs_nginx = pytest.mark.skipif(not Path("/usr/sbin/nginx").exists(), reason="n
 
 @needs_nginx
 def test_through_a_bare_proxy_pass_nobody_becomes_an_administrator(service: Service, tmp_path: Path) -> None:
-    """nginx by default names the service as the host and says not whom it speaks for: it cannot be told apart."""
+    """nginx by default names the service as the host and says not whom it speaks for: the two are indistinguishable."""
     with nginx(tmp_path, service.address) as proxied:
         assert ask(proxied, "/api/v1/runs").status == 200
         for path in ("/api/v1/tokens", "/api/v1/projects/x/retention", "/api/v1/runs/x/restore"):
@@ -253,8 +253,8 @@ def test_with_proxy_address_everybody_behind_it_needs_a_token(tmp_path: Path) ->
     root = "the-token-that-the-service-was-started-with"
     groups = tmp_path / "groups.json"
     groups.write_text('{"vision": {"vision": "edit"}, "operators": {"*": "admin"}}')
-    told = ("--proxy-address", "127.0.0.1", "--proxy-user-header", "X-Forwarded-User", "--proxy-groups", str(groups))
-    guarded = start_service(tmp_path / "underfed.db", *told, UNDERFED_TOKEN=root)
+    flags = ("--proxy-address", "127.0.0.1", "--proxy-user-header", "X-Forwarded-User", "--proxy-groups", str(groups))
+    guarded = start_service(tmp_path / "underfed.db", *flags, UNDERFED_TOKEN=root)
     try:
         said = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;"
         with nginx(tmp_path, guarded.address, said) as proxied:

@@ -23,9 +23,9 @@ USER = {"X-Forwarded-User": "ada"}
 
 @pytest.fixture
 def application(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Application]:
-    told = read_settings([*ARGUMENTS, *getattr(request, "param", [])], {})
-    chosen = replace(settings_for(tmp_path, token=ROOT), proxy_addresses=told.proxy_addresses,
-                     proxy_user_header=told.proxy_user_header, proxy_scopes=told.proxy_scopes)  # fmt: skip
+    read = read_settings([*ARGUMENTS, *getattr(request, "param", [])], {})
+    chosen = replace(settings_for(tmp_path, token=ROOT), proxy_addresses=read.proxy_addresses,
+                     proxy_user_header=read.proxy_user_header, proxy_scopes=read.proxy_scopes)  # fmt: skip
     opened = create_app(chosen)
     yield opened
     opened.close()
@@ -65,7 +65,7 @@ def test_people_may_be_given_more(application: Application) -> None:
 
 
 @pytest.mark.parametrize("application", [["--proxy-scope", "admin"]], indirect=True)
-def test_what_people_change_is_told_by_the_name_that_the_proxy_gives(application: Application) -> None:
+def test_what_people_change_is_recorded_by_the_name_that_the_proxy_gives(application: Application) -> None:
     asked = client(application, "10.2.3.4", **USER)
     asked.post("/api/v1/views", json={"name": "slow", "query": ""})
     (entry,) = asked.get("/api/v1/audit").json()["entries"]
@@ -100,7 +100,7 @@ def test_a_session_that_has_ended_leaves_the_proxys_word(application: Applicatio
     assert client(application, "10.2.3.4", **USER, **cookie).get("/api/v1/runs").status_code == 200
 
 
-def test_behind_tls_the_cookie_is_secure_and_browsers_are_told_to_stay(application: Application) -> None:
+def test_behind_tls_the_cookie_is_secure_and_browsers_have_to_stay(application: Application) -> None:
     behind = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "underfed.example"}
     asked = client(application, "10.2.3.4", **behind)
     signed_in = asked.post("/api/v1/session", json={"token": ROOT})
@@ -137,8 +137,8 @@ def test_limits_are_those_of_whoever_stands_behind_the_proxy(
 
 
 def test_a_local_service_behind_a_proxy_is_not_open(tmp_path: Path) -> None:
-    told = read_settings(["--proxy-address", "127.0.0.1"], {})
-    opened = create_app(replace(settings_for(tmp_path), proxy_addresses=told.proxy_addresses))
+    read = read_settings(["--proxy-address", "127.0.0.1"], {})
+    opened = create_app(replace(settings_for(tmp_path), proxy_addresses=read.proxy_addresses))
     assert opened.new_token is not None
     assert client(opened, "127.0.0.1").get("/api/v1/runs").status_code == 401
     opened.close()
@@ -146,8 +146,8 @@ def test_a_local_service_behind_a_proxy_is_not_open(tmp_path: Path) -> None:
 
 def test_variables_say_the_same_and_arguments_win() -> None:
     environ = {"UNDERFED_PROXY_ADDRESS": "10.0.0.0/8", "UNDERFED_PROXY_USER_HEADER": "X-User"}
-    told = read_settings([], environ)
-    assert ([str(each) for each in told.proxy_addresses], told.proxy_user_header) == (["10.0.0.0/8"], "X-User")
+    settings = read_settings([], environ)
+    assert ([str(each) for each in settings.proxy_addresses], settings.proxy_user_header) == (["10.0.0.0/8"], "X-User")
     assert read_settings(["--proxy-user-header", "Remote-User"], environ).proxy_user_header == "Remote-User"
 
 

@@ -31,11 +31,11 @@ READS = ("/api/v1/runs", "/api/v1/projects", "/api/v1/team", "/api/v1/hosts", "/
 def settings_with(directory: Path, *arguments: str, **files: Any) -> Settings:
     path = directory / "groups.json"
     path.write_text(json.dumps(GROUPS))
-    told = read_settings([*PROXY, "--proxy-groups", str(path), *arguments], {})
+    read = read_settings([*PROXY, "--proxy-groups", str(path), *arguments], {})
     return replace(
-        settings_for(directory, token=ROOT), proxy_addresses=told.proxy_addresses,
-        proxy_user_header=told.proxy_user_header, proxy_scopes=told.proxy_scopes, proxy_groups=told.proxy_groups,
-        proxy_groups_header=told.proxy_groups_header,
+        settings_for(directory, token=ROOT), proxy_addresses=read.proxy_addresses,
+        proxy_user_header=read.proxy_user_header, proxy_scopes=read.proxy_scopes, proxy_groups=read.proxy_groups,
+        proxy_groups_header=read.proxy_groups_header,
     )  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def test_groups_count_from_the_proxy_alone_and_with_a_name(application: Applicat
 
 @pytest.mark.parametrize("header", ["X-Forwarded-Groups", "X-Forwarded-User"])
 def test_a_header_that_comes_twice_is_refused(application: Application, header: str) -> None:
-    """The client's own line beside the proxy's: which is whose cannot be told."""
+    """The client's own line beside the proxy's: which is whose is not known."""
     client = TestClient(application, base_url="http://underfed.example", client=("10.2.3.4", 1))
     said = [("X-Forwarded-User", "ada"), ("X-Forwarded-Groups", "vision"), (header, "operators")]
     refused = client.get("/api/v1/runs", headers=said)
@@ -199,7 +199,7 @@ def test_the_scope_of_all_is_none_unless_it_is_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "said"),
     [
         ("", "Expecting value"),
         ("[]", "names no group"),
@@ -221,17 +221,17 @@ def test_the_scope_of_all_is_none_unless_it_is_given(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_cannot_be_understood_keeps_the_service_from_starting(
-    tmp_path: Path, text: str | bytes, told: str
+    tmp_path: Path, text: str | bytes, said: str
 ) -> None:
     path = tmp_path / "groups.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(SettingsError) as caught:
         read_settings([*PROXY, "--proxy-groups", str(path)], {})
-    assert told in str(caught.value)
+    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "said"),
     [
         ([*PROXY, "--proxy-groups", "/nowhere.json"], "cannot be read: No such file"),
         ([*PROXY[:2], "--proxy-groups", "x"], "needs --proxy-user-header"),
@@ -239,6 +239,6 @@ def test_a_file_that_cannot_be_understood_keeps_the_service_from_starting(
         ([*PROXY, "--proxy-groups", "x", "--proxy-groups-header", "X Groups"], "name of a header"),
     ],
 )
-def test_settings_that_do_not_belong_together_are_refused(arguments: list[str], told: str) -> None:
-    with pytest.raises(SettingsError, match=told):
+def test_settings_that_do_not_belong_together_are_refused(arguments: list[str], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
         read_settings(arguments, {})

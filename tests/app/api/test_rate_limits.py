@@ -150,14 +150,14 @@ def test_one_token_that_sends_too_much_leaves_the_others_alone(slow: Application
     assert visitor(slow, eager).get("/api/v1/runs").status_code == 200
 
 
-def test_agents_are_told_to_come_later(slow: Application) -> None:
+def test_agents_have_to_come_later(slow: Application) -> None:
     sender = visitor(slow, make_token(slow, "ingest")["token"])
     answers = [sender.post("/api/v1/ingest", content=posted(made_window(0)), headers=JSON) for _ in range(AT_ONCE + 1)]
     assert [answer.status_code for answer in answers] == [200] * AT_ONCE + [429]
     assert answers[-1].json()["error"]["code"] == "too_many_requests"
 
 
-def test_bytes_count_also_where_no_header_tells_them(tmp_path: Path, clock: FakeClock) -> None:
+def test_bytes_count_also_where_no_header_states_them(tmp_path: Path, clock: FakeClock) -> None:
     opened = limited(tmp_path, clock, requests_per_s=1e6, bytes_per_s=100_000.0)
     sender = visitor(opened, ROOT)
     body = posted(made_window(0, note="x" * 450_000))
@@ -166,7 +166,7 @@ def test_bytes_count_also_where_no_header_tells_them(tmp_path: Path, clock: Fake
     opened.close()
 
 
-def test_where_nobody_has_a_token_addresses_are_told_apart(tmp_path: Path, clock: FakeClock) -> None:
+def test_where_nobody_has_a_token_addresses_are_distinguished(tmp_path: Path, clock: FakeClock) -> None:
     opened = limited(tmp_path, clock, token=None)
     one, other = (
         TestClient(opened, base_url="http://127.0.0.1:7077", client=(address, 1)) for address in ("127.0.0.1", "::1")

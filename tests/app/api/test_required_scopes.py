@@ -68,7 +68,7 @@ def opening(tmp_path_factory: pytest.TempPathFactory) -> Opening:
 
 
 def ask(client: TestClient, path: str, method: str) -> Any:
-    """Of things that do not exist: whoever may do it is told so."""
+    """Of things that do not exist: whoever may do it is answered so."""
     body: dict[str, Any] = {} if method == "get" else {"content": b"{}", "headers": JSON}
     return client.request(method, path.replace("{", "").replace("}", ""), **body)
 
@@ -98,7 +98,7 @@ def test_a_route_is_for_those_who_have_its_scope_and_for_nobody_else(
         scope = expected(path, method)
         answer = ask(client, path, method)
         if scope is None or held in GIVEN_BY[scope]:  # type: ignore[index]
-            # A body without its fields is told from one that is not wanted.
+            # A body without its fields is distinguished from one that is not wanted.
             assert answer.status_code not in (401, 403), (path, method, answer.text)
         else:
             error = answer.json()["error"]
@@ -106,7 +106,7 @@ def test_a_route_is_for_those_who_have_its_scope_and_for_nobody_else(
 
 
 @pytest.mark.reads
-def test_nobody_is_told_anything_but_that_a_token_is_needed(application: Application) -> None:
+def test_without_a_token_the_only_answer_is_that_one_is_needed(application: Application) -> None:
     client = visitor(application)
     for path, method in ROUTES:
         answer = ask(client, path, method)

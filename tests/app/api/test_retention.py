@@ -52,7 +52,7 @@ def test_a_projects_policy_is_stored_whole(client: TestClient) -> None:
 
 
 @pytest.mark.sql
-def test_what_becomes_of_whole_runs_is_told_before_it_is_set(client: TestClient, store: Store) -> None:
+def test_what_becomes_of_whole_runs_is_shown_before_it_is_set(client: TestClient, store: Store) -> None:
     ended(store)
     age = {"last_seen_at": store.now() - timedelta(days=40)}
     store.write(lambda connection: connection.execute(update(tables.run).values(**age)))

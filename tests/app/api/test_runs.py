@@ -187,7 +187,7 @@ def test_a_timeline_of_slow_steps_is_longer(client: TestClient, store: Store) ->
 
 
 @pytest.mark.reads
-def test_workers_are_told_apart_with_what_their_time_went_on(client: TestClient, recorded: Store) -> None:
+def test_workers_are_listed_with_what_their_time_went_on(client: TestClient, recorded: Store) -> None:
     page = WorkersPage.model_validate(client.get("/api/v1/runs/run-1/workers").json())
     assert [(each.worker, each.batches) for each in page.workers] == [(0, 1_000), (1, 1_000)]
     batches, steps = recorded.batches("run-1", 0, "train"), recorded.steps("run-1", 0, "train")

@@ -97,7 +97,7 @@ def test_what_was_not_measured_says_why(client: TestClient, store: Store) -> Non
     assert one(client, "metric=step_us&rank=3").missing == "nothing was recorded here"
 
 
-def test_a_reason_told_with_the_loader_is_given_too(client: TestClient, store: Store) -> None:
+def test_a_reason_sent_with_the_loader_is_given_too(client: TestClient, store: Store) -> None:
     loader = {"loader": "train", "not_measured": {"queue_depth": "no qsize on this system"}}
     windows = list(made_stream(1, loaders=[loader]))
     windows[0]["steps"][0]["queue_depth"] = None
@@ -154,7 +154,7 @@ def test_an_invalid_query_is_refused_by_name(client: TestClient, recorded: Store
 
 
 @pytest.mark.reads
-def test_an_unknown_metric_is_told_which_are_known(client: TestClient, recorded: Store) -> None:
+def test_of_an_unknown_metric_it_is_said_which_are_known(client: TestClient, recorded: Store) -> None:
     message = client.get("/api/v1/runs/run-1/series?metric=colour").json()["error"]["message"]
     assert "'colour'" in message
     assert all(name in message for name in METRICS)

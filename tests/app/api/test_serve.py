@@ -98,14 +98,14 @@ def test_it_ends_promptly_with_streams_open(service: Service, number: int) -> No
     assert seconds_to_end(service, number) < 3
 
 
-def test_it_ends_when_told_so_while_it_starts(database: Path) -> None:
+def test_it_ends_when_asked_to_while_it_starts(database: Path) -> None:
     _, said = stop(started(begin(database)), signal.SIGINT)
     assert said == ""
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM] * 5)
-def test_it_ends_soon_when_told_so_while_it_starts(database: Path, number: int) -> None:
+def test_it_ends_soon_when_asked_to_while_it_starts(database: Path, number: int) -> None:
     took, said = stop(started(launch(database)), number)
     assert took < 10
     assert said == ""

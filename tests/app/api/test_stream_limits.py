@@ -51,8 +51,8 @@ def test_streams_that_resume_at_once_share_one_read() -> None:
         texts = [asyncio.ensure_future(anext(each)) for each in streams]
         await asyncio.sleep(0)
         read.may_end.set()
-        told = await asyncio.gather(*texts)
-        assert len(set(told)) == 1, "the same text"
+        events_read = await asyncio.gather(*texts)
+        assert len(set(events_read)) == 1, "the same text"
         events.close()
 
     asyncio.run(resume())
@@ -92,7 +92,7 @@ def test_an_event_is_written_once_for_all_streams(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(RunEvent, "model_dump_json", noted)
 
-    async def tell() -> None:
+    async def publish() -> None:
         events = Events()
         streams = [events.watch(["runs"]) for _ in range(200)]
         for each in streams:
@@ -102,7 +102,7 @@ def test_an_event_is_written_once_for_all_streams(monkeypatch: pytest.MonkeyPatc
             assert "run-1" in await anext(each)
         events.close()
 
-    asyncio.run(tell())
+    asyncio.run(publish())
     assert len(written) == 1
 
 
@@ -170,10 +170,10 @@ def test_one_stream_too_many_is_refused_in_the_usual_shape(
 
 def test_a_proxys_word_ends_a_stream_when_it_is_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says who is signed in with each request, and never that somebody signed out."""
-    told = read_settings(["--proxy-address", "127.0.0.1", "--proxy-user-header", "X-User"], {})
+    read = read_settings(["--proxy-address", "127.0.0.1", "--proxy-user-header", "X-User"], {})
     settings = replace(
         settings_for(tmp_path, token="the-token-of-this-service"),
-        proxy_addresses=told.proxy_addresses, proxy_user_header=told.proxy_user_header,
+        proxy_addresses=read.proxy_addresses, proxy_user_header=read.proxy_user_header,
     )  # fmt: skip
     application = create_app(settings)
     later = timedelta()

@@ -44,7 +44,7 @@ def watching(address: str, headers: dict[str, str]) -> Iterator[http.client.HTTP
         connection.close()
 
 
-def hear(stream: http.client.HTTPResponse) -> str:
+def next_run(stream: http.client.HTTPResponse) -> str:
     """The run of the next event."""
     while line := stream.readline():
         if line.startswith(b"data: "):
@@ -78,13 +78,13 @@ def test_a_stream_ends_when_its_browser_signs_out(application: Application, addr
         browser.delete("/api/v1/session")
         stream.read()
         post(application.parts.store, [made_window(0)])
-        assert hear(other) == "run-1"
+        assert next_run(other) == "run-1"
 
 
-def test_a_stream_of_a_projects_token_tells_of_its_runs_alone(application: Application, address: str) -> None:
+def test_a_stream_of_a_projects_token_reports_its_runs_alone(application: Application, address: str) -> None:
     made = make_token(application, "view", project="vision")
     with watching(address, bearer(made["token"])) as stream, watching(address, bearer(ROOT)) as whole:
         post(application.parts.store, [made_window(0, run_id="hidden", run={**RUN, "project": "speech"})])
-        assert hear(whole) == "hidden"
+        assert next_run(whole) == "hidden"
         post(application.parts.store, [made_window(0, run_id="own")])
-        assert hear(stream) == "own"
+        assert next_run(stream) == "own"

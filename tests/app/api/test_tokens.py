@@ -72,13 +72,13 @@ def test_a_scope_that_is_missing_is_named(application: Application) -> None:
 @pytest.mark.reads
 def test_a_refusal_says_which_scope_on_which_project_is_needed_and_what_the_token_has(application: Application) -> None:
     client = visitor(application, make_token(application, "view", "ingest", project="vision")["token"])
-    told = [
+    refused = [
         client.patch("/api/v1/runs/run-1", json={"notes": "x"}),
         client.delete("/api/v1/runs/run-1"),
         client.get("/api/v1/tokens"),
     ]
-    assert [each.status_code for each in told] == [403] * 3
-    needed, held = zip(*(each.json()["error"]["message"].split("; ") for each in told), strict=True)
+    assert [each.status_code for each in refused] == [403] * 3
+    needed, held = zip(*(each.json()["error"]["message"].split("; ") for each in refused), strict=True)
     assert set(held) == {"this token has ingest and view in 'vision'"}
     assert needed[0].startswith("the scope 'edit' in 'vision' is needed to change names")
     assert needed[1].startswith("the scope 'admin' in 'vision' is needed to delete")
@@ -86,7 +86,7 @@ def test_a_refusal_says_which_scope_on_which_project_is_needed_and_what_the_toke
 
 
 @pytest.mark.reads
-def test_a_token_that_is_not_known_is_told_so_and_none_is_asked_for_one(application: Application) -> None:
+def test_an_unknown_token_is_said_to_be_unknown_and_without_one_a_token_is_asked_for(application: Application) -> None:
     revoked = make_token(application, "admin")
     visitor(application, ROOT).delete(f"/api/v1/tokens/{revoked['token_id']}")
     for method, path, body in (
@@ -94,23 +94,23 @@ def test_a_token_that_is_not_known_is_told_so_and_none_is_asked_for_one(applicat
         ("PATCH", "/api/v1/runs/run-1", {"notes": "x"}),
         ("POST", "/api/v1/ingest", made_window(2)),
     ):
-        told = [
+        messages = [
             visitor(application, token).request(method, path, json=body).json()["error"]["message"]
             for token in ("no such token as this", revoked["token"], None)
         ]
-        assert told[:2] == ["this token is not known here: it is wrong, was revoked, or has expired"] * 2
-        assert "access token (UNDERFED_TOKEN)" in told[2]
+        assert messages[:2] == ["this token is not known here: it is wrong, was revoked, or has expired"] * 2
+        assert "access token (UNDERFED_TOKEN)" in messages[2]
 
 
 @pytest.mark.reads
-def test_who_may_not_administrate_is_not_even_told_of_tokens(application: Application) -> None:
+def test_who_may_not_administrate_does_not_even_see_tokens(application: Application) -> None:
     client = visitor(application, make_token(application, "ingest", "view")["token"])
     for method, path in (("GET", ""), ("POST", ""), ("DELETE", "/abc")):
         sent: dict[str, Any] = {"json": {"name": "x", "scopes": ["admin"]}} if method == "POST" else {}
         assert client.request(method, f"/api/v1/tokens{path}", **sent).status_code == 403
 
 
-def test_a_token_is_told_once_and_listed_without_its_secret(application: Application) -> None:
+def test_a_token_is_shown_once_and_listed_without_its_secret(application: Application) -> None:
     made = make_token(application, "ingest", name="cluster", project="vision")
     answer = visitor(application, ROOT).get("/api/v1/tokens")
     (listed,) = answer.json()["tokens"]

@@ -68,7 +68,7 @@ def request(body: bytes, *more: str, length: bool = True, version: str = "1.1", 
 
 
 def answer_to(connection: socket.socket) -> bytes:
-    """The next answer of the connection, without what tells it from others."""
+    """The next answer of the connection, without what distinguishes it from others."""
     with connection.makefile("rb", buffering=0) as file:
         head = [line := file.readline()]
         while line not in (b"\r\n", b""):
@@ -162,14 +162,14 @@ def test_the_sender_chooses_the_id_and_it_is_counted(address: str, usual: list[b
         return [*seen, samples.get("underfed_refusals_total", {}).get((("code", "malformed"),), 0)]
 
     before = counted()
-    told = ask(address, "/api/v1/ingest", BODIES["a window"], BEARER | {"X-Request-Id": "mine-1"})
+    taken = ask(address, "/api/v1/ingest", BODIES["a window"], BEARER | {"X-Request-Id": "mine-1"})
     wrong = ask(address, "/api/v1/ingest", b"{", BEARER)
     assert len(usual) == 2
-    assert (told.headers["x-request-id"], bool(wrong.headers["x-request-id"])) == ("mine-1", True)
+    assert (taken.headers["x-request-id"], bool(wrong.headers["x-request-id"])) == ("mine-1", True)
     assert [now - then for now, then in zip(counted(), before, strict=True)] == [1, 1, 1]
 
 
-def test_what_fails_in_the_service_is_told_with_the_id_under_which_it_is_logged(
+def test_what_fails_in_the_service_is_answered_with_the_id_under_which_it_is_logged(
     application: Application, address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> Future[Outcome]:
@@ -299,7 +299,7 @@ def test_who_leaves_before_the_answer_delays_no_other(
         poll(lambda: waiting)
     poll(lambda: application.parts.counters.connections._value.get() == 0)
     monkeypatch.setattr(application._ingest, "_submit", submit)
-    waiting[0].set_exception(RuntimeError("nobody hears this"))
+    waiting[0].set_exception(RuntimeError("nobody sees this"))
     assert ask(address, "/api/v1/ingest", BODIES["a window"], BEARER).status == 200
 
 

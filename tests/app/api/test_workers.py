@@ -42,7 +42,7 @@ def grown(worker: int, seconds: Iterable[int], bytes_per_s: int) -> dict[str, An
     }
 
 
-def test_a_worker_whose_memory_grows_is_told_from_one_at_rest(client: TestClient, store: Store) -> None:
+def test_a_worker_whose_memory_grows_is_distinguished_from_one_at_rest(client: TestClient, store: Store) -> None:
     sampled = [grown(0, range(0, 375, 3), 0), grown(1, range(0, 375, 3), 1_000_000)]
     post(store, [made_window(0, workers=[life(0), life(1)], worker_samples=sampled)])
     still, leaking = shown(client).workers
@@ -54,7 +54,7 @@ def test_a_worker_whose_memory_grows_is_told_from_one_at_rest(client: TestClient
     assert (leaking.threads, leaking.is_growing) == (4, True)
 
 
-def test_less_than_five_minutes_tell_no_growth(client: TestClient, store: Store) -> None:
+def test_less_than_five_minutes_show_no_growth(client: TestClient, store: Store) -> None:
     post(store, [made_window(0, workers=[life(0)], worker_samples=[grown(0, range(0, 298, 3), 1_000_000)])])
     (only,) = shown(client).workers
     assert only.rss_bytes == BYTES + 297_000_000
@@ -104,12 +104,12 @@ def test_batches_loaded_in_training_have_no_process_of_their_own(client: TestCli
 
 @pytest.mark.reads
 def test_the_timeline_has_pinning_sampler_time_and_the_idle_device(client: TestClient, recorded: Store) -> None:
-    told = client.get("/api/v1/runs/run-1/timeline").json()
+    timeline = client.get("/api/v1/runs/run-1/timeline").json()
     steps, batches = recorded.steps("run-1", 0, "train"), recorded.batches("run-1", 0, "train")
-    first = told["steps"][0]
+    first = timeline["steps"][0]
     assert first["sampler_us"] == steps.sampler_us[first["step_index"]]
-    assert {step["gpu_idle_us"] is None for step in told["steps"]} == {True, False}
-    assert {batch["pin_us"] for batch in told["batches"]} <= set(batches.pin_us.tolist())
+    assert {step["gpu_idle_us"] is None for step in timeline["steps"]} == {True, False}
+    assert {batch["pin_us"] for batch in timeline["batches"]} <= set(batches.pin_us.tolist())
 
 
 def test_the_heat_map_of_some_steps_is_of_the_batches_of_their_time(client: TestClient, store: Store) -> None:

@@ -1,4 +1,4 @@
-"""How fast each run is against the first, and why; where that cannot be told there is a reason and no figure."""
+"""How fast each run is against the first, and why; where that is not known there is a reason and no figure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_copy_that_both_saw_is_a_reason_of_its_own_and_one_that_one_saw_is_not
     assert one.sentence.endswith("because compute fell from 80 to 50 ms.")
 
 
-def test_runs_that_noise_could_have_made_different_are_not_told_apart() -> None:
+def test_runs_that_noise_could_have_made_different_are_not_distinguished() -> None:
     figures = np.random.default_rng(5)
     noisy = [steps(list(figures.exponential(80.0, 300)), 20.0) for _ in range(2)]
     found = compare_sides([made_side(name, rank) for name, rank in zip("ab", noisy, strict=True)])
@@ -106,8 +106,8 @@ def test_predicted_stands_beside_observed_where_both_runs_are_compared() -> None
     entry = made_entry("b", 1.5).model_copy(update={"advice_of": "a"})
     other = made_entry("b", 1.2)
     sides = [made_side("a", steps(100.0)), made_side("b", steps(20.0))]
-    told = [replace(side, diagnosis=made_diagnosis(side.run.run_id, ledger=[entry, other])) for side in sides]
-    assert compare_sides(told).ledger == [entry]
+    proved = [replace(side, diagnosis=made_diagnosis(side.run.run_id, ledger=[entry, other])) for side in sides]
+    assert compare_sides(proved).ledger == [entry]
 
 
 @pytest.mark.parametrize(

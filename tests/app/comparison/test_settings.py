@@ -38,12 +38,12 @@ def test_a_version_differs_only_where_both_are_known() -> None:
 
 
 def test_those_that_matter_come_first_in_their_group() -> None:
-    told = settings_of([made_side("a", settings={"drop_last": True, "in_order": True})])
-    matters = [one.matters for one in told if one.group == "loader"]
+    settings = settings_of([made_side("a", settings={"drop_last": True, "in_order": True})])
+    matters = [one.matters for one in settings if one.group == "loader"]
     assert matters == [True, True, True, False]
 
 
-def test_runs_that_share_a_name_are_told_apart_by_their_ids() -> None:
+def test_runs_that_share_a_name_are_distinguished_by_their_ids() -> None:
     ids = ["3f2a9c1b", "3f2a9c77", "resnet-1", "other"]
     names = ["resnet", "resnet", "resnet", "vit"]
     runs = [described(run_id, name=name) for run_id, name in zip(ids, names, strict=True)]

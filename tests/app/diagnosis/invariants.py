@@ -41,7 +41,7 @@ OF_ALL_LOADING = ("num_workers", "prefetch_factor")
 
 
 WHOLE_US = 1e-3
-"""By which a figure may differ from the same one computed of a step's parts, which are told in whole microseconds."""
+"""By which a figure may differ from the same one computed of a step's parts, which are whole microseconds."""
 
 SAVED_AT_MOST = r"( at most|^Waiting while later batches are ready), of (step|load) time$"
 
@@ -79,7 +79,7 @@ def shares_are_shares(said: Diagnosis) -> Iterator[str]:
     found |= {f"loader {each.loader}": each.data_stall_fraction for each in said.loaders}
     found |= {f"share of {each.loader}": each.share_of_run_fraction for each in said.loaders}
     rows = [each.measured for each in said.signals]
-    for part in _told(said):
+    for part in _with_evidence(said):
         rows += part.evidence
     for row in rows:
         if row.unit == "fraction" and not isinstance(row.value, str):
@@ -176,7 +176,7 @@ def nothing_is_above_instant_data(said: Diagnosis) -> Iterator[str]:
     of_one = _of_one_loader(said, most) or most
     for each in said.advice:
         gains = [*_gain(each), each.ceiling, each.run_speedup, each.run_high, each.run_ceiling]
-        gains += [float(told) for told in re.findall(r"(?<!\d )× ([\d.]+\d)", f"{each.why} {each.assumption or ''}")]
+        gains += [float(gain) for gain in re.findall(r"(?<!\d )× ([\d.]+\d)", f"{each.why} {each.assumption or ''}")]
         above = [gain for gain in gains if gain is not None and gain > of_one * WRITTEN]
         yield from (f"{each.change}: × {gain}, instant data × {most}" for gain in above)
     for one in said.candidates.candidates if said.candidates else []:
@@ -186,7 +186,7 @@ def nothing_is_above_instant_data(said: Diagnosis) -> Iterator[str]:
 
 @invariant
 def what_instant_data_may_turn_out_to_be_is_no_less(said: Diagnosis) -> Iterator[str]:
-    """Instant data gives at least what is computed, and that is told with both its ends wherever they differ."""
+    """Instant data gives at least what is computed, and both its ends are stated wherever they differ."""
     computed, high = said.instant_data_steps_per_s, said.instant_data_high_steps_per_s
     if computed is not None and (high is None or high < computed * (1 - NEARLY)):
         yield f"{computed} steps/s are computed, and {high} at most"
@@ -194,7 +194,7 @@ def what_instant_data_may_turn_out_to_be_is_no_less(said: Diagnosis) -> Iterator
 
 @invariant
 def a_fix_of_its_causes_alone_gains_no_more_than_they_cost(said: Diagnosis) -> Iterator[str]:
-    """A fix that touches nothing but what its causes cost gains no more than their being gone, as they tell it."""
+    """A fix that touches nothing but what its causes cost gains no more than their being gone, as they state it."""
     for each in said.advice:
         if all_changes()[each.change].is_of_its_causes and each.predicted_speedup is not None:
             cured = [cause for cause in said.causes if each.change in all_causes()[cause.cause].cured_by]
@@ -225,7 +225,7 @@ def no_interval_ends_above_what_the_evidence_lets_be_saved(said: Diagnosis) -> I
 
 @invariant
 def an_interval_says_something(said: Diagnosis) -> Iterator[str]:
-    """A gain that may as well be a loss and far from one is told without figures, with the reason."""
+    """A gain that may as well be a loss and far from one is stated without figures, with the reason."""
     for each in said.advice:
         if each.low is not None and each.high is not None and each.low < 0.9 and each.high > 3 * each.low * WRITTEN:
             yield f"{each.change} may gain × {each.low} to {each.high}"
@@ -245,7 +245,7 @@ def more_workers_are_not_advised_against_full_cores(said: Diagnosis) -> Iterator
 
 @invariant
 def what_is_applied_is_the_first_fix(said: Diagnosis) -> Iterator[str]:
-    """``--apply`` takes the first fix that can be set, and is told beside the first one alone."""
+    """``--apply`` takes the first fix that can be set, and is shown beside the first one alone."""
     for place, each in enumerate(said.advice):
         if place and "--apply" in (each.command or ""):
             yield f"{each.change} has {each.command!r}, behind {said.advice[0].change}"
@@ -278,8 +278,8 @@ def there_is_one_could_be(said: Diagnosis) -> Iterator[str]:
             continue
         near = WHOLE_US if said.anatomy and said.anatomy.others_wait_us else NEARLY
         highest = _of_one_loader(said, _could_be(said, said.instant_data_high_steps_per_s)) or could_be
-        told = within_lost(Ceiling(could_be, highest), said, said.loaders, said.loader, is_of_run=True)
-        lowest, highest = (could_be, highest) if told is None else (told.speedup, told.highest)
+        within = within_lost(Ceiling(could_be, highest), said, said.loaders, said.loader, is_of_run=True)
+        lowest, highest = (could_be, highest) if within is None else (within.speedup, within.highest)
         is_within = each.high is not None and each.high > lowest * (1 + NEARLY)
         most = highest if is_within else lowest
         is_of_all = each.change in OF_ALL_LOADING and abs(each.ceiling - most) > near * most
@@ -380,9 +380,9 @@ def one_name_for_one_thing(said: Diagnosis) -> Iterator[str]:
 
 @invariant
 def evidence_of_one_name_has_one_value(said: Diagnosis) -> Iterator[str]:
-    """A figure that is told twice under one name is the same both times."""
+    """A figure that stands twice under one name is the same both times."""
     seen: dict[str, tuple[object, str]] = {}
-    for part in _told(said):
+    for part in _with_evidence(said):
         for row in part.evidence:
             known = seen.setdefault(row.what, (row.value, row.unit))
             if known != (row.value, row.unit):
@@ -409,7 +409,7 @@ SHARE = r"(?:less than )?\d+(?:\.\d+)?%"
 
 
 @invariant
-def who_divides_the_hours_finds_a_share_that_is_told(said: Diagnosis) -> Iterator[str]:
+def who_divides_the_hours_finds_a_share_that_is_said(said: Diagnosis) -> Iterator[str]:
     """What was lost to waiting for data, of the time between pauses, is a share in the sentence; but where that is of
     the steps since a change, or of a thread that reads ahead."""
     is_other = said.judged_from_step is not None or "reads ahead for" in said.sentence
@@ -424,19 +424,19 @@ def who_divides_the_hours_finds_a_share_that_is_told(said: Diagnosis) -> Iterato
 
 
 @invariant
-def causes_are_told_with_their_part_of_the_wait(said: Diagnosis) -> Iterator[str]:
+def causes_are_named_with_their_part_of_the_wait(said: Diagnosis) -> Iterator[str]:
     """A share behind a cause is that of the wait which would go away with it."""
     for each in said.causes:
         first = re.split(r"\.(?= |$)", each.sentence, maxsplit=1)[0]
-        told = re.search(rf"{re.escape(first)} \(({SHARE}) of the wait[^)]*\)", said.why or "")
+        match = re.search(rf"{re.escape(first)} \(({SHARE}) of the wait[^)]*\)", said.why or "")
         expected = percent(min(1.0, each.cost_fraction / (said.data_stall_fraction or math.inf)))
-        if told is not None and told[1] != expected:
+        if match is not None and match[1] != expected:
             yield f"{each.cause} costs {expected} of it, and it is said: {said.why!r}"
 
 
 @invariant
 def causes_stand_in_the_order_of_what_is_done_about_them(said: Diagnosis) -> Iterator[str]:
-    """A cause that an earlier act is about is told before one that a later act is about."""
+    """A cause that an earlier act is about is named before one that a later act is about."""
     outside = ["cpu_limited" if each.title.startswith("Move the other jobs") else "" for each in said.beside]
     inside = [each.change for each in said.advice]
     acts = [*outside, *inside] if said.is_beside_first else [*inside, *outside]
@@ -446,15 +446,15 @@ def causes_stand_in_the_order_of_what_is_done_about_them(said: Diagnosis) -> Ite
         about = {each.cause, *all_causes()[each.cause].cured_by}
         if at >= 0 and said.bound == "data":
             places.append((at, next((place for place, act in enumerate(acts) if act in about), len(acts))))
-    told = [place for _, place in sorted(places)]
-    if told != sorted(told):
+    order = [place for _, place in sorted(places)]
+    if order != sorted(order):
         yield f"the acts are {acts}, and it is said: {said.why!r}"
 
 
 @invariant
 def what_is_saved_is_what_the_gain_takes_off(said: Diagnosis) -> Iterator[str]:
     """The hours that the first fix saves are those which its gain takes off the hours that it is of, no more than were
-    lost; but where instant data gains more than the waits, or the headline tells another share of the judged steps."""
+    lost; but where instant data gains more than the waits, or the headline has another share of the judged steps."""
     hours, best, saved = hours_judged(said, said.loaders), said.best_advice, said.hours_saved
     could_be = _of_one_loader(said, _could_be(said))
     if hours is None or best is None or saved is None or said.bound != "data" or could_be is None:
@@ -463,10 +463,10 @@ def what_is_saved_is_what_the_gain_takes_off(said: Diagnosis) -> Iterator[str]:
     if is_more or ", and " in said.sentence:
         return
     gain, low, high = best.gain_of_run
-    for end, told in ((low, saved.low), (high, saved.high)):
+    for end, stated in ((low, saved.low), (high, saved.high)):
         factor = gain if end is None else end
-        if factor is not None and abs(told - max(0.0, hours.used * (1 - 1 / factor))) > 0.01 * hours.used:
-            yield f"{told} of {hours.used} hours are saved by × {factor}"
+        if factor is not None and abs(stated - max(0.0, hours.used * (1 - 1 / factor))) > 0.01 * hours.used:
+            yield f"{stated} of {hours.used} hours are saved by × {factor}"
 
 
 @invariant
@@ -475,18 +475,18 @@ def the_speed_is_that_of_the_step(said: Diagnosis) -> Iterator[str]:
     least, most = said.instant_data_steps_per_s, said.instant_data_high_steps_per_s
     if least is not None and most is not None and most < least:
         yield f"without waits {least} steps/s, and at most {most}"
-    told = re.search(r"; ([\d,.]+) if no step waited for ", figures.speed(said) or "")
-    if told is None or said.anatomy is None or not said.steps_per_s or not said.instant_data_steps_per_s:
+    match = re.search(r"; ([\d,.]+) if no step waited for ", figures.speed(said) or "")
+    if match is None or said.anatomy is None or not said.steps_per_s or not said.instant_data_steps_per_s:
         return
     per_step = (said.samples_per_s or said.steps_per_s) / said.steps_per_s
-    told_least = float(told[1].replace(",", "")) / per_step
+    stated_least = float(match[1].replace(",", "")) / per_step
     waits = said.anatomy.data_wait_us + (said.anatomy.others_wait_us or 0)
     rest = said.anatomy.step_us - waits - ((said.anatomy.h2d_exposed_us or 0) if said.bound == "transfer" else 0)
-    near = 0.006 + 0.5 / per_step / told_least
-    if rest > 0 and told_least * rest / 1e6 > 1 + near + ROUNDED / rest:
-        yield f"{told[0]!r}, and {rest} µs are left of the step"
-    if most is not None and told_least > most * (1 + near):
-        yield f"{told[0]!r}, and instant data may give {most} steps/s"
+    near = 0.006 + 0.5 / per_step / stated_least
+    if rest > 0 and stated_least * rest / 1e6 > 1 + near + ROUNDED / rest:
+        yield f"{match[0]!r}, and {rest} µs are left of the step"
+    if most is not None and stated_least > most * (1 + near):
+        yield f"{match[0]!r}, and instant data may give {most} steps/s"
 
 
 @invariant
@@ -503,7 +503,7 @@ def every_gain_has_its_ceiling_and_is_below_it(said: Diagnosis) -> Iterator[str]
 
 @invariant
 def what_others_give_back_has_one_gain(said: Diagnosis) -> Iterator[str]:
-    """What is to be done outside the loader is told with what it gains at most, in hours as in factors, and no more
+    """What is to be done outside the loader is stated with what it gains at most, in hours as in factors, and no more
     than the run has."""
     if said.beside and (bool(said.beside_loader) is False or said.beside[0].speedup != said.beside_speedup):
         yield f"{said.beside[0]} under {said.beside_loader!r}, × {said.beside_speedup}"
@@ -516,18 +516,18 @@ def what_others_give_back_has_one_gain(said: Diagnosis) -> Iterator[str]:
 
 
 @invariant
-def costs_add_up_to_the_wait_or_the_rest_is_told(said: Diagnosis) -> Iterator[str]:
-    """What of the wait no cause costs is told, unless it is a few percent."""
+def costs_add_up_to_the_wait_or_the_rest_is_said(said: Diagnosis) -> Iterator[str]:
+    """What of the wait no cause costs is said, unless it is a few percent."""
     if said.bound != "data" or not said.causes or said.data_stall_fraction is None:
         return
     waits = sum(each.cost_fraction for each in said.causes if not all_causes()[each.cause].is_of_copy)
     rest, limit = said.data_stall_fraction - waits, max(0.03, 0.1 * said.data_stall_fraction)
-    told = re.search(
+    match = re.search(
         r"The rest of the wait has no known cause|With more workers ([\d.]+%) of the wait would", said.why or ""
     )
-    if abs(rest - limit) > 1e-6 and (told is not None) != (rest > limit):
+    if abs(rest - limit) > 1e-6 and (match is not None) != (rest > limit):
         yield f"{rest:.4f} of {said.data_stall_fraction:.4f} are left, and it is said: {said.why!r}"
-    if told is not None and told[1] is not None and told[1] != percent(rest / said.data_stall_fraction):
+    if match is not None and match[1] is not None and match[1] != percent(rest / said.data_stall_fraction):
         yield f"{rest / said.data_stall_fraction:.4f} is left, and it is said: {said.why!r}"
 
 
@@ -553,9 +553,9 @@ def a_leading_cause_is_what_the_sentence_is_about(said: Diagnosis) -> Iterator[s
     works = any(each.works_longer for each in said.ranks)
     if said.causes and said.bound in ("data", "transfer") and not works:
         why = re.sub(COST, "", re.sub(PAUSES, "", _why_it_waits(said)))
-        told = [re.sub(COST, "", each.sentence) for each in said.causes]
-        if not any(map(why.startswith, told)) or told[0] not in why:
-            yield f"{said.why!r} is not of {told}"
+        sentences = [re.sub(COST, "", each.sentence) for each in said.causes]
+        if not any(map(why.startswith, sentences)) or sentences[0] not in why:
+            yield f"{said.why!r} is not of {sentences}"
 
 
 SAVING = (
@@ -575,44 +575,44 @@ RESTARTS = r"^The program was started again .*? went by without a step\. No shar
 
 
 def _why_it_waits(said: Diagnosis) -> str:
-    """Without restarts, where these are told before."""
+    """Without restarts, where these are named before."""
     return re.sub(RESTARTS, "", said.why or "")
 
 
 @invariant
-def restarts_that_took_more_than_waiting_are_told_first(said: Diagnosis) -> Iterator[str]:
+def restarts_that_took_more_than_waiting_are_named_first(said: Diagnosis) -> Iterator[str]:
     """The time in which the program was started again begins the verdict and its reason where it is the largest loss,
     and stands before the other hours."""
-    told = re.match(rf"Starting the program again took {DURATION}; ", said.sentence)
+    match = re.match(rf"Starting the program again took {DURATION}; ", said.sentence)
     again = said.hours_restarting
-    if (told is not None) != (again is not None) or (again is not None) != bool(re.match(RESTARTS, said.why or "")):
+    if (match is not None) != (again is not None) or (again is not None) != bool(re.match(RESTARTS, said.why or "")):
         yield f"{again} hours, {said.sentence!r} and {said.why!r}"
-    elif again is not None and told is not None:
+    elif again is not None and match is not None:
         ranks = max(1, len(said.ranks))
-        if told[1] != figures.duration(again / ranks * 3.6e9) or again * (1 + NEARLY) < (said.hours_lost or 0.0):
+        if match[1] != figures.duration(again / ranks * 3.6e9) or again * (1 + NEARLY) < (said.hours_lost or 0.0):
             yield f"{again} hours of {ranks} ranks, {said.hours_lost} are lost, and it is said: {said.sentence!r}"
 
 
 @invariant
-def a_larger_loss_than_waiting_is_told_first(said: Diagnosis) -> Iterator[str]:
+def a_larger_loss_than_waiting_is_named_first(said: Diagnosis) -> Iterator[str]:
     """Where more of the loop's time goes to pauses than to waiting, why it waits begins with that."""
     paused, waits = said.paused_fraction, said.data_stall_fraction
     if paused is None or waits is None:
         return
-    told = re.match(PAUSES, _why_it_waits(said))
+    match = re.match(PAUSES, _why_it_waits(said))
     headline = re.search(r"(?:^|; |step [^;]*? )[Pp]auses take ([\d.]+%) of the time; ", said.sentence)
     share = percent(paused) if paused >= max(0.05, (1 - paused) * waits) else None
     if len(said.loaders) < 2 and (headline[1] if headline else None) != share:
         yield f"{paused:.4f} are pauses, {waits:.4f} of the rest is waiting, and it is said: {said.sentence!r}"
-    if share is not None and (told is None or told[1] not in (share, None)):
+    if share is not None and (match is None or match[1] not in (share, None)):
         yield f"{said.why!r} under {said.sentence!r}"
-    if share is None and told is not None and told[1] is not None:
+    if share is None and match is not None and match[1] is not None:
         yield f"{paused:.4f} are pauses, {waits:.4f} of the rest is waiting, and it is said: {said.why!r}"
 
 
 @invariant
-def what_is_advised_follows_from_a_cause_that_is_told(said: Diagnosis) -> Iterator[str]:
-    """The first fix cures a cause that the paragraph tells, if it cures one."""
+def what_is_advised_follows_from_a_cause_that_is_named(said: Diagnosis) -> Iterator[str]:
+    """The first fix cures a cause that the paragraph names, if it cures one."""
     for each in said.advice[:1]:
         cured = [cause for cause in said.causes if each.change in all_causes()[cause.cause].cured_by]
         why = re.sub(COST, "", said.why or "")
@@ -622,7 +622,7 @@ def what_is_advised_follows_from_a_cause_that_is_told(said: Diagnosis) -> Iterat
 
 @invariant
 def what_others_take_is_for_them_to_give_back(said: Diagnosis) -> Iterator[str]:
-    """What is to be done outside the run is told where full cores of others are a cause worth it, or its checkpoints
+    """What is to be done outside the run is said where full cores of others are a cause worth it, or its checkpoints
     take more of its time than waiting, and only there."""
     crowded = [
         each
@@ -632,11 +632,11 @@ def what_others_take_is_for_them_to_give_back(said: Diagnosis) -> Iterator[str]:
     is_outside = any(each.cause == "cpu_limited" for each in crowded)
     paused = re.match(PAUSES, _why_it_waits(said))
     saves = paused is not None and paused["saving"] is not None
-    told = re.sub(r"Shorten the program's.*? shows what it does in them\.", "", said.beside_loader or "")
-    told = told.removeprefix(SAVE_LESS).strip()
+    rest = re.sub(r"Shorten the program's.*? shows what it does in them\.", "", said.beside_loader or "")
+    rest = rest.removeprefix(SAVE_LESS).strip()
     if bool(saves) != (said.beside_loader or "").startswith(SAVE_LESS):
         yield f"{said.beside_loader!r}, and of pauses it is said: {said.why!r}"
-    if is_outside != bool(told) and said.bound == "data":
+    if is_outside != bool(rest) and said.bound == "data":
         yield f"{said.beside_loader!r} beside {[each.sentence for each in said.causes[:1]]}"
 
 
@@ -650,15 +650,15 @@ def whether_workers_keep_up_can_be_reckoned(said: Diagnosis) -> Iterator[str]:
     paced = rf"a batch takes {DURATION} to load(?:, so that of (\d+) workers one is ready every {DURATION})?"
     loop = rf", and the loop (?:takes|could take) one every {DURATION}(, so that it still waits)?"
     for each in said.advice:
-        told = re.search(paced + loop, each.why)
-        if told is None or each.change != "num_workers":
+        match = re.search(paced + loop, each.why)
+        if match is None or each.change != "num_workers":
             continue
         rows = {row.what: row.value for row in each.evidence if isinstance(row.value, (int, float))}
         load_us, own_us = rows["Loading one batch"], rows["Step without its data wait"]
-        ready_us, count = load_us / int(told[2] or 1), str(each.to)
+        ready_us, count = load_us / int(match[2] or 1), str(each.to)
         expected = (figures.duration(load_us), figures.duration(ready_us), figures.duration(own_us))
-        written = (told[1], told[3] or told[1], told[4])
-        if written != expected or (told[2] or "1") != count or (told[5] is not None) != (ready_us > own_us):
+        written = (match[1], match[3] or match[1], match[4])
+        if written != expected or (match[2] or "1") != count or (match[5] is not None) != (ready_us > own_us):
             yield f"{each.why!r}, and the figures are {expected} of {count} workers"
 
 
@@ -681,32 +681,32 @@ def shares_of_the_run_are_those_of_the_hours(said: Diagnosis) -> Iterator[str]:
     shares = {percent(part) for part in parts}
     text = f"{said.sentence} {said.why or ''}"
     of_all = re.findall(r"([\d.]+%) of the time in the loops goes to waiting for data:", text)
-    told = re.findall(r"([\d.]+%) of the time in the loops goes to waiting for (?!data:)", text)
+    stated = re.findall(r"([\d.]+%) of the time in the loops goes to waiting for (?!data:)", text)
     each = re.findall(r"([\d.]+%) for ", said.sentence) if of_all else []
     if of_all and len(each) == len([part for part in parts if part]) and said.hours_lost:
         whole = float(of_all[0].rstrip("%"))
         if abs(sum(float(one.rstrip("%")) for one in each) - whole) > 0.95:
-            yield f"{each} are told, which make up {whole}%"
+            yield f"{each} are stated, which make up {whole}%"
     for share in each:
         if (
             min(abs(float(share.rstrip("%")) / 100 - part) for part in parts) > 0.0101
             and "for other loaders" not in text
         ):
-            yield f"{share} is told, and the loaders take {sorted(shares)}"
+            yield f"{share} is stated, and the loaders take {sorted(shares)}"
     lost = min(1.0, (said.hours_lost or 0.0) / used)
     shares.add(percent(lost))  # of one loader and next to nothing for others
-    yield from (f"{share} is told, and the loaders take {sorted(shares)}" for share in told if share not in shares)
+    yield from (f"{share} is stated, and the loaders take {sorted(shares)}" for share in stated if share not in shares)
     is_lost = (percent(lost), f"{100 * lost:.1f}%")
-    yield from (f"{share} is told of all loaders, and {is_lost[1]} is lost" for share in of_all if share not in is_lost)
+    yield from (f"{share} is said of all loaders, and {is_lost[1]} is lost" for share in of_all if share not in is_lost)
 
 
 @invariant
 def sizes_have_one_unit(said: Diagnosis) -> Iterator[str]:
-    """Bytes are told in binary units in every sentence, as figures are."""
+    """Bytes are written in binary units in every sentence, as figures are."""
     texts = [said.sentence, said.why or "", *(each.sentence for each in said.causes)]
     texts += [text for each in said.advice for text in (each.title, each.why, each.assumption or "")]
     texts += [text for each in said.refusals for text in (each.title, each.why)]
-    texts += [row.what for part in _told(said) for row in part.evidence]
+    texts += [row.what for part in _with_evidence(said) for row in part.evidence]
     yield from (f"it is said: {text!r}" for text in texts if re.search(r"\d ?[kMGT]B\b", text))
 
 
@@ -721,18 +721,18 @@ def a_healthy_run_is_left_alone(said: Diagnosis) -> Iterator[str]:
 
 @invariant
 def what_is_busy_does_not_wait(said: Diagnosis) -> Iterator[str]:
-    """A loop is called busy only where its level is healthy, but for an event of a few steps, which is told."""
+    """A loop is called busy only where its level is healthy, but for an event of a few steps, which is named."""
     if " kept busy" in said.sentence and "kept busy, but for" not in said.sentence and said.level != "healthy":
         yield f"the level is {said.level}: {said.sentence!r}"
 
 
 @invariant
 def an_event_is_no_cause(said: Diagnosis) -> Iterator[str]:
-    """A wait that is told as a single event is told with no cause of every step, and with steps that were judged."""
-    told = re.match(r"(\d+) of ([\d,]+) steps accounts? for most", said.why or "")
-    if told is None:
+    """A wait that is called a single event has no cause of every step beside it, and steps that were judged."""
+    match = re.match(r"(\d+) of ([\d,]+) steps accounts? for most", said.why or "")
+    if match is None:
         return
-    if said.bound not in ("compute", "host") or int(told[1]) > max(1, int(told[2].replace(",", "")) // 1_000):
+    if said.bound not in ("compute", "host") or int(match[1]) > max(1, int(match[2].replace(",", "")) // 1_000):
         yield f"the run is {said.bound}-bound: {said.why!r}"
 
 
@@ -751,13 +751,13 @@ def waiting_for_storage_and_for_a_core_are_two_things(said: Diagnosis) -> Iterat
 def what_is_said_of_joining_is_its_figure(said: Diagnosis) -> Iterator[str]:
     """How much of a load joining takes is said as the evidence has it, which is one share wherever it stands."""
     for each in said.causes:
-        told = re.search(r"takes ([\d.]+%) of", each.sentence) if each.cause == "slow_collate" else None
+        match = re.search(r"takes ([\d.]+%) of", each.sentence) if each.cause == "slow_collate" else None
         rows = {row.what: row.value for row in each.evidence}
         share = rows.get("Joining samples, of load time without waits for a core")
-        if told is not None and (not isinstance(share, float) or percent(share) != told[1]):
+        if match is not None and (not isinstance(share, float) or percent(share) != match[1]):
             yield f"{each.sentence!r}, and the evidence says {share}"
         advised = [row for one in said.advice for row in one.evidence if row.what.startswith("Joining samples, of ")]
-        for row in advised if told is not None else []:
+        for row in advised if match is not None else []:
             if row.value != share:
                 yield f"joining takes {share} by {each.cause}, and {row.what!r} is {row.value}"
 
@@ -766,22 +766,22 @@ def what_is_said_of_joining_is_its_figure(said: Diagnosis) -> Iterator[str]:
 def what_others_use_is_said_first_and_as_measured(said: Diagnosis) -> Iterator[str]:
     """Other jobs that are named use most of the cores, as much as the evidence says."""
     for each in said.causes:
-        told = re.match(r"Other jobs use ([\d.]+) of the ([\d.]+) cores", each.sentence)
+        match = re.match(r"Other jobs use ([\d.]+) of the ([\d.]+) cores", each.sentence)
         rows = {row.what: row.value for row in each.evidence}
-        if told is None:
+        if match is None:
             continue
         others, usable = (rows.get(f"Cores {name}") for name in ("used by other jobs", "this run may use"))
-        if others is None or usable is None or f"{others:.1f} {usable:g}" != f"{told[1]} {told[2]}":
+        if others is None or usable is None or f"{others:.1f} {usable:g}" != f"{match[1]} {match[2]}":
             yield f"{each.sentence!r}, and the evidence says {others} of {usable}"
 
 
 @invariant
-def what_is_foretold_was_seen_for_five_minutes(said: Diagnosis) -> Iterator[str]:
+def what_is_predicted_was_seen_for_five_minutes(said: Diagnosis) -> Iterator[str]:
     """That memory will be used up is said with for how long it grew, and of no less than five minutes."""
     for each in said.causes:
         if "is used up" in each.sentence:
-            told = re.search(r"an hour, as it did for ([\d,.]+) minutes", each.sentence)
-            if told is None or float(told[1].replace(",", "")) < 5:
+            match = re.search(r"an hour, as it did for ([\d,.]+) minutes", each.sentence)
+            if match is None or float(match[1].replace(",", "")) < 5:
                 yield f"it is said: {each.sentence!r}"
 
 
@@ -789,7 +789,7 @@ def _considered(said: Diagnosis) -> list[Advice | Refusal]:
     return [*said.advice, *said.refusals]
 
 
-def _told(said: Diagnosis) -> list[CauseFinding | Advice | Refusal]:
+def _with_evidence(said: Diagnosis) -> list[CauseFinding | Advice | Refusal]:
     """All that has evidence."""
     return [*said.causes, *said.advice, *said.refusals]
 

@@ -1,4 +1,4 @@
-"""What the training thread does between batches that is not training is told, with its line."""
+"""What the training thread does between batches that is not training is named, with its line."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def profiled(seen: Mapping[str, int], made: RunFacts | None = None) -> str:
     "SummaryWriter.add_scalar torch/utils/tensorboard/w.py:3",
     "Run.log wandb/sdk/wandb_run.py:400", "writer.add_scalar train.py:40", "tqdm.update tqdm/std.py:1242",
 ])  # fmt: skip
-def test_logging_is_told_with_its_line_and_what_is_usual(place: str) -> None:
+def test_logging_is_named_with_its_line_and_what_is_usual(place: str) -> None:
     why = profiled({f"main train.py:40 > {place}": 530, BACKWARD: 470})
     called = place.partition(" ")[0]
     assert f"{LOOKS}53% found it logging, most often in {called} at train.py:40, in main. The usual remedy: " in why
     assert "https://docs.python.org" in why
 
 
-def test_reading_values_back_is_told_and_what_takes_more_is_first() -> None:
+def test_reading_values_back_is_named_and_what_takes_more_is_first() -> None:
     why = profiled({LOG: 200, ITEM: 400, BACKWARD: 400})
     assert why.index("40% found it reading values back from tensors, most often in item") < why.index(
         "20% found it log"
@@ -58,23 +58,23 @@ def test_lines_that_are_one_thing_have_one_sum() -> None:
     assert "found it logging" not in profiled({**saved, BACKWARD: 600})
 
 
-def test_of_a_loop_that_waits_for_data_it_is_told_too_where_it_takes_a_part_of_the_loop() -> None:
+def test_of_a_loop_that_waits_for_data_it_is_named_too_where_it_takes_a_part_of_the_loop() -> None:
     seen = {LOG: 500, BACKWARD: 500}
     assert "50% found it logging" in profiled(seen, made_run(wait_ms=60.0, work_ms=40.0))
     assert LOOKS not in profiled(seen, made_run(wait_ms=95.0, work_ms=5.0)), "a fortieth of the loop's time"
 
 
-def test_a_tenth_of_looks_is_worth_telling_and_training_is_not() -> None:
+def test_a_tenth_of_looks_is_worth_naming_and_training_is_not() -> None:
     assert LOOKS not in profiled({LOG: 90, BACKWARD: 910})
     assert LOOKS in profiled({LOG: 100, BACKWARD: 900})
 
 
-def test_a_loop_that_its_program_limits_has_its_costliest_line_told() -> None:
+def test_a_loop_that_its_program_limits_has_its_costliest_line_named() -> None:
     limited = with_rank(made_run(wait_ms=1.0, work_ms=99.0, uses_gpu=True, gpu_idle_ms=1.0), gpu_util=0.3)
     draw = "main train.py:50 > draw plots.py:7"
     assert f"{LOOKS}70% found it in draw at train.py:50, in main: " in profiled({draw: 700, BACKWARD: 300}, limited)
-    told = profiled({LOG: 200, draw: 500, BACKWARD: 300}, limited)
-    assert "found it logging" in told and "no other line" not in told
+    sentence = profiled({LOG: 200, draw: 500, BACKWARD: 300}, limited)
+    assert "found it logging" in sentence and "no other line" not in sentence
 
 
 WRITE_LOG = "main train.py:31 > write_log train.py"
@@ -105,7 +105,7 @@ def test_a_function_of_the_program_that_trains_nothing_is_named_with_its_share_o
     assert found.of_loop == pytest.approx(0.255)
 
 
-def test_beside_a_longer_wait_such_a_function_is_told_after_it() -> None:
+def test_beside_a_longer_wait_such_a_function_is_named_after_it() -> None:
     facts = replace(made_run(wait_ms=60.0, work_ms=40.0), between=made_loading(LOGGED))
     verdict = judge(facts)
     assert verdict.sentence.startswith("The training loop waits for data")
@@ -129,7 +129,7 @@ def test_of_a_run_that_computes_nothing_is_to_be_done_about_its_functions() -> N
     {"main train.py:31 > keep train.py:9 > save torch/serialization.py:966": 500, BACKWARD: 500},
     {f"{WRITE_LOG}:9 > torch.histc train.py:9": 90, BACKWARD: 910},
 ], ids=["a step", "a module", "the loop", "saving", "little"])  # fmt: skip
-def test_what_trains_or_is_told_already_or_is_little_is_no_such_function(seen: Mapping[str, int]) -> None:
+def test_what_trains_or_is_named_already_or_is_little_is_no_such_function(seen: Mapping[str, int]) -> None:
     verdict = judge(replace(made_run(wait_ms=25.0, work_ms=75.0), between=made_loading(seen)))
     assert [text for text in verdict.beside_training if "called at" in text] == []
 

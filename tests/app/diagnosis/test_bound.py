@@ -71,7 +71,7 @@ def test_a_single_event_is_called_one() -> None:
     assert verdict.why is not None and verdict.why.startswith(said)
 
 
-def test_two_events_are_told_as_two_and_an_epochs_beginning_as_none() -> None:
+def test_two_events_are_counted_as_two_and_an_epochs_beginning_as_none() -> None:
     waits = [0.2] * 2_000
     waits[5], waits[700], waits[1400] = 4_000.0, 3_000.0, 2_500.0
     facts = made_run(wait_ms=waits, work_ms=20.0, steps=2_000, num_workers=2, load_cpu_ms=15.0)
@@ -97,7 +97,7 @@ def test_a_stall_that_one_step_less_brings_below_the_limit_is_no_single_event() 
     assert "event" not in (verdict.why or "")
 
 
-def test_an_event_of_less_than_a_second_is_told_in_milliseconds() -> None:
+def test_an_event_of_less_than_a_second_is_stated_in_milliseconds() -> None:
     verdict = judge(made_run(wait_ms=[*[0.2] * 40, 300.0, *[0.2] * 40], work_ms=20.0, steps=81))
     assert verdict.why is not None and "it waited 300 ms" in verdict.why
 
@@ -186,7 +186,7 @@ def test_a_copy_takes_the_lead_of_a_wait_only_when_it_is_clearly_longer() -> Non
     assert bound(18.0, Before("transfer", None)) == "transfer"
 
 
-def test_what_is_marked_beside_a_wait_without_a_cause_is_told_with_it() -> None:
+def test_what_is_marked_beside_a_wait_without_a_cause_is_said_with_it() -> None:
     verdict = judge(made_run(wait_ms=7.0, work_ms=93.0, num_workers=2, load_cpu_ms=20.0, load_runqueue_ms=90.0))
     marked = [each.signal for each in verdict.signals if each.reading == "symptom"]
     assert verdict.causes == [] and verdict.why is not None and marked

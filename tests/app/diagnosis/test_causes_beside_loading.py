@@ -63,11 +63,11 @@ def stateful(delivery_ms: float, **known: Any) -> RunFacts:
 
 
 def test_state_snapshot_costs_what_the_hand_over_takes_beyond_the_batch() -> None:
-    told = [finding(stateful(ms), "state_snapshot").cost_fraction for ms in (12, 30, 60)]
-    assert is_growing(told)
+    costs = [finding(stateful(ms), "state_snapshot").cost_fraction for ms in (12, 30, 60)]
+    assert is_growing(costs)
     usual_ms = 1.5 + 2 * 0.45 + 0.19
     played = [Played(load_ms=10, work_ms=20, delivery_ms=ms) for ms in (12, 30, 60)]
-    assert told == pytest.approx([each.cost_of(delivery_ms=usual_ms) for each in played], abs=0.05)
+    assert costs == pytest.approx([each.cost_of(delivery_ms=usual_ms) for each in played], abs=0.05)
 
 
 def test_state_snapshot_and_hand_over_share_what_comes_late() -> None:
@@ -98,8 +98,8 @@ def test_that_batches_are_loaded_in_time_is_said_where_none_was_waited_for() -> 
         "Batches are"
     )
     shown = with_loader(replace(late), batch_tensors=300)
-    told = [each.sentence for each in judge(shown).causes if each.cause == "ipc_copy"]
-    assert all(each.startswith("Handing loaded batches over") for each in told)
+    sentences = [each.sentence for each in judge(shown).causes if each.cause == "ipc_copy"]
+    assert all(each.startswith("Handing loaded batches over") for each in sentences)
 
 
 def test_a_late_batch_is_not_taken_for_state_where_no_core_is_free_or_in_time() -> None:
@@ -161,7 +161,7 @@ def test_an_epoch_has_as_many_steps_as_those_that_were_seen_to_their_end() -> No
     facts = Played(load_ms=20, work_ms=20, startup_ms=500, epochs=7, epoch_steps=40).facts()
     (rank,) = facts.ranks
 
-    def told(*ended: tuple[int, str | None]) -> tuple[str, object]:
+    def said_of(*ended: tuple[int, str | None]) -> tuple[str, object]:
         epochs = tuple(
             each.model_copy(update={"steps": steps, "ended": how})
             for each, (steps, how) in zip(rank.epochs, ended, strict=False)
@@ -170,10 +170,10 @@ def test_an_epoch_has_as_many_steps_as_those_that_were_seen_to_their_end() -> No
         rows = {row.what: row.value for row in found.evidence}
         return found.sentence.partition(",")[0], rows["Steps of an epoch"]
 
-    assert told(*[(40, "broken_off")] * 6, (11, "broken_off")) == ("An epoch has 40 steps", 40.0)
-    assert told(*[(40, "exhausted"), (30, "exhausted")] * 3, (7, None)) == ("An epoch has 35 steps", 35.0)
-    assert told(*[(3, "error")] * 6, (40, "exhausted")) == ("An epoch has 40 steps", 40.0)
-    assert told(*[(40, None)] * 7) == ("6 epochs begin in 275 steps", None)
+    assert said_of(*[(40, "broken_off")] * 6, (11, "broken_off")) == ("An epoch has 40 steps", 40.0)
+    assert said_of(*[(40, "exhausted"), (30, "exhausted")] * 3, (7, None)) == ("An epoch has 35 steps", 35.0)
+    assert said_of(*[(3, "error")] * 6, (40, "exhausted")) == ("An epoch has 40 steps", 40.0)
+    assert said_of(*[(40, None)] * 7) == ("6 epochs begin in 275 steps", None)
 
 
 def test_worker_startup_is_silent_in_long_epochs() -> None:
@@ -298,7 +298,7 @@ def test_ranks_at_their_own_pace_are_judged_by_the_median() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
-def test_the_rank_that_a_verdict_tells_of_is_the_one_that_was_judged(count: int) -> None:
+def test_the_rank_that_a_verdict_names_is_the_one_that_was_judged(count: int) -> None:
     runs = [starved(wait_ms=wait_ms, work_ms=98.0) for wait_ms in (20.0, 300.0, 90.0, 600.0, 150.0)[:count]]
     facts = of_ranks(*runs)
     assert reported_rank(judge(facts).ranks) == slow_ranks(facts.ranks).judged.rank
@@ -362,7 +362,7 @@ def waiting(*waits_ms: float, load_ms: tuple[float, ...] = (35.0,)) -> RunFacts:
     ))  # fmt: skip
 
 
-def test_what_a_slow_device_costs_is_told_of_the_steps_that_all_ranks_took() -> None:
+def test_what_a_slow_device_costs_is_said_of_the_steps_that_all_ranks_took() -> None:
     """In every other step the others wait 10 ms longer for their input than the slow one, else 20 ms."""
     slow, quick = ([4.0, 4.0], [14.0, 24.0])
     facts = of_ranks(*(
@@ -374,7 +374,7 @@ def test_what_a_slow_device_costs_is_told_of_the_steps_that_all_ranks_took() -> 
     assert [each.works_longer for each in judge(facts).ranks] == [False, False, True]
 
 
-def test_a_rank_that_works_longer_is_told_from_one_whose_loader_is_slow() -> None:
+def test_a_rank_that_works_longer_is_distinguished_from_one_whose_loader_is_slow() -> None:
     for facts in (waiting(20.0, 20.0, 4.0, 18.0), waiting(20.0, 4.0)):
         verdict = judge(facts)
         assert "slow_rank" not in [each.cause for each in verdict.causes]

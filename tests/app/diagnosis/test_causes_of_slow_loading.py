@@ -79,8 +79,8 @@ def test_too_few_workers_is_silent_when_the_workers_have_slack() -> None:
 
 def test_too_few_workers_does_not_say_that_cores_are_free_where_that_was_not_measured() -> None:
     played = Played(load_ms=120, work_ms=20)
-    told = [finding(played.facts(busy_cores=busy, process_cores=None), "too_few_workers") for busy in (2.5, None)]
-    assert [("Cores are free" in each.sentence) for each in told] == [True, False]
+    found = [finding(played.facts(busy_cores=busy, process_cores=None), "too_few_workers") for busy in (2.5, None)]
+    assert [("Cores are free" in each.sentence) for each in found] == [True, False]
 
 
 def test_less_than_a_free_core_is_said_in_figures() -> None:
@@ -98,16 +98,16 @@ def test_workers_that_wait_are_too_few_also_where_others_fill_the_cores() -> Non
     assert "too_few_workers" not in causes(computing)
 
 
-def test_workers_that_wait_for_programs_of_their_own_on_full_cores_are_told_so() -> None:
+def test_of_workers_that_wait_for_programs_of_their_own_on_full_cores_that_is_said() -> None:
     """As a decoder in a process of its own, which waits for a core as its worker does."""
     run = Played(load_ms=200, work_ms=30).facts(
         load_blocked_ms=170.0, load_cpu_ms=4.0, load_runqueue_ms=26.0, usable_cores=2.0, busy_cores=2.0,
         process_cores=0.05, workers_cores=0.3,
     )  # fmt: skip
     decoding = with_batches(run, process_cpu_us=run.ranks[0].batches.cpu_us + 32_000.0)
-    told = [finding(facts, "too_few_workers").sentence for facts in (run, decoding)]
-    assert told[0].endswith(" A load mostly waits, but not for a core or a disk: for a service, for example.")
-    assert "programs of their own, which compute on full cores" in told[1]
+    sentences = [finding(facts, "too_few_workers").sentence for facts in (run, decoding)]
+    assert sentences[0].endswith(" A load mostly waits, but not for a core or a disk: for a service, for example.")
+    assert "programs of their own, which compute on full cores" in sentences[1]
     gains = {each.change: each.predicted_speedup for each in advise(decoding, judge(decoding)).advice}
     assert gains["num_workers"] is None, "nothing is promised of more of them"
     asleep = {each.change: each.predicted_speedup for each in advise(run, judge(run)).advice}
@@ -220,12 +220,12 @@ def test_a_hand_over_is_slow_on_free_cores_on_the_runs_own_and_with_much_in_it()
 
 def test_of_loads_that_hardly_compute_it_is_not_said_that_the_cpu_limits_them() -> None:
     run = Played(load_ms=150, work_ms=20, num_workers=1)
-    told = [
+    sentences = [
         finding(run.facts(**loads, usable_cores=2.0, busy_cores=2.0, process_cores=2.0), "cpu_limited").sentence
         for loads in ({"load_blocked_ms": 75.0, "load_cpu_ms": 15.0, "load_runqueue_ms": 10.0}, {"load_cpu_ms": 90.0})
     ]
-    assert told[0].endswith("25% of the load time that is waited for computes, or waits for one of them.")
-    assert told[1].endswith("the CPU limits how fast batches are loaded.")
+    assert sentences[0].endswith("25% of the load time that is waited for computes, or waits for one of them.")
+    assert sentences[1].endswith("the CPU limits how fast batches are loaded.")
 
 
 def test_other_jobs_are_named_first_where_they_use_most_of_the_cores() -> None:
@@ -269,7 +269,7 @@ def test_memory_mapped_reads_count_as_storage_though_no_call_asked_for_them() ->
     assert causes(facts)[0] == "storage_wait"
 
 
-def test_what_is_read_for_nothing_of_a_mapped_file_is_told() -> None:
+def test_what_is_read_for_nothing_of_a_mapped_file_is_said() -> None:
     """Each touched page brings its neighbours."""
 
     def said(asked_bytes: float, read_bytes: float) -> str:
@@ -305,7 +305,7 @@ def test_workers_that_wait_for_storage_side_by_side_do_so_in_the_time_of_one() -
     assert finding(at_all_times, "storage_wait").cost_fraction == finding(facts, "storage_wait").cost_fraction
 
 
-def test_storage_that_is_only_waited_for_in_the_first_epoch_is_told_so() -> None:
+def test_of_storage_that_is_only_waited_for_in_the_first_epoch_that_is_said() -> None:
     cold = np.arange(300) < 100
     waits = np.where(cold, 400.0, 10.0)
     facts = starved(wait_ms=list(waits), load_cpu_ms=10.0, load_ms=list(np.where(cold, 390.0, 0.0)))
@@ -320,9 +320,9 @@ def test_what_loads_take_longer_than_cached_ones_is_storages_also_where_it_is_cp
     facts = Played(load_ms=list(load_ms), work_ms=10, num_workers=1).facts()
     half = load_ms * 1e3 / 2
     facts = with_batches(facts, cpu_us=half, blocked_us=half, read_bytes=np.where(cold, 1e6, 0.0), asked_bytes=1e6)
-    told = finding(facts, "storage_wait")
-    assert told.cost_fraction == pytest.approx(0.8 * facts.ranks[0].stall_fraction, abs=0.12)
-    assert told.cost_fraction > finding(facts, "too_few_workers").cost_fraction
+    found = finding(facts, "storage_wait")
+    assert found.cost_fraction == pytest.approx(0.8 * facts.ranks[0].stall_fraction, abs=0.12)
+    assert found.cost_fraction > finding(facts, "too_few_workers").cost_fraction
 
 
 def reading_in_turn(*, runqueue_ms: float, blocked_ms: float, helped_ms: float = 0.0) -> RunFacts:
@@ -352,8 +352,8 @@ def test_waiting_for_threads_of_its_own_that_compute_is_no_wait_for_storage() ->
 def test_on_full_cores_it_is_said_that_what_serves_the_reads_may_wait_for_one() -> None:
     quiet = reading_in_turn(runqueue_ms=10, blocked_ms=150)
     full = with_batches(quiet, runqueue_us=60e3)
-    told = [finding(facts, "storage_wait").sentence for facts in (quiet, full)]
-    assert ["All cores are busy as well" in each for each in told] == [False, True]
+    sentences = [finding(facts, "storage_wait").sentence for facts in (quiet, full)]
+    assert ["All cores are busy as well" in each for each in sentences] == [False, True]
 
 
 def test_that_loading_waits_for_storage_is_said_with_its_share_where_that_is_the_smaller_part() -> None:
@@ -395,8 +395,8 @@ def test_what_is_said_of_collating_is_its_figure() -> None:
     """Nor that it is most of a load, of less than half of it."""
     found = finding(with_batches(starved(), collate_us=0.42 * 120e3), "slow_collate")
     assert found.sentence.endswith("takes 42% of a load.")
-    told = {each.what: each.value for each in found.evidence}
-    assert told["Joining samples, of load time without waits for a core"] == pytest.approx(0.42)
+    evidence = {each.what: each.value for each in found.evidence}
+    assert evidence["Joining samples, of load time without waits for a core"] == pytest.approx(0.42)
 
 
 def test_slow_collate_is_silent_where_samples_take_the_time() -> None:
@@ -505,7 +505,7 @@ def test_unsharded_iterable_costs_the_copies_that_are_too_many() -> None:
     assert costs[-1] == pytest.approx(0.5 * whole.ranks[0].stall_fraction, abs=0.02)
 
 
-def test_unsharded_iterable_is_told_of_a_run_that_does_not_wait() -> None:
+def test_unsharded_iterable_is_named_of_a_run_that_does_not_wait() -> None:
     verdict = judge(repeating(2, 64, load_ms=10.0))
     assert verdict.bound == "compute"
     assert [each.cause for each in verdict.causes] == ["unsharded_iterable"]
@@ -532,10 +532,10 @@ def test_what_workers_receive_counts_as_storage_that_they_wait_for() -> None:
     found = finding(by_network(40.0), "storage_wait")
     assert causes(by_network(40.0))[0] == "storage_wait"
     assert "network" in found.sentence
-    told = {each.what: each.value for each in found.evidence}
-    assert told["Received through the workers' own connections"] == pytest.approx(40e6)
-    assert told["Connections of a worker"] == 4
-    assert told["Received for one batch"] == pytest.approx(4e6, rel=0.05)
+    evidence = {each.what: each.value for each in found.evidence}
+    assert evidence["Received through the workers' own connections"] == pytest.approx(40e6)
+    assert evidence["Connections of a worker"] == 4
+    assert evidence["Received for one batch"] == pytest.approx(4e6, rel=0.05)
 
 
 def test_a_little_traffic_is_no_loading_by_network() -> None:
@@ -544,7 +544,7 @@ def test_a_little_traffic_is_no_loading_by_network() -> None:
     assert causes(files)[0] == "too_few_workers", "most of a batch comes from files"
 
 
-def test_network_whose_amount_is_not_measured_is_told_as_that() -> None:
+def test_network_whose_amount_is_not_measured_is_named_as_that() -> None:
     facts = with_host(by_network(None), network_received_bytes=[0.0, 600 * 50e6])
     found = judge(facts).causes[0]
     assert found.cause == "storage_wait"
@@ -555,8 +555,8 @@ def test_network_whose_amount_is_not_measured_is_told_as_that() -> None:
     assert causes(of_one)[0] == "storage_wait", "all workers do as the one that was seen"
     reading = next(each.reading for each in judge(facts).signals if each.signal == "Reads that reach storage")
     assert reading == "not_measured"
-    told = {each.what: each.value for each in found.evidence}
-    assert told["Received through the workers' own connections"] is None
-    assert told["Received by the host's networks, by any process"] == pytest.approx(50e6)
+    evidence = {each.what: each.value for each in found.evidence}
+    assert evidence["Received through the workers' own connections"] is None
+    assert evidence["Received by the host's networks, by any process"] == pytest.approx(50e6)
     quiet = finding(with_host(by_network(None, None), network_received_bytes=[0.0, 1e6]), "too_few_workers")
     assert not any("eceived" in each.what for each in quiet.evidence)

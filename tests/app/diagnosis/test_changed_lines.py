@@ -1,4 +1,4 @@
-"""Lines that take another share of the time than at first are told with both shares."""
+"""Lines that take another share of the time than at first are named with both shares."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def loading(first: dict[str, int], last: dict[str, int]) -> LoaderHotspots:
     return replace(made_loading(whole), earlier=earlier, later=later)
 
 
-def test_the_lines_that_take_most_less_and_most_more_are_told() -> None:
+def test_the_lines_that_take_most_less_and_most_more_are_named() -> None:
     said = change_of(loading({UNPACK: 400}, {UNPACK: 100, PARSE: 300}))
     unpack, parse = "zlib.decompress at data.py:14, in Halves.__getitem__", "loads at data.py:20, in Halves.__getitem__"
     assert said == (
@@ -41,5 +41,5 @@ def test_chance_and_little_and_what_was_hardly_seen_are_no_change(first: dict[st
     assert change_of(loading(first, last)) is None
 
 
-def test_of_halves_that_are_not_told_apart_nothing_is_said() -> None:
+def test_of_halves_that_are_not_distinguished_nothing_is_said() -> None:
     assert change_of(made_loading({UNPACK: 400})) is None

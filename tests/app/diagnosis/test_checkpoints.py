@@ -35,7 +35,7 @@ SAVING = made_loading(
 )
 
 
-def test_what_checkpoints_take_is_told_with_what_is_usual_against_it() -> None:
+def test_what_checkpoints_take_is_stated_with_what_is_usual_against_it() -> None:
     why = judge(pausing(0.28)).why or ""
     assert why.startswith("Checkpoints take ")
     assert "Checkpoints take 28% of this loop's time: 12 pauses, in each of which about 240 MiB were written." in why
@@ -47,17 +47,17 @@ def test_the_line_that_saves_is_named_where_the_training_thread_was_sampled() ->
     assert "The training thread was seen saving in save at train.py:41, in main." in why
 
 
-def test_by_looks_alone_it_is_told_what_share_of_them_found_it_saving() -> None:
+def test_by_looks_alone_it_is_said_what_share_of_them_found_it_saving() -> None:
     why = judge(pausing(0.28, wrote=False, between=SAVING)).why or ""
-    told = "24% found it saving; how often it saves, and for how long, was not measured."
-    assert f"Of the looks at the training thread between batches, {told}" in why
+    share = "24% found it saving; how often it saves, and for how long, was not measured."
+    assert f"Of the looks at the training thread between batches, {share}" in why
     assert "Checkpoints take" not in why
 
 
 def test_saves_that_are_too_short_to_be_pauses_are_found_by_looks() -> None:
-    """Most of the saves take less than two steps: by what was written, only the longer ones are told from steps."""
-    told = judge(pausing(0.06, between=SAVING)).beside_training
-    assert told == [
+    """Most of the saves take less than two steps: by what was written, only the longer ones differ from steps."""
+    sentences = judge(pausing(0.06, between=SAVING)).beside_training
+    assert sentences == [
         "Checkpoints take 6.0% of this loop's time: 12 pauses, in each of which about 240 MiB were written.",
         "Of the looks at the training thread between batches, 24% found it saving, more than in these pauses: saves "
         "shorter than two steps are not among them.",
@@ -66,27 +66,27 @@ def test_saves_that_are_too_short_to_be_pauses_are_found_by_looks() -> None:
 
 
 def test_without_a_profile_it_is_said_that_short_saves_are_not_measured() -> None:
-    told = judge(pausing(0.28)).beside_training
-    assert "Saves shorter than two steps are not counted: they are measured with --profile alone." in told
+    sentences = judge(pausing(0.28)).beside_training
+    assert "Saves shorter than two steps are not counted: they are measured with --profile alone." in sentences
     assert judge(pausing(0.28, wrote=False)).beside_training == [], "nothing was seen of saving"
 
 
-def test_checkpoints_beside_a_longer_wait_are_told_after_it() -> None:
+def test_checkpoints_beside_a_longer_wait_are_named_after_it() -> None:
     why = judge(pausing(0.08, wait_ms=120.0, load_cpu_ms=120.0)).why or ""
     assert "more than to waiting" not in why
     assert why.endswith(ADVISED) and "Checkpoints take 8.0% of this loop's time" in why
 
 
-def test_those_between_epochs_are_told_apart_from_the_loops_own_time() -> None:
+def test_those_between_epochs_are_distinguished_from_the_loops_own_time() -> None:
     made = made_run(steps=STEPS, work_ms=WORK_MS)
     rank = replace(made.ranks[0], between_epochs=Checkpoints(4, 6e6, 240 * 1024**2))
     why = judge(replace(made, ranks=(rank,))).why or ""
-    told = (
+    sentence = (
         "Checkpoints between epochs, which are no part of this loop's time, took 6 s, "
         f"{percent(6e6 / (6e6 + float(made.ranks[0].steps.step_us.sum())))} of that time and their own: "
         "in each of 4 about 240 MiB were"
     )
-    assert told in why and why.endswith(ADVISED)
+    assert sentence in why and why.endswith(ADVISED)
     short = replace(rank, between_epochs=Checkpoints(4, 0.6e6, 240 * 1024**2))
     assert ADVISED not in (judge(replace(made, ranks=(short,))).why or "")
 
@@ -98,12 +98,12 @@ def test_pauses_that_take_more_than_waiting_are_in_the_first_sentence() -> None:
     )
 
 
-@pytest.mark.parametrize(("facts", "is_told"), [
+@pytest.mark.parametrize(("facts", "is_advised"), [
     (pausing(0.28), True), (pausing(0.28, wrote=False, between=SAVING), True), (pausing(0.28, wrote=False), False),
     (pausing(0.08, wait_ms=120.0, load_cpu_ms=120.0), False),
 ], ids=["written", "seen", "another pause", "waiting takes more"])  # fmt: skip
-def test_to_save_less_is_advised_where_checkpoints_take_more_than_waiting(facts: RunFacts, is_told: bool) -> None:
-    assert (save_less(facts, facts.ranks[0], judge(facts)) is not None) is is_told
+def test_to_save_less_is_advised_where_checkpoints_take_more_than_waiting(facts: RunFacts, is_advised: bool) -> None:
+    assert (save_less(facts, facts.ranks[0], judge(facts)) is not None) is is_advised
 
 
 @pytest.mark.parametrize("facts", [pausing(0.28, wrote=False), pausing(0.03), pausing(0.03, between=None)])

@@ -59,7 +59,7 @@ CAUSES: list[tuple[str, Callable[[], RunFacts], str, float]] = [
 ]  # fmt: skip
 
 
-def told(facts: RunFacts, cause: str) -> Mapping[str, float | str | None]:
+def evidence_of(facts: RunFacts, cause: str) -> Mapping[str, float | str | None]:
     return {each.what: each.value for each in finding(facts, cause).evidence}
 
 
@@ -67,7 +67,7 @@ def told(facts: RunFacts, cause: str) -> Mapping[str, float | str | None]:
 def test_a_cause_names_the_line_that_is_to_blame(
     cause: str, made: Callable[[], RunFacts], line: str, share: float
 ) -> None:
-    evidence = told(replace(made(), loading=made_loading(SEEN)), cause)
+    evidence = evidence_of(replace(made(), loading=made_loading(SEEN)), cause)
     only = ", joining samples" if cause == "slow_collate" else ""
     assert evidence[f"Of loading, in {line}{only}"] == pytest.approx(share)
     assert evidence[LOOKS] == 1_000
@@ -78,17 +78,17 @@ def test_of_a_few_looks_it_is_said_that_nothing_is_known(
     cause: str, made: Callable[[], RunFacts], line: str, share: float
 ) -> None:
     few = "30 looks at its loading, 100 are needed"
-    evidence = told(replace(made(), loading=made_loading({RESIZE: 30}, missing=few)), cause)
+    evidence = evidence_of(replace(made(), loading=made_loading({RESIZE: 30}, missing=few)), cause)
     why = SAMPLER_NOT_SEEN if cause == "slow_sampler" else few
     assert evidence[f"Of loading, in its costliest call: not measured, {why}"] is None
 
 
 def test_what_was_not_looked_up_is_no_evidence() -> None:
-    assert not any("oading, in" in what for what in told(cpu_limited(), "cpu_limited"))
+    assert not any("oading, in" in what for what in evidence_of(cpu_limited(), "cpu_limited"))
 
 
 def test_a_sampler_that_was_not_seen_is_not_blamed_for_the_work_of_others() -> None:
-    evidence = told(replace(slow_sampler(), loading=made_loading({RESIZE: 300})), "slow_sampler")
+    evidence = evidence_of(replace(slow_sampler(), loading=made_loading({RESIZE: 300})), "slow_sampler")
     assert [value for what, value in evidence.items() if "oading, in" in what] == [None]
 
 
@@ -115,7 +115,7 @@ def test_of_a_line_that_several_places_call_the_callers_are_evidence() -> None:
 def test_storage_names_the_costliest_line_that_reads() -> None:
     facts = starved(wait_ms=120.0, load_cpu_ms=40.0, load_blocked_ms=80.0, read_bytes=9e5)
     load = "Photos.__getitem__ data.py:38 > np.load data.py:38"
-    evidence = told(replace(facts, loading=made_loading({RESIZE: 500, READ: 100, load: 400})), "storage_wait")
+    evidence = evidence_of(replace(facts, loading=made_loading({RESIZE: 500, READ: 100, load: 400})), "storage_wait")
     assert evidence["Of loading, in np.load at data.py:38, in Photos.__getitem__"] == pytest.approx(0.4)
 
 
@@ -131,7 +131,7 @@ def uneven(slow: list[object] | None = None) -> RunFacts:
 
 
 def test_slow_samples_are_named_with_index_file_and_size() -> None:
-    evidence = told(uneven(), "slow_samples")
+    evidence = evidence_of(uneven(), "slow_samples")
     assert evidence["Loading index 18,233, scans/0481.dcm"] == 2_100_000
     assert evidence["Size of that file"] == 104 * MB
     assert evidence["Loading index 9"] == 1_100_000
@@ -140,16 +140,16 @@ def test_slow_samples_are_named_with_index_file_and_size() -> None:
     assert finding(uneven(), "slow_samples").sentence.endswith("The slowest sample is index 18,233, scans/0481.dcm.")
 
 
-def test_what_the_slowest_sample_waited_for_is_told() -> None:
+def test_what_the_slowest_sample_waited_for_is_said() -> None:
     parts = {"cpu_us": 420_000, "runqueue_us": 105_000}
     measured = [SLOW[0].model_copy(update=parts), *SLOW[1:]]
     facts = replace(uneven(), loading=made_loading({}, slow_samples=measured))
-    evidence = told(facts, "slow_samples")
+    evidence = evidence_of(facts, "slow_samples")
     assert evidence["On the CPU, of that load"] == pytest.approx(0.2)
     assert evidence["Ready to run, no core free, of that load"] == pytest.approx(0.05)
-    assert "On the CPU, of that load" not in told(uneven(), "slow_samples"), "not measured"
+    assert "On the CPU, of that load" not in evidence_of(uneven(), "slow_samples"), "not measured"
 
 
-def test_where_no_sample_was_told_the_batches_speak() -> None:
+def test_where_no_sample_was_reported_the_batches_speak() -> None:
     assert "slowest sample is" not in finding(uneven([]), "slow_samples").sentence
-    assert not any(what.startswith("Loading index") for what in told(uneven([]), "slow_samples"))
+    assert not any(what.startswith("Loading index") for what in evidence_of(uneven([]), "slow_samples"))

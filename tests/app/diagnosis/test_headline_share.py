@@ -1,4 +1,4 @@
-"""A headline tells the share that who divides the hours finds, or both that and another one of the judged steps."""
+"""A headline has the share that who divides the hours finds, or both that and another one of the judged steps."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def started_slowly(first_wait_us: float, *, work_ms: float = 60.0, steps: int = 
         (4e6, "40% of every step, and 47% with its slow first 5 steps.", 0.4),
     ],
 )
-def test_first_steps_are_in_the_share_where_they_move_it_little_and_told_where_much(
+def test_first_steps_are_in_the_share_where_they_move_it_little_and_stated_where_much(
     first_wait_us: float, said: str, share: float
 ) -> None:
     found = judge(started_slowly(first_wait_us))
@@ -40,7 +40,7 @@ def test_first_steps_are_in_the_share_where_they_move_it_little_and_told_where_m
     assert found.data_stall_fraction == pytest.approx(0.4), "of the judged steps"
 
 
-def test_of_more_steps_than_are_judged_the_share_of_all_is_told_as_theirs() -> None:
+def test_of_more_steps_than_are_judged_the_share_of_all_is_stated_as_theirs() -> None:
     facts = started_slowly(4e6)
     (rank,) = facts.ranks
     longer = replace(facts, ranks=(replace(rank, total_steps=2_000),))

@@ -139,7 +139,7 @@ def runs_of_many(draw: st.DrawFn) -> RunFacts:
             uses_gpu=is_gpu,
         )
         own.append(replace(facts.ranks[0], rank=rank, hostname=f"node-{rank // 2}"))
-    told, beside = [], np.zeros(STEPS)
+    other_loaders, beside = [], np.zeros(STEPS)
     for place, (waits, role, is_mate) in enumerate(others, 1):
         made = made_run(wait_ms=waits, work_ms=work, steps=STEPS, uses_gpu=is_gpu)
         name, info = f"{role}-{place}", made.loader
@@ -148,14 +148,14 @@ def runs_of_many(draw: st.DrawFn) -> RunFacts:
         if is_mate:
             beside = beside + made.ranks[0].steps.data_wait_us
         loop = 0 if is_mate else place
-        told.append(LoaderFacts(name, info.model_copy(update={"loader": name}), role, loop, ranks))
+        other_loaders.append(LoaderFacts(name, info.model_copy(update={"loader": name}), role, loop, ranks))
     if beside.any():
         own = [_beside(rank, beside) for rank in own]
         # Loaders of one loop have its time.
         longest = max(rank.total_step_us for rank in own)
-        told = [replace(each, ranks=tuple(replace(rank, total_step_us=longest) for rank in each.ranks))
-                if each.loop == 0 else each for each in told]  # fmt: skip
-    loaders = (LoaderFacts("train", facts.loader, "train", 0, tuple(own)), *told)
+        other_loaders = [replace(each, ranks=tuple(replace(rank, total_step_us=longest) for rank in each.ranks))
+                         if each.loop == 0 else each for each in other_loaders]  # fmt: skip
+    loaders = (LoaderFacts("train", facts.loader, "train", 0, tuple(own)), *other_loaders)
     return replace(facts, ranks=tuple(own), loaders=loaders)
 
 
@@ -170,7 +170,7 @@ def _beside(rank: RankFacts, others_us: np.ndarray[Any, Any]) -> RankFacts:
     )
 
 
-# Simulating advice takes a tenth of a second. What is found is told as it is found: facts are too long to be shrunk.
+# Simulating advice takes a tenth of a second. What is found is said as it is found: facts are too long to be shrunk.
 EXAMPLES = settings.default.max_examples if settings.default else 100
 FOUND = settings(phases=[Phase.explicit, Phase.generate])
 
@@ -290,8 +290,8 @@ BROKEN: dict[str, Diagnosis] = {
     "evidence_of_one_name_has_one_value": said(causes=[SOUND.causes[0].model_copy(update={"evidence": [
         Evidence(what="Load", value=1, unit="us"), Evidence(what="Load", value=2, unit="us")]})]),
     "the_sentence_has_the_figure_of_its_field": said(sentence="The training loop waits for data 41% of every step."),
-    "who_divides_the_hours_finds_a_share_that_is_told": said(hours_lost=1.5, loaders=[]),
-    "causes_are_told_with_their_part_of_the_wait": said(why="So (90% of the wait). The loop gets 320 samples/s."),
+    "who_divides_the_hours_finds_a_share_that_is_said": said(hours_lost=1.5, loaders=[]),
+    "causes_are_named_with_their_part_of_the_wait": said(why="So (90% of the wait). The loop gets 320 samples/s."),
     "causes_stand_in_the_order_of_what_is_done_about_them": said(
         why="So. Slow.", causes=[made_cause(), made_cause("slow_sampler").model_copy(update={"sentence": "Slow."})],
         advice=[made_advice().model_copy(update={"change": "faster_sampler"}), *SOUND.advice]),
@@ -301,12 +301,12 @@ BROKEN: dict[str, Diagnosis] = {
         beside=[BesideAction(title="Move the other jobs", detail="", speedup=2.0, hours_saved=1.5)]),
     "the_speed_is_that_of_the_step": said(instant_data_steps_per_s=40.0, instant_data_high_steps_per_s=30.0),
     "every_gain_has_its_ceiling_and_is_below_it": advised(ceiling=1.2, high=1.6),
-    "costs_add_up_to_the_wait_or_the_rest_is_told": said(data_stall_fraction=0.5),
+    "costs_add_up_to_the_wait_or_the_rest_is_said": said(data_stall_fraction=0.5),
     "what_comes_first_is_one_answer": said(is_beside_first=True),
     "a_leading_cause_is_what_the_sentence_is_about": said(why="The loop gets 320 samples/s."),
-    "restarts_that_took_more_than_waiting_are_told_first": said(hours_restarting=1.0),
-    "a_larger_loss_than_waiting_is_told_first": said(paused_fraction=0.5),
-    "what_is_advised_follows_from_a_cause_that_is_told": said(
+    "restarts_that_took_more_than_waiting_are_named_first": said(hours_restarting=1.0),
+    "a_larger_loss_than_waiting_is_named_first": said(paused_fraction=0.5),
+    "what_is_advised_follows_from_a_cause_that_is_named": said(
         why="The loop gets 320 samples/s and would get 534 if no step waited for data."),
     "what_others_take_is_for_them_to_give_back": said(beside_loader="Move the other jobs."),
     "whether_workers_keep_up_can_be_reckoned": advised(why="4 workers load: a batch takes 40 ms to load, so that of 4 "
@@ -330,7 +330,7 @@ BROKEN: dict[str, Diagnosis] = {
         "Joining samples, of load time without waits for a core": 0.4}),
     "what_others_use_is_said_first_and_as_measured": caused("cpu_limited", "Other jobs use 1.8 of the 2 cores.", {
         "Cores used by other jobs": 0.7, "Cores this run may use": 2.0}),
-    "what_is_foretold_was_seen_for_five_minutes": caused("memory_pressure", "In 2 hours memory is used up: this run "
+    "what_is_predicted_was_seen_for_five_minutes": caused("memory_pressure", "In 2 hours memory is used up: this run "
         "takes 8 GiB more an hour, as it did for 4.2 minutes.", {}),
 }  # fmt: skip
 

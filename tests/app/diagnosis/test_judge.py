@@ -61,7 +61,7 @@ def test_a_run_on_the_edge_of_a_level_has_reached_it(wait_ms: float, level: str)
         ({"usable_cores": None}, False),
     ],
 )
-def test_full_cores_that_loading_and_training_share_are_told(settings: dict[str, Any], is_shared: bool) -> None:
+def test_full_cores_that_loading_and_training_share_are_said(settings: dict[str, Any], is_shared: bool) -> None:
     shared = {"usable_cores": 2.0, "busy_cores": 1.98, "process_cores": 0.95, "workers_cores": 1.05, "num_workers": 2}
     verdict = judge(made_run(wait_ms=3, work_ms=97, **(shared | settings)))
     assert (verdict.bound, verdict.causes) == ("compute", [])
@@ -72,10 +72,10 @@ def test_full_cores_that_loading_and_training_share_are_told(settings: dict[str,
 
 def test_the_share_of_the_wait_that_no_cause_explains_is_said() -> None:
     partly = made_run(wait_ms=50, work_ms=50, num_workers=2, load_cpu_ms=30, queue_depth=0, busy_cores=1.0)
-    told = [judge(facts).why or "" for facts in (starved(), starved(usable_cores=2.0), partly)]
-    assert "would stay" not in told[0] and "no known cause" not in told[0]
-    assert "With more workers 29% of the wait would stay, because they fill the 2 cores" in told[1]
-    assert "The rest of the wait has no known cause." in told[2]
+    reasons = [judge(facts).why or "" for facts in (starved(), starved(usable_cores=2.0), partly)]
+    assert "would stay" not in reasons[0] and "no known cause" not in reasons[0]
+    assert "With more workers 29% of the wait would stay, because they fill the 2 cores" in reasons[1]
+    assert "The rest of the wait has no known cause." in reasons[2]
 
 
 @pytest.mark.parametrize("load_cpu_ms", [0.0, 200.0])
@@ -173,7 +173,7 @@ def test_the_anatomy_has_sampler_time_where_it_was_measured() -> None:
     ]
 
 
-def test_waits_that_delay_the_host_are_told_though_the_device_was_busy_during_them() -> None:
+def test_waits_that_delay_the_host_are_named_though_the_device_was_busy_during_them() -> None:
     device: dict[str, Any] = {"uses_gpu": True, "gpu_idle_ms": 0.1, "num_workers": 2, "queue_depth": 0.0}
     delayed = judge(made_run(wait_ms=5.0, work_ms=8.0, gpu_work_ms=10.0, **device))
     assert (delayed.bound, delayed.sentence) == ("compute", "The GPU is idle for data 0.8% of every step.")

@@ -1,4 +1,4 @@
-"""Hours are those of all steps, the verdict is about the judged ones: where they tell two stories that is said."""
+"""Hours are those of all steps, the verdict is about the judged ones: where these differ that is said."""
 
 from __future__ import annotations
 

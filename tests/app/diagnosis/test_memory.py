@@ -33,7 +33,7 @@ def taking(gb_per_hour: float, facts: RunFacts) -> RunFacts:
 
 
 @pytest.mark.parametrize(("gb_per_hour", "when"), [(30.0, "80 minutes"), (17.0, "2 hours"), (8.0, "5 hours")])
-def test_memory_that_shrinks_is_told_with_the_time_when_it_is_used_up(gb_per_hour: float, when: str) -> None:
+def test_memory_that_shrinks_is_said_with_the_time_when_it_is_used_up(gb_per_hour: float, when: str) -> None:
     facts = taking(gb_per_hour, falling(gb_per_hour, left_gb=40.0))
     found = pressure(facts)
     assert found is not None and f"In {when} memory is used up" in found.sentence
@@ -42,7 +42,7 @@ def test_memory_that_shrinks_is_told_with_the_time_when_it_is_used_up(gb_per_hou
     assert verdict.why == found.sentence
 
 
-def test_what_other_processes_take_is_not_foretold() -> None:
+def test_what_other_processes_take_is_not_predicted() -> None:
     assert pressure(falling(20.0)) is None
     assert pressure(taking(0.5, falling(20.0))) is None
     limited = with_memory(CALM, limit=32.0, shm=10.0)
@@ -50,11 +50,11 @@ def test_what_other_processes_take_is_not_foretold() -> None:
     assert pressure(filled) is None
 
 
-def test_what_other_processes_take_is_told_beside_what_the_run_takes() -> None:
+def test_what_other_processes_take_is_stated_beside_what_the_run_takes() -> None:
     found = pressure(taking(8.0, falling(20.0, left_gb=40.0)))
     assert found is not None and "In 5 hours memory is used up: this run takes 7.45 GiB more an hour" in found.sentence
-    told = {each.what: each.value for each in found.evidence}
-    assert told["Growth of other processes in an hour"] == pytest.approx(12 * GB, rel=0.01)
+    evidence = {each.what: each.value for each in found.evidence}
+    assert evidence["Growth of other processes in an hour"] == pytest.approx(12 * GB, rel=0.01)
 
 
 def test_files_that_the_training_maps_use_up_no_memory() -> None:
@@ -69,13 +69,13 @@ def test_all_ranks_of_a_host_use_up_its_memory_together() -> None:
     assert pressure(of_ranks(one, one, one, one)) is not None
 
 
-def test_shared_memory_that_the_run_fills_is_foretold() -> None:
+def test_shared_memory_that_the_run_fills_is_predicted() -> None:
     facts = with_host(with_memory(CALM, shm=10.0), shm_free_bytes=(9 * GB, 5 * GB))
     found = pressure(taking(12.0, facts))
     assert found is not None and "In 25 minutes /dev/shm is used up" in found.sentence
 
 
-def test_growth_that_lasts_for_days_or_is_jitter_is_not_told() -> None:
+def test_growth_that_lasts_for_days_or_is_jitter_is_not_said() -> None:
     assert pressure(taking(0.5, falling(0.5))) is None
     assert pressure(taking(0.0, falling(-30.0))) is None
 
@@ -118,7 +118,7 @@ def test_a_killed_worker_is_memorys_fault_only_where_memory_was_short() -> None:
 
 
 @pytest.mark.parametrize("run", [CALM, Played(load_ms=120, work_ms=20).facts()], ids=["compute", "data"])
-def test_a_shared_memory_that_is_nearly_full_is_told_of_every_run(run: RunFacts) -> None:
+def test_a_shared_memory_that_is_nearly_full_is_said_of_every_run(run: RunFacts) -> None:
     small = with_memory(run, shm=0.064)
     found = pressure(with_host(small, shm_free_bytes=(0.004 * GB, 0.004 * GB)))
     assert found is not None and "/dev/shm is nearly full" in found.sentence
@@ -132,7 +132,7 @@ def test_a_small_shared_memory_with_room_hides_no_limit_that_is_nearly_reached()
     assert found is not None and "memory limit" in found.sentence
 
 
-def test_a_memory_limit_that_is_nearly_reached_is_told_of_runs_that_wait() -> None:
+def test_a_memory_limit_that_is_nearly_reached_is_said_of_runs_that_wait() -> None:
     for run, expected in ((Played(load_ms=120, work_ms=20).facts(), True), (CALM, False)):
         found = pressure(with_host(with_memory(run, limit=32.0), memory_used_bytes=(31 * GB, 31 * GB)))
         assert (found is not None) is expected

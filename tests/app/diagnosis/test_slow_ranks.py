@@ -59,5 +59,5 @@ def test_each_rank_has_the_waits_of_its_judged_steps() -> None:
         made_run(steps=80, wait_ms=5.0, num_workers=1, queue_depth=0.0),
         made_run(steps=80, wait_ms=5.0),
     )).ranks  # fmt: skip
-    told = [(each.data_wait_us, each.data_wait_p95_us, each.queue_empty_fraction) for each in ranks]
-    assert told == [(16_500, 60_000, 0.0), (5_000, 5_000, 1.0), (5_000, 5_000, None)]
+    figures = [(each.data_wait_us, each.data_wait_p95_us, each.queue_empty_fraction) for each in ranks]
+    assert figures == [(16_500, 60_000, 0.0), (5_000, 5_000, 1.0), (5_000, 5_000, None)]

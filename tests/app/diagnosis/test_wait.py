@@ -28,7 +28,7 @@ def test_delivery_is_what_the_loop_saves_when_receiving_takes_no_time(delivery_m
     assert wait_of(played.facts()).delivery == pytest.approx(played.cost_of(delivery_ms=0.0), abs=0.02)
 
 
-def test_batches_of_several_epochs_are_told_apart_though_they_have_one_number() -> None:
+def test_batches_of_several_epochs_are_distinguished_though_they_have_one_number() -> None:
     played = Played(load_ms=30, work_ms=20, delivery_ms=10.0, epochs=4, epoch_steps=75)
     assert wait_of(played.facts()).delivery == pytest.approx(played.cost_of(delivery_ms=0.0), abs=0.02)
 

@@ -116,12 +116,12 @@ def test_a_name_is_no_formula_to_a_spreadsheet(client: TestClient, store: Store)
 
 def test_json_and_parquet_hold_the_same_rows(client: TestClient, store: Store) -> None:
     post_split(store, WINDOWS, (20,))
-    told = json.loads(exported(client, "json"))
-    assert told["run"]["run_id"] == "run-1"
+    as_json = json.loads(exported(client, "json"))
+    assert as_json["run"]["run_id"] == "run-1"
     table = pyarrow.parquet.read_table(io.BytesIO(exported(client, "parquet")))
     assert json.loads(table.schema.metadata[b"underfed.run"])["run_id"] == "run-1"
     rows = table.to_pylist()
-    for ours, theirs in zip(told["steps"], rows, strict=True):
+    for ours, theirs in zip(as_json["steps"], rows, strict=True):
         for name, value in theirs.items():
             said = value.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if name.endswith("_at") and value else value
             assert ours[name] == said, name
@@ -278,10 +278,10 @@ def test_exports_leave_threads_to_other_requests(
             assert going_on.acquire(timeout=30)
         waiting += others
         refused = other.get("/api/v1/runs/run-1/export")
-        told = client.get("/api/v1/runs/run-1").status_code
+        served = client.get("/api/v1/runs/run-1").status_code
         may_end.set()
         assert [each.result().status_code for each in waiting] == [200] * MOST_EXPORTS
-        assert (refused.status_code, refused.json()["error"]["code"], told) == (503, "unavailable", 200)
+        assert (refused.status_code, refused.json()["error"]["code"], served) == (503, "unavailable", 200)
         assert refused.headers["retry-after"] == "5"
         assert len(csv_rows(client)) == 40, "those that have ended count no more"
 

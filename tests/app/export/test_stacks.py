@@ -101,7 +101,7 @@ def test_collapsed_stacks_have_one_line_each(client: TestClient, store: Store) -
 
 
 @pytest.mark.parametrize("kind", ["collapsed", "speedscope"])
-def test_of_a_run_that_was_not_sampled_the_reason_is_told(client: TestClient, store: Store, kind: str) -> None:
+def test_of_a_run_that_was_not_sampled_the_reason_is_said(client: TestClient, store: Store, kind: str) -> None:
     off = {"project": "vision", "name": "resnet", "not_measured": {"hotspots": "switched off by UNDERFED_STACKS=0"}}
     post(store, [made_window(0, run=off, loaders=LOADERS)])
     answer = client.get(f"/api/v1/runs/run-1/export?format={kind}")

@@ -320,7 +320,7 @@ def test_a_run_that_saw_no_loader_says_why(store: Store) -> None:
     assert other.no_loader is None, "another of its processes had one"
 
 
-def test_settings_and_host_are_those_that_were_told(store: Store) -> None:
+def test_settings_and_host_are_those_that_were_reported(store: Store) -> None:
     host = {"cpu_count": 96, "usable_cores": 2.5, "cpu_slowdown": [[1, 1.0], [2, 1.2]], "shm_free_bytes": 64}
     loader = {"loader": "train", "settings": {"num_workers": 3, "batch_size": None}, "dataset_kind": "iterable"}
     post(store, [even_window(0, run=RUN | {"host": host}, loaders=[loader])])
@@ -358,11 +358,11 @@ def test_the_words_that_start_a_run_again_are_kept_where_they_are_whole(store: S
         "cut": ({"command": ["python", "-c", "x" * 2_000]}, ()),
         "notebook": ({"command": ["python", "-m", "ipykernel_launcher", "-f", "kernel.json"]}, ()),
     }
-    for run_id, (told, expected) in starts.items():
-        post(store, [even_window(0, run_id=run_id, run=RUN | told)])
+    for run_id, (described, expected) in starts.items():
+        post(store, [even_window(0, run_id=run_id, run=RUN | described)])
         assert condensed(store, run_id).command == expected
 
 
-def test_the_cores_of_the_machine_are_told_from_those_that_the_run_may_use(store: Store) -> None:
+def test_the_cores_of_the_machine_are_distinguished_from_those_that_the_run_may_use(store: Store) -> None:
     post(store, [even_window(0, run=RUN | {"host": {"cpu_count": 96, "usable_cores": 2.5}})])
     assert (condensed(store).host.cpu_count, condensed(store).host.usable_cores) == (96, 2.5)

@@ -25,7 +25,7 @@ CONVERT = "Photos.__getitem__ data.py:40 > Image.convert PIL/Image.py:1067 > Ima
     ("default_collate torch/collate.py:401", "default_collate at torch/collate.py:401"),
     ("generated <string>", "generated at <string>"),
 ])  # fmt: skip
-def test_a_line_is_told_as_the_program_wrote_it(stack: str, said: str) -> None:
+def test_a_line_is_named_as_the_program_wrote_it(stack: str, said: str) -> None:
     line = costliest_line(made_loading({stack: 100}))
     assert line is not None
     assert (str(line), line.fraction) == (said, 1.0)
@@ -66,7 +66,7 @@ def test_a_line_that_several_places_call_is_broken_up_by_them() -> None:
     ]  # fmt: skip
 
 
-def test_ways_are_told_by_where_they_part() -> None:
+def test_ways_are_distinguished_by_where_they_part() -> None:
     within = f"work train.py:30 > {SPIN}"
     assert callers((f"decode data.py:15 > {within}", 60), (f"augment data.py:20 > {within}", 40)) == [
         ("decode at data.py:15", 0.6), ("augment at data.py:20", 0.4),
@@ -83,7 +83,7 @@ def test_a_function_that_calls_itself_is_no_caller_of_its_own() -> None:
     assert callers((f"decode data.py:15 > {deep}", 50), (f"decode data.py:15 > {SPIN}", 50)) == []
 
 
-def test_of_a_line_that_libraries_call_the_libraries_are_told() -> None:
+def test_of_a_line_that_libraries_call_the_libraries_are_named() -> None:
     assert callers((f"Compose.__call__ tv/t.py:95 > {SPIN}", 50), (f"Lambda.__call__ tv/t.py:499 > {SPIN}", 50)) == [
         ("Compose.__call__ at tv/t.py", 0.5), ("Lambda.__call__ at tv/t.py", 0.5),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Growth of memory, told from jitter, jumps and too short a look."""
+"""Growth of memory, distinguished from jitter, jumps and too short a look."""
 
 from __future__ import annotations
 

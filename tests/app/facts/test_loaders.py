@@ -134,7 +134,7 @@ def test_what_is_passed_over_between_two_epochs_is_a_validation(store: Store, tr
     assert run_us([*found.values()]) == pytest.approx(sum(each.spent_us for each in found.values()))
 
 
-def test_names_tell_only_what_nothing_else_does(store: Store) -> None:
+def test_names_say_only_what_nothing_else_does(store: Store) -> None:
     thread = Thread(val_images=2, fit=0)
     for _ in range(3):
         thread.run_through("val_images", 40, 2, 58)
@@ -177,7 +177,7 @@ def test_a_run_that_leaves_gradients_enabled_trains_though_autograd_builds_nothi
 
 @pytest.mark.parametrize(("trained", "validated"), [(4, 16), (16, 4)])
 @pytest.mark.parametrize("enabled", [(True, True), (False, False), (False, True)])
-def test_where_no_loop_builds_a_graph_neither_length_nor_order_tells_which_one_trains(
+def test_where_no_loop_builds_a_graph_neither_length_nor_order_shows_which_one_trains(
     store: Store, enabled: tuple[bool, bool], trained: int, validated: int
 ) -> None:
     thread = Thread(one=0, other=0, val=0)

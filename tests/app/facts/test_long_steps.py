@@ -1,4 +1,4 @@
-"""Pauses of a program, told from long steps: by their length, and by what the process wrote meanwhile."""
+"""Pauses of a program, distinguished from long steps: by their length, and by what the process wrote meanwhile."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_long_steps_beside_a_checkpoint_are_none() -> None:
 
 
 @pytest.mark.parametrize(("every", "save_ms"), [(20, 60.0), (50, 45.0)])
-def test_a_save_is_told_from_other_long_steps_of_its_second(every: int, save_ms: float) -> None:
+def test_a_save_is_distinguished_from_other_long_steps_of_its_second(every: int, save_ms: float) -> None:
     """Steps that a busy machine holds up are about as long, and the count of what was written is read once a second."""
     numbers = np.arange(1_500)
     saves, held_up = numbers % every == every - 1, numbers % 7 == 3
@@ -163,14 +163,14 @@ def samples_of(written: list[tuple[int, float]], until_us: int) -> dict[str, Any
 
 
 @pytest.mark.parametrize(("every", "save_ms"), [(50, 310.0), (10, 65.0), (100, 1_200.0)])
-def test_a_run_is_told_the_share_that_its_checkpoints_take(store: Store, every: int, save_ms: float) -> None:
+def test_the_share_that_checkpoints_take_is_that_of_the_run(store: Store, every: int, save_ms: float) -> None:
     rank, share = rank_that_saves(store, every, save_ms)
     assert rank.paused_fraction == pytest.approx(share, rel=0.02)
     assert rank.checkpoint_fraction == pytest.approx(share, rel=0.02)
     assert rank.step_us == pytest.approx((WORK_MS + WAIT_MS) * MS, rel=0.01), "a step is no longer for them"
 
 
-def test_what_is_saved_between_epochs_is_told_apart_from_a_validation_there(store: Store) -> None:
+def test_what_is_saved_between_epochs_is_distinguished_from_a_validation_there(store: Store) -> None:
     thread, written, counted = Thread(train=1, val=1), [], 0.0
     for _ in range(5):
         thread.run_through("train", 100, WAIT_MS, WORK_MS)

@@ -1,4 +1,4 @@
-"""Storage that can be told from all other storage, and what cannot."""
+"""Storage that can be distinguished from all other storage, and what cannot."""
 
 from __future__ import annotations
 

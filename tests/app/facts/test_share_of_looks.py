@@ -28,13 +28,13 @@ def test_groups_are_those_of_the_agent() -> None:
     assert GROUPS == stacks.GROUPS
 
 
-def test_looks_that_find_calls_of_their_own_tell_as_much_as_their_number() -> None:
+def test_looks_that_find_calls_of_their_own_say_as_much_as_their_number() -> None:
     few, many = (margin(np.array(evenly(count)), np.array(evenly(count))) for count in (200, 2_000))
     assert few == pytest.approx(0.05, abs=0.006)
     assert many == pytest.approx(0.017, abs=0.003)
 
 
-def test_bursts_that_find_one_call_each_tell_as_much_as_there_are_bursts() -> None:
+def test_bursts_that_find_one_call_each_say_as_much_as_there_are_bursts() -> None:
     part, rest = [LOOKS, 0] * 8, [0, LOOKS] * 8
     once = margin(looks(*part), looks(*rest))
     assert once == pytest.approx(0.27, abs=0.03)

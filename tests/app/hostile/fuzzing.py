@@ -44,14 +44,14 @@ def post_shapes(address: str, seed: int, count: int, token: str | None, ends_at:
             body, encoding, shapes = shaped(figures)
             named = said | ({"Content-Encoding": encoding} if encoding else {})
             try:
-                status, told = _posted(connection, body, named)
+                status, answer = _posted(connection, body, named)
             except (OSError, HTTPException) as error:
                 found.failures.append(f"seed {seed}, window {number}, {shapes}: {error!r}")
                 connection.close()
                 continue
             found.statuses[status] += 1
             if status >= 500 and status != 503:
-                found.failures.append(f"seed {seed}, window {number}, {shapes}: {status} {told[:200]!r}")
+                found.failures.append(f"seed {seed}, window {number}, {shapes}: {status} {answer[:200]!r}")
     return found
 
 

@@ -193,7 +193,7 @@ def test_what_no_agent_sends_is_refused(body: bytes) -> None:
 
 
 def test_a_nul_is_shown_and_a_text_that_only_looks_like_one_is_left() -> None:
-    told = {"name": "a\x00b", "tags": {"k\x00": "\\u0000", "\\": "\\\x00"}}
-    run = decode(posted(made_window(0, run=told))).run
+    described = {"name": "a\x00b", "tags": {"k\x00": "\\u0000", "\\": "\\\x00"}}
+    run = decode(posted(made_window(0, run=described))).run
     assert run is not None
     assert (run.name, run.tags) == ("a\ufffdb", {"k\ufffd": "\\u0000", "\\": "\\\ufffd"})

@@ -23,7 +23,7 @@ READABLE = [
 ]
 
 
-def test_a_secret_is_told_where_it_is_made_and_nowhere_else(victim: Victim) -> None:
+def test_a_secret_is_shown_where_it_is_made_and_nowhere_else(victim: Victim) -> None:
     asked = json.dumps({"name": "team", "scopes": ["admin"]}).encode()
     made = victim.ask("/api/v1/tokens", asked).json
     secrets, answers = {TOKEN, made["token"]}, []

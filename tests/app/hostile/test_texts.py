@@ -20,16 +20,16 @@ from tests.fakes import forkserver
 from tests.fakes.environment import clean_environment
 from underfed_server.terminal.console import plain
 
-ORDERS = "\x1b]0;owned\x07\x1b[2J\x1b[31m\x9b2J\r\n\u202e\u2066\u200b"
+CONTROLS = "\x1b]0;owned\x07\x1b[2J\x1b[31m\x9b2J\r\n\u202e\u2066\u200b"
 MARKUP = "[bold red]shout[/] [link=http://evil.example]here[/link] :skull:"
-HOSTILE = f"{ORDERS}{MARKUP}<script>alert(1)</script>"
+HOSTILE = f"{CONTROLS}{MARKUP}<script>alert(1)</script>"
 
 
 def hostile_run(victim: Victim, run_id: str = "run-1") -> None:
     texts = {name: f"{name}{HOSTILE}" for name in ("name", "user", "hostname", "job", "script")}
-    told = {**RUN, **texts, "tags": {f"k{HOSTILE}": f"v{HOSTILE}"}, "command": [f"python{HOSTILE}"]}
+    hostile = {**RUN, **texts, "tags": {f"k{HOSTILE}": f"v{HOSTILE}"}, "command": [f"python{HOSTILE}"]}
     for window in made_stream(3, run_id=run_id):
-        described = window | ({"run": told} if "run" in window else {})
+        described = window | ({"run": hostile} if "run" in window else {})
         assert victim.ask("/api/v1/ingest", posted(described)).status == 200
     end = {"status": "crashed", "exit_reason": f"Traceback{HOSTILE}", "exit_code": 1}
     assert victim.ask("/api/v1/ingest", posted(made_window(3, run_id=run_id, end=end))).status == 200

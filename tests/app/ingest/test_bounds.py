@@ -110,8 +110,8 @@ def test_what_a_window_takes_decoded_is_never_more_than_was_said() -> None:
         "tracemalloc.start(); window = decode(body); taken = tracemalloc.get_traced_memory()[0]\n"
         "print(taken, most_decoded_bytes(body))"
     )
-    told = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True, text=True).stdout
-    taken, said = map(int, told.split())
+    printed = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True, text=True).stdout
+    taken, said = map(int, printed.split())
     assert 16_384 * 32 < taken < said < MOST_INFLATED_BYTES
 
 

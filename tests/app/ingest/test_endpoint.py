@@ -66,10 +66,10 @@ def test_an_answer_has_the_verdict_once_there_is_one(client: TestClient, applica
     client.post(PATH, content=posted(made_window(0)), headers=JSON)
     application.parts.store.save_diagnosis(made_diagnosis(data_stall_fraction=0.4))
     answer = client.post(PATH, content=posted(made_window(1)), headers=JSON).json()
-    told = {"bound": "data", "level": "bound", "cause": "no_workers", "data_stall_fraction": 0.4}
-    assert {name: value for name, value in answer["verdict"].items() if value is not None} == told
+    verdict = {"bound": "data", "level": "bound", "cause": "no_workers", "data_stall_fraction": 0.4}
+    assert {name: value for name, value in answer["verdict"].items() if value is not None} == verdict
     maxima = {"max_data_stall_fraction", "max_data_wait_us", "max_data_wait_p95_us", "max_queue_empty_fraction"}
-    assert answer["verdict"].keys() - told.keys() == maxima
+    assert answer["verdict"].keys() - verdict.keys() == maxima
     application.parts.store.note_judged("run-1", [])
     assert client.post(PATH, content=posted(made_window(2)), headers=JSON).json()["verdict_age_us"] >= 0
 

@@ -89,17 +89,17 @@ def test_a_copy_is_of_one_moment_even_when_it_takes_many_steps(
     pour(service.address, windows[:30])
     monkeypatch.setattr(backing_up, "PAGES", 1)
     coming = iter(windows[30:])
-    told: list[float] = []
+    fractions: list[float] = []
 
     def progress(fraction: float) -> None:
-        told.append(fraction)
+        fractions.append(fraction)
         if (window := next(coming, None)) is not None:
             send(service.address, window)
 
     target = tmp_path / "copy.db"
     back_up(service.database, target, progress)
-    assert told == sorted(told), "it began anew"
-    assert told[-1] == 1.0
+    assert fractions == sorted(fractions), "it began anew"
+    assert fractions[-1] == 1.0
     with sqlite3.connect(target) as copy:
         # The number of its windows is that of the moment at which it began.
         newest = copy.execute("SELECT last_window_index FROM stream WHERE run_id = 'run-2'")
@@ -115,7 +115,7 @@ def test_nothing_is_overwritten(service: Running, tmp_path: Path, capsys: pytest
     assert target.read_text() == "precious"
 
 
-def test_a_second_one_at_once_is_told_of_the_first(service: Running, tmp_path: Path) -> None:
+def test_a_second_one_at_once_is_refused_because_of_the_first(service: Running, tmp_path: Path) -> None:
     (tmp_path / "mine.db.partial").touch()
     with pytest.raises(BackupError, match="another back-up runs, or one broke off"):
         back_up(service.database, tmp_path / "mine.db")

@@ -114,9 +114,9 @@ def test_a_judged_run_shows_its_stall_in_the_units_of_prometheus(service: Runnin
 
 
 def test_what_a_run_is_joined_by_stands_in_one_series_of_it(client: TestClient, store: Store) -> None:
-    told = RUN | {"slurm_job_id": "4711", "queue": "gpu", "namespace": "team-a", "train_job": "llama"}
+    described = RUN | {"slurm_job_id": "4711", "queue": "gpu", "namespace": "team-a", "train_job": "llama"}
     for rank in (1, 0):
-        post(store, [made_window(0, rank=rank, run=told | {"pod": f"llama-{rank}", "hostname": f"node-{rank}"})])
+        post(store, [made_window(0, rank=rank, run=described | {"pod": f"llama-{rank}", "hostname": f"node-{rank}"})])
     (family,) = (each for each in families_of(client) if each.name == "underfed_run_info")
     (sample,) = family.samples
     assert sample.value == 1

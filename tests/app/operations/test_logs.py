@@ -120,7 +120,7 @@ def requests_in(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     return [json.loads(JsonLines().format(each)) for each in caplog.records if each.getMessage() == "request"]
 
 
-def test_a_failure_of_ours_is_told_once_with_its_id_and_its_traceback(
+def test_a_failure_of_ours_is_logged_once_with_its_id_and_its_traceback(
     application: Application, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> None:

@@ -28,7 +28,7 @@ READ = [
 ]
 
 
-def told(address: str) -> dict[str, bytes]:
+def answers(address: str) -> dict[str, bytes]:
     """What does not change while nothing is sent."""
     return {path: ask(address, path).body for path in READ if "/export" in path or "/series" in path}
 
@@ -41,7 +41,7 @@ def test_a_service_backs_itself_up_and_another_starts_on_the_copy_with_the_same_
     with running(first) as service:
         for run in RUNS:
             assert pour(service.address, made_stream(30, run_id=run, **SOON_JUDGED))[2].status == 200
-        before = told(service.address)
+        before = answers(service.address)
     # Due at the start: there is no copy yet.
     with running(first, "--backup-every", "1h", "--backup-dir", str(copies)) as service:
         poll(lambda: list(copies.glob("*.db")))
@@ -50,7 +50,7 @@ def test_a_service_backs_itself_up_and_another_starts_on_the_copy_with_the_same_
     (copy,) = copies.iterdir()
     shutil.copy(copy, second / "underfed.db")
     with running(second) as restored:
-        assert told(restored.address) == before
+        assert answers(restored.address) == before
         assert {run["run_id"] for run in ask(restored.address, "/api/v1/runs").json["runs"]} == set(RUNS)
         assert pour(restored.address, made_stream(3, run_id="run-d", **SOON_JUDGED))[2].status == 200
 
@@ -95,7 +95,7 @@ def test_the_newest_are_kept_and_what_broke_off_is_removed(database: Path) -> No
     assert len(left) == 3
 
 
-def test_a_copy_that_fails_is_counted_told_and_tried_again(database: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_copy_that_fails_is_counted_logged_and_tried_again(database: Path, caplog: pytest.LogCaptureFixture) -> None:
     counters = Counters()
     (database.parent / "copies").write_text("no directory")
     rest_s = backups(database, counters)._work()
@@ -118,8 +118,8 @@ def test_what_cannot_be_is_refused_at_the_start(arguments: list[str], said: str)
 
 
 def test_settings_name_the_interval_the_place_and_how_many(tmp_path: Path) -> None:
-    told = read_settings(["--backup-every", "12h"], {"UNDERFED_DIR": str(tmp_path)}).backups
-    assert told == Backups(12 * 3_600.0, tmp_path / "backups", 7)
+    read = read_settings(["--backup-every", "12h"], {"UNDERFED_DIR": str(tmp_path)}).backups
+    assert read == Backups(12 * 3_600.0, tmp_path / "backups", 7)
     assert read_settings([], {"UNDERFED_BACKUP_EVERY": "1d", "UNDERFED_BACKUP_DIR": "/b"}).backups == Backups(
         86_400.0, Path("/b"), 7
     )

@@ -133,7 +133,7 @@ def test_an_unknown_token_cannot_be_looked_up_either(application: Application, m
 
 
 @on_sqlite_alone
-def test_a_thread_that_writes_and_has_ended_is_told_by_the_health_check(application: Application) -> None:
+def test_a_thread_that_writes_and_has_ended_is_named_by_the_health_check(application: Application) -> None:
     client = TestClient(application, base_url="http://127.0.0.1:7077")
     application.parts.store._writer.close()
     ready = client.get("/readyz")

@@ -250,7 +250,7 @@ def test_a_run_that_is_deleted_at_one_service_leaves_all_pages_and_comes_back_by
     for each in watching:
         while not each.event()[1].deleted:
             pass
-    # Any of them lists and restores it, and all pages are told.
+    # Any of them lists and restores it, and all pages receive that.
     assert [run["run_id"] for run in get(services[1], "/api/v1/runs?deleted=true")["runs"]] == ["gone"]
     other = http.client.HTTPConnection(urlsplit(services[1].address).netloc, timeout=20)
 
@@ -282,13 +282,13 @@ def get(service: Service, path: str) -> Any:
         connection.close()
 
 
-def test_two_services_tell_of_each_run_once(own_database: str) -> None:
+def test_two_services_report_each_run_once(own_database: str) -> None:
     sending = {
         "UNDERFED_TOKEN": ROOT,
         "UNDERFED_SECRET_KEY": "a-key-that-both-processes-were-given",
         "UNDERFED_ALERT_NETWORKS": "127.0.0.1",
     }
-    run_ids = [f"told-{number}" for number in range(2)]
+    run_ids = [f"reported-{number}" for number in range(2)]
     with receiving() as receiver, two_on(own_database, **sending) as services:
         first, second = (Client(service.address, ROOT) for service in services)
         channel = first.make_channel({"name": "ops", "kind": "webhook", "url": receiver.url})

@@ -37,7 +37,7 @@ def ended(windows: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*most, last | {"end": {"status": "finished"}}]
 
 
-def test_cores_are_told_apart_by_who_keeps_them_busy(store: Store) -> None:
+def test_cores_are_distinguished_by_who_keeps_them_busy(store: Store) -> None:
     post(store, made_samples("a", cores=2.0, busy=5.0, name="resnet"))
     post(store, made_samples("b", cores=1.5, busy=5.0, name="vit"))
     host = one(store)
@@ -105,7 +105,7 @@ def test_runs_that_leave_no_core_idle_compete(store: Store) -> None:
     ]
 
 
-def test_runs_that_wait_for_one_mount_now_are_told_on_their_hosts(store: Store) -> None:
+def test_runs_that_wait_for_one_mount_now_are_named_on_their_hosts(store: Store) -> None:
     place = {"loader": "train", "mount": "/data", "kind": "network", "device": "nas:/x", "files_seen": 3}
     for run_id, hostname in (("a", "node-1"), ("b", "node-2")):
         windows = list(made_samples(run_id, hostname=hostname))
@@ -128,7 +128,7 @@ def test_traffic_stands_beside_the_most_that_was_seen_there(store: Store) -> Non
     assert (host.disk_read.most, host.network_sent.most, host.disk_written.most) == (READ_PER_S, SENT_PER_S, None)
 
 
-def test_a_host_without_a_running_run_is_told_by_the_last_one(store: Store) -> None:
+def test_a_host_without_a_running_run_is_described_by_the_last_one(store: Store) -> None:
     post(store, ended(made_samples("a", name="resnet")))
     settle(store)
     host = one(store)

@@ -54,7 +54,7 @@ def judge(
     store.save_diagnosis(made_diagnosis(run_id, causes=[made_cause(cause)], advice=advice))
 
 
-def test_what_several_runs_lost_is_told_together(store: Store) -> None:
+def test_what_several_runs_lost_is_summed(store: Store) -> None:
     judge(store, "a", user="ada", hostname="node-1")
     judge(store, "b", user="bob", hostname="node-2")
     judge(store, "c", user="bob", hostname="node-2", cause="no_workers")
@@ -80,7 +80,7 @@ def test_mounts_share_the_hours_of_a_run_by_the_files_that_all_its_ranks_have_se
     assert [(group.name, group.hours_lost) for group in team.hosts] == [("node-1", 2.0)]
 
 
-def test_a_run_is_told_whom_it_shares_its_cause_with_before_its_verdict_is_saved(store: Store) -> None:
+def test_a_run_shows_with_whom_it_shares_its_cause_before_its_verdict_is_saved(store: Store) -> None:
     judge(store, "a")
     judge(store, "b", cause="no_workers")
     found = made_diagnosis("b", causes=[made_cause("storage_wait")], hours_lost=7.0)

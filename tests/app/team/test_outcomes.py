@@ -24,8 +24,8 @@ def test_misses_and_hits_are_counted_for_each_cause_and_change() -> None:
             entry(1.3, None, predicted_speedup=None, cause=None, change="vectorize_collate"),
         ]
     )
-    told = [(rate.cause, rate.change, rate.proven, rate.predicted, rate.inside) for rate in rates]
-    assert told == [
+    rows = [(rate.cause, rate.change, rate.proven, rate.predicted, rate.inside) for rate in rates]
+    assert rows == [
         (None, None, 4, 3, 2),
         ("no_workers", None, 2, 2, 1),
         ("storage_wait", None, 1, 1, 1),

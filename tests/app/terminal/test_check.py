@@ -1,4 +1,4 @@
-"""``underfed check``: its exit code says whether limits hold, and 2 that it cannot be told."""
+"""``underfed check``: its exit code says whether limits hold, and 2 that this is not known."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def test_a_run_may_wait_no_more_than_the_limit(store: Store, capsys: Capture, li
     assert lines[-1].endswith("/runs/waits")
 
 
-def line(loader: str, stall: float, lost: float, share: float, **told: Any) -> LoaderLine:
-    known = {"role": "train", "bound": "data", "level": "bound", "steps": 100, **told}
+def line(loader: str, stall: float, lost: float, share: float, **others: Any) -> LoaderLine:
+    known = {"role": "train", "bound": "data", "level": "bound", "steps": 100, **others}
     return LoaderLine(loader=loader, data_stall_fraction=stall, hours_lost=lost, share_of_run_fraction=share, **known)
 
 
@@ -164,7 +164,7 @@ def test_only_an_interval_that_lies_whole_on_one_side_of_the_limit_decides(
     assert slowdown_limit(compared, 0.05).holds is holds
 
 
-def test_the_name_of_the_earlier_run_is_told_from_the_sentence_around_it(store: Store) -> None:
+def test_the_name_of_the_earlier_run_is_distinguished_from_the_sentence_around_it(store: Store) -> None:
     found: Comparison = client_from_environment().comparison(["before", "after"])
     before = found.runs[0].model_copy(update={"label": "a step\nholds"})
     after = found.runs[1].model_copy(update={"speed": Speed(factor=1.0, low=0.98, high=1.02, is_told=True)})

@@ -114,20 +114,20 @@ def test_a_line_is_short_and_plain_whatever_it_says(changes: dict[str, Any], exp
 
 @pytest.mark.parametrize("beside", [None, "Other jobs fill the cores.", "Other jobs fill the cores. " * 20])
 def test_a_line_has_the_first_fix_whatever_else_it_says(beside: str | None) -> None:
-    untold = made_advice(None).model_copy(update={"title": "Open the archive once in each worker"})
+    to_try = made_advice(None).model_copy(update={"title": "Open the archive once in each worker"})
     first = {"beside_loader": beside, "is_beside_first": beside is not None}
-    line = line_of(made_diagnosis(run_id="train-7f3a9c2e", advice=[untold], **first))
+    line = line_of(made_diagnosis(run_id="train-7f3a9c2e", advice=[to_try], **first))
     assert f"{'worth a try' if beside else 'first fix'}: Open the archive once in each worker, try it; run " in line
     assert ("first fix: Other jobs fill the cores" in line) == bool(beside)
     assert len(line) <= LONGEST
 
 
 def test_a_line_has_what_is_neither_training_nor_waiting() -> None:
-    told = [
+    sentences = [
         "Checkpoints take 13% of this loop's time: 15 pauses, in each of which 62 MiB were written.",
         "draw takes 9%.",
     ]
-    assert "; Checkpoints take 13% of this loop's time; " in line_of(made_diagnosis(beside_training=told))
+    assert "; Checkpoints take 13% of this loop's time; " in line_of(made_diagnosis(beside_training=sentences))
 
 
 def test_a_line_of_a_run_without_a_verdict_has_what_it_waited_so_far() -> None:
@@ -160,8 +160,8 @@ def listed(capsys: Capture, *argv: str) -> list[str]:
 @pytest.fixture
 def three(store: Store) -> Store:
     for minute, (run_id, hostname) in enumerate((("alpha", "gpu-03"), ("beta", "gpu-04"), ("gamma", "gpu-03"))):
-        told = RUN | {"hostname": hostname, "name": run_id}
-        post(store, made_stream(1, run_id=run_id, run=told, started_at=f"2026-11-20T10:0{minute}:00Z"))
+        described = RUN | {"hostname": hostname, "name": run_id}
+        post(store, made_stream(1, run_id=run_id, run=described, started_at=f"2026-11-20T10:0{minute}:00Z"))
     store.save_diagnosis(made_diagnosis("alpha"))
     return store
 

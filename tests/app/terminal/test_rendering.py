@@ -107,7 +107,7 @@ def test_a_busy_loop_gets_a_sentence_and_no_advice() -> None:
     )  # fmt: skip
     lines = shown(render_diagnosis(diagnosis))
     assert lines[:2] == ["○ Healthy  confidence high, from the last 2,000 steps, device clock", "It is busy."]
-    assert "             of the wait 300 µs with the GPU idle" in lines, "the sampler takes too little of it to be told"
+    assert "             of the wait 300 µs with the GPU idle" in lines, "the sampler takes too little of it to be said"
     assert not any("Why" in line or "Would not help" in line for line in lines)
 
 
@@ -192,7 +192,7 @@ def saving(**said: Any) -> str:
 def test_what_the_first_fix_would_have_saved_is_said_of_an_ended_run() -> None:
     assert "10 min to 20 min saved over the same steps if you use workers." in saving()
     assert "saved" not in saving(hours_saved=None)
-    assert "saved" not in saving(status="running"), "its page tells what is ahead"
+    assert "saved" not in saving(status="running"), "its page says what is ahead"
 
 
 def test_what_to_do_beside_the_loader_is_said_where_no_change_of_it_helps() -> None:
@@ -295,7 +295,7 @@ def test_80_columns_have_room_for_the_status_of_a_run_that_copies_hold_up() -> N
         copy_fraction=0.22, data_stall_fraction=0.002, step_us=271_000, best_advice=advised,
     )  # fmt: skip
     lines = shown(render_runs(page(copying), ""), width=80)
-    assert all(told in lines[1] for told in ("finished", "◆ transfer-bound", "22% copies", "× 1.10–1.30"))
+    assert all(cell in lines[1] for cell in ("finished", "◆ transfer-bound", "22% copies", "× 1.10–1.30"))
 
 
 @pytest.mark.parametrize(
@@ -308,8 +308,8 @@ def test_a_narrow_terminal_leaves_columns_out_and_cuts_none(width: int, left_out
         best_advice={"change": "num_workers", "from": 0, "to": 2, "predicted_speedup": 1.85, "low": 1.5, "high": 2.1},
     )  # fmt: skip
     lines = shown(render_runs(page(starved), ""), width=width)
-    told = ["◆ data-bound", "no workers", "63%", "193 ms", "1,234", "× 1.50–2.10", "number of workers"]
-    assert [each for each in told if each not in lines[1]] == sorted(left_out, key=told.index)
+    cells = ["◆ data-bound", "no workers", "63%", "193 ms", "1,234", "× 1.50–2.10", "number of workers"]
+    assert [each for each in cells if each not in lines[1]] == sorted(left_out, key=cells.index)
     assert "…" not in "".join(lines)
     assert "".join(line.split("  ")[0].strip() for line in lines[1:]) == "photographs-of-a-long-week-1"
 
@@ -356,26 +356,26 @@ def run(**said: Any) -> Run:
     return Run.model_validate(dict.fromkeys(Run.model_fields) | dict(summary()) | lists | usual | said)
 
 
-@pytest.mark.parametrize(("paused", "is_told"), [(0.3, True), (0.02, False), (None, False)])
-def test_what_pauses_took_is_told_beside_what_was_lost(paused: float | None, is_told: bool) -> None:
+@pytest.mark.parametrize(("paused", "is_said"), [(0.3, True), (0.02, False), (None, False)])
+def test_what_pauses_took_is_said_beside_what_was_lost(paused: float | None, is_said: bool) -> None:
     hours: dict[str, Any] = {"hours_lost": 7 / 3600, "hours_used": 50 / 3600, "data_stall_fraction": 0.2}
-    told = " ".join(shown(render_diagnosis(made_diagnosis(paused_fraction=paused, **hours))))
-    assert ("lost to waiting for data, of 35 s between pauses in the" in told) == is_told
-    assert ("; pauses took 15 s, 30% of 50 s." in told) == is_told
+    text = " ".join(shown(render_diagnosis(made_diagnosis(paused_fraction=paused, **hours))))
+    assert ("lost to waiting for data, of 35 s between pauses in the" in text) == is_said
+    assert ("; pauses took 15 s, 30% of 50 s." in text) == is_said
 
 
-def test_what_was_lost_is_told_with_its_share_where_the_headline_has_another() -> None:
+def test_what_was_lost_is_said_with_its_share_where_the_headline_has_another() -> None:
     hours: dict[str, Any] = {"hours_lost": 2.04 / 3600, "hours_used": 6.84 / 3600}
     alike, other = (made_diagnosis(data_stall_fraction=share, **hours) for share in (0.298, 0.26))
     assert "2.04 s lost to waiting for data, of 6.84 s in the training loop, over all 100 steps." in lost_of(alike)
     assert "2.04 s lost to waiting for data, of 6.84 s in the training loop, over all 100 steps: 30%." in lost_of(other)
 
 
-def test_what_ranks_lose_is_told_of_each_unless_they_are_gpus() -> None:
+def test_what_ranks_lose_is_said_of_each_unless_they_are_gpus() -> None:
     ranks = [RankDiagnosis(rank=rank, data_stall_fraction=0.4, straggler=False) for rank in range(8)]
     hours: dict[str, Any] = {"hours_lost": 48 / 3600, "hours_used": 115.4 / 3600, "ranks": ranks}
-    told = lost_of(made_diagnosis(**hours))
-    assert "6 s on each rank (48 s on all 8) lost to waiting for data, of 14.4 s in the training loop" in told
+    text = lost_of(made_diagnosis(**hours))
+    assert "6 s on each rank (48 s on all 8) lost to waiting for data, of 14.4 s in the training loop" in text
     on_gpus = lost_of(made_diagnosis(gpu_hours_lost=48 / 3600, **hours))
     assert "48 s of GPU time lost to waiting for data, of 1.92 min in the training loop, summed over 8 ranks" in on_gpus
 
@@ -388,7 +388,7 @@ SPEEDS = {"steps_per_s": 10.0, "samples_per_s": 320.0, "instant_data_steps_per_s
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "ending"),
     [
         ({"instant_data_high_steps_per_s": 18.0}, "; 533 if no step waited for data"),
         ({"instant_data_high_steps_per_s": 16.8, "instant_data_steps_per_s": 16.7}, "; 533 if no step waited for data"),
@@ -397,21 +397,21 @@ SPEEDS = {"steps_per_s": 10.0, "samples_per_s": 320.0, "instant_data_steps_per_s
     ],
 )  # fmt: skip
 def test_how_fast_a_loop_is_has_its_pauses_and_what_it_would_be_without_waits(
-    changes: dict[str, Any], told: str
+    changes: dict[str, Any], ending: str
 ) -> None:
     step = Anatomy(step_us=100_000, data_wait_us=40_000, h2d_exposed_us=None, compute_us=60_000)
     said = figures.speed(made_diagnosis(**{"status": "finished", "anatomy": step, **SPEEDS, **changes})) or ""
-    assert told in said
-    assert said.endswith(told)
+    assert ending in said
+    assert said.endswith(ending)
 
 
-def test_what_a_run_ran_on_is_told_in_a_few_lines_of_80_columns() -> None:
+def test_what_a_run_ran_on_is_said_in_a_few_lines_of_80_columns() -> None:
     place = {
         "hostname": "node-1", "loader": "train", "mount": "/mnt/imagenet", "file_system": "ext4", "device": "nvme0n1p2",
         "kind": "nvme", "files_seen": 1_204, "example": None,
     }  # fmt: skip
     epoch = {"rank": 0, "loader": "train", "epoch_index": 0, "start_us": 0, "first_step_index": 0, "sampler_us": 3_200}
-    told = run(
+    described = run(
         storage=[
             place,
             place | {"mount": "/nfs", "file_system": None, "device": None, "kind": "unknown", "files_seen": 1},
@@ -428,7 +428,7 @@ def test_what_a_run_ran_on_is_told_in_a_few_lines_of_80_columns() -> None:
         worker(1, rss_bytes=1.9e9, pss_bytes=0.5e9, is_growing=True, rss_bytes_per_hour=9e5, pss_bytes_per_hour=1.1e9),
         pin_us=1_400,
     )
-    lines = shown(render_run(made_diagnosis(), told, page))
+    lines = shown(render_run(made_diagnosis(), described, page))
     at = lines.index("What it ran on")
     assert lines[at + 1 :] == [
         "  Each worker       1.12 GiB to 1.77 GiB resident, 381 MiB to 477 MiB of it not",
@@ -496,8 +496,8 @@ def test_of_a_run_that_waits_for_nothing_the_costliest_line_alone_is_printed() -
     loading = [hot_line(0.4 / number, f"part_{number}") for number in (1, 2)]
     well: dict[str, Any] = {"bound": "compute", "level": "healthy", "causes": [], "advice": []}
     lines = shown(render_diagnosis(made_diagnosis(hot_lines=loading, **well)))
-    (told,) = [line for line in lines if "part_" in line]
-    assert told == "Where loading spends its time: 40% part_1 at data.py:41, in Photos.__getitem__"
+    (where,) = [line for line in lines if "part_" in line]
+    assert where == "Where loading spends its time: 40% part_1 at data.py:41, in Photos.__getitem__"
     few = shown(render_diagnosis(made_diagnosis(looks=14, needed_looks=100, **well)))
     assert not any("spends its time" in line for line in few)
 
@@ -527,7 +527,7 @@ def test_the_agents_own_share_is_said_where_it_is_a_hundredth() -> None:
 
 
 def test_where_a_run_waits_for_data_its_slowest_samples_are_named() -> None:
-    def told(
+    def slowest(
         *, causes: list[CauseFinding] | None = None, load_us: int = 2_100_000, runqueue_us: int = 0, **changes: Any
     ) -> list[str]:
         sample = {"index": 18_233, "file": "scans/0481.dcm", "load_us": load_us, "runqueue_us": runqueue_us, "rank": 0}
@@ -535,11 +535,11 @@ def test_where_a_run_waits_for_data_its_slowest_samples_are_named() -> None:
         lines = shown(render_diagnosis(made_diagnosis(causes=causes or [made_cause()], **changes)))
         return lines[lines.index("Slowest samples") + 1 :][:1] if "Slowest samples" in lines else []
 
-    assert [line.split() for line in told()] == [["index", "18,233,", "scans/0481.dcm", "2.1", "s"]]
-    assert told(load_us=9_000_000, runqueue_us=6_300_000)[0].endswith(" 9 s, 2.7 s of it without waiting for a core")
-    assert not told(load_us=300_000), "a batch of many such is no longer for one of them"
-    assert not told(bound="compute", level="healthy")
-    assert not told(causes=[made_cause("slow_samples")]), "its evidence names them"
+    assert [line.split() for line in slowest()] == [["index", "18,233,", "scans/0481.dcm", "2.1", "s"]]
+    assert slowest(load_us=9_000_000, runqueue_us=6_300_000)[0].endswith(" 9 s, 2.7 s of it without waiting for a core")
+    assert not slowest(load_us=300_000), "a batch of many such is no longer for one of them"
+    assert not slowest(bound="compute", level="healthy")
+    assert not slowest(causes=[made_cause("slow_samples")]), "its evidence names them"
 
 
 def test_that_another_line_takes_the_time_by_now_is_said_below_the_lines() -> None:
@@ -625,11 +625,11 @@ def test_what_a_run_tried_is_a_table_under_what_it_kept() -> None:
     tuned = made_diagnosis(trials=made_trials(), tuning=kept, to_write=to_write(kept), advice=[], causes=[])
     lines = shown(render_diagnosis(tuned))
     begin = lines.index("Tuning  kept a faster setting")
-    told = " ".join(line.strip() for line in lines[begin + 1 : begin + 3])
-    assert told.startswith(
+    text = " ".join(line.strip() for line in lines[begin + 1 : begin + 3])
+    assert text.startswith(
         "num_workers 0 → 3, prefetch_factor None → 2: × 2.10 as fast, measured in turns (2.00–2.20); "
     )
-    assert told.endswith("; 41 s of trials, 3 min (2 min–4 min) gained since")
+    assert text.endswith("; 41 s of trials, 3 min (2 min–4 min) gained since")
     table = [line.split() for line in lines[begin + 3 : begin + 6]]
     assert table[0] == ["num_workers", "prefetch_factor", "steps", "steps/s", "gain", "predicted"]
     assert table[1] == ["before", "0", "None", "30", "5", "(4.9–5.1)"]
@@ -650,5 +650,5 @@ def test_a_run_that_tuned_itself_carries_its_own_proof() -> None:
     assert "  run-1 tuned itself" in shown(render_diagnosis(made_diagnosis(ledger=[entry])))
     trials = made_diagnosis(ledger=[entry], tuning=made_tuning())
     assert "  run-1 tuned itself" not in shown(render_diagnosis(trials)), (
-        "its trials tell the one gain that was measured"
+        "its trials show the one gain that was measured"
     )

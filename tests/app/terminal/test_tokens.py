@@ -61,7 +61,7 @@ def test_a_token_that_ends_says_when(address: str, capsys: pytest.CaptureFixture
     assert made(capsys, "--name", "x", "--scope", "view").expires_at is None
 
 
-def test_only_an_administrator_may_and_is_told_so(
+def test_only_an_administrator_may_and_others_read_why_not(
     address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("UNDERFED_TOKEN", made(capsys, "--name", "x", "--scope", "view").token)

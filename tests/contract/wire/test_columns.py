@@ -16,7 +16,7 @@ from underfed_server.measurements import MEASURES, RECORDED
 
 RECORDED_WINDOWS = sorted((Path(__file__).parent / "v1").glob("*.json"))
 
-TOLD_OTHERWISE = {"steps": {"loader", "first_step_index", "first_batch_index"}, "batches": {"loader"},
+OF_NO_COLUMN = {"steps": {"loader", "first_step_index", "first_batch_index"}, "batches": {"loader"},
                   "worker": {"loader", "worker"}, "gpu": {"gpu_index"}}  # fmt: skip
 """Keys of a part that are no column: of which rows it is, and what the first of them counts from."""
 
@@ -37,7 +37,7 @@ def parts(window: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 def test_the_columns_of_recorded_windows_are_those_that_are_declared(kind: str) -> None:
     sent = {key for window in windows() for part in parts(window)[kind] for key in part}
     declared = {name for name, each in RECORDED[kind].items() if each.is_sent}
-    assert sent - TOLD_OTHERWISE.get(kind, set()) == declared
+    assert sent - OF_NO_COLUMN.get(kind, set()) == declared
 
 
 @pytest.mark.parametrize("path", RECORDED_WINDOWS, ids=lambda path: path.stem)

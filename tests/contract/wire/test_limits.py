@@ -1,4 +1,4 @@
-"""The limits that docs/wire.md tells are those of the service."""
+"""The limits that docs/wire.md names are those of the service."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ def table() -> str:
     return "\n".join(("| of a window | at most |", "|---|---|", *(f"| {what} | {most} |" for what, most in rows)))
 
 
-def test_the_documentation_tells_the_limits() -> None:
-    assert table() in DOCUMENTED.read_text(), f"a limit has changed; docs/wire.md tells them so:\n{table()}"
+def test_the_documentation_names_the_limits() -> None:
+    assert table() in DOCUMENTED.read_text(), f"a limit has changed; docs/wire.md names them so:\n{table()}"
 
 
-def test_every_limit_is_told() -> None:
+def test_every_limit_is_named() -> None:
     """A new one needs a row."""
     found = {(each.kind, each.most) for each in limits()}
     assert found == {

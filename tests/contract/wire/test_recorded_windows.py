@@ -67,7 +67,7 @@ OF_A_MACHINE = ("quota_cores", "memory_limit_bytes", "cpu_slowdown", "cpu_pressu
 """There where the kernel, the container or the hardware has them, or where there was time for a close look."""
 
 NEUTRAL = {"user": "ada", "hostname": "gpu-03", "command": ["python", "train.py"], "script": "train.py"}
-"""What would tell of the machine that recorded."""
+"""What would identify the machine that recorded."""
 
 NEUTRAL_PLACE = {"mount": "/data", "example": "/data/0.jpg"}
 
@@ -130,14 +130,14 @@ def tuned(service: Service) -> None:
 
 
 def on_several_hosts(service: Service) -> None:
-    """What the leading host plans for the others, and what another one tells it, are of one shape."""
+    """What the leading host plans for the others, and what another one reports to it, are of one shape."""
     for _ in underfed.watch(DataLoader(Busy(3)), name="train"):
         pass
     recording = control._state.recording
     assert recording is not None
     plan = SwitchPlan(1_790_000_000_001, 140, 3_580_000_000_000, FOUR.settings(), NONE.settings())
-    told = [Switch(2), Switch(2, is_searching=True, plan=plan), Switch(2, plan.number, 98, plan.number - 1, "no room")]
-    for each in told:
+    parts = [Switch(2), Switch(2, is_searching=True, plan=plan), Switch(2, plan.number, 98, plan.number - 1, "no room")]
+    for each in parts:
         write_part(recording.directory / switch.FILE, each)
         sent = as_json(each)
         wait_until(lambda sent=sent: sent in switches(service), "it arrives")  # type: ignore[misc]
@@ -163,7 +163,7 @@ RUNS: dict[str, Callable[[Service], None]] = {
 
 
 def shape(value: Any) -> Shape:
-    """Integers are numbers too, and what is null tells no type."""
+    """Integers are numbers too, and what is null has no type."""
     if isinstance(value, dict):
         return {key: shape(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
@@ -325,6 +325,6 @@ def test_recorded_columns_have_one_length_and_loads_add_up(path: Path) -> None:
             assert [sum(part) for part in parts] == batches["load_us"]
 
 
-def test_nothing_recorded_tells_of_a_machine() -> None:
+def test_nothing_recorded_identifies_a_machine() -> None:
     text = "".join(path.read_text() for path in RECORDED.glob("*.json"))
     assert not re.search(r"/home/|/root|/tmp|pytest", text)

@@ -34,5 +34,5 @@ def test_a_relative_file_is_taken_from_here(tmp_path: Path, monkeypatch: pytest.
     assert name_of("sqlite:////var/u.db") == "/var/u.db"
 
 
-def test_a_password_is_never_told() -> None:
+def test_a_password_is_never_shown() -> None:
     assert name_of("postgresql+psycopg://me:secret@host/runs") == "postgresql+psycopg://me:***@host/runs"

@@ -25,7 +25,7 @@ sys.stdin.read()
 """
 
 
-def test_a_second_service_on_the_same_file_is_told_who_has_it(tmp_path: Path) -> None:
+def test_a_second_service_on_the_same_file_says_who_has_it(tmp_path: Path) -> None:
     database = tmp_path / "underfed.db"
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, database], stdin=subprocess.PIPE, stdout=subprocess.PIPE

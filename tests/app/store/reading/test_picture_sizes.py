@@ -31,7 +31,7 @@ def test_they_are_added_up_over_ranks(store: Store) -> None:
     assert found.agent_samples == 5
 
 
-def test_of_an_agent_that_does_not_tell_there_are_none(store: Store) -> None:
+def test_of_an_agent_that_does_not_report_any_there_are_none(store: Store) -> None:
     post(store, [made_window(0, stacks=[{"loader": "train"}])])
     with store.reading() as reader:
         found = read_stacks(reader.connection, "run-1", "train")

@@ -37,7 +37,7 @@ def place(mount: str, **said: Any) -> dict[str, Any]:
     return {"loader": "train", "mount": mount, "kind": "nvme", "files_seen": 3, **said}
 
 
-def test_a_life_is_told_when_it_begins_and_again_when_it_ends(store: Store) -> None:
+def test_a_life_is_reported_when_it_begins_and_again_when_it_ends(store: Store) -> None:
     post(store, [made_window(0, workers=[life(0), life(1)])])
     assert [each.lives[0].ended for each in store.workers("run-1", 0, "train")] == [None, None]
     post(store, [made_window(1, workers=[life(0, end_us=900, ended="returned"), life(1, end_us=950, ended="died")])])
@@ -47,9 +47,9 @@ def test_a_life_is_told_when_it_begins_and_again_when_it_ends(store: Store) -> N
 
 
 @pytest.mark.sql
-def test_lives_of_one_worker_are_told_apart_by_their_iterator_the_newest_twenty_of_them(store: Store) -> None:
-    told = [life(0, iterator, end_us=1_000 * iterator + 999, ended="returned") for iterator in range(30)]
-    post(store, [made_window(0, workers=told)])
+def test_lives_of_one_worker_are_distinguished_by_their_iterator_the_newest_twenty_of_them(store: Store) -> None:
+    lives = [life(0, iterator, end_us=1_000 * iterator + 999, ended="returned") for iterator in range(30)]
+    post(store, [made_window(0, workers=lives)])
     (only,) = store.workers("run-1", 0, "train")
     assert [one.iterator_index for one in only.lives] == list(range(10, 30))
     assert dict(only.ended) == {"returned": 30}, "all are counted"
@@ -66,7 +66,7 @@ def test_workers_of_another_loader_or_rank_are_others(store: Store) -> None:
 
 
 @pytest.mark.sql
-def test_several_ranks_are_told_as_each_alone(store: Store) -> None:
+def test_several_ranks_are_read_as_each_alone(store: Store) -> None:
     for rank in range(3):
         lives = [
             life(worker, iterator, end_us=1_000 * iterator + 9, ended="died")
@@ -159,9 +159,9 @@ def test_places_are_replaced_and_each_host_names_its_own_once(store: Store) -> N
 
 
 def test_where_a_scheduler_has_a_run_is_kept_and_pods_are_those_of_its_ranks(store: Store) -> None:
-    told = RUN | {"slurm_job_id": "4711", "namespace": "team-a", "train_job": "llama", "queue": "gpu"}
+    described = RUN | {"slurm_job_id": "4711", "namespace": "team-a", "train_job": "llama", "queue": "gpu"}
     for rank in (1, 0, 2):
-        post(store, [made_window(0, rank=rank, run=told | {"pod": f"llama-{rank % 2}"})])
+        post(store, [made_window(0, rank=rank, run=described | {"pod": f"llama-{rank % 2}"})])
     run = store.run("run-1")
     assert (run.slurm_job_id, run.namespace, run.train_job, run.queue) == ("4711", "team-a", "llama", "gpu")
     assert run.pods == ["llama-0", "llama-1"]
@@ -169,11 +169,11 @@ def test_where_a_scheduler_has_a_run_is_kept_and_pods_are_those_of_its_ranks(sto
 
 def test_what_launched_a_run_and_what_its_host_has_is_kept(store: Store) -> None:
     host = {"cpu_count": 8, "open_files_limit": 1_024, "numa_nodes": 2, "memory_available_bytes": 2**33}
-    host_told = host | {"gpu_driver": "580.95.05"}
-    told = RUN | {"launcher": "torchrun", "restart_count": 3, "started_by": "run", "host": host_told}
-    told |= {"cuda_version": "13.0", "cudnn_version": "9.20.0"}
+    host_described = host | {"gpu_driver": "580.95.05"}
+    described = RUN | {"launcher": "torchrun", "restart_count": 3, "started_by": "run", "host": host_described}
+    described |= {"cuda_version": "13.0", "cudnn_version": "9.20.0"}
     epoch = {"loader": "train", "epoch_index": 0, "start_us": 0, "first_step_index": 0, "sampler_us": 40}
-    post(store, [made_window(0, run=told, epochs=[epoch])])
+    post(store, [made_window(0, run=described, epochs=[epoch])])
     run = store.run("run-1")
     assert (run.launcher, run.restart_count, run.started_by) == ("torchrun", 3, "run")
     assert (run.cuda_version, run.hip_version, run.cudnn_version) == ("13.0", None, "9.20.0")

@@ -47,13 +47,13 @@ def jobs(store: Store, **asked: Any) -> JobsPage:
     return JobsPage.model_validate_json(store.jobs(RunFilter(**asked)))
 
 
-def told(page: JobsPage) -> list[tuple[str, int, str]]:
+def rows(page: JobsPage) -> list[tuple[str, int, str]]:
     return [(each.job, each.runs, each.newest.run_id) for each in page.jobs]
 
 
 def test_runs_are_grouped_by_job_and_led_by_the_newest(several: Store) -> None:
     page = jobs(several)
-    assert told(page) == [("", 1, "alone-too"), ("a", 3, "a3"), ("", 1, "alone"), ("b", 1, "b1")]
+    assert rows(page) == [("", 1, "alone-too"), ("a", 3, "a3"), ("", 1, "alone"), ("b", 1, "b1")]
     line = page.jobs[1]
     assert (line.trend, line.hours_lost, line.project) == ([0.5, 0.3, 0.1], 9.0, "vision")
 
@@ -135,7 +135,7 @@ def test_a_configuration_that_is_sent_again_replaces_the_one_before(store: Store
     assert listed(several, config=("lr", "net"), q="id=a1").config == {"a1": {"lr": 5}}
 
 
-def test_the_runs_of_a_job_around_one_are_told_oldest_first(several: Store) -> None:
+def test_the_runs_of_a_job_around_one_are_listed_oldest_first(several: Store) -> None:
     assert several.job_runs("a2", 30) == ["a1", "a2", "a3"]
     assert several.job_runs("a2", 2) == ["a2", "a3"]
     assert several.job_runs("a3", 2) == ["a2", "a3"]

@@ -29,10 +29,10 @@ def resting(store: Store, clock: WallClock) -> Store:
 def asked_of(store: Store) -> list[str]:
     """The tables that a list is read from."""
     statements: list[str] = []
-    heard = lambda *about: statements.append(about[2])  # noqa: E731
-    event.listen(store.database.reading, "before_cursor_execute", heard)
+    note = lambda *about: statements.append(about[2])  # noqa: E731
+    event.listen(store.database.reading, "before_cursor_execute", note)
     listed(store)
-    event.remove(store.database.reading, "before_cursor_execute", heard)
+    event.remove(store.database.reading, "before_cursor_execute", note)
     return statements
 
 

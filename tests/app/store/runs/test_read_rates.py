@@ -29,7 +29,7 @@ def mb_per_s(store: Store, run_id: str, place: str = "filer:/export") -> list[fl
         return [each.bytes_per_s / 1e6 for each in read_rates(reader.connection, run_id, place)]
 
 
-def test_other_runs_of_the_project_tell_what_they_read_from_a_place(store: Store) -> None:
+def test_other_runs_of_the_project_say_what_they_read_from_a_place(store: Store) -> None:
     judged(store, "own", rate(10))
     judged(store, "same", rate(20))
     judged(store, "elsewhere", rate(30, "filer:/other"))
@@ -50,7 +50,7 @@ def test_the_last_judgement_of_a_run_counts(store: Store) -> None:
     assert mb_per_s(store, "own") == []
 
 
-def test_the_newest_runs_are_told_however_many_there_are(store: Store, clock: WallClock) -> None:
+def test_the_newest_runs_are_shown_however_many_there_are(store: Store, clock: WallClock) -> None:
     judged(store, "own", None)
     for index in range(NEWEST + 2):
         clock.now += timedelta(seconds=1)

@@ -64,8 +64,8 @@ def test_a_deleted_run_is_in_the_list_of_deleted_ones_alone(ended: Store) -> Non
         [],
         [],
     )
-    (told,) = ended.changed_since(tables.UNIX_EPOCH)
-    assert told.deleted_at is not None, "a page that was away has to take it out of its list"
+    (change,) = ended.changed_since(tables.UNIX_EPOCH)
+    assert change.deleted_at is not None, "a page that was away has to take it out of its list"
     for read in (ended.run, ended.summary, ended.diagnosis, ended.delete_run, ended.replays, ended.earlier_runs):
         with pytest.raises(NotFoundError, match="no run 'run-1'"):
             read("run-1")

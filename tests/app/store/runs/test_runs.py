@@ -134,8 +134,8 @@ def test_a_run_has_gained_where_the_lower_end_of_what_was_observed_is_a_gain(sto
 
 
 def advised(change: str, speedup: float | None, low: float | None, high: float | None, **figures: Any) -> Advice:
-    told = {"change": change, "predicted_speedup": speedup, "low": low, "high": high}
-    return Advice.model_validate(dict(made_advice()) | told | figures)
+    prediction = {"change": change, "predicted_speedup": speedup, "low": low, "high": high}
+    return Advice.model_validate(dict(made_advice()) | prediction | figures)
 
 
 def test_the_list_shows_the_gain_of_the_first_fix_and_says_which(store: Store) -> None:
@@ -250,7 +250,7 @@ def test_a_device_is_counted_once_though_every_rank_of_its_host_names_it(store: 
     assert (run.gpus, run.gpu_name, len(run.devices), run.world_size) == (2, "H100", 2, 2)
 
 
-def test_a_loader_that_is_told_again_replaces_what_was_known_of_it(store: Store) -> None:
+def test_a_loader_that_is_reported_again_replaces_what_was_known_of_it(store: Store) -> None:
     post(store, [made_window(0)])
     post(store, [made_window(1, loaders=[LOADER | {"batches_per_epoch": 40, "settings": {"num_workers": 8}}])])
     run = store.run("run-1")

@@ -29,18 +29,18 @@ def three(shared_store: Store) -> Store:
     store, clock = shared_store, WallClock()
     ended, crashed = {"status": "finished"}, {"status": "crashed", "exit_reason": "CUDA out of memory"}
     old = (clock.now - timedelta(days=8)).isoformat()
-    told = {"name": "alpha", "hostname": "node-1", "tags": {"team": "vision", "imagenet": ""}, "world_size": 8}
-    told |= {"slurm_job_id": "4711", "queue": "gpu"}
-    told["trackers"] = [{"tracker": "wandb", "run": "w1x"}]
+    sent = {"name": "alpha", "hostname": "node-1", "tags": {"team": "vision", "imagenet": ""}, "world_size": 8}
+    sent |= {"slurm_job_id": "4711", "queue": "gpu"}
+    sent["trackers"] = [{"tracker": "wandb", "run": "w1x"}]
     loader = workers(4) | {"dataset_type": "ImageFolder"}
     place = {"loader": "train", "mount": "/data", "device": "nas:/imagenet", "kind": "network"}
-    post(store, list(made_stream(3, run_id="alpha", run=RUN | told, started_at=old, loaders=[loader], storage=[place])))
+    post(store, list(made_stream(3, run_id="alpha", run=RUN | sent, started_at=old, loaders=[loader], storage=[place])))
     post(store, [made_window(3, run_id="alpha", started_at=old, end_us=3_600_000_000, end=ended)])
-    told = {"name": "beta", "hostname": "gpu-03", "tags": {"team": "my vision"}, "user": "Grace", "devices": [DEVICE]}
-    told |= {"namespace": "team-a", "pod": "llama-node-0-0-x7", "train_job": "llama"}
-    post(store, [made_window(0, run_id="beta", run=RUN | told, loaders=[workers(0), workers(16, "val")], end=crashed)])
-    told = {"name": "gamma", "project": "speech", "user": "", "hostname": None, "tags": {}}
-    post(store, [made_window(0, run_id="gamma", run=RUN | told, loaders=[workers("auto")])])
+    sent = {"name": "beta", "hostname": "gpu-03", "tags": {"team": "my vision"}, "user": "Grace", "devices": [DEVICE]}
+    sent |= {"namespace": "team-a", "pod": "llama-node-0-0-x7", "train_job": "llama"}
+    post(store, [made_window(0, run_id="beta", run=RUN | sent, loaders=[workers(0), workers(16, "val")], end=crashed)])
+    sent = {"name": "gamma", "project": "speech", "user": "", "hostname": None, "tags": {}}
+    post(store, [made_window(0, run_id="gamma", run=RUN | sent, loaders=[workers("auto")])])
     figures = {"hours_lost": 1.5, "data_stall_fraction": 0.55, "causes": [made_cause("storage_wait")]}
     store.save_diagnosis(made_diagnosis("alpha", **figures, ledger=[made_entry("alpha", 1.25)]))
     nothing = {"causes": [], "advice": [made_advice(None)], "bound": "compute", "level": "healthy"}

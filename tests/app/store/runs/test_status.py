@@ -26,7 +26,7 @@ def status(store: Store) -> str:
     return said
 
 
-def test_a_run_is_running_while_it_is_heard_of_and_lost_after_30_s(store: Store, clock: WallClock) -> None:
+def test_a_run_is_running_while_windows_come_and_lost_after_30_s(store: Store, clock: WallClock) -> None:
     post(store, [made_window(0)])
     clock.advance(seconds=30)
     assert status(store) == "running"
@@ -103,7 +103,7 @@ def test_a_clock_that_is_set_back_does_not_keep_a_silent_run_running(store: Stor
     assert status(store) == "lost"
 
 
-def test_a_clock_that_is_set_forward_loses_a_run_until_it_is_heard_of_again(store: Store, clock: WallClock) -> None:
+def test_a_clock_that_is_set_forward_loses_a_run_until_its_next_window(store: Store, clock: WallClock) -> None:
     post(store, [made_window(0)])
     clock.advance(hours=2)
     assert status(store) == "lost"
@@ -135,8 +135,8 @@ def test_the_figures_of_an_ended_run_are_final_once_its_last_window_was_judged(s
     store.note_judged("run-1", [], began)
     assert store.unjudged() == ["run-1"], "the last window came while it was judged"
     for final in (False, True):
-        told = store.diagnosis("run-1")
-        assert told is not None
-        assert (store.summary("run-1").is_final, told.is_final) == (final, final)
+        diagnosis = store.diagnosis("run-1")
+        assert diagnosis is not None
+        assert (store.summary("run-1").is_final, diagnosis.is_final) == (final, final)
         clock.advance(seconds=1)
         store.note_judged("run-1", [])

@@ -29,10 +29,10 @@ def record(store: Store, run_id: str, project: str = "vision", *, ended: bool = 
 
 
 def age(store: Store, policy: RetentionPolicy = AGES) -> list[RunSummary]:
-    """The runs of which open pages are told."""
-    told: list[RunSummary] = []
-    Retention(store, policy, told.append).age_runs()
-    return told
+    """The runs that open pages receive."""
+    published: list[RunSummary] = []
+    Retention(store, policy, published.append).age_runs()
+    return published
 
 
 def places(store: Store) -> dict[str, str]:
@@ -120,7 +120,7 @@ def test_what_runs_lost_stays_counted(store: Store, clock: WallClock) -> None:
 
 
 @pytest.mark.sql
-def test_what_would_be_done_is_told_before_and_nothing_is_done(store: Store, clock: WallClock) -> None:
+def test_what_would_be_done_is_shown_before_and_nothing_is_done(store: Store, clock: WallClock) -> None:
     record(store, "ancient")
     clock.advance(days=60)
     record(store, "old")

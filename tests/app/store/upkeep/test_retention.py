@@ -43,8 +43,8 @@ def record(store: Store, *, ended: bool = True) -> None:
     settle(store)
 
 
-def tidy(store: Store, keeping: RetentionPolicy) -> None:
-    Retention(store, keeping).delete_surplus()
+def tidy(store: Store, policy: RetentionPolicy) -> None:
+    Retention(store, policy).delete_surplus()
 
 
 def overview(store: Store, buckets: int = 4, low: int = 0, high: int | None = None) -> Rollup:

@@ -1,4 +1,4 @@
-"""A stream that cannot be compacted is set aside and told; everything else goes on, and so does what it sends."""
+"""A stream that cannot be compacted is set aside and logged; everything else goes on, and so does what it sends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return runs
 
 
-def test_it_is_tried_once_told_and_keeps_no_other_from_it(
+def test_it_is_tried_once_logged_and_keeps_no_other_from_it(
     database_url: str, tried: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     counters = Counters()

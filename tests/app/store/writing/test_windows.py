@@ -199,7 +199,7 @@ def test_losses_and_overhead_are_those_of_all_ranks(store: Store) -> None:
     assert run.overhead_us == 2.0
 
 
-def test_an_epoch_that_is_told_again_replaces_what_was_known_of_it(store: Store) -> None:
+def test_an_epoch_that_is_reported_again_replaces_what_was_known_of_it(store: Store) -> None:
     epoch = {"loader": "train", "epoch_index": 0, "start_us": 10, "first_step_index": 0}
     post(store, made_window(0, epochs=[epoch]))
     assert [(each.start_us, each.ended) for each in store.run("run-1").epochs] == [(10, None)]

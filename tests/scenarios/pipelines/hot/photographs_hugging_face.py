@@ -27,8 +27,8 @@ def run(strength: Strength) -> None:
     import datasets  # type: ignore[import-not-found]
 
     files = photographs()
-    told = {"image": [str(file.path) for file in files], "label": [file.label for file in files]}
-    table = datasets.Dataset.from_dict(told).cast_column("image", datasets.Image()).with_transform(prepared)
+    columns = {"image": [str(file.path) for file in files], "label": [file.label for file in files]}
+    table = datasets.Dataset.from_dict(columns).cast_column("image", datasets.Image()).with_transform(prepared)
     loader = DataLoader(table, batch_size=16, shuffle=True, num_workers=2, persistent_workers=True, drop_last=True)
     train_for(loader, work_ms=WORK_MS[strength], seconds=SECONDS)
 
