@@ -195,7 +195,7 @@ OTHER_PAIRS: tuple[tuple[Part, Part], ...] = (
 """The margin was not chosen by these."""
 
 
-class Reported:
+class ReportedShares:
     """Looks of one loading, by part: share, margin and truth."""
 
     def __init__(self, parts: tuple[Part, Part]) -> None:
@@ -246,7 +246,7 @@ def is_wanted(parts: tuple[Part, Part]) -> bool:
 def report(pairs: Sequence[tuple[Part, Part]]) -> None:
     held: list[bool] = []
     for parts in pairs:
-        reported = Reported(parts)
+        reported = ReportedShares(parts)
         held += reported.holds()
         each = ", ".join(
             f"{part.__name__} {share:.0%} ± {100 * margin:.0f} of {truth:.0%}"
